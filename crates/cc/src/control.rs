@@ -1,0 +1,202 @@
+//! The sender's half of a scheme: what it is told, and what it decides.
+
+use crate::packet::Ecn;
+use crate::units::{Rate, Span, Time};
+
+/// Signals that a scheme needs and a driver has, as a set of bits.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signals(u16);
+
+impl Signals {
+    /// Acknowledged and lost bytes, RTTs and timers: what every driver has.
+    pub const NONE: Signals = Signals(0);
+    /// Counts of packets received with CE.
+    pub const ECN: Signals = Signals(1);
+    /// ABC's accelerate and brake marks, echoed per acknowledgement.
+    pub const ABC_ECHO: Signals = Signals(1 << 1);
+    /// Delivery-rate samples.
+    pub const DELIVERY_RATE: Signals = Signals(1 << 2);
+    /// The fate of each packet: [`Feedback::fates`].
+    pub const FATES: Signals = Signals(1 << 3);
+    /// Receive times on the receiver's clock: [`Fate::received`].
+    pub const RECEIVE_TIME: Signals = Signals(1 << 4);
+
+    const NAMES: [(Signals, &'static str); 5] = [
+        (Signals::ECN, "ecn"),
+        (Signals::ABC_ECHO, "abc-echo"),
+        (Signals::DELIVERY_RATE, "delivery-rate"),
+        (Signals::FATES, "fates"),
+        (Signals::RECEIVE_TIME, "receive-time"),
+    ];
+
+    /// The union of two sets.
+    pub const fn and(self, other: Signals) -> Signals {
+        Signals(self.0 | other.0)
+    }
+    /// True if every signal of `other` is in this set.
+    pub const fn contains(self, other: Signals) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// The names of the signals of this set that `available` lacks.
+    pub fn missing_from(self, available: Signals) -> Vec<&'static str> {
+        let lacking = |set: Signals| self.contains(set) && !available.contains(set);
+        Signals::NAMES.iter().filter(|(set, _)| lacking(*set)).map(|(_, name)| *name).collect()
+    }
+}
+
+/// What the connection's state machine makes of losses and marks, at most once per window.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// A packet was lost that was sent after the last reaction to congestion.
+    Loss,
+    /// A packet was CE-marked that was sent after the last reaction to congestion.
+    Ecn,
+    /// The retransmission timer expired; everything in flight counts as lost.
+    Timeout,
+    /// The last reaction was a mistake: the packets had only been late (RFC 4015, RFC 5682).
+    Undo,
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Copy, Clone, Debug)]
+pub struct RateSample {
+    /// Bytes delivered over the sample's interval, per that interval.
+    pub rate: Rate,
+    /// The sample's interval: the longer of its send and acknowledgement phases.
+    pub interval: Span,
+    /// Bytes delivered within the interval.
+    pub delivered: u64,
+    /// The total delivered when the newest acknowledged packet was sent.
+    pub prior_delivered: u64,
+    /// True if the application, not the window, limited sending.
+    pub app_limited: bool,
+}
+
+/// What became of one packet.
+#[derive(Copy, Clone, Debug)]
+pub struct Fate {
+    /// Its transmission number.
+    pub number: u64,
+    /// Its bytes on the wire.
+    pub size: u32,
+    /// True if it was declared lost, false if it was acknowledged.
+    pub lost: bool,
+    /// The tag that [`Controller::on_send`] returned for it.
+    pub tag: u64,
+    /// When it was sent.
+    pub sent: Time,
+    /// When it arrived, on the receiver's clock, whose offset is arbitrary. Known for the newest
+    /// packet of an acknowledgement; [`Time::NEVER`] for the others.
+    pub received: Time,
+}
+
+/// Everything that one acknowledgement, or one expiry of a loss timer, tells.
+#[derive(Clone, Debug)]
+pub struct Feedback<'a> {
+    /// The time at the sender.
+    pub now: Time,
+    /// The largest packet, in bytes on the wire: the unit in which windows grow.
+    pub mss: u32,
+    /// Bytes newly acknowledged.
+    pub acked: u64,
+    /// Packets newly acknowledged.
+    pub acked_packets: u32,
+    /// Bytes newly declared lost.
+    pub lost: u64,
+    /// Packets newly declared lost.
+    pub lost_packets: u32,
+    /// Packets newly reported as received with CE.
+    pub marked_packets: u32,
+    /// The mark that the acknowledgement echoes.
+    pub echo: Ecn,
+    /// Bytes in flight before this acknowledgement.
+    pub prior_in_flight: u64,
+    /// Bytes in flight after it.
+    pub in_flight: u64,
+    /// True if the window, not the application or the pacer, has limited sending in the last
+    /// round trip (RFC 7661).
+    pub cwnd_limited: bool,
+    /// The RTT of the newest packet that is newly acknowledged, if there is one. It includes the
+    /// receiver's delay of the acknowledgement, as TCP timestamps do.
+    pub rtt: Option<Span>,
+    /// The smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Span,
+    /// The smallest RTT of the connection; zero before the first sample.
+    pub min_rtt: Span,
+    /// Total bytes delivered since the start.
+    pub delivered: u64,
+    /// Round trips since the start: goes up when a packet is acknowledged that was sent after
+    /// the previous round trip's end.
+    pub round: u64,
+    /// True on the first acknowledgement of a round trip.
+    pub round_start: bool,
+    /// A delivery-rate sample, if this acknowledgement gives one.
+    pub sample: Option<RateSample>,
+    /// What the connection's state machine concludes, at most once per window.
+    pub congestion: Option<Congestion>,
+    /// True while losses of the last congestion event are being repaired.
+    pub in_recovery: bool,
+    /// The packets' fates, if the scheme needs [`Signals::FATES`]; else empty.
+    pub fates: &'a [Fate],
+}
+
+/// What the controller wants of its sender until it is asked again.
+#[derive(Copy, Clone, Debug)]
+pub struct Plan {
+    /// The congestion window: bytes on the wire that may be in flight.
+    pub cwnd: u64,
+    /// The pacing rate; `None` sends as soon as the window allows.
+    pub pacing: Option<Rate>,
+    /// Bytes that may leave back to back under pacing.
+    pub burst: u32,
+    /// The ECN code point of outgoing packets.
+    pub ecn: Ecn,
+    /// When [`Controller::on_timer`] is to be called; [`Time::NEVER`] for no timer.
+    pub timer: Time,
+    /// True if the sender spreads a reduction of the window over a round trip by Proportional
+    /// Rate Reduction (RFC 6937) while it repairs losses.
+    pub prr: bool,
+}
+
+impl Plan {
+    /// A plan of window only: unpaced, not ECN-capable, reduced by PRR.
+    pub fn window(cwnd: u64) -> Plan {
+        Plan { cwnd, pacing: None, burst: 0, ecn: Ecn::NotEct, timer: Time::NEVER, prr: true }
+    }
+}
+
+/// A packet about to be sent.
+#[derive(Copy, Clone, Debug)]
+pub struct Outgoing {
+    /// Its transmission number.
+    pub number: u64,
+    /// Its bytes on the wire.
+    pub size: u32,
+    /// True if it repeats data that was lost.
+    pub retransmission: bool,
+    /// Bytes in flight before it.
+    pub in_flight: u64,
+}
+
+/// The sender's half of a scheme.
+pub trait Controller: Send {
+    /// The signals it cannot work without.
+    fn needs(&self) -> Signals {
+        Signals::NONE
+    }
+    /// A packet is about to leave; returns a tag that comes back in its [`Fate`].
+    fn on_send(&mut self, _now: Time, _packet: &Outgoing) -> u64 {
+        0
+    }
+    /// An acknowledgement came, or a loss timer expired.
+    fn on_feedback(&mut self, feedback: &Feedback<'_>);
+    /// The time of [`Plan::timer`] has come.
+    fn on_timer(&mut self, _now: Time) {}
+    /// Sending resumes after the flow was idle for `idle` with nothing in flight (RFC 5681 §4.1).
+    fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {}
+    /// What the sender may do now.
+    fn plan(&self) -> Plan;
+    /// Names and values of inner state, for plots: windows in packets, rates in Mbit/s, times in
+    /// milliseconds.
+    fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}

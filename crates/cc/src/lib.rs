@@ -1,0 +1,18 @@
+//! What congestion control decides, without input or output: units, packets, the three halves of
+//! a scheme, the schemes themselves and their registry.
+
+pub mod control;
+pub mod packet;
+pub mod report;
+pub mod rng;
+pub mod route;
+pub mod stage;
+pub mod units;
+
+pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
+pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet};
+pub use report::{AckPolicy, Reporter, Verdict};
+pub use rng::Stream;
+pub use route::{Capacity, LinkView, Router};
+pub use stage::Stage;
+pub use units::{Rate, Span, Time};

@@ -1,0 +1,149 @@
+//! What travels: data packets, acknowledgements, and packets whose inside is not ours to read.
+
+use crate::units::Time;
+
+/// The ECN field of the IP header (RFC 3168), with the meanings that ABC gives it (paper §4.2).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// 00: the transport does not understand ECN.
+    #[default]
+    NotEct = 0b00,
+    /// 01: ECT(1); in ABC an *accelerate*, in L4S the scalable service.
+    Ect1 = 0b01,
+    /// 10: ECT(0); in ABC a *brake*.
+    Ect0 = 0b10,
+    /// 11: congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// ABC's accelerate code point.
+    pub const ACCELERATE: Ecn = Ecn::Ect1;
+    /// ABC's brake code point.
+    pub const BRAKE: Ecn = Ecn::Ect0;
+
+    /// True if a router may mark this packet instead of dropping it.
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// A packet on the path. Small and `Copy`: stages hand it on by value.
+#[derive(Copy, Clone, Debug)]
+pub struct Packet {
+    /// The flow it belongs to, as numbered by the driver.
+    pub flow: u32,
+    /// Bytes on the wire, headers included.
+    pub size: u32,
+    /// Where it goes next: the driver's cursor into its table of routes.
+    pub hop: u32,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// True if it belongs to an ABC flow. The paper (§4.3) lets routers tell by the proxy's
+    /// address or a value in a header field; the driver decides.
+    pub abc: bool,
+    /// When its sender emitted it.
+    pub sent: Time,
+    /// When it entered the queue that holds it or held it last.
+    pub queued: Time,
+    /// What it carries.
+    pub body: Body,
+}
+
+/// What a packet carries.
+#[derive(Copy, Clone, Debug)]
+pub enum Body {
+    /// A piece of a flow's data.
+    Data(Data),
+    /// An acknowledgement.
+    Ack(Ack),
+    /// Somebody else's packet; the number is the driver's handle of its bytes.
+    Opaque(u32),
+}
+
+/// A data packet.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Data {
+    /// The number of this transmission: counts up by one with every packet that the flow sends,
+    /// retransmissions included, so that no acknowledgement is ambiguous.
+    pub number: u64,
+    /// The position of this segment in the flow's data, counted in segments from 0.
+    pub segment: u64,
+}
+
+/// The acknowledgement blocks that one packet can carry, as many as TCP's SACK option holds
+/// beside timestamps (RFC 2018 §3).
+pub const ACK_BLOCKS: usize = 3;
+
+/// An acknowledgement of transmission numbers.
+///
+/// The first block ends at `largest`; each further block lies below the one before it, as in
+/// QUIC (RFC 9000 §19.3).
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Ack {
+    /// The largest number received.
+    pub largest: u64,
+    /// All segments below this one have arrived.
+    pub cumulative: u64,
+    /// When the packet with the largest number arrived, on the receiver's own clock.
+    pub received: Time,
+    /// Packets received with CE since the start (modulo 2³²), as AccECN's counter.
+    pub ce_packets: u32,
+    /// Lengths of the blocks, newest first; 0 if the block is unused.
+    pub lengths: [u32; ACK_BLOCKS],
+    /// Unreceived numbers between a block and the newer one above it; entry 0 is unused.
+    pub gaps: [u32; ACK_BLOCKS],
+    /// The mark that the receiver's half of the scheme echoes.
+    pub echo: Ecn,
+}
+
+impl Ack {
+    /// The blocks as inclusive ranges of numbers, newest first.
+    #[inline]
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut above = self.largest.wrapping_add(1);
+        self.lengths.iter().zip(self.gaps).map_while(move |(&length, gap)| {
+            let last = above.wrapping_sub(gap as u64 + 1);
+            let first = last.wrapping_sub(length as u64).wrapping_add(1);
+            above = first;
+            (length > 0 && first <= last && last <= self.largest).then_some((first, last))
+        })
+    }
+}
+
+impl Packet {
+    /// The transmission number of a data packet, the largest acknowledged number of an
+    /// acknowledgement, the handle of an opaque packet: for logs and digests.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        match &self.body {
+            Body::Data(data) => data.number,
+            Body::Ack(ack) => ack.largest,
+            Body::Opaque(handle) => *handle as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_count_down() {
+        let ack = Ack { largest: 20, lengths: [5, 3, 0], gaps: [0, 2, 0], ..Ack::default() };
+        // 16..=20 received, 14 and 15 missing, 11..=13 received.
+        assert_eq!(ack.blocks().collect::<Vec<_>>(), [(16, 20), (11, 13)]);
+    }
+
+    #[test]
+    fn impossible_blocks_end_the_list() {
+        let ack = Ack { largest: 2, lengths: [9, 9, 9], gaps: [0, 9, 9], ..Ack::default() };
+        assert_eq!(ack.blocks().count(), 0);
+    }
+
+    #[test]
+    fn packets_stay_small() {
+        assert!(size_of::<Packet>() <= 96, "{} bytes", size_of::<Packet>());
+    }
+}

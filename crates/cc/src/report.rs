@@ -1,0 +1,41 @@
+//! The receiver's half of a scheme: when to acknowledge, and what to echo.
+
+use crate::packet::{Ecn, Packet};
+use crate::units::{Span, Time};
+
+/// What the reporter wants done about a packet that has arrived.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Before this packet is counted, send an acknowledgement that waits, for the packets before
+    /// it (RFC 8257 §3.2).
+    pub flush: bool,
+    /// Acknowledge this packet at once.
+    pub now: bool,
+}
+
+/// The receiver's half of a scheme. The receiver itself keeps the blocks of numbers, acknowledges
+/// at once when packets arrive out of order (RFC 5681 §4.2), and delays other acknowledgements
+/// as [`AckPolicy`] says.
+pub trait Reporter: Send {
+    /// A data packet has arrived; `pending` tells whether an acknowledgement is being delayed.
+    fn on_arrival(&mut self, now: Time, packet: &Packet, pending: bool) -> Verdict;
+    /// The mark that an acknowledgement sent now echoes. For a flush it is asked before
+    /// [`Reporter::on_arrival`]'s packet takes effect.
+    fn echo(&self) -> Ecn;
+}
+
+/// How many packets an acknowledgement may wait for, and how long.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// Acknowledge at least every `every` packets: 1 for each, 2 for TCP's delayed ones.
+    pub every: u32,
+    /// The longest delay of an acknowledgement (Linux: 40 ms).
+    pub delay: Span,
+}
+
+impl AckPolicy {
+    /// Every packet is acknowledged.
+    pub const EACH: AckPolicy = AckPolicy { every: 1, delay: Span::ZERO };
+    /// TCP's delayed acknowledgements: every second packet, at most 40 ms late.
+    pub const DELAYED: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40) };
+}

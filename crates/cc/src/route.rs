@@ -1,0 +1,35 @@
+//! The network's half of a scheme: rewrites headers, never holds or drops a packet.
+
+use crate::packet::Packet;
+use crate::units::{Span, Time};
+
+/// The capacity of a link over time, as far as it is known.
+pub trait Capacity {
+    /// Bytes that the link offers in the interval (`from`, `to`]. The past of every link is
+    /// known; the future only of emulated ones (trace, schedule, constant rate).
+    fn offered(&self, from: Time, to: Time) -> u64;
+}
+
+/// What a router sees of its link.
+pub struct LinkView<'a> {
+    /// The link's capacity.
+    pub capacity: &'a dyn Capacity,
+    /// Packets in the queue, the packet in question not included.
+    pub queue_packets: usize,
+    /// Bytes in the queue, the packet in question not included.
+    pub queue_bytes: u64,
+}
+
+/// The network's half of a scheme.
+pub trait Router: Send {
+    /// A packet arrives at the link, before the queue may refuse it.
+    fn on_arrival(&mut self, _now: Time, _packet: &mut Packet, _link: &LinkView<'_>) {}
+    /// A packet left the queue after `sojourn`; its transmission starts now.
+    fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>);
+    /// The link could have carried `bytes` more at `now`, but the queue was empty. Links that
+    /// transmit whenever they have something (constant and scheduled rates) never say so.
+    /// Opportunities of the past are told before the next arrival, in order.
+    fn on_unused(&mut self, _now: Time, _bytes: u32) {}
+    /// Names and values of inner state, for plots.
+    fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,1 @@
+//! Plots and pages: SVG charts and self-contained HTML reports.

@@ -1,0 +1,1 @@
+//! Traces of link capacity: formats, statistics, generators.

@@ -3,16 +3,23 @@
 
 pub mod control;
 pub mod packet;
+pub mod params;
+pub mod registry;
 pub mod report;
 pub mod rng;
 pub mod route;
+pub mod schemes;
+pub mod spec;
 pub mod stage;
 pub mod units;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet};
+pub use params::{ParamInfo, ParamValue, Params};
+pub use registry::{Halves, SCHEMES, Scheme, Setup};
 pub use report::{AckPolicy, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Capacity, LinkView, Router};
+pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

@@ -1,0 +1,259 @@
+//! Parameters of schemes and queues: one table from which values, defaults, documentation and
+//! error messages come.
+
+use crate::units::{Rate, Span};
+
+/// A type that a parameter can have.
+pub trait ParamValue: Sized {
+    /// What a user may write, for documentation: `number`, `time`, `true|false`.
+    const KIND: &'static str;
+    /// Reads a value; the error says what was expected.
+    fn read(text: &str) -> Result<Self, String>;
+    /// Writes the value so that [`ParamValue::read`] reads it back.
+    fn show(&self) -> String;
+}
+
+/// The documentation of one parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Its name, as in the paper.
+    pub name: &'static str,
+    /// What may be written for it.
+    pub kind: &'static str,
+    /// Its default.
+    pub default: String,
+    /// What it means, its unit and where its default comes from.
+    pub doc: String,
+}
+
+/// A set of parameters, made by [`crate::params!`].
+pub trait Params: Default {
+    /// The documentation of every parameter, in order, with the defaults.
+    fn infos() -> Vec<ParamInfo>;
+    /// Sets a parameter by name. `None` if there is no such parameter; the inner error says what
+    /// is wrong with the value.
+    fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>>;
+}
+
+/// Splits a number from its unit: `12.5ms` gives `(12.5, "ms")`.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let split = text
+        .char_indices()
+        .find(|&(i, c)| {
+            let exponent = (c == 'e' || c == 'E')
+                && text[i + 1..].starts_with(|d: char| d.is_ascii_digit() || d == '-' || d == '+');
+            !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+') || exponent)
+        })
+        .map_or(text.len(), |(i, _)| i);
+    let number: f64 = text[..split].parse().ok()?;
+    number.is_finite().then_some((number, text[split..].trim()))
+}
+
+impl ParamValue for f64 {
+    const KIND: &'static str = "number";
+    fn read(text: &str) -> Result<f64, String> {
+        let (number, unit) = number_and_unit(text).ok_or("expected a number such as 0.98")?;
+        match unit {
+            "" => Ok(number),
+            "%" => Ok(number / 100.0),
+            other => Err(format!("expected a plain number or a percentage, found unit `{other}`")),
+        }
+    }
+    fn show(&self) -> String {
+        format!("{self}")
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => { $(
+        impl ParamValue for $type {
+            const KIND: &'static str = "whole number";
+            fn read(text: &str) -> Result<$type, String> {
+                text.parse().map_err(|_| format!("expected a whole number from 0 to {}", <$type>::MAX))
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )* };
+}
+integers!(u32, u64);
+
+impl ParamValue for bool {
+    const KIND: &'static str = "true|false";
+    fn read(text: &str) -> Result<bool, String> {
+        match text {
+            "true" | "on" | "yes" => Ok(true),
+            "false" | "off" | "no" => Ok(false),
+            _ => Err("expected true or false".into()),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl ParamValue for Span {
+    const KIND: &'static str = "time";
+    fn read(text: &str) -> Result<Span, String> {
+        let (number, unit) =
+            number_and_unit(text).ok_or("expected a time such as 100ms or 1.5s")?;
+        if number < 0.0 {
+            return Err("expected a time that is not negative".into());
+        }
+        let nanos = match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "min" => 60e9,
+            "h" => 3600e9,
+            "" if number == 0.0 => 1.0,
+            "" => return Err(format!("a time needs a unit: `{text}ms` or `{text}s`")),
+            other => {
+                return Err(format!("unknown unit of time `{other}`; use ns, us, ms, s, min or h"));
+            }
+        };
+        Ok(Span::from_nanos((number * nanos + 0.5) as u64))
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl ParamValue for Rate {
+    const KIND: &'static str = "rate";
+    fn read(text: &str) -> Result<Rate, String> {
+        let (number, unit) =
+            number_and_unit(text).ok_or("expected a rate such as 12Mbps or 500kbps")?;
+        if number < 0.0 {
+            return Err("expected a rate that is not negative".into());
+        }
+        let unit = unit.replace("bit/s", "bps");
+        let factor = match unit.as_str() {
+            "bps" => 1.0,
+            "kbps" | "Kbps" => 1e3,
+            "Mbps" | "mbps" => 1e6,
+            "Gbps" | "gbps" => 1e9,
+            "" => return Err(format!("a rate needs a unit: `{text}Mbps` or `{text}kbps`")),
+            other => {
+                return Err(format!("unknown unit of rate `{other}`; use bps, kbps, Mbps or Gbps"));
+            }
+        };
+        Ok(Rate::from_bps((number * factor + 0.5) as u64))
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Declares a struct of parameters: each field with its documentation, type and default.
+///
+/// ```
+/// paceline_cc::params! {
+///     /// Parameters of an example.
+///     pub struct ExampleParams {
+///         /// Gain per round trip.
+///         gain: f64 = 0.5,
+///     }
+/// }
+/// assert_eq!(ExampleParams::default().gain, 0.5);
+/// ```
+#[macro_export]
+macro_rules! params {
+    ($(#[$outer:meta])* pub struct $name:ident {
+        $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr ),* $(,)?
+    }) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $( $(#[doc = $doc])+ pub $field: $type, )*
+        }
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+        impl $crate::params::Params for $name {
+            fn infos() -> Vec<$crate::params::ParamInfo> {
+                let defaults = $name::default();
+                let _ = &defaults;
+                vec![ $( $crate::params::ParamInfo {
+                    name: stringify!($field),
+                    kind: <$type as $crate::params::ParamValue>::KIND,
+                    default: $crate::params::ParamValue::show(&defaults.$field),
+                    doc: concat!($($doc),+).trim().to_string(),
+                }, )* ]
+            }
+            fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+                let _ = value;
+                match name {
+                    $( stringify!($field) => Some(
+                        <$type as $crate::params::ParamValue>::read(value).map(|v| self.$field = v)
+                    ), )*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// Declares an enumeration that a parameter can have, each value with the word for it.
+#[macro_export]
+macro_rules! choices {
+    ($(#[$outer:meta])* pub enum $name:ident {
+        $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),* $(,)?
+    }) => {
+        $(#[$outer])*
+        #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
+        impl $crate::params::ParamValue for $name {
+            const KIND: &'static str = $crate::joined!($($word),*);
+            fn read(text: &str) -> Result<Self, String> {
+                match text {
+                    $( $word => Ok($name::$variant), )*
+                    _ => Err(format!("expected one of {}", Self::KIND.replace('|', ", "))),
+                }
+            }
+            fn show(&self) -> String {
+                match self { $( $name::$variant => $word.to_string(), )* }
+            }
+        }
+    };
+}
+
+/// Joins words with `|`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! joined {
+    ($first:literal $(, $rest:literal)*) => { concat!($first $(, "|", $rest)*) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_and_show() {
+        assert_eq!(Span::read("1.5s"), Ok(Span::from_millis(1500)));
+        assert_eq!(Span::read("50 ms"), Ok(Span::from_millis(50)));
+        assert_eq!(Rate::read("12Mbps"), Ok(Rate::from_mbps(12.0)));
+        assert_eq!(Rate::read("12 Mbit/s"), Ok(Rate::from_mbps(12.0)));
+        assert_eq!(f64::read("98%"), Ok(0.98));
+        assert_eq!(f64::read("1e-3"), Ok(0.001));
+        assert_eq!(bool::read("off"), Ok(false));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        assert!(Span::read("50").unwrap_err().contains("50ms"));
+        assert!(Span::read("-5ms").is_err());
+        assert!(Span::read("5 parsecs").unwrap_err().contains("parsecs"));
+        assert!(Rate::read("12").unwrap_err().contains("12Mbps"));
+        assert!(f64::read("nan").is_err());
+        assert!(f64::read("inf").is_err());
+        assert!(u32::read("-1").is_err());
+        assert!(f64::read("1é").is_err());
+        assert!(f64::read("").is_err());
+    }
+}

@@ -1,0 +1,5 @@
+//! The schemes, one folder each.
+
+pub mod abc;
+pub mod cubic;
+pub mod newreno;

@@ -1,0 +1,258 @@
+//! How schemes are written: `sender[param=value,...]+queue[param=value,...]`.
+
+use crate::params::Params;
+use thiserror::Error;
+
+/// A name with arguments: `codel[target=50ms,interval=100ms]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The name before the bracket.
+    pub name: String,
+    /// The arguments in the order written.
+    pub args: Vec<(String, String)>,
+}
+
+/// A scheme as a user writes it: a sender, and a queue at the bottleneck if one is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemeSpec {
+    /// The sender's scheme; it brings its receiver and router halves.
+    pub sender: Spec,
+    /// The queue of the bottleneck.
+    pub queue: Option<Spec>,
+}
+
+/// Why a scheme or queue cannot be had.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SpecError {
+    /// The text does not have the form of a scheme.
+    #[error(
+        "`{text}` is not a scheme: {problem}; write name[param=value,...]+queue[param=value,...]"
+    )]
+    Syntax {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is no such scheme or queue.
+    #[error("unknown {kind} `{name}`{}; `paceline schemes` lists all", suggestion(.near))]
+    UnknownName {
+        /// `scheme` or `queue`.
+        kind: &'static str,
+        /// What was written.
+        name: String,
+        /// The nearest known name.
+        near: Option<String>,
+    },
+    /// The scheme or queue has no such parameter.
+    #[error("`{name}` has no parameter `{param}`{}; it has: {}", suggestion(.near), known.join(", "))]
+    UnknownParam {
+        /// The scheme or queue.
+        name: String,
+        /// What was written.
+        param: String,
+        /// The nearest parameter.
+        near: Option<String>,
+        /// All its parameters.
+        known: Vec<&'static str>,
+    },
+    /// The value does not fit the parameter.
+    #[error("`{name}[{param}={value}]`: {problem}")]
+    BadValue {
+        /// The scheme or queue.
+        name: String,
+        /// The parameter.
+        param: String,
+        /// What was written.
+        value: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+fn suggestion(near: &Option<String>) -> String {
+    near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+}
+
+/// The word of `known` that is nearest to `word`, if one is near enough to be meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let (distance, near) =
+        known.into_iter().map(|candidate| (distance(word, candidate), candidate)).min()?;
+    (distance <= 1 + near.len() / 3).then(|| near.to_string())
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) from one word to the other, ignoring case.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().take(64).collect();
+    let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(rows[i - 2][j - 2] + 1);
+            }
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+impl Spec {
+    /// Reads `name[param=value,...]`.
+    pub fn parse(text: &str) -> Result<Spec, SpecError> {
+        let text = text.trim();
+        let fail = |problem: &str| {
+            Err(SpecError::Syntax { text: text.to_string(), problem: problem.to_string() })
+        };
+        let (name, inside) = match text.split_once('[') {
+            None => (text, ""),
+            Some((name, rest)) => match rest.strip_suffix(']') {
+                Some(inside) => (name, inside),
+                None => return fail("`[` without its `]` at the end"),
+            },
+        };
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(legal) {
+            return fail("a name has letters, digits, `-`, `_` and `.`");
+        }
+        let mut args = Vec::new();
+        for piece in inside.split(',').map(str::trim).filter(|piece| !piece.is_empty()) {
+            match piece.split_once('=') {
+                Some((param, value)) => {
+                    args.push((param.trim().to_string(), value.trim().to_string()));
+                }
+                None => return fail("each argument is written param=value"),
+            }
+        }
+        Ok(Spec { name: name.to_string(), args })
+    }
+
+    /// The parameters that this spec sets, over the defaults.
+    pub fn params<P: Params>(&self) -> Result<P, SpecError> {
+        let mut params = P::default();
+        for (param, value) in &self.args {
+            match params.set(param, value) {
+                Some(Ok(())) => {}
+                Some(Err(problem)) => {
+                    return Err(self.bad_value(param, problem));
+                }
+                None => {
+                    let known: Vec<_> = P::infos().iter().map(|info| info.name).collect();
+                    return Err(SpecError::UnknownParam {
+                        name: self.name.clone(),
+                        param: param.clone(),
+                        near: nearest(param, known.iter().copied()),
+                        known,
+                    });
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    /// The error that the value written for `param` has the given problem.
+    pub fn bad_value(&self, param: &str, problem: impl Into<String>) -> SpecError {
+        let written = self.args.iter().rev().find(|(name, _)| name == param);
+        SpecError::BadValue {
+            name: self.name.clone(),
+            param: param.to_string(),
+            value: written.map(|(_, value)| value.clone()).unwrap_or_default(),
+            problem: problem.into(),
+        }
+    }
+
+    /// An error unless `ok`: for values that a parameter's type allows but its meaning does not.
+    pub fn require(&self, ok: bool, param: &str, problem: &str) -> Result<(), SpecError> {
+        if ok { Ok(()) } else { Err(self.bad_value(param, problem)) }
+    }
+}
+
+impl SchemeSpec {
+    /// Reads `sender[...]+queue[...]`.
+    pub fn parse(text: &str) -> Result<SchemeSpec, SpecError> {
+        // The first `+` outside brackets separates; values may contain one (1e+3).
+        let mut depth = 0;
+        let split = text.char_indices().find(|&(_, c)| {
+            match c {
+                '[' => depth += 1,
+                ']' => depth -= 1,
+                _ => {}
+            }
+            c == '+' && depth == 0
+        });
+        match split {
+            None => Ok(SchemeSpec { sender: Spec::parse(text)?, queue: None }),
+            Some((at, _)) => Ok(SchemeSpec {
+                sender: Spec::parse(&text[..at])?,
+                queue: Some(Spec::parse(&text[at + 1..])?),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        if !self.args.is_empty() {
+            let args: Vec<_> = self.args.iter().map(|(p, v)| format!("{p}={v}")).collect();
+            write!(f, "[{}]", args.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for SchemeSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.queue {
+            None => write!(f, "{}", self.sender),
+            Some(queue) => write!(f, "{}+{queue}", self.sender),
+        }
+    }
+}
+
+/// Splits a comma-separated list of schemes; commas inside brackets belong to their scheme.
+pub fn split_list(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    let mut start = 0;
+    let mut parts = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_read_and_write() {
+        for text in ["abc", "abc[dt=60ms]", "cubic+codel[target=50ms,interval=100ms]"] {
+            assert_eq!(SchemeSpec::parse(text).expect(text).to_string(), text);
+        }
+        let list = split_list("abc, cubic+codel[target=50ms,interval=100ms],bbr,");
+        assert_eq!(list, ["abc", "cubic+codel[target=50ms,interval=100ms]", "bbr"]);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for text in ["", "+codel", "abc[", "abc[dt]", "a b", "abc]x["] {
+            assert!(SchemeSpec::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(nearest("cubci", ["cubic", "codel"]).as_deref(), Some("cubic"));
+        assert_eq!(nearest("zzzzzz", ["cubic", "codel"]), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! Senders and receivers: loss detection, RTT, delivery rate, pacing, workloads.

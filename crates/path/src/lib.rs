@@ -1,0 +1,1 @@
+//! What carries packets: links, services, queues, delay, loss and reordering.

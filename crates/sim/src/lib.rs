@@ -1,0 +1,1 @@
+//! The simulator: virtual time, topologies, scenario files, metrics.

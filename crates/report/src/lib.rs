@@ -1,1 +1,78 @@
 //! Plots and pages: SVG charts and self-contained HTML reports.
+//!
+//! Two layers. The charts ([`Chart`], [`Scatter`], [`Bars`]) know axes, labels and colours but
+//! nothing about congestion control. The views ([`time_series_svg`], [`scatter_svg`],
+//! [`bars_svg`], [`compare_page`]) turn measured runs ([`RunView`]) into the plots of this field.
+//!
+//! What holds for everything here:
+//! - The output is a function of the input alone: no clock, no hash order, fixed number formats.
+//! - Bad data (NaN, infinite, empty) is left out, never printed and never a panic.
+//! - A scheme's name decides its colour ([`Palette`]), so that plots can be compared.
+//! - An SVG stands alone (opaque background, presentation attributes that every viewer knows) and
+//!   follows the reader's dark mode where style sheets work.
+//!
+//! To see it all with made-up data: `cargo run -p paceline-report --example specimen -- DIR`.
+//!
+//! ```
+//! use paceline_report::{PageInfo, RunView, TimeSeries, compare_page};
+//!
+//! let run = RunView {
+//!     trace: "lte".into(),
+//!     scheme: "abc".into(),
+//!     capacity_mbps: 10.0,
+//!     throughput_mbps: 9.0,
+//!     utilization: 0.9,
+//!     series: TimeSeries {
+//!         bin_s: 0.1,
+//!         capacity_mbps: vec![9.0, 11.0],
+//!         throughput_mbps: vec![8.0, 10.0],
+//!         queue_delay_ms: vec![12.0, f64::NAN],
+//!         window_packets: None,
+//!     },
+//!     ..RunView::default()
+//! };
+//! let info = PageInfo { title: "ABC over LTE".into(), ..PageInfo::default() };
+//! assert!(compare_page(&info, &[run]).starts_with("<!DOCTYPE html>"));
+//! ```
+
+mod axis;
+mod bars;
+mod chart;
+mod compare;
+mod figure;
+mod label;
+mod markup;
+mod number;
+mod page;
+mod palette;
+mod pareto;
+mod run;
+mod scale;
+mod scatter;
+mod series;
+mod style;
+mod summary;
+mod table;
+mod timeline;
+mod tradeoff;
+
+#[cfg(test)]
+mod check;
+
+pub use bars::{BarPanel, Bars};
+pub use chart::{Chart, Panel};
+pub use compare::{PageInfo, compare_page};
+pub use figure::Figure;
+pub use markup::escape;
+pub use page::Page;
+pub use palette::Palette;
+pub use pareto::front;
+pub use run::{Quantiles, RunView, TimeSeries};
+pub use scale::{Scale, Tick};
+pub use scatter::{Dot, Marker, Scatter, Shape};
+pub use series::{Fold, Series, Shade};
+pub use style::Paint;
+pub use summary::{bars_figure, bars_svg, summary_table};
+pub use table::{Cell, Table};
+pub use timeline::{time_series_figure, time_series_svg};
+pub use tradeoff::{scatter_figure, scatter_svg};

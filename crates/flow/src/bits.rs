@@ -1,0 +1,106 @@
+//! A ring of bits, addressed by ever-growing numbers.
+
+/// One bit for each number of a sliding range. The owner keeps the range's ends and calls
+/// [`BitRing::reserve`] before it grows past the capacity.
+#[derive(Clone, Debug)]
+pub(crate) struct BitRing {
+    words: Vec<u64>,
+    mask: u64,
+}
+
+impl BitRing {
+    /// A ring that holds at least `capacity` bits, all clear.
+    pub(crate) fn new(capacity: u64) -> BitRing {
+        let words = (capacity.max(64).next_power_of_two() / 64) as usize;
+        BitRing { words: vec![0; words], mask: words as u64 - 1 }
+    }
+
+    /// The bits it holds.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.words.len() as u64 * 64
+    }
+
+    /// Makes room for the numbers from..to; keeps the bits of from..old_to.
+    pub(crate) fn reserve(&mut self, from: u64, old_to: u64, to: u64) {
+        if to - from <= self.capacity() {
+            return;
+        }
+        let mut grown = BitRing::new(to - from);
+        let mut at = from;
+        while let Some(number) = self.next_set(at, old_to) {
+            grown.set(number);
+            at = number + 1;
+        }
+        *self = grown;
+    }
+
+    #[inline]
+    fn word(&self, number: u64) -> usize {
+        ((number / 64) & self.mask) as usize
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, number: u64) {
+        let word = self.word(number);
+        self.words[word] |= 1 << (number % 64);
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, number: u64) {
+        let word = self.word(number);
+        self.words[word] &= !(1 << (number % 64));
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u64) -> bool {
+        self.words[self.word(number)] >> (number % 64) & 1 == 1
+    }
+
+    /// The first set bit of from..to.
+    #[inline]
+    pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {
+        let mut at = from;
+        while at < to {
+            let word = self.words[self.word(at)] >> (at % 64);
+            if word != 0 {
+                let found = at + word.trailing_zeros() as u64;
+                return (found < to).then_some(found);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_a_plain_vector() {
+        let mut random = paceline_cc::Stream::new(1, "bits");
+        let mut ring = BitRing::new(64);
+        let (mut from, mut to) = (0u64, 0u64);
+        let mut plain = vec![false; 5000];
+        while to < 4900 {
+            match random.below(3) {
+                0 if from < to => {
+                    ring.clear(from);
+                    from += 1;
+                }
+                _ => {
+                    ring.reserve(from, to, to + 1);
+                    ring.clear(to);
+                    if random.chance(0.3) {
+                        ring.set(to);
+                        plain[to as usize] = true;
+                    }
+                    to += 1;
+                }
+            }
+            let expected = (from..to).find(|&n| plain[n as usize]);
+            assert_eq!(ring.next_set(from, to), expected);
+        }
+        assert!(ring.capacity() > 64);
+    }
+}

@@ -1,0 +1,173 @@
+//! The receiver's memory of which transmission numbers have arrived.
+
+use paceline_cc::{ACK_BLOCKS, Ack};
+
+/// How many blocks are remembered; the oldest is forgotten.
+const REMEMBERED: usize = 32;
+
+/// An inclusive range of numbers.
+#[derive(Copy, Clone, Debug, Default)]
+struct Block {
+    first: u64,
+    last: u64,
+}
+
+/// Ranges of received numbers, newest first.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    blocks: [Block; REMEMBERED],
+    len: usize,
+}
+
+/// What the arrival of a number was.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The number after the largest so far.
+    InOrder,
+    /// A number above a gap, or one that fills a gap.
+    OutOfOrder,
+    /// Seen before, or too old to tell.
+    Duplicate,
+}
+
+impl Blocks {
+    pub(crate) fn new() -> Blocks {
+        Blocks { blocks: [Block::default(); REMEMBERED], len: 0 }
+    }
+
+    /// Notes that `number` has arrived.
+    #[inline]
+    pub(crate) fn insert(&mut self, number: u64) -> Arrival {
+        if self.len > 0 {
+            let newest = &mut self.blocks[0];
+            if number == newest.last + 1 {
+                newest.last = number;
+                return Arrival::InOrder;
+            }
+            if number > newest.last {
+                self.open(0, number);
+                return Arrival::OutOfOrder;
+            }
+            return self.insert_old(number);
+        }
+        self.open(0, number);
+        if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder }
+    }
+
+    /// The largest number received; `None` before the first.
+    pub(crate) fn largest(&self) -> Option<u64> {
+        (self.len > 0).then(|| self.blocks[0].last)
+    }
+
+    /// Writes the newest blocks into an acknowledgement.
+    #[inline]
+    pub(crate) fn fill(&self, ack: &mut Ack) {
+        let blocks = &self.blocks[..self.len.min(ACK_BLOCKS)];
+        let mut above = 0;
+        for (i, block) in blocks.iter().enumerate() {
+            if i == 0 {
+                ack.largest = block.last;
+            } else {
+                ack.gaps[i] = (above - block.last - 1).min(u32::MAX as u64) as u32;
+            }
+            ack.lengths[i] = (block.last - block.first + 1).min(u32::MAX as u64) as u32;
+            above = block.first;
+        }
+    }
+
+    /// Opens a block of one number at place `at`.
+    fn open(&mut self, at: usize, number: u64) {
+        if at >= REMEMBERED {
+            return;
+        }
+        self.len = (self.len + 1).min(REMEMBERED);
+        self.blocks.copy_within(at..self.len - 1, at + 1);
+        self.blocks[at] = Block { first: number, last: number };
+    }
+
+    /// Notes a number below the largest.
+    fn insert_old(&mut self, number: u64) -> Arrival {
+        for i in 0..self.len {
+            let block = self.blocks[i];
+            if number > block.last {
+                // Between the block above and this one.
+                let touches_above = i > 0 && number + 1 == self.blocks[i - 1].first;
+                let touches_below = number == block.last + 1;
+                match (touches_above, touches_below) {
+                    (true, true) => {
+                        self.blocks[i - 1].first = block.first;
+                        self.blocks.copy_within(i + 1..self.len, i);
+                        self.len -= 1;
+                    }
+                    (true, false) => self.blocks[i - 1].first = number,
+                    (false, true) => self.blocks[i].last = number,
+                    (false, false) => self.open(i, number),
+                }
+                return Arrival::OutOfOrder;
+            }
+            if number >= block.first {
+                return Arrival::Duplicate;
+            }
+        }
+        let oldest = &mut self.blocks[self.len - 1];
+        if number + 1 == oldest.first {
+            oldest.first = number;
+            Arrival::OutOfOrder
+        } else if self.len < REMEMBERED {
+            self.open(self.len, number);
+            Arrival::OutOfOrder
+        } else {
+            Arrival::Duplicate
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn matches_a_set_under_random_arrivals() {
+        let mut random = paceline_cc::Stream::new(3, "blocks");
+        for _ in 0..200 {
+            let mut blocks = Blocks::new();
+            let mut set = BTreeSet::new();
+            let mut next = 0u64;
+            for _ in 0..300 {
+                // Mostly ahead, sometimes skipping, sometimes back among the newest 20.
+                let number = match random.below(10) {
+                    0 => next + random.below(3),
+                    1 => next.saturating_sub(random.below(20)),
+                    _ => next,
+                };
+                next = next.max(number + 1);
+                let fresh = set.insert(number);
+                let arrival = blocks.insert(number);
+                assert_eq!(fresh, arrival != Arrival::Duplicate, "{number}");
+                assert_eq!(blocks.largest(), set.last().copied());
+                let mut ack = Ack::default();
+                blocks.fill(&mut ack);
+                let mut seen = 0;
+                let mut below = u64::MAX;
+                for (first, last) in ack.blocks() {
+                    assert!((first..=last).all(|n| set.contains(&n)));
+                    assert!(last < below && !set.contains(&(last + 1)));
+                    below = first;
+                    seen += 1;
+                }
+                assert!(seen >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn forgets_the_oldest() {
+        let mut blocks = Blocks::new();
+        for i in 0..200 {
+            blocks.insert(2 * i);
+        }
+        assert_eq!(blocks.largest(), Some(398));
+        assert_eq!(blocks.insert(1), Arrival::Duplicate);
+    }
+}

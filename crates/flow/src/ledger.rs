@@ -1,0 +1,359 @@
+//! What is in flight: one entry per transmission, in the order of sending.
+//!
+//! Every transmission has its own number, so an acknowledgement is never ambiguous and entries
+//! are lost in the order of their numbers. A packet is lost when one sent `packet_threshold`
+//! later has been acknowledged, or when a later one has and 9/8 of the RTT have passed since it
+//! was sent (RFC 9002 §6.1, the numbers of RFC 8985). Entries declared lost are remembered for
+//! about one round trip: if their acknowledgement comes after all, the loss was spurious.
+
+use paceline_cc::{Ack, Span, Time};
+
+use crate::bits::BitRing;
+
+/// The reordering tolerated before any has been seen, in packets (RFC 9002 §6.1.1).
+const INITIAL_PACKET_THRESHOLD: u64 = 3;
+/// The most reordering that the packet threshold adapts to (Linux: `tcp_max_reordering`).
+const MAX_PACKET_THRESHOLD: u64 = 300;
+
+/// Where an entry stands.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    #[default]
+    InFlight,
+    Lost,
+    Acked,
+}
+
+/// One transmission.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) sent: Time,
+    /// The rate sampler's state when it was sent; `first_sent` turns into the time at which the
+    /// entry was declared lost.
+    pub(crate) first_sent: Time,
+    pub(crate) delivered_at: Time,
+    pub(crate) delivered: u64,
+    pub(crate) segment: u64,
+    pub(crate) tag: u64,
+    pub(crate) size: u32,
+    pub(crate) state: State,
+    pub(crate) app_limited: bool,
+}
+
+/// The transmissions that have no final fate yet.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    ring: Vec<Entry>,
+    mask: u64,
+    /// Set for entries in flight or remembered as lost.
+    unresolved: BitRing,
+    /// All numbers below have their final fate.
+    front: u64,
+    /// All numbers below are acknowledged or lost.
+    undecided: u64,
+    /// The number of the next transmission.
+    next: u64,
+    largest_acked: Option<u64>,
+    largest_acked_sent: Time,
+    in_flight: u64,
+    remembered: u64,
+    packet_threshold: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        const CAPACITY: usize = 64;
+        Ledger {
+            ring: vec![Entry::default(); CAPACITY],
+            mask: CAPACITY as u64 - 1,
+            unresolved: BitRing::new(CAPACITY as u64),
+            front: 0,
+            undecided: 0,
+            next: 0,
+            largest_acked: None,
+            largest_acked_sent: Time::ZERO,
+            in_flight: 0,
+            remembered: 0,
+            packet_threshold: INITIAL_PACKET_THRESHOLD,
+        }
+    }
+
+    /// Bytes in flight.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+    /// The oldest number without its final fate.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        (self.front < self.next).then_some(self.front)
+    }
+    /// The number that the next transmission gets.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+    /// The entry of a number that has no final fate yet.
+    #[inline]
+    pub(crate) fn entry_mut(&mut self, number: u64) -> &mut Entry {
+        let at = (number & self.mask) as usize;
+        &mut self.ring[at]
+    }
+    #[inline]
+    pub(crate) fn entry(&self, number: u64) -> &Entry {
+        &self.ring[(number & self.mask) as usize]
+    }
+
+    /// Notes a transmission and returns its number.
+    #[inline]
+    pub(crate) fn on_send(&mut self, entry: Entry) -> u64 {
+        let number = self.next;
+        if number - self.front > self.mask {
+            self.grow();
+        }
+        self.in_flight += entry.size as u64;
+        *self.entry_mut(number) = entry;
+        self.unresolved.set(number);
+        self.next += 1;
+        number
+    }
+
+    fn grow(&mut self) {
+        let capacity = self.ring.len() * 2;
+        let mut ring = vec![Entry::default(); capacity];
+        for number in self.front..self.next {
+            ring[number as usize & (capacity - 1)] = *self.entry(number);
+        }
+        self.ring = ring;
+        self.mask = capacity as u64 - 1;
+        self.unresolved.reserve(self.front, self.next, self.front + capacity as u64);
+    }
+
+    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
+    /// entry; the entry's state is still what it was before.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry)) {
+        for (first, last) in ack.blocks() {
+            let end = (last + 1).min(self.next);
+            let mut at = first.max(self.front);
+            while let Some(number) = self.unresolved.next_set(at, end) {
+                at = number + 1;
+                self.unresolved.clear(number);
+                let entry = &mut self.ring[(number & self.mask) as usize];
+                each(number, entry);
+                match entry.state {
+                    State::InFlight => self.in_flight -= entry.size as u64,
+                    State::Lost => {
+                        self.remembered -= 1;
+                        // Late, not lost: tolerate as much reordering from now on.
+                        let late = self.largest_acked.unwrap_or(number).saturating_sub(number);
+                        self.packet_threshold =
+                            self.packet_threshold.max((late + 1).min(MAX_PACKET_THRESHOLD));
+                    }
+                    State::Acked => {}
+                }
+                entry.state = State::Acked;
+                if self.largest_acked.is_none_or(|largest| number > largest) {
+                    self.largest_acked = Some(number);
+                    self.largest_acked_sent = entry.sent;
+                }
+            }
+        }
+        self.advance();
+    }
+
+    /// Moves `front` past everything resolved.
+    #[inline]
+    fn advance(&mut self) {
+        self.front = self.unresolved.next_set(self.front, self.next).unwrap_or(self.next);
+        self.undecided = self.undecided.max(self.front);
+    }
+
+    /// The lowest number in flight.
+    #[inline]
+    fn oldest_in_flight(&mut self) -> Option<u64> {
+        while let Some(number) = self.unresolved.next_set(self.undecided, self.next) {
+            self.undecided = number;
+            if self.entry(number).state == State::InFlight {
+                return Some(number);
+            }
+            self.undecided += 1;
+        }
+        self.undecided = self.next;
+        None
+    }
+
+    /// Declares packets lost by the packet and time thresholds; calls `each` for every one.
+    /// Returns when the time threshold will next declare one, if nothing else happens.
+    #[inline]
+    pub(crate) fn detect_losses(
+        &mut self,
+        now: Time,
+        rtt: Span,
+        mut each: impl FnMut(u64, &Entry),
+    ) -> Time {
+        self.forget();
+        let Some(largest) = self.largest_acked else { return Time::NEVER };
+        while let Some(number) = self.oldest_in_flight() {
+            if number >= largest {
+                break;
+            }
+            let deadline = self.entry(number).sent + rtt + rtt / 8;
+            if largest - number < self.packet_threshold && now < deadline {
+                return deadline;
+            }
+            self.lose(now, number, &mut each);
+        }
+        Time::NEVER
+    }
+
+    /// Declares everything in flight lost (the retransmission timer expired).
+    pub(crate) fn lose_all(&mut self, now: Time, mut each: impl FnMut(u64, &Entry)) {
+        while let Some(number) = self.oldest_in_flight() {
+            self.lose(now, number, &mut each);
+        }
+    }
+
+    fn lose(&mut self, now: Time, number: u64, each: &mut impl FnMut(u64, &Entry)) {
+        let entry = &mut self.ring[(number & self.mask) as usize];
+        self.in_flight -= entry.size as u64;
+        self.remembered += 1;
+        each(number, entry);
+        entry.state = State::Lost;
+        entry.first_sent = now;
+    }
+
+    /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
+    /// a path that keeps the order, the lost one will not come any more.
+    #[inline]
+    fn forget(&mut self) {
+        while self.remembered > 0 && self.front < self.next {
+            let entry = self.entry(self.front);
+            if entry.state != State::Lost || entry.first_sent >= self.largest_acked_sent {
+                break;
+            }
+            self.unresolved.clear(self.front);
+            self.remembered -= 1;
+            self.advance();
+        }
+    }
+
+    /// Forgets everything; acknowledgements of earlier numbers will be ignored.
+    pub(crate) fn abandon(&mut self) {
+        while let Some(number) = self.unresolved.next_set(self.front, self.next) {
+            self.unresolved.clear(number);
+        }
+        self.front = self.next;
+        self.undecided = self.next;
+        self.in_flight = 0;
+        self.remembered = 0;
+        self.largest_acked = None;
+        self.packet_threshold = INITIAL_PACKET_THRESHOLD;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn send(ledger: &mut Ledger, millis: u64) -> u64 {
+        ledger.on_send(Entry { sent: Time::from_millis(millis), size: 1500, ..Entry::default() })
+    }
+
+    fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
+        let length = (last - first + 1) as u32;
+        let ack = Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() };
+        let mut acked = Vec::new();
+        ledger.on_ack(&ack, |number, _| acked.push(number));
+        acked
+    }
+
+    fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
+        let mut lost = Vec::new();
+        let rtt = Span::from_millis(80);
+        let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _| lost.push(n));
+        (lost, timer)
+    }
+
+    #[test]
+    fn packet_threshold_is_three() {
+        let mut ledger = Ledger::new();
+        (0..6).for_each(|i| assert_eq!(send(&mut ledger, i), i));
+        assert_eq!(ack(&mut ledger, 1, 2), [1, 2]);
+        // Two later ones are not enough; the time threshold is 9/8 of the RTT after sending.
+        assert_eq!(lost(&mut ledger, 50), (vec![], Time::from_millis(90)));
+        assert_eq!(ack(&mut ledger, 1, 3), [3]);
+        assert_eq!(lost(&mut ledger, 50), (vec![0], Time::NEVER));
+        assert_eq!(ledger.in_flight(), 2 * 1500);
+    }
+
+    #[test]
+    fn time_threshold_catches_the_tail() {
+        let mut ledger = Ledger::new();
+        (0..3).for_each(|i| _ = send(&mut ledger, i));
+        assert_eq!(ack(&mut ledger, 2, 2), [2]);
+        assert_eq!(lost(&mut ledger, 89), (vec![], Time::from_millis(90)));
+        assert_eq!(lost(&mut ledger, 90), (vec![0], Time::from_millis(91)));
+        assert_eq!(lost(&mut ledger, 91), (vec![1], Time::NEVER));
+    }
+
+    #[test]
+    fn late_acknowledgements_raise_the_threshold() {
+        let mut ledger = Ledger::new();
+        (0..10).for_each(|i| _ = send(&mut ledger, i));
+        ack(&mut ledger, 1, 5);
+        assert_eq!(lost(&mut ledger, 20).0, [0]);
+        assert_eq!(ack(&mut ledger, 0, 5), [0]);
+        // Number 0 came after number 5: six packets of reordering are tolerated now.
+        ack(&mut ledger, 7, 9);
+        assert_eq!(lost(&mut ledger, 20).0, []);
+    }
+
+    #[test]
+    fn hostile_acknowledgements_change_nothing() {
+        let mut ledger = Ledger::new();
+        (0..3).for_each(|i| _ = send(&mut ledger, i));
+        let ack = Ack { largest: u64::MAX - 1, lengths: [u32::MAX; 3], ..Ack::default() };
+        let mut count = 0;
+        ledger.on_ack(&ack, |_, _| count += 1);
+        assert_eq!((count, ledger.in_flight()), (0, 4500));
+    }
+
+    /// Random sends, acknowledgements and losses against a plain vector of states.
+    #[test]
+    fn matches_a_plain_model() {
+        let mut random = paceline_cc::Stream::new(5, "ledger");
+        for _ in 0..50 {
+            let mut ledger = Ledger::new();
+            let mut states: Vec<State> = Vec::new();
+            for step in 0..2000u64 {
+                match random.below(4) {
+                    0 | 1 => {
+                        send(&mut ledger, step);
+                        states.push(State::InFlight);
+                    }
+                    2 if !states.is_empty() => {
+                        let last =
+                            states.len() as u64 - 1 - random.below(5).min(states.len() as u64 - 1);
+                        let first = last.saturating_sub(random.below(8));
+                        for number in ack(&mut ledger, first, last) {
+                            assert_ne!(states[number as usize], State::Acked);
+                            states[number as usize] = State::Acked;
+                        }
+                        for state in &states[first as usize..=last as usize] {
+                            assert_ne!(*state, State::InFlight);
+                        }
+                    }
+                    _ => {
+                        for number in lost(&mut ledger, step).0 {
+                            assert_eq!(states[number as usize], State::InFlight);
+                            states[number as usize] = State::Lost;
+                        }
+                    }
+                }
+                let in_flight = states.iter().filter(|s| **s == State::InFlight).count();
+                assert_eq!(ledger.in_flight(), 1500 * in_flight as u64);
+            }
+        }
+    }
+}

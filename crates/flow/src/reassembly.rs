@@ -1,0 +1,86 @@
+//! Which segments of a flow have arrived: what TCP calls the receive queue.
+
+use crate::bits::BitRing;
+
+/// The furthest a segment may lie ahead of the first missing one; later ones are ignored, so that
+/// a hostile sender cannot make the receiver's memory grow.
+const MAX_AHEAD: u64 = 1 << 22;
+
+/// The segments received.
+#[derive(Debug)]
+pub(crate) struct Reassembly {
+    /// All segments below have arrived.
+    next: u64,
+    /// One past the largest segment that has arrived.
+    end: u64,
+    seen: BitRing,
+}
+
+impl Reassembly {
+    pub(crate) fn new() -> Reassembly {
+        Reassembly { next: 0, end: 0, seen: BitRing::new(64) }
+    }
+
+    /// All segments below this one have arrived.
+    pub(crate) fn cumulative(&self) -> u64 {
+        self.next
+    }
+
+    /// True if a segment has arrived beyond one that has not.
+    #[inline]
+    pub(crate) fn has_gap(&self) -> bool {
+        self.end > self.next
+    }
+
+    /// Notes a segment; false if it came before or lies impossibly far ahead.
+    #[inline]
+    pub(crate) fn insert(&mut self, segment: u64) -> bool {
+        if segment == self.next && self.end == self.next {
+            self.next += 1;
+            self.end = self.next;
+            return true;
+        }
+        if segment < self.next || segment - self.next > MAX_AHEAD {
+            return false;
+        }
+        if segment < self.end {
+            if self.seen.get(segment) {
+                return false;
+            }
+        } else {
+            self.seen.reserve(self.next, self.end, segment + 1);
+            (self.end..segment).for_each(|skipped| self.seen.clear(skipped));
+            self.end = segment + 1;
+        }
+        self.seen.set(segment);
+        while self.next < self.end && self.seen.get(self.next) {
+            self.seen.clear(self.next);
+            self.next += 1;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn matches_a_set() {
+        let mut random = paceline_cc::Stream::new(2, "reassembly");
+        let mut reassembly = Reassembly::new();
+        let mut set = BTreeSet::new();
+        let mut missing = 0;
+        for _ in 0..20_000 {
+            let segment = reassembly.cumulative().saturating_sub(3) + random.below(200);
+            assert_eq!(reassembly.insert(segment), set.insert(segment));
+            while set.contains(&missing) {
+                missing += 1;
+            }
+            assert_eq!(reassembly.cumulative(), missing);
+        }
+        assert!(missing > 1000);
+        assert!(!reassembly.insert(u64::MAX));
+    }
+}

@@ -1,0 +1,164 @@
+//! The receiver of a flow: counts what arrives and acknowledges it.
+
+use paceline_cc::{Ack, AckPolicy, Body, Ecn, Packet, Reporter, Span, Stage, Time};
+
+use crate::blocks::{Arrival, Blocks};
+use crate::reassembly::Reassembly;
+
+/// Bytes of an acknowledgement on the wire: IPv4 and TCP headers with timestamps and one SACK
+/// block, the size that most of Linux' acknowledgements have.
+pub const ACK_SIZE: u32 = 64;
+
+/// What a receiver is made from.
+pub struct ReceiverConfig {
+    /// The flow's number.
+    pub flow: u32,
+    /// Where its acknowledgements go first: the driver's cursor, copied into [`Packet::hop`].
+    pub hop: u32,
+    /// When it acknowledges.
+    pub ack: AckPolicy,
+    /// The receiver's half of the scheme, if it has one.
+    pub reporter: Option<Box<dyn Reporter>>,
+    /// What the receiver's clock shows at the start of the run.
+    pub clock_offset: Span,
+}
+
+/// Counters of a receiver.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverStats {
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Bytes of packets that arrived.
+    pub bytes: u64,
+    /// Bytes of segments that arrived for the first time.
+    pub goodput: u64,
+    /// Packets that arrived with CE.
+    pub ce_packets: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+}
+
+/// The receiver of a flow. Push data packets in; pop acknowledgements.
+pub struct Receiver {
+    config: ReceiverConfig,
+    blocks: Blocks,
+    reassembly: Reassembly,
+    stats: ReceiverStats,
+    /// Packets that the delayed acknowledgement will cover.
+    pending: u32,
+    /// When the delayed acknowledgement is due.
+    due: Time,
+    /// When the packet with the largest number arrived.
+    newest_at: Time,
+    /// An acknowledgement for the packets before the newest arrival.
+    flushed: Option<Ack>,
+    /// What the coming acknowledgement tells the driver to send it at once.
+    now: bool,
+}
+
+impl Receiver {
+    /// A receiver that has received nothing.
+    pub fn new(config: ReceiverConfig) -> Receiver {
+        Receiver {
+            config,
+            blocks: Blocks::new(),
+            reassembly: Reassembly::new(),
+            stats: ReceiverStats::default(),
+            pending: 0,
+            due: Time::NEVER,
+            newest_at: Time::ZERO,
+            flushed: None,
+            now: false,
+        }
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> ReceiverStats {
+        self.stats
+    }
+
+    #[inline]
+    fn ack(&self) -> Ack {
+        let mut ack = Ack {
+            cumulative: self.reassembly.cumulative(),
+            received: self.newest_at + self.config.clock_offset,
+            ce_packets: self.stats.ce_packets as u32,
+            echo: self.config.reporter.as_ref().map_or(Ecn::NotEct, |reporter| reporter.echo()),
+            ..Ack::default()
+        };
+        self.blocks.fill(&mut ack);
+        ack
+    }
+
+    #[inline]
+    fn packet(&mut self, now: Time, ack: Ack) -> Packet {
+        self.stats.acks += 1;
+        Packet {
+            flow: self.config.flow,
+            size: ACK_SIZE,
+            hop: self.config.hop,
+            ecn: Ecn::NotEct,
+            abc: false,
+            sent: now,
+            queued: now,
+            body: Body::Ack(ack),
+        }
+    }
+}
+
+impl Stage for Receiver {
+    #[inline]
+    fn push(&mut self, now: Time, packet: Packet) {
+        let Body::Data(data) = &packet.body else { return };
+        if let Some(reporter) = &mut self.config.reporter {
+            // The flushed acknowledgement echoes what held before this packet.
+            let pending = self.pending > 0;
+            let before = reporter.echo();
+            let verdict = reporter.on_arrival(now, &packet, pending);
+            if verdict.flush && pending {
+                self.flushed = Some(Ack { echo: before, ..self.ack() });
+                self.pending = 0;
+            }
+            self.now |= verdict.now;
+        }
+        self.stats.packets += 1;
+        self.stats.bytes += packet.size as u64;
+        self.stats.ce_packets += (packet.ecn == Ecn::Ce) as u64;
+        let gap_before = self.reassembly.has_gap();
+        if self.reassembly.insert(data.segment) {
+            self.stats.goodput += packet.size as u64;
+        }
+        let arrival = self.blocks.insert(data.number);
+        if self.blocks.largest() == Some(data.number) {
+            self.newest_at = now;
+        }
+        // RFC 5681 §4.2: at once when a packet is out of order, and while a gap is being filled.
+        self.now |= arrival != Arrival::InOrder || gap_before || self.reassembly.has_gap();
+        self.pending += 1;
+        if self.pending >= self.config.ack.every || self.now {
+            self.due = now;
+        } else if self.pending == 1 {
+            self.due = now + self.config.ack.delay;
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time) -> Option<Packet> {
+        if let Some(ack) = self.flushed.take() {
+            return Some(self.packet(now, ack));
+        }
+        if self.due > now {
+            return None;
+        }
+        self.due = Time::NEVER;
+        self.pending = 0;
+        self.now = false;
+        let ack = self.ack();
+        Some(self.packet(now, ack))
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        if self.flushed.is_some() { Time::ZERO } else { self.due }
+    }
+}

@@ -1,0 +1,203 @@
+//! When a loss or a mark counts as congestion, when its repair ends, and how fast to send
+//! meanwhile: the state machine of TCP's loss recovery (RFC 6675), PRR (RFC 6937), and the
+//! detection of mistakes (RFC 4015 and RFC 5682, made simple by unambiguous numbers).
+
+use paceline_cc::Congestion;
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing wrong.
+    Open,
+    /// The window was reduced because of a mark; no loss to repair.
+    Reduced,
+    /// Losses are being repaired.
+    Repair,
+    /// The retransmission timer has expired; everything is repaired in slow start.
+    Timeout,
+}
+
+/// The state of loss recovery of one flow.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    state: State,
+    /// Numbers below were sent before the last reaction to congestion.
+    point: u64,
+    /// Repair ends when all segments below are acknowledged.
+    segment: u64,
+    /// A segment beyond `segment` was lost meanwhile: react again as soon as repair ends.
+    again: bool,
+    /// Packets declared lost in this episode less those that came after all.
+    outstanding: u64,
+    prr: Prr,
+}
+
+/// Proportional rate reduction: sends a fraction of what is delivered, so that a smaller window
+/// is reached after about one round trip.
+#[derive(Debug, Default)]
+struct Prr {
+    /// Bytes in flight when the window was reduced.
+    start: u64,
+    delivered: u64,
+    sent: u64,
+    allowance: u64,
+}
+
+/// What one acknowledgement means for recovery.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Event {
+    /// The largest number acknowledged by it.
+    pub(crate) largest: u64,
+    /// All segments below have arrived.
+    pub(crate) cumulative: u64,
+    /// Packets newly declared lost.
+    pub(crate) lost: u32,
+    /// The largest segment among them.
+    pub(crate) lost_segment: u64,
+    /// Packets acknowledged that had been declared lost.
+    pub(crate) late: u32,
+    /// True if packets were newly reported as marked CE.
+    pub(crate) marked: bool,
+    /// Bytes in flight before the acknowledgement.
+    pub(crate) prior_in_flight: u64,
+    /// The number and segment that the flow will send next.
+    pub(crate) next: u64,
+    pub(crate) next_segment: u64,
+}
+
+impl Recovery {
+    pub(crate) fn new() -> Recovery {
+        Recovery {
+            state: State::Open,
+            point: 0,
+            segment: 0,
+            again: false,
+            outstanding: 0,
+            prr: Prr::default(),
+        }
+    }
+
+    /// True while losses are repaired under a reduced window.
+    #[inline]
+    pub(crate) fn in_recovery(&self) -> bool {
+        self.state == State::Repair
+    }
+
+    /// True if PRR limits sending.
+    #[inline]
+    pub(crate) fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Repair | State::Reduced)
+    }
+
+    /// True if nothing is being repaired and no event came: the common case needs no more.
+    #[inline]
+    pub(crate) fn is_quiet(&self, event: &Event) -> bool {
+        self.state == State::Open && event.lost == 0 && !event.marked && event.late == 0
+    }
+
+    /// Takes an acknowledgement in; returns what the controller is to be told.
+    pub(crate) fn on_ack(&mut self, event: &Event) -> Option<Congestion> {
+        self.outstanding += event.lost as u64;
+        if event.late > 0 && self.state != State::Open {
+            self.outstanding = self.outstanding.saturating_sub(event.late as u64);
+            // After a timeout, one original that comes late shows that the timer was wrong;
+            // otherwise all of the lost packets must have come.
+            if self.state == State::Timeout
+                || (self.state == State::Repair && self.outstanding == 0)
+            {
+                self.end();
+                return Some(Congestion::Undo);
+            }
+        }
+        let repaired = event.cumulative >= self.segment;
+        match self.state {
+            State::Reduced if event.largest >= self.point => self.end(),
+            State::Repair | State::Timeout if repaired => {
+                self.end();
+                if std::mem::take(&mut self.again) {
+                    self.react(State::Repair, event);
+                    return Some(Congestion::Loss);
+                }
+            }
+            _ => {}
+        }
+        if event.lost > 0 {
+            match self.state {
+                State::Open => {
+                    self.outstanding = event.lost as u64;
+                    self.react(State::Repair, event);
+                    return Some(Congestion::Loss);
+                }
+                State::Reduced => {
+                    // The window is reduced already; only repair.
+                    self.state = State::Repair;
+                    self.segment = event.next_segment;
+                }
+                State::Repair => self.again |= event.lost_segment >= self.segment,
+                State::Timeout => {}
+            }
+        }
+        if event.marked && self.state == State::Open && event.largest >= self.point {
+            self.react(State::Reduced, event);
+            return Some(Congestion::Ecn);
+        }
+        None
+    }
+
+    /// The retransmission timer expired with `lost` packets in flight.
+    pub(crate) fn on_timeout(&mut self, lost: u64, next: u64, next_segment: u64) {
+        self.state = State::Timeout;
+        self.outstanding = lost;
+        self.point = next;
+        self.segment = next_segment;
+        self.again = false;
+    }
+
+    fn react(&mut self, state: State, event: &Event) {
+        self.state = state;
+        self.point = event.next;
+        self.segment = event.next_segment;
+        self.prr = Prr { start: event.prior_in_flight.max(1), ..Prr::default() };
+    }
+
+    fn end(&mut self) {
+        self.state = State::Open;
+        self.outstanding = 0;
+    }
+
+    /// Updates PRR after `delivered` bytes were acknowledged: `target` is the controller's
+    /// window, `lost` tells whether this acknowledgement revealed losses.
+    pub(crate) fn reduce(
+        &mut self,
+        target: u64,
+        in_flight: u64,
+        delivered: u64,
+        lost: bool,
+        mss: u64,
+    ) {
+        let prr = &mut self.prr;
+        prr.delivered += delivered;
+        let send = if in_flight > target {
+            let share = (prr.delivered as u128 * target as u128).div_ceil(prr.start as u128) as u64;
+            share.saturating_sub(prr.sent)
+        } else {
+            // Slow-start reduction bound; without new losses, catch up by one packet per ACK.
+            let limit = prr.delivered.saturating_sub(prr.sent).max(delivered);
+            let limit = if lost { limit } else { limit + mss };
+            limit.min(target - in_flight)
+        };
+        // The first retransmission leaves at once.
+        let send = if prr.sent == 0 { send.max(mss) } else { send };
+        prr.allowance = in_flight + send;
+    }
+
+    /// The bytes that may be in flight under PRR.
+    #[inline]
+    pub(crate) fn allowance(&self) -> u64 {
+        self.prr.allowance
+    }
+
+    #[inline]
+    pub(crate) fn on_send(&mut self, size: u32) {
+        self.prr.sent += size as u64;
+    }
+}

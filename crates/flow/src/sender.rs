@@ -1,0 +1,348 @@
+//! The sender of a flow: sends what the workload has, as fast as the controller plans, and
+//! repairs what is lost.
+
+mod feedback;
+mod timers;
+
+use std::collections::VecDeque;
+
+use paceline_cc::registry::MakeController;
+use paceline_cc::{
+    Body, Controller, Data, Fate, Outgoing, Packet, Plan, Setup, Signals, Span, Stage, Stream, Time,
+};
+
+use crate::ledger::{Entry, Ledger};
+use crate::pacer::Pacer;
+use crate::rate::RateSampler;
+use crate::recovery::Recovery;
+use crate::rtt::{RtoBounds, RttEstimator};
+use crate::workload::{Source, Transfer, Workload};
+
+/// What a sender is made from.
+#[derive(Clone)]
+pub struct SenderConfig {
+    /// The flow's number.
+    pub flow: u32,
+    /// Where its packets go first: the driver's cursor, copied into [`Packet::hop`].
+    pub hop: u32,
+    /// The largest packet, in bytes on the wire.
+    pub mss: u32,
+    /// True if routers know its packets as ABC's.
+    pub abc: bool,
+    /// What it sends.
+    pub workload: Workload,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops, whatever is left to send.
+    pub stop: Time,
+    /// The bounds of its retransmission timeout.
+    pub rto: RtoBounds,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl SenderConfig {
+    /// A bulk flow of 1500-byte packets from the start on.
+    pub fn bulk(flow: u32) -> SenderConfig {
+        SenderConfig {
+            flow,
+            hop: 0,
+            mss: 1500,
+            abc: false,
+            workload: Workload::Bulk,
+            start: Time::ZERO,
+            stop: Time::NEVER,
+            rto: RtoBounds::LINUX,
+            seed: 1,
+        }
+    }
+}
+
+/// Counters of a sender.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Packets sent.
+    pub sent: u64,
+    /// Of these, packets that repeated lost data.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost: u64,
+    /// Of these, packets whose acknowledgement came after all.
+    pub late: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+}
+
+/// A segment to be sent again.
+#[derive(Copy, Clone, Debug)]
+struct Lost {
+    number: u64,
+    segment: u64,
+    size: u32,
+}
+
+/// The sender of a flow. Push acknowledgements in; pop data packets.
+pub struct Sender {
+    config: SenderConfig,
+    make: MakeController,
+    controller: Box<dyn Controller>,
+    needs: Signals,
+    plan: Plan,
+    ledger: Ledger,
+    rtt: RttEstimator,
+    rates: RateSampler,
+    recovery: Recovery,
+    pacer: Pacer,
+    source: Source,
+    lost: VecDeque<Lost>,
+    fates: Vec<Fate>,
+    transfers: Vec<Transfer>,
+    stats: SenderStats,
+    /// The segment that new data gets.
+    next_segment: u64,
+    /// All segments below are acknowledged.
+    cumulative: u64,
+    marked: u32,
+    round: u64,
+    round_end: u64,
+    /// The number that was next when the window last kept data back.
+    limited_at: u64,
+    /// Since when nothing has been in flight.
+    idle_since: Option<Time>,
+    timers: timers::Timers,
+    latest_rtt: Option<Span>,
+}
+
+/// The controller needs signals that the driver does not have.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the scheme needs signals that this driver does not have: {}", .missing.join(", "))]
+pub struct MissingSignals {
+    /// The names of the signals.
+    pub missing: Vec<&'static str>,
+}
+
+/// The signals that this sender gives to controllers.
+pub const SENDER_SIGNALS: Signals = Signals::ECN
+    .and(Signals::ABC_ECHO)
+    .and(Signals::DELIVERY_RATE)
+    .and(Signals::FATES)
+    .and(Signals::RECEIVE_TIME);
+
+impl Sender {
+    /// A sender under the controllers that `make` makes.
+    ///
+    /// # Errors
+    /// If the controller needs signals outside `available`.
+    pub fn new(
+        config: SenderConfig,
+        make: MakeController,
+        available: Signals,
+    ) -> Result<Sender, MissingSignals> {
+        let controller = make(&config.setup());
+        let missing = controller.needs().missing_from(available);
+        if !missing.is_empty() {
+            return Err(MissingSignals { missing });
+        }
+        let random = Stream::new(config.seed, &format!("flow {} workload", config.flow));
+        let source = Source::new(config.workload.clone(), config.start, config.stop, random);
+        let needs = controller.needs();
+        let plan = controller.plan();
+        let rtt = RttEstimator::new(config.rto);
+        let mut sender = Sender {
+            config,
+            make,
+            controller,
+            needs,
+            plan,
+            ledger: Ledger::new(),
+            rtt,
+            rates: RateSampler::new(),
+            recovery: Recovery::new(),
+            pacer: Pacer::default(),
+            source,
+            lost: VecDeque::new(),
+            fates: Vec::new(),
+            transfers: Vec::new(),
+            stats: SenderStats::default(),
+            next_segment: 0,
+            cumulative: 0,
+            marked: 0,
+            round: 0,
+            round_end: 0,
+            limited_at: 0,
+            idle_since: None,
+            timers: timers::Timers::new(),
+            latest_rtt: None,
+        };
+        sender.replan();
+        sender.timers.arm(sender.source.next());
+        Ok(sender)
+    }
+
+    /// The flow's number.
+    pub fn flow(&self) -> u32 {
+        self.config.flow
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> SenderStats {
+        self.stats
+    }
+    /// Bytes in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.ledger.in_flight()
+    }
+    /// Estimates of the round-trip time.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+    /// The RTT sample of the latest acknowledgement, taken once.
+    pub fn take_rtt(&mut self) -> Option<Span> {
+        self.latest_rtt.take()
+    }
+    /// The controller's current plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    /// The controller's inner state.
+    pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.controller.inspect(see);
+    }
+    /// The counted transfers that have finished, oldest first.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+    /// The most bytes that may be in flight now.
+    pub fn window(&self) -> u64 {
+        if self.recovery.is_reducing() && self.plan.prr {
+            self.recovery.allowance()
+        } else {
+            self.plan.cwnd
+        }
+    }
+
+    /// Asks the controller for its plan.
+    #[inline]
+    fn replan(&mut self) {
+        self.plan = self.controller.plan();
+        self.pacer.set_rate(self.plan.pacing);
+    }
+
+    /// Sends one packet, if there is something to send and all limits allow it.
+    #[inline]
+    fn send(&mut self, now: Time) -> Option<Packet> {
+        let in_flight = self.ledger.in_flight();
+        if self.pacer.next() > now {
+            return None;
+        }
+        let ready = self.source.ready();
+        let repeats = !self.lost.is_empty();
+        if ready == 0 && !repeats {
+            if in_flight < self.plan.cwnd {
+                self.rates.on_app_limited(in_flight);
+            }
+            return None;
+        }
+        // Linux sends a packet as long as one whole packet fits; one is always allowed.
+        if in_flight > 0 && in_flight + self.config.mss as u64 > self.window() {
+            self.limited_at = self.ledger.next();
+            return None;
+        }
+        if let Some(idle_since) = self.idle_since.take() {
+            self.on_resume(now, now.since(idle_since));
+        }
+        let (segment, size) = match self.lost.pop_front() {
+            Some(lost) => (lost.segment, lost.size),
+            None => {
+                let size = ready.min(self.config.mss as u64) as u32;
+                self.source.take(size as u64);
+                self.next_segment += 1;
+                (self.next_segment - 1, size)
+            }
+        };
+        Some(self.emit(now, segment, size, repeats))
+    }
+
+    /// Builds a packet and notes it in the ledger.
+    #[inline]
+    fn emit(&mut self, now: Time, segment: u64, size: u32, retransmission: bool) -> Packet {
+        let in_flight = self.ledger.in_flight();
+        let number = self.ledger.next();
+        let outgoing = Outgoing { number, size, retransmission, in_flight };
+        let tag = self.controller.on_send(now, &outgoing);
+        let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
+        self.rates.on_send(now, in_flight, &mut entry);
+        self.ledger.on_send(entry);
+        self.pacer.on_send(now, size, self.plan.burst);
+        self.recovery.on_send(size);
+        self.stats.sent += 1;
+        self.stats.retransmits += retransmission as u64;
+        if in_flight == 0 {
+            self.timers.restart(now);
+        }
+        Packet {
+            flow: self.config.flow,
+            size,
+            hop: self.config.hop,
+            ecn: self.plan.ecn,
+            abc: self.config.abc,
+            sent: now,
+            queued: now,
+            body: Body::Data(Data { number, segment }),
+        }
+    }
+
+    /// Sending resumes after nothing was in flight.
+    fn on_resume(&mut self, now: Time, idle: Span) {
+        if !idle.is_zero() {
+            self.controller.on_idle(now, idle, self.rtt.rto());
+            self.replan();
+        }
+    }
+
+    /// Begins a new connection: window and estimates start anew.
+    fn reconnect(&mut self) {
+        self.controller = (self.make)(&self.config.setup());
+        self.ledger.abandon();
+        self.rtt = RttEstimator::new(self.config.rto);
+        self.recovery = Recovery::new();
+        self.lost.clear();
+        self.cumulative = self.next_segment;
+        self.idle_since = None;
+        self.replan();
+    }
+}
+
+impl SenderConfig {
+    fn setup(&self) -> Setup {
+        Setup { mss: self.mss, seed: self.seed, flow: self.flow }
+    }
+}
+
+impl Stage for Sender {
+    fn push(&mut self, now: Time, packet: Packet) {
+        if let Body::Ack(ack) = &packet.body {
+            self.on_ack(now, ack);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time) -> Option<Packet> {
+        if self.timers.next() <= now {
+            if let Some(probe) = self.on_timers(now) {
+                return Some(probe);
+            }
+        }
+        let packet = self.send(now);
+        if packet.is_none() {
+            self.rearm(now);
+        }
+        packet
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.timers.next()
+    }
+}

@@ -1,0 +1,305 @@
+//! What the application has to send, and when.
+
+use paceline_cc::{Rate, Span, Stream, Time};
+
+/// A random amount: of time in seconds, or of bytes.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Amount {
+    /// Always the same.
+    Fixed(f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+    /// Pareto with this shape and least value.
+    Pareto {
+        /// The shape; the mean is infinite up to 1.
+        shape: f64,
+        /// The least value.
+        scale: f64,
+    },
+}
+
+impl Amount {
+    fn draw(&self, random: &mut Stream) -> f64 {
+        match *self {
+            Amount::Fixed(value) => value,
+            Amount::Exponential(mean) => random.exponential(mean),
+            Amount::Pareto { shape, scale } => random.pareto(shape, scale),
+        }
+    }
+}
+
+/// How much an on-period lasts.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum On {
+    /// Seconds, during which there is always something to send.
+    Time(Amount),
+    /// Bytes; the off-period begins when all are acknowledged.
+    Bytes(Amount),
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// Always something to send.
+    Bulk,
+    /// So many bytes (on the wire, headers included), then nothing more.
+    Bytes(u64),
+    /// The application makes data at this rate, in messages of so many bytes.
+    Limited {
+        /// The application's rate.
+        rate: Rate,
+        /// Bytes of a message.
+        message: u32,
+    },
+    /// Switches on and off.
+    OnOff {
+        /// The on-periods.
+        on: On,
+        /// The off-periods, in seconds.
+        off: Amount,
+        /// True if the flow begins with an off-period.
+        starts_off: bool,
+        /// True if each on-period is a new connection: window and estimates begin anew.
+        fresh: bool,
+    },
+}
+
+/// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// When it began.
+    pub start: Time,
+    /// When its last byte was acknowledged.
+    pub end: Time,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Not started, or between on-periods.
+    Off,
+    /// Unlimited data.
+    Unlimited,
+    /// `left` bytes are ready.
+    Counted,
+    /// All bytes are sent; waiting for their acknowledgement.
+    Draining,
+    /// Nothing will come any more.
+    Over,
+}
+
+/// The application of one flow.
+#[derive(Debug)]
+pub(crate) struct Source {
+    workload: Workload,
+    random: Stream,
+    phase: Phase,
+    stop: Time,
+    /// When the phase changes, or the next message is ready.
+    next: Time,
+    left: u64,
+    transfer: u64,
+    started: Time,
+}
+
+impl Source {
+    pub(crate) fn new(workload: Workload, start: Time, stop: Time, random: Stream) -> Source {
+        let mut source = Source {
+            workload,
+            random,
+            phase: Phase::Off,
+            stop,
+            next: start,
+            left: 0,
+            transfer: 0,
+            started: start,
+        };
+        if let Workload::OnOff { off, starts_off: true, .. } = &source.workload {
+            source.next += Span::from_secs_f64(off.draw(&mut source.random));
+        }
+        source
+    }
+
+    /// Bytes that may be sent now, at most `u64::MAX`.
+    #[inline]
+    pub(crate) fn ready(&self) -> u64 {
+        match self.phase {
+            Phase::Unlimited => u64::MAX,
+            Phase::Counted => self.left,
+            _ => 0,
+        }
+    }
+
+    /// When [`Source::update`] is next worth calling.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Moves on to `now`. True if a new connection begins.
+    pub(crate) fn update(&mut self, now: Time) -> bool {
+        let mut fresh = false;
+        while self.next <= now {
+            if self.next >= self.stop || self.phase == Phase::Over {
+                self.left = 0;
+                self.phase = Phase::Over;
+                self.next = Time::NEVER;
+                break;
+            }
+            fresh |= self.step();
+        }
+        fresh
+    }
+
+    fn step(&mut self) -> bool {
+        let at = self.next;
+        match (&self.workload, self.phase) {
+            (Workload::Bulk, _) => {
+                self.phase = Phase::Unlimited;
+                self.next = self.stop;
+            }
+            (Workload::Bytes(bytes), _) => {
+                let bytes = *bytes;
+                self.begin(at, bytes);
+                self.next = self.stop;
+            }
+            (Workload::Limited { rate, message }, _) => {
+                self.phase = Phase::Counted;
+                self.left = self.left.saturating_add(*message as u64);
+                let gap = rate.time_for(*message as u64).max(Span::from_nanos(1));
+                self.next = (at + gap).min(self.stop.max(at + Span::from_nanos(1)));
+            }
+            (Workload::OnOff { off, .. }, Phase::Unlimited) => {
+                self.phase = Phase::Off;
+                self.next = at + Span::from_secs_f64(off.draw(&mut self.random));
+            }
+            (Workload::OnOff { on: On::Time(time), fresh, .. }, _) => {
+                let (length, fresh) = (time.draw(&mut self.random), *fresh);
+                self.phase = Phase::Unlimited;
+                // At least a nanosecond, so that time moves on.
+                self.next = at + Span::from_secs_f64(length).max(Span::from_nanos(1));
+                return fresh;
+            }
+            (Workload::OnOff { on: On::Bytes(bytes), fresh, .. }, _) => {
+                let (bytes, fresh) = (bytes.draw(&mut self.random).max(1.0) as u64, *fresh);
+                self.begin(at, bytes);
+                self.next = self.stop;
+                return fresh;
+            }
+        }
+        false
+    }
+
+    fn begin(&mut self, at: Time, bytes: u64) {
+        self.phase = Phase::Counted;
+        self.left = bytes;
+        self.transfer = bytes;
+        self.started = at;
+    }
+
+    /// `bytes` of those ready are sent.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: u64) {
+        if self.phase == Phase::Counted {
+            self.left -= bytes.min(self.left);
+            if self.left == 0 && !matches!(self.workload, Workload::Limited { .. }) {
+                self.phase = Phase::Draining;
+            }
+        }
+    }
+
+    /// True if everything of a counted transfer was sent and its end is to be noticed.
+    #[inline]
+    pub(crate) fn is_draining(&self) -> bool {
+        self.phase == Phase::Draining
+    }
+
+    /// All that was sent is acknowledged: ends a counted transfer.
+    pub(crate) fn on_drained(&mut self, now: Time) -> Transfer {
+        let done = Transfer { start: self.started, end: now, bytes: self.transfer };
+        match &self.workload {
+            Workload::OnOff { off, .. } => {
+                self.phase = Phase::Off;
+                self.next = now + Span::from_secs_f64(off.draw(&mut self.random));
+            }
+            _ => {
+                self.phase = Phase::Over;
+                self.next = Time::NEVER;
+            }
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(workload: Workload) -> Source {
+        Source::new(workload, Time::from_secs(1), Time::from_secs(100), Stream::new(1, "source"))
+    }
+
+    #[test]
+    fn bulk_starts_and_stops() {
+        let mut source = source(Workload::Bulk);
+        assert_eq!((source.ready(), source.next()), (0, Time::from_secs(1)));
+        source.update(Time::from_secs(1));
+        assert_eq!((source.ready(), source.next()), (u64::MAX, Time::from_secs(100)));
+        source.update(Time::from_secs(100));
+        assert_eq!((source.ready(), source.next()), (0, Time::NEVER));
+    }
+
+    #[test]
+    fn limited_makes_its_rate() {
+        let rate = Rate::from_mbps(1.0);
+        let mut source = source(Workload::Limited { rate, message: 1250 });
+        source.update(Time::from_secs(11));
+        // 10 s of 125 kB/s, the first message at once.
+        assert_eq!(source.ready(), 1_251_250);
+        source.update(Time::from_secs(200));
+        assert_eq!((source.ready(), source.next()), (0, Time::NEVER));
+    }
+
+    #[test]
+    fn on_off_by_bytes_waits_for_the_acknowledgement() {
+        let mut source = source(Workload::OnOff {
+            on: On::Bytes(Amount::Fixed(3000.0)),
+            off: Amount::Fixed(2.0),
+            starts_off: false,
+            fresh: true,
+        });
+        assert!(source.update(Time::from_secs(1)));
+        source.take(1500);
+        assert!(!source.is_draining());
+        source.take(1500);
+        assert!(source.is_draining() && source.ready() == 0);
+        let done = source.on_drained(Time::from_secs(5));
+        assert_eq!((done.bytes, done.start), (3000, Time::from_secs(1)));
+        assert_eq!(source.next(), Time::from_secs(7));
+        assert!(source.update(Time::from_secs(7)));
+        assert_eq!(source.ready(), 3000);
+    }
+
+    #[test]
+    fn on_off_by_time_has_its_duty_cycle() {
+        let mut source = Source::new(
+            Workload::OnOff {
+                on: On::Time(Amount::Exponential(1.0)),
+                off: Amount::Exponential(3.0),
+                starts_off: true,
+                fresh: false,
+            },
+            Time::ZERO,
+            Time::NEVER,
+            Stream::new(1, "source"),
+        );
+        let on = (0..100_000)
+            .filter(|&i| {
+                source.update(Time::from_millis(100 * i));
+                source.ready() > 0
+            })
+            .count();
+        assert!((22_000..28_000).contains(&on), "{on}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Grouped bars: panels above each other, one group per trace, one bar per scheme.
+
+use crate::axis;
+use crate::figure::Figure;
+use crate::label::{Rect, fitted, text_width, wrapped};
+use crate::markup::Markup;
+use crate::number::{short, usable};
+use crate::scale::Scale;
+use crate::style::Paint;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 20.0;
+const PANEL: f64 = 150.0;
+const GAP: f64 = 22.0;
+
+/// One quantity.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BarPanel {
+    /// The title of the axis with its unit.
+    pub title: String,
+    /// The unit, for the read-out.
+    pub unit: String,
+    /// A row per group with a value per bar; missing and unusable values are gaps.
+    pub values: Vec<Vec<f64>>,
+}
+
+/// Grouped bars over traces.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Bars {
+    /// What the plot shows, for screen readers and file viewers.
+    pub label: String,
+    /// The names of the groups.
+    pub groups: Vec<String>,
+    /// The names and colours of the bars in each group.
+    pub bars: Vec<(String, Paint)>,
+    /// The quantities, from top to bottom.
+    pub panels: Vec<BarPanel>,
+}
+
+impl Bars {
+    /// The plot as an SVG file.
+    pub fn to_svg(&self) -> String {
+        self.figure().to_svg()
+    }
+
+    /// The plot as a figure for a [`crate::Page`].
+    pub fn figure(&self) -> Figure {
+        let values = || self.panels.iter().flat_map(|p| p.values.iter().flatten());
+        if self.groups.is_empty() || self.bars.is_empty() || !values().any(|&v| usable(v)) {
+            return Figure::no_data(WIDTH, 160.0, &self.label);
+        }
+        let mut m = Markup::default();
+        let mut y = self.legend(&mut m) + 26.0;
+        let mut foot = 15.0;
+        let count = self.panels.len();
+        for (i, panel) in self.panels.iter().enumerate() {
+            let plot = Rect { x: LEFT, y, w: WIDTH - LEFT - RIGHT, h: PANEL };
+            self.panel(&mut m, panel, plot);
+            if i + 1 == count {
+                foot += 15.0 * self.group_names(&mut m, plot) as f64;
+            }
+            y += PANEL + GAP;
+        }
+        Figure::new(WIDTH, y - GAP + foot, &self.label, m)
+    }
+
+    /// The legend above the plot, in as many rows as it takes. Returns where it ends.
+    fn legend(&self, m: &mut Markup) -> f64 {
+        let (mut x, mut y) = (LEFT, 20.0);
+        for (name, paint) in &self.bars {
+            let name = fitted(name, 12.0, 220.0);
+            let width = text_width(&name, 12.0) + 34.0;
+            if x + width > WIDTH && x > LEFT {
+                (x, y) = (LEFT, y + 18.0);
+            }
+            let swatch = Rect { x, y: y - 10.0, w: 11.0, h: 11.0 };
+            bar(m, swatch, *paint, &name);
+            axis::write(m, (x + 16.0, y), "start", Paint::INK, &name);
+            x += width;
+        }
+        y
+    }
+
+    fn panel(&self, m: &mut Markup, panel: &BarPanel, plot: Rect) {
+        let bottom = plot.y + plot.h;
+        let all = panel.values.iter().flatten().copied();
+        let scale = Scale::from_zero(all, bottom, plot.y, 4);
+        axis::left(m, &scale, plot, 4);
+        axis::side_title(m, 15.0, plot.y + plot.h / 2.0, &panel.title);
+        let (group, width) = self.widths(plot);
+        let base = scale.at(0.0);
+        for (g, name) in self.groups.iter().enumerate() {
+            let inner = width * self.bars.len() as f64;
+            let start = plot.x + group * g as f64 + (group - inner) / 2.0;
+            for (b, (scheme, paint)) in self.bars.iter().enumerate() {
+                let value = panel.values.get(g).and_then(|row| row.get(b)).copied();
+                let Some(value) = value.filter(|&v| usable(v)) else { continue };
+                let x = start + width * b as f64;
+                let y = scale.at(value);
+                let gap = if width > 6.0 { 1.0 } else { 0.0 };
+                let shape =
+                    Rect { x: x + gap / 2.0, y: y.min(base), w: width - gap, h: (y - base).abs() };
+                let title = format!("{scheme}, {name}: {} {}", short(value), panel.unit);
+                bar(m, shape, *paint, &title);
+                let text = short(value);
+                if text_width(&text, 10.0) + 2.0 < width {
+                    m.el("g").n("font-size", 10.0).open();
+                    let at = (x + width / 2.0, y.min(base) - 4.0);
+                    axis::write(m, at, "middle", Paint::MUTED, &text);
+                    m.close();
+                }
+            }
+        }
+        axis::line(m, [plot.x, base, plot.x + plot.w, base], Paint::RULE, 1.0);
+    }
+
+    /// The names below the last panel. Returns how many lines they take.
+    fn group_names(&self, m: &mut Markup, plot: Rect) -> usize {
+        let (group, _) = self.widths(plot);
+        let mut most = 1;
+        for (g, name) in self.groups.iter().enumerate() {
+            let lines = wrapped(name, 12.0, group - 6.0, 3);
+            most = most.max(lines.len());
+            for (i, line) in lines.iter().enumerate() {
+                let y = plot.y + plot.h + 20.0 + 15.0 * i as f64;
+                let at = (plot.x + group * (g as f64 + 0.5), y);
+                axis::write(m, at, "middle", Paint::INK, line);
+            }
+        }
+        most
+    }
+
+    /// The width of a group and of a bar.
+    fn widths(&self, plot: Rect) -> (f64, f64) {
+        let group = plot.w / self.groups.len() as f64;
+        (group, (group * 0.84 / self.bars.len() as f64).min(46.0))
+    }
+}
+
+fn bar(m: &mut Markup, shape: Rect, paint: Paint, title: &str) {
+    m.el("rect")
+        .n("x", shape.x)
+        .n("y", shape.y)
+        .n("width", shape.w)
+        .n("height", shape.h)
+        .fill(paint)
+        .titled(title);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::assert_sound;
+
+    #[test]
+    fn gaps_and_empty_input_do_not_break_it() {
+        let mut bars = Bars {
+            groups: vec!["lte & co".into(), "5g".into()],
+            bars: vec![("abc".into(), Paint::INK), ("<cubic>".into(), Paint::MUTED)],
+            panels: vec![BarPanel {
+                title: "Utilisation (%)".into(),
+                unit: "%".into(),
+                values: vec![vec![90.0, f64::NAN], vec![-3.0]],
+            }],
+            ..Bars::default()
+        };
+        let svg = bars.to_svg();
+        assert_sound(&svg);
+        assert!(svg.contains("abc, lte &amp; co: 90 %"));
+        bars.panels[0].values = vec![vec![f64::INFINITY]];
+        assert!(bars.to_svg().contains("no data"));
+        assert_sound(&Bars::default().to_svg());
+    }
+}

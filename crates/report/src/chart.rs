@@ -1,0 +1,223 @@
+//! The time-series chart: panels above each other on one time axis.
+
+use crate::axis;
+use crate::figure::Figure;
+use crate::label::{BOLD, Rect, fitted, spread, text_width};
+use crate::markup::Markup;
+use crate::number::{short, trimmed};
+use crate::scale::{Scale, extent};
+use crate::series::{Series, Shade};
+use crate::style::Paint;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 66.0;
+const TOP: f64 = 10.0;
+const GAP: f64 = 12.0;
+/// The extra gap where the quantity changes.
+const BREAK: f64 = 16.0;
+const FOOT: f64 = 48.0;
+
+/// One panel of a [`Chart`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Panel {
+    /// The title of the vertical axis with its unit. Neighbours with the same title share it, and
+    /// the range of their axes.
+    pub title: String,
+    /// The height of the plot in pixels.
+    pub height: f64,
+    /// Whether the vertical axis is logarithmic.
+    pub log: bool,
+    /// What is drawn; areas come first, then lines in this order.
+    pub series: Vec<Series>,
+}
+
+/// A time-series chart: panels above each other that share the time axis, each with its series
+/// labelled at the right-hand side.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chart {
+    /// What the chart shows, for screen readers and file viewers.
+    pub label: String,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// A run of panels with the same title.
+struct Group {
+    first: usize,
+    last: usize,
+    scale: Scale,
+}
+
+impl Chart {
+    /// The chart as an SVG file.
+    pub fn to_svg(&self) -> String {
+        self.figure().to_svg()
+    }
+
+    /// The chart as a figure for a [`crate::Page`], where the values can be read off with a
+    /// pointer.
+    pub fn figure(&self) -> Figure {
+        let panels: Vec<Panel> = self.panels.iter().map(thinned).collect();
+        let all = || panels.iter().flat_map(|panel| &panel.series);
+        let duration = all().map(Series::duration).fold(0.0, f64::max);
+        if duration <= 0.0 {
+            return Figure::no_data(WIDTH, 120.0, &self.label);
+        }
+        let labels = all().flat_map(|s| s.label.iter());
+        let widest = labels.map(|text| text_width(text, 12.5 * BOLD)).fold(0.0, f64::max);
+        let right = (widest + 20.0).clamp(24.0, 220.0);
+        let plot = Rect { x: LEFT, y: TOP, w: WIDTH - LEFT - right, h: 0.0 };
+        let time = Scale::linear(0.0, duration, plot.x, plot.x + plot.w);
+
+        let mut m = Markup::default();
+        let mut y = TOP;
+        let groups = groups(&panels);
+        for group in &groups {
+            let from = y;
+            for (i, panel) in (group.first..).zip(&panels[group.first..=group.last]) {
+                let last = i + 1 == panels.len();
+                let plot = Rect { y, h: panel.height, ..plot };
+                draw(&mut m, panel, plot, &time, &group.scale, right);
+                if last {
+                    axis::bottom(&mut m, &time, plot, 10, "Time (s)");
+                }
+                y += panel.height + if last { 0.0 } else { GAP };
+            }
+            let end = if group.last + 1 == panels.len() { y } else { y - GAP };
+            axis::side_title(&mut m, 15.0, f64::midpoint(from, end), &panels[group.first].title);
+            y += BREAK;
+        }
+        let bottom = y - BREAK;
+        Figure::new(WIDTH, bottom + FOOT, &self.label, m)
+            .with_data("left", &trimmed(plot.x, 2))
+            .with_data("right", &trimmed(plot.x + plot.w, 2))
+            .with_data("top", &trimmed(TOP, 2))
+            .with_data("bottom", &trimmed(bottom, 2))
+            .with_data("duration", &trimmed(duration, 4))
+    }
+}
+
+fn thinned(panel: &Panel) -> Panel {
+    let series = panel.series.iter().map(Series::thinned).filter(|s| !s.is_empty()).collect();
+    let height = if panel.height >= 20.0 { panel.height.min(2000.0) } else { 120.0 };
+    Panel { series, height, ..panel.clone() }
+}
+
+fn groups(panels: &[Panel]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for i in 0..panels.len() {
+        match groups.last_mut() {
+            Some(group) if panels[group.first].title == panels[i].title => group.last = i,
+            _ => groups.push(Group { first: i, last: i, scale: Scale::linear(0.0, 1.0, 0.0, 1.0) }),
+        }
+    }
+    for group in &mut groups {
+        let panels = &panels[group.first..=group.last];
+        let values =
+            || panels.iter().flat_map(|p| &p.series).flat_map(|s| s.values.iter().copied());
+        let count = ticks(panels[0].height);
+        group.scale = match panels.iter().any(|p| p.log) {
+            true => {
+                // Below a millionth of the range, or a hundredth of the unit, nothing can be seen.
+                let top = extent(values()).map_or(1.0, |(_, hi)| hi);
+                let floor = (top / 1e6).max(0.01);
+                let lows = values().filter(|&v| v >= floor).map(|v| v.max(low(top)));
+                Scale::around_log(lows, 1.0, 0.0)
+            }
+            false => Scale::from_zero(values(), 1.0, 0.0, count),
+        };
+    }
+    groups
+}
+
+/// The lowest value worth a place on a logarithmic axis that ends at `top`: three decades.
+fn low(top: f64) -> f64 {
+    (top / 1000.0).max(1.0).min(top)
+}
+
+/// How many ticks a vertical axis of this height carries.
+fn ticks(height: f64) -> usize {
+    ((height / 32.0) as usize).clamp(2, 8)
+}
+
+fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, right: f64) {
+    let (top, bottom) = (plot.y, plot.y + plot.h);
+    let scale = match panel.log || unit.is_log() {
+        true => Scale::log(unit.lo(), unit.hi(), bottom, top),
+        false => Scale::linear(unit.lo(), unit.hi(), bottom, top),
+    };
+    m.el("g").open();
+    let areas = || panel.series.iter().filter(|s| s.shade == Shade::Area);
+    for area in areas() {
+        m.el("path").a("d", &area.steps(time, &scale, true)).fill(area.paint).end();
+    }
+    axis::columns(m, time, plot, 10);
+    axis::left(m, &scale, plot, ticks(plot.h));
+    for area in areas() {
+        let d = area.steps(time, &scale, false);
+        data(m, area).a("d", &d).a("fill", "none").stroke(Paint::EDGE, 1.0).titled(&title(area));
+    }
+    for line in panel.series.iter().filter(|s| s.shade == Shade::Line) {
+        data(m, line)
+            .a("d", &line.line(time, &scale))
+            .a("fill", "none")
+            .a("stroke-linejoin", "round")
+            .a("stroke-linecap", "round")
+            .stroke(line.paint, 1.5)
+            .titled(&title(line));
+    }
+    axis::line(m, [plot.x, bottom, plot.x + plot.w, bottom], Paint::RULE, 1.0);
+    if panel.series.is_empty() {
+        let middle = (plot.x + plot.w / 2.0, plot.y + plot.h / 2.0 + 4.0);
+        axis::write(m, middle, "middle", Paint::MUTED, "no data");
+    }
+    side_labels(m, panel, plot, &scale, right);
+    m.close();
+}
+
+/// A path with what the page's read-out needs.
+fn data<'a>(m: &'a mut Markup, series: &Series) -> crate::markup::Element<'a> {
+    m.el("path")
+        .a("data-name", &series.name)
+        .a("data-quantity", &series.quantity)
+        .a("data-unit", &series.unit)
+        .a("data-bin", &format!("{}", series.bin_s))
+        .a("data-values", &series.text())
+}
+
+fn title(series: &Series) -> String {
+    let Series { name, quantity, unit, values, .. } = series;
+    let (lo, hi) = extent(values.iter().copied()).unwrap_or((f64::NAN, f64::NAN));
+    format!("{name}, {quantity}: {} to {} {unit}", short(lo), short(hi))
+}
+
+/// The labels to the right: the only one in the middle, several where their lines end.
+fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: f64) {
+    let labelled: Vec<&Series> = panel.series.iter().filter(|s| !s.label.is_empty()).collect();
+    let lines = labelled.iter().map(|s| s.label.len()).max().unwrap_or(0) as f64;
+    let gap = 15.0 * lines + if lines > 1.0 { 3.0 } else { 0.0 };
+    let middle = plot.y + plot.h / 2.0;
+    let wanted: Vec<f64> = match labelled.len() {
+        1 => vec![middle],
+        _ => labelled.iter().map(|s| s.tail().map_or(middle, |v| scale.at(v))).collect(),
+    };
+    let half = gap / 2.0;
+    let placed = spread(&wanted, gap, plot.y + half - 4.0, plot.y + plot.h - half + 4.0);
+    let x = plot.x + plot.w + 12.0;
+    for (series, centre) in labelled.iter().zip(placed) {
+        let first = centre - half + 12.0;
+        for (i, text) in series.label.iter().enumerate() {
+            let (paint, size, weight) = match i {
+                0 => (series.paint, 12.5, "600"),
+                _ => (Paint::MUTED, 11.0, "400"),
+            };
+            m.el("text")
+                .n("x", x)
+                .n("y", first + 15.0 * i as f64)
+                .n("font-size", size)
+                .a("font-weight", weight)
+                .fill(paint)
+                .text(&fitted(text, size * BOLD, right - 14.0));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The page of `paceline compare`: schemes over traces.
+
+use crate::page::Page;
+use crate::palette::Palette;
+use crate::run::{RunView, distinct};
+use crate::summary::{bars_figure, summary_table};
+use crate::table::{Cell, Table};
+use crate::timeline::time_series_figure;
+use crate::tradeoff::scatter_figure;
+
+/// What a page says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PageInfo {
+    /// The title.
+    pub title: String,
+    /// What was done: a short paragraph under the title; empty for none.
+    pub explanation: String,
+    /// The command line that makes the page again.
+    pub command: String,
+    /// The version of the program.
+    pub version: String,
+    /// The seed, if there is one.
+    pub seed: Option<u64>,
+    /// More facts for the footer: names and values.
+    pub facts: Vec<(String, String)>,
+}
+
+/// The page that compares schemes: the trade-off, bars, the summary table, then every trace over
+/// time. It is one file that needs nothing else.
+pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
+    let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
+    let traces = distinct(runs, |run| &run.trace);
+    let several = traces.len() > 1;
+    let mut page = Page::new(&info.title);
+    page.paragraph(&info.explanation);
+
+    page.heading("Overview");
+    page.figure(&scatter_figure(runs, &palette), &scatter_caption(several));
+    if several {
+        let caption = "Utilisation and 95th-percentile queueing delay on each trace, and the \
+                       means over the traces.";
+        page.figure(&bars_figure(runs, &palette), caption);
+    }
+    page.heading("Summary");
+    page.table(&summary_table(runs, &palette));
+    page.paragraph(
+        "Queueing delays are per packet, in milliseconds. A click on a column's head sorts by it.",
+    );
+
+    for trace in traces {
+        let own: Vec<RunView> = runs.iter().filter(|run| run.trace == trace).cloned().collect();
+        page.heading(if trace.is_empty() { "Over time" } else { trace });
+        if several {
+            page.figure(&scatter_figure(&own, &palette), &scatter_caption(false));
+        }
+        page.figure(&time_series_figure(&own, &palette), &time_caption(&own));
+    }
+    footer(&mut page, info, runs);
+    page.to_html()
+}
+
+fn scatter_caption(several: bool) -> String {
+    let what = match several {
+        true => {
+            "Utilisation over delay. A filled marker is a scheme's mean over the traces, a hollow \
+             one is a single trace."
+        }
+        false => "Throughput over delay.",
+    };
+    format!(
+        "{what} The delay axis is inverted, so up and right is better; the dashed line is the Pareto front."
+    )
+}
+
+fn time_caption(runs: &[RunView]) -> String {
+    let capacity = runs.first().map(|run| crate::number::short(run.capacity_mbps));
+    format!(
+        "The shaded area is the link's capacity (mean {} Mbit/s), the line the throughput; below, \
+         the queueing delay.",
+        capacity.unwrap_or_default()
+    )
+}
+
+fn footer(page: &mut Page, info: &PageInfo, runs: &[RunView]) {
+    if runs.iter().any(|run| !run.digest.is_empty()) {
+        page.heading("Digests");
+        page.paragraph("The same inputs give the same digests, on every machine.");
+        let columns = ["trace", "scheme", "digest"].map(|name| (name.to_owned(), String::new()));
+        let row = |run: &RunView| {
+            vec![Cell::text(&run.trace), Cell::text(&run.scheme), Cell::code(&run.digest)]
+        };
+        page.table(&Table { columns: columns.to_vec(), rows: runs.iter().map(row).collect() });
+    }
+    let seed = info.seed.map(|seed| seed.to_string()).unwrap_or_default();
+    let given = [("command", &info.command), ("version", &info.version), ("seed", &seed)];
+    let more = info.facts.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in given.into_iter().chain(more).filter(|(_, value)| !value.is_empty()) {
+        page.footer(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{assert_sound, broken_run, run};
+
+    fn info() -> PageInfo {
+        PageInfo {
+            title: "abc & cubic".into(),
+            command: "paceline compare --schemes abc,cubic".into(),
+            version: "0.1.0".into(),
+            seed: Some(7),
+            ..PageInfo::default()
+        }
+    }
+
+    #[test]
+    fn a_page_has_every_trace_and_how_it_came_about() {
+        let runs = [run("lte", "abc", 40.0), run("lte", "cubic", 800.0), run("5g", "abc", 60.0)];
+        let html = compare_page(&info(), &runs);
+        assert_sound(&html);
+        for text in [">lte<", ">5g<", "Figure 6. ", "paceline compare", "00ff", ">7<"] {
+            assert!(html.contains(text), "{text}");
+        }
+        assert_eq!(html, compare_page(&info(), &runs));
+    }
+
+    #[test]
+    fn bad_and_empty_input_still_give_a_page() {
+        assert!(compare_page(&info(), &[]).contains("no data"));
+        assert_sound(&compare_page(&info(), &[]));
+        let html = compare_page(&info(), &[broken_run(), run("lte", "abc", 40.0)]);
+        assert_sound(&html);
+        assert!(!html.contains("<script>alert"));
+    }
+
+    #[test]
+    fn long_runs_stay_small() {
+        let mut long = run("lte", "abc", 40.0);
+        let series = &mut long.series;
+        for values in
+            [&mut series.capacity_mbps, &mut series.throughput_mbps, &mut series.queue_delay_ms]
+        {
+            *values = (0..100_000).map(|i| 5.0 + (i % 977) as f64 / 100.0).collect();
+        }
+        assert!(compare_page(&info(), &[long]).len() < 120_000);
+    }
+}

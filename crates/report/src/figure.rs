@@ -1,0 +1,69 @@
+//! A finished drawing, to be saved or to be put into a page.
+
+use crate::markup::{Markup, escape};
+use crate::number::coordinate;
+use crate::style::{Paint, drawing_css};
+
+const FONT: &str =
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+
+/// A finished drawing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    width: f64,
+    height: f64,
+    label: String,
+    /// Attributes of the root element that the page's script reads.
+    data: String,
+    body: String,
+}
+
+impl Figure {
+    pub(crate) fn new(width: f64, height: f64, label: &str, body: Markup) -> Self {
+        let body = body.finish();
+        Self { width, height, label: label.to_owned(), data: String::new(), body }
+    }
+
+    /// A drawing that says that there is nothing to draw.
+    pub(crate) fn no_data(width: f64, height: f64, label: &str) -> Self {
+        let mut body = Markup::default();
+        body.el("text")
+            .n("x", width / 2.0)
+            .n("y", height / 2.0)
+            .a("text-anchor", "middle")
+            .fill(Paint::MUTED)
+            .text("no data");
+        Self::new(width, height, label, body)
+    }
+
+    /// Adds an attribute for the page's script to the root element.
+    pub(crate) fn with_data(mut self, name: &str, value: &str) -> Self {
+        self.data.push_str(&format!(" data-{name}=\"{}\"", escape(value)));
+        self
+    }
+
+    /// A complete SVG file, with its own background and style.
+    pub fn to_svg(&self) -> String {
+        let title =
+            format!("<title>{}</title><style>{}</style>", escape(&self.label), drawing_css());
+        self.assemble("", &title)
+    }
+
+    /// The `svg` element for a page that has the style already.
+    pub(crate) fn to_inline(&self) -> String {
+        self.assemble(&self.data, "")
+    }
+
+    fn assemble(&self, data: &str, head: &str) -> String {
+        let (w, h) = (coordinate(self.width), coordinate(self.height));
+        let mut back = Markup::default();
+        back.el("rect").n("width", self.width).n("height", self.height).fill(Paint::PAPER).end();
+        let (label, back) = (escape(&self.label), back.finish());
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
+             height=\"{h}\" font-family=\"{FONT}\" font-size=\"12\" role=\"img\" \
+             aria-label=\"{label}\"{data}>{head}{back}{}</svg>\n",
+            self.body
+        )
+    }
+}

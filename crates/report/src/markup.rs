@@ -1,0 +1,176 @@
+//! A writer for SVG and HTML that cannot produce an unbalanced or unescaped document.
+
+use crate::number::coordinate;
+use crate::style::Paint;
+
+/// Escapes text for element content and for quoted attributes; control characters that XML does
+/// not allow become spaces.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || c == '\u{FFFE}' || c == '\u{FFFF}' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A document under construction.
+#[derive(Debug, Default)]
+pub(crate) struct Markup {
+    text: String,
+    open: Vec<&'static str>,
+}
+
+impl Markup {
+    /// Starts an element; nothing is complete until one of [`Element`]'s ends is called.
+    pub(crate) fn el(&mut self, tag: &'static str) -> Element<'_> {
+        self.text.push('<');
+        self.text.push_str(tag);
+        Element { markup: self, tag, classes: String::new() }
+    }
+
+    /// Closes the innermost open element.
+    pub(crate) fn close(&mut self) {
+        if let Some(tag) = self.open.pop() {
+            self.text.push_str("</");
+            self.text.push_str(tag);
+            self.text.push('>');
+        }
+    }
+
+    /// Appends markup that is already complete.
+    pub(crate) fn raw(&mut self, markup: &str) {
+        self.text.push_str(markup);
+    }
+
+    /// Appends escaped text.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.text.push_str(&escape(text));
+    }
+
+    /// Closes whatever is open and returns the text.
+    pub(crate) fn finish(mut self) -> String {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        self.text
+    }
+}
+
+/// An element whose start tag is being written.
+#[must_use]
+pub(crate) struct Element<'a> {
+    markup: &'a mut Markup,
+    tag: &'static str,
+    classes: String,
+}
+
+impl Element<'_> {
+    /// A textual attribute.
+    pub(crate) fn a(self, name: &str, value: &str) -> Self {
+        let text = &mut self.markup.text;
+        text.push(' ');
+        text.push_str(name);
+        text.push_str("=\"");
+        text.push_str(&escape(value));
+        text.push('"');
+        self
+    }
+
+    /// A coordinate or length.
+    pub(crate) fn n(self, name: &str, value: f64) -> Self {
+        self.a(name, &coordinate(value))
+    }
+
+    /// A class, added to those already given.
+    pub(crate) fn class(mut self, name: &str) -> Self {
+        if !self.classes.is_empty() {
+            self.classes.push(' ');
+        }
+        self.classes.push_str(name);
+        self
+    }
+
+    /// The fill: an attribute for every viewer, a class for the dark style.
+    pub(crate) fn fill(self, paint: Paint) -> Self {
+        self.a("fill", paint.light).class(&format!("f-{}", paint.name))
+    }
+
+    /// The outline, likewise.
+    pub(crate) fn stroke(self, paint: Paint, width: f64) -> Self {
+        self.a("stroke", paint.light).n("stroke-width", width).class(&format!("s-{}", paint.name))
+    }
+
+    /// Ends the start tag; the element stays open.
+    pub(crate) fn open(self) {
+        let markup = self.head(">");
+        markup.0.open.push(markup.1);
+    }
+
+    /// An element without content.
+    pub(crate) fn end(self) {
+        self.head("/>");
+    }
+
+    /// An element with text.
+    pub(crate) fn text(self, content: &str) {
+        let (markup, tag) = self.head(">");
+        markup.open.push(tag);
+        markup.say(content);
+        markup.close();
+    }
+
+    /// A shape with a tooltip.
+    pub(crate) fn titled(self, title: &str) {
+        let (markup, tag) = self.head(">");
+        markup.open.push(tag);
+        markup.el("title").text(title);
+        markup.close();
+    }
+}
+
+impl<'a> Element<'a> {
+    fn head(self, end: &str) -> (&'a mut Markup, &'static str) {
+        let Element { markup, tag, classes } = self;
+        if !classes.is_empty() {
+            markup.text.push_str(" class=\"");
+            markup.text.push_str(&escape(&classes));
+            markup.text.push('"');
+        }
+        markup.text.push_str(end);
+        (markup, tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_attributes_are_escaped() {
+        let mut m = Markup::default();
+        m.el("text").a("data-x", "a\"b").n("x", f64::NAN).text("<script> & 'co'\u{0}");
+        assert_eq!(
+            m.finish(),
+            "<text data-x=\"a&quot;b\" x=\"0\">&lt;script&gt; &amp; &#39;co&#39; </text>"
+        );
+    }
+
+    #[test]
+    fn everything_open_is_closed() {
+        let mut m = Markup::default();
+        m.el("g").class("a").class("b").open();
+        m.el("g").open();
+        m.el("rect").titled("tip");
+        let text = m.finish();
+        assert_eq!(text, "<g class=\"a b\"><g><rect><title>tip</title></rect></g></g>");
+    }
+}

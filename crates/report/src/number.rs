@@ -1,0 +1,72 @@
+//! Numbers as text: always the same digits, never more than are needed.
+
+/// Whether a value can be drawn: finite, and not so large that arithmetic on it overflows.
+pub(crate) fn usable(value: f64) -> bool {
+    value.is_finite() && value.abs() < 1e12
+}
+
+/// A coordinate: at most one decimal.
+pub(crate) fn coordinate(value: f64) -> String {
+    if usable(value) { trimmed(value, 1) } else { "0".into() }
+}
+
+/// A value for a reader: three significant digits, or a dash when there is none.
+pub(crate) fn short(value: f64) -> String {
+    if !usable(value) {
+        return "–".into();
+    }
+    let decimals = match value.abs() {
+        a if a >= 99.95 => 0,
+        a if a >= 9.995 => 1,
+        a if a >= 0.9995 => 2,
+        _ => 3,
+    };
+    trimmed(value, decimals)
+}
+
+/// A value for a table column: a fixed number of decimals, or a dash when there is none.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if usable(value) { no_minus_zero(format!("{value:.decimals$}")) } else { "–".into() }
+}
+
+/// At most `decimals` decimals, without trailing zeros.
+pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    };
+    no_minus_zero(text)
+}
+
+fn no_minus_zero(text: String) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_short_and_finite() {
+        assert_eq!(coordinate(12.0), "12");
+        assert_eq!(coordinate(12.34), "12.3");
+        assert_eq!(coordinate(-0.01), "0");
+        assert_eq!(coordinate(f64::NAN), "0");
+        assert_eq!(coordinate(f64::INFINITY), "0");
+    }
+
+    #[test]
+    fn values_have_three_digits() {
+        assert_eq!(short(1234.56), "1235");
+        assert_eq!(short(99.97), "100");
+        assert_eq!(short(12.34), "12.3");
+        assert_eq!(short(1.5), "1.5");
+        assert_eq!(short(0.0123), "0.012");
+        assert_eq!(short(f64::NAN), "–");
+        assert_eq!(fixed(-0.001, 2), "0.00");
+    }
+}

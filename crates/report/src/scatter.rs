@@ -1,0 +1,295 @@
+//! The scatter plot of throughput over delay, with the delay axis inverted: up and right is better.
+
+use crate::axis;
+use crate::figure::Figure;
+use crate::label::{BOLD, Rect, Wish, fitted, leader, place, text_width};
+use crate::markup::Markup;
+use crate::number::usable;
+use crate::pareto::front;
+use crate::scale::Scale;
+use crate::style::Paint;
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 470.0;
+const LABEL: f64 = 13.0;
+
+/// The outline of a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// A circle.
+    #[default]
+    Circle,
+    /// A square.
+    Square,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle that points up.
+    Up,
+    /// A triangle that points down.
+    Down,
+}
+
+impl Shape {
+    /// All shapes, in the order in which they are handed out.
+    pub const ALL: [Self; 5] = [Self::Circle, Self::Square, Self::Diamond, Self::Up, Self::Down];
+}
+
+/// How a point is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Marker {
+    /// The outline.
+    pub shape: Shape,
+    /// Filled or hollow.
+    pub filled: bool,
+    /// Half the width in pixels.
+    pub radius: f64,
+}
+
+impl Marker {
+    /// The radius, or a usual one when none that is usable was given.
+    fn size(&self) -> f64 {
+        if self.radius > 0.0 && self.radius < 100.0 { self.radius } else { 5.0 }
+    }
+}
+
+/// A point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dot {
+    /// The delay.
+    pub x: f64,
+    /// The throughput.
+    pub y: f64,
+    /// The label beside the point; empty for none.
+    pub label: String,
+    /// What is shown under the pointer.
+    pub tooltip: String,
+    /// The colour.
+    pub paint: Paint,
+    /// The marker.
+    pub marker: Marker,
+    /// Whether the point counts for the Pareto front.
+    pub counts: bool,
+    /// A point to which a faint line leads, to show what belongs together.
+    pub tie: Option<(f64, f64)>,
+}
+
+/// A scatter plot. Points that are not finite are left out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scatter {
+    /// What the plot shows, for screen readers and file viewers.
+    pub label: String,
+    /// The title of the delay axis with its unit.
+    pub x_title: String,
+    /// The title of the throughput axis with its unit.
+    pub y_title: String,
+    /// Logarithmic or linear delay; decided by the data when absent.
+    pub log: Option<bool>,
+    /// No throughput is above this, so the axis ends here at the latest.
+    pub y_most: Option<f64>,
+    /// The points; later ones are drawn on top.
+    pub dots: Vec<Dot>,
+    /// What the markers mean.
+    pub legend: Vec<(Marker, String)>,
+}
+
+impl Scatter {
+    /// The plot as an SVG file.
+    pub fn to_svg(&self) -> String {
+        self.figure().to_svg()
+    }
+
+    /// The plot as a figure for a [`crate::Page`].
+    pub fn figure(&self) -> Figure {
+        let dots: Vec<&Dot> = self.dots.iter().filter(|d| usable(d.x) && usable(d.y)).collect();
+        if dots.is_empty() {
+            return Figure::no_data(WIDTH, 160.0, &self.label);
+        }
+        let plot = Rect { x: 66.0, y: 34.0, w: WIDTH - 66.0 - 28.0, h: HEIGHT - 34.0 - 52.0 };
+        let (x, y) = self.scales(&dots, plot);
+        let mut m = Markup::default();
+        axis::columns(&mut m, &x, plot, 8);
+        axis::left(&mut m, &y, plot, 6);
+        axis::bottom(&mut m, &x, plot, 8, &self.x_title);
+        axis::side_title(&mut m, 15.0, plot.y + plot.h / 2.0, &self.y_title);
+        axis::write(&mut m, (plot.x + plot.w, plot.y - 14.0), "end", Paint::MUTED, "better ↗");
+        legend(&mut m, &self.legend, plot);
+
+        let stairs = stairs(&dots, &x, &y, plot);
+        draw_front(&mut m, &stairs);
+        for dot in &dots {
+            if let Some((tx, ty)) = dot.tie.filter(|(tx, ty)| usable(*tx) && usable(*ty)) {
+                let ends = [x.at(dot.x), y.at(dot.y), x.at(tx), y.at(ty)];
+                m.el("g").a("opacity", "0.3").open();
+                axis::line(&mut m, ends, dot.paint, 1.0);
+                m.close();
+            }
+        }
+        for dot in &dots {
+            marker(&mut m, (x.at(dot.x), y.at(dot.y)), dot.marker, dot.paint, &dot.tooltip);
+        }
+        labels(&mut m, &dots, &x, &y, plot, &stairs);
+        Figure::new(WIDTH, HEIGHT, &self.label, m)
+    }
+
+    fn scales(&self, dots: &[&Dot], plot: Rect) -> (Scale, Scale) {
+        let delays = || dots.iter().map(|d| d.x);
+        let log = self.log.unwrap_or_else(|| {
+            let lo = delays().filter(|&d| d > 0.0).fold(f64::INFINITY, f64::min);
+            delays().fold(0.0, f64::max) > 6.0 * lo
+        });
+        // From the right to the left: less delay is better.
+        let (from, to) = (plot.x + plot.w, plot.x);
+        let x = match log {
+            true => Scale::around_log(delays(), from, to),
+            false => Scale::around(delays(), from, to, 8),
+        };
+        let (from, to) = (plot.y + plot.h, plot.y);
+        let y = Scale::around(dots.iter().map(|d| d.y), from, to, 6);
+        let most = self.y_most.filter(|&most| dots.iter().all(|d| d.y <= most) && y.hi() > most);
+        (x, most.map_or(y, |most| Scale::linear(y.lo(), most, from, to)))
+    }
+}
+
+/// The corners of the Pareto front as a staircase over the whole plot.
+fn stairs(dots: &[&Dot], x: &Scale, y: &Scale, plot: Rect) -> Vec<(f64, f64)> {
+    let counted: Vec<(f64, f64)> = dots.iter().filter(|d| d.counts).map(|d| (d.x, d.y)).collect();
+    let mut corners = Vec::new();
+    let mut level = plot.y + plot.h;
+    for i in front(&counted) {
+        let (px, py) = (x.at(counted[i].0), y.at(counted[i].1));
+        corners.extend([(px, level), (px, py)]);
+        level = py;
+    }
+    if !corners.is_empty() {
+        corners.push((plot.x, level));
+    }
+    corners
+}
+
+fn draw_front(m: &mut Markup, stairs: &[(f64, f64)]) {
+    if stairs.len() < 4 {
+        return;
+    }
+    let points: Vec<String> = stairs.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    m.el("polyline")
+        .a("points", &points.join(" "))
+        .a("fill", "none")
+        .a("stroke-dasharray", "5 4")
+        .stroke(Paint::RULE, 1.0)
+        .titled("Pareto front: no scheme has both less delay and more throughput");
+}
+
+fn marker(m: &mut Markup, (x, y): (f64, f64), marker: Marker, paint: Paint, tooltip: &str) {
+    let r = marker.size();
+    let corners: &[(f64, f64)] = match marker.shape {
+        Shape::Circle => &[],
+        Shape::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        Shape::Diamond => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
+        Shape::Up => &[(0.0, -1.15), (1.1, 0.8), (-1.1, 0.8)],
+        Shape::Down => &[(0.0, 1.15), (1.1, -0.8), (-1.1, -0.8)],
+    };
+    let shape = match corners.is_empty() {
+        true => m.el("circle").n("cx", x).n("cy", y).n("r", r),
+        false => {
+            let at = |(dx, dy): &(f64, f64)| format!("{:.1},{:.1}", x + dx * r, y + dy * r);
+            let points: Vec<String> = corners.iter().map(at).collect();
+            m.el("polygon").a("points", &points.join(" "))
+        }
+    };
+    let shape = match marker.filled {
+        true => shape.fill(paint).stroke(Paint::PAPER, 1.0),
+        false => shape.fill(Paint::PAPER).stroke(paint, 1.4),
+    };
+    if tooltip.is_empty() { shape.end() } else { shape.titled(tooltip) }
+}
+
+fn legend(m: &mut Markup, entries: &[(Marker, String)], plot: Rect) {
+    let mut x = plot.x + 6.0;
+    for (look, text) in entries {
+        let text = fitted(text, 12.0, 220.0);
+        let width = text_width(&text, 12.0) + 34.0;
+        if x + width > plot.x + plot.w - 60.0 {
+            axis::write(m, (x, plot.y - 14.0), "start", Paint::MUTED, "…");
+            break;
+        }
+        marker(m, (x, plot.y - 18.0), *look, Paint::MUTED, "");
+        axis::write(m, (x + 11.0, plot.y - 14.0), "start", Paint::MUTED, &text);
+        x += width;
+    }
+}
+
+fn labels(m: &mut Markup, dots: &[&Dot], x: &Scale, y: &Scale, plot: Rect, stairs: &[(f64, f64)]) {
+    let labelled: Vec<&&Dot> = dots.iter().filter(|d| !d.label.is_empty()).collect();
+    let text = |dot: &Dot| fitted(&dot.label, LABEL * BOLD, 260.0);
+    let wishes: Vec<Wish> = labelled
+        .iter()
+        .map(|dot| Wish {
+            x: x.at(dot.x),
+            y: y.at(dot.y),
+            radius: dot.marker.size(),
+            w: text_width(&text(dot), LABEL * BOLD) + 4.0,
+            h: LABEL + 2.0,
+        })
+        .collect();
+    let marks: Vec<Rect> =
+        dots.iter().map(|d| Rect::around(x.at(d.x), y.at(d.y), d.marker.size() + 1.0)).collect();
+    let lines: Vec<Rect> = stairs
+        .windows(2)
+        .map(|ends| {
+            let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+            let (left, top) = (ax.min(bx), ay.min(by));
+            Rect { x: left - 1.0, y: top - 1.0, w: (ax - bx).abs() + 2.0, h: (ay - by).abs() + 2.0 }
+        })
+        .collect();
+    let placed = place(&wishes, &marks, &lines, plot);
+    for ((dot, wish), spot) in labelled.iter().zip(&wishes).zip(&placed) {
+        if let Some(ends) = leader(wish, spot) {
+            axis::line(m, ends, Paint::RULE, 1.0);
+        }
+        m.el("text")
+            .n("x", spot.x + 2.0)
+            .n("y", spot.y + LABEL - 2.0)
+            .n("font-size", LABEL)
+            .a("font-weight", "600")
+            .a("paint-order", "stroke")
+            .a("stroke-linejoin", "round")
+            .stroke(Paint::PAPER, 3.0)
+            .fill(dot.paint)
+            .text(&text(dot));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::assert_sound;
+
+    fn dot(x: f64, y: f64, label: &str) -> Dot {
+        let marker = Marker { shape: Shape::Circle, filled: true, radius: 6.0 };
+        let (label, tooltip) = (label.to_owned(), format!("{label} <tip>"));
+        Dot { x, y, label, tooltip, paint: Paint::INK, marker, counts: true, tie: Some((x, 1.0)) }
+    }
+
+    #[test]
+    fn less_delay_is_to_the_right() {
+        let dots = vec![dot(10.0, 5.0, "fast"), dot(900.0, 6.0, "slow")];
+        let plot = Rect { x: 0.0, y: 0.0, w: 100.0, h: 100.0 };
+        let scatter = Scatter { dots, ..Scatter::default() };
+        let (x, y) = scatter.scales(&scatter.dots.iter().collect::<Vec<_>>(), plot);
+        assert!(x.is_log() && x.at(10.0) > x.at(900.0) && y.at(6.0) < y.at(5.0));
+        assert_sound(&scatter.to_svg());
+        assert!(scatter.to_svg().contains("Pareto"));
+    }
+
+    #[test]
+    fn bad_points_are_left_out() {
+        let dots = vec![dot(f64::NAN, 5.0, "a"), dot(1.0, f64::INFINITY, "b")];
+        let svg = Scatter { dots, ..Scatter::default() }.to_svg();
+        assert_sound(&svg);
+        assert!(svg.contains("no data"));
+        for marker in Shape::ALL.map(|shape| Marker { shape, filled: false, radius: f64::NAN }) {
+            let dots = vec![Dot { marker, ..dot(0.0, 0.0, "zero") }];
+            assert_sound(&Scatter { dots, ..Scatter::default() }.to_svg());
+        }
+    }
+}

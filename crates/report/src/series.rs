@@ -1,0 +1,193 @@
+//! A sampled quantity: how it is thinned out and how it becomes a path.
+
+use crate::number::{coordinate, short, usable};
+use crate::scale::Scale;
+use crate::style::Paint;
+
+/// The largest number of points drawn per series.
+const MOST: usize = 600;
+
+/// How several samples become one when there are more than can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fold {
+    /// Their mean: for rates.
+    #[default]
+    Mean,
+    /// The largest: for delays, whose peaks matter.
+    Max,
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shade {
+    /// A line through the middle of each bin.
+    #[default]
+    Line,
+    /// A stepped area from zero, behind all lines.
+    Area,
+}
+
+/// One quantity over time, in bins of equal length that start at zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Whose it is, as said in the read-out: a scheme, or "capacity".
+    pub name: String,
+    /// What it is, as said in the read-out: "throughput", "delay".
+    pub quantity: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// The length of a bin in seconds.
+    pub bin_s: f64,
+    /// A value per bin; NaN and infinite ones are gaps.
+    pub values: Vec<f64>,
+    /// The colour.
+    pub paint: Paint,
+    /// Line or area.
+    pub shade: Shade,
+    /// How bins are merged.
+    pub fold: Fold,
+    /// What is written beside the line; the first part stands out. Empty for no label.
+    pub label: Vec<String>,
+}
+
+impl Series {
+    /// The time that the series covers, in seconds.
+    pub fn duration(&self) -> f64 {
+        let duration = self.bin_s * self.values.len() as f64;
+        if usable(duration) { duration.max(0.0) } else { 0.0 }
+    }
+
+    /// The same series with at most about 600 bins.
+    pub fn thinned(&self) -> Self {
+        let group = self.values.len().div_ceil(MOST).max(1);
+        let values = self.values.chunks(group).map(|bins| fold(bins, self.fold)).collect();
+        // The last bin may stand for fewer samples; its width on the plot is not worth a case.
+        Self { bin_s: self.bin_s * group as f64, values, ..self.clone() }
+    }
+
+    /// Whether there is anything to draw.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.duration() <= 0.0 || !self.values.iter().any(|&v| usable(v))
+    }
+
+    /// The mean of the last values, where a label belongs.
+    pub(crate) fn tail(&self) -> Option<f64> {
+        let count = self.values.len();
+        let tail = fold(&self.values[count - count.div_ceil(12)..], Fold::Mean);
+        usable(tail).then_some(tail)
+    }
+
+    /// The path of a line.
+    pub(crate) fn line(&self, x: &Scale, y: &Scale) -> String {
+        let mut path = String::new();
+        let mut pen = false;
+        for (i, &value) in self.values.iter().enumerate() {
+            if !usable(value) {
+                pen = false;
+                continue;
+            }
+            let at = x.at((i as f64 + 0.5) * self.bin_s);
+            path.push(if pen { 'L' } else { 'M' });
+            path.push_str(&coordinate(at));
+            path.push(' ');
+            path.push_str(&coordinate(y.at(value)));
+            // A lone point between gaps still shows, as a dot (with round caps).
+            let lone = !pen && self.values.get(i + 1).is_none_or(|&next| !usable(next));
+            if lone {
+                path.push_str("h0");
+            }
+            pen = true;
+        }
+        path
+    }
+
+    /// The path of a stepped edge; `closed` takes it down to the base line.
+    pub(crate) fn steps(&self, x: &Scale, y: &Scale, closed: bool) -> String {
+        let base = coordinate(y.at(y.lo().max(0.0)));
+        let end = self.duration();
+        let mut path = String::new();
+        let mut pen = false;
+        for (i, &value) in self.values.iter().enumerate() {
+            let from = coordinate(x.at(i as f64 * self.bin_s));
+            let to = coordinate(x.at(((i + 1) as f64 * self.bin_s).min(end)));
+            if !usable(value) {
+                if pen && closed {
+                    path.push_str(&format!("V{base}Z"));
+                }
+                pen = false;
+                continue;
+            }
+            let level = coordinate(y.at(value));
+            match (pen, closed) {
+                (true, _) => path.push_str(&format!("V{level}H{to}")),
+                (false, true) => path.push_str(&format!("M{from} {base}V{level}H{to}")),
+                (false, false) => path.push_str(&format!("M{from} {level}H{to}")),
+            }
+            pen = true;
+        }
+        if pen && closed {
+            path.push_str(&format!("V{base}Z"));
+        }
+        path
+    }
+
+    /// The values as text for the page's read-out; gaps are empty.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.values.iter().map(|&v| if usable(v) { short(v) } else { String::new() });
+        texts.collect::<Vec<_>>().join(",")
+    }
+}
+
+fn fold(bins: &[f64], fold: Fold) -> f64 {
+    let (mut sum, mut max, mut count) = (0.0, f64::NEG_INFINITY, 0_usize);
+    for &value in bins.iter().filter(|v| usable(**v)) {
+        sum += value;
+        max = max.max(value);
+        count += 1;
+    }
+    match fold {
+        _ if count == 0 => f64::NAN,
+        Fold::Mean => sum / count as f64,
+        Fold::Max => max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: Vec<f64>, fold: Fold) -> Series {
+        Series {
+            name: "abc".into(),
+            quantity: "throughput".into(),
+            unit: "Mbit/s".into(),
+            bin_s: 1.0,
+            values,
+            paint: Paint::INK,
+            shade: Shade::Line,
+            fold,
+            label: vec![],
+        }
+    }
+
+    #[test]
+    fn gaps_break_the_line() {
+        let (x, y) = (Scale::linear(0.0, 4.0, 0.0, 4.0), Scale::linear(0.0, 1.0, 1.0, 0.0));
+        let s = series(vec![0.0, 1.0, f64::NAN, 1.0], Fold::Mean);
+        assert_eq!(s.line(&x, &y), "M0.5 1L1.5 0M3.5 0h0");
+        assert_eq!(s.steps(&x, &y, false), "M0 1H1V0H2M3 0H4");
+        assert_eq!(s.steps(&x, &y, true), "M0 1V1H1V0H2V1ZM3 1V0H4V1Z");
+        assert_eq!(s.text(), "0,1,,1");
+        assert!(series(vec![f64::NAN], Fold::Mean).is_empty());
+    }
+
+    #[test]
+    fn thinning_keeps_means_and_peaks() {
+        let values: Vec<f64> = (0..6000).map(|i| if i == 4321 { 99.0 } else { 1.0 }).collect();
+        let mean = series(values.clone(), Fold::Mean).thinned();
+        let max = series(values, Fold::Max).thinned();
+        assert_eq!((mean.values.len(), mean.duration()), (600, 6000.0));
+        assert_eq!(max.values.iter().copied().fold(0.0, f64::max), 99.0);
+        assert!((mean.values.iter().sum::<f64>() / 600.0 - (5999.0 + 99.0) / 6000.0).abs() < 1e-9);
+    }
+}

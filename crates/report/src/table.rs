@@ -1,0 +1,123 @@
+//! Tables for a page, sortable by a click on a column's head.
+
+use crate::markup::Markup;
+use crate::number::{fixed, usable};
+use crate::style::Paint;
+
+/// A cell of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Cell {
+    text: String,
+    key: Option<f64>,
+    swatch: Option<&'static str>,
+    code: bool,
+}
+
+impl Cell {
+    /// A text, sorted as text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A text in a fixed-width font, such as a digest.
+    pub fn code(text: impl Into<String>) -> Self {
+        Self { code: true, ..Self::text(text) }
+    }
+
+    /// A number with a fixed number of decimals, sorted as a number; a dash when it is not finite.
+    pub fn number(value: f64, decimals: usize) -> Self {
+        let key = Some(if usable(value) { value } else { f64::MAX });
+        Self { text: fixed(value, decimals), key, ..Self::default() }
+    }
+
+    /// A number that may be missing.
+    pub fn maybe(value: Option<f64>, decimals: usize) -> Self {
+        Self::number(value.unwrap_or(f64::NAN), decimals)
+    }
+
+    /// The same with a patch of colour before the text.
+    pub fn with_colour(self, paint: Paint) -> Self {
+        Self { swatch: Some(paint.name), ..self }
+    }
+}
+
+/// A table. A column is aligned to the right when its cells are numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// The heads of the columns: text, and an explanation for the pointer (may be empty).
+    pub columns: Vec<(String, String)>,
+    /// The rows; short ones are filled up.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// The table as HTML.
+    pub fn to_html(&self) -> String {
+        let mut m = Markup::default();
+        m.el("div").class("scroll").open();
+        m.el("table").class("sortable").open();
+        m.el("thead").open();
+        m.el("tr").open();
+        for (i, (name, hint)) in self.columns.iter().enumerate() {
+            let cell = m.el("th").a("scope", "col");
+            let cell = if hint.is_empty() { cell } else { cell.a("title", hint) };
+            if self.is_numeric(i) { cell.class("num").text(name) } else { cell.text(name) }
+        }
+        m.close();
+        m.close();
+        m.el("tbody").open();
+        for row in &self.rows {
+            m.el("tr").open();
+            for i in 0..self.columns.len() {
+                write(&mut m, row.get(i));
+            }
+            m.close();
+        }
+        m.finish() + "\n"
+    }
+
+    fn is_numeric(&self, column: usize) -> bool {
+        self.rows.iter().filter_map(|row| row.get(column)).any(|cell| cell.key.is_some())
+    }
+}
+
+fn write(m: &mut Markup, cell: Option<&Cell>) {
+    let Some(cell) = cell else { return m.el("td").text("") };
+    let td = m.el("td");
+    let td = match cell.key {
+        Some(key) if key == f64::MAX => td.a("data-key", "1e300").class("num"),
+        Some(key) => td.a("data-key", &format!("{key}")).class("num"),
+        None => td,
+    };
+    td.open();
+    if let Some(name) = cell.swatch {
+        m.el("i").class("swatch").class(&format!("b-{name}")).text("");
+    }
+    if cell.code {
+        m.el("code").text(&cell.text)
+    } else {
+        m.say(&cell.text)
+    }
+    m.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::assert_sound;
+
+    #[test]
+    fn cells_are_escaped_and_missing_ones_filled() {
+        let columns = ["scheme", "delay", "digest"].map(|c| (c.to_owned(), String::new())).to_vec();
+        let rows = vec![
+            vec![Cell::text("<a>"), Cell::number(1.234, 1), Cell::code("00ff")],
+            vec![Cell::text("b").with_colour(Paint::INK), Cell::maybe(None, 1)],
+            vec![],
+        ];
+        let html = Table { columns, rows }.to_html();
+        assert_sound(&html);
+        assert!(html.contains("&lt;a&gt;") && html.contains(">1.2<") && html.contains(">–<"));
+        assert_eq!(html.matches("<td").count(), 9);
+        assert_sound(&Table::default().to_html());
+    }
+}

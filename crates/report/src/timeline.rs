@@ -1,0 +1,163 @@
+//! The runs over one trace as time series: capacity and throughput per scheme, delays below.
+
+use crate::chart::{Chart, Panel};
+use crate::figure::Figure;
+use crate::number::{short, usable};
+use crate::palette::Palette;
+use crate::run::{RunView, TimeSeries};
+use crate::series::{Fold, Series, Shade};
+use crate::style::Paint;
+
+/// The most schemes in one panel.
+const TOGETHER: usize = 5;
+
+/// Time series of the runs over one trace, as an SVG file: one row per scheme with the capacity
+/// shaded and the throughput as a line, then the queueing delays of all on a shared axis (which is
+/// logarithmic when they differ much), then the windows, if they are known.
+pub fn time_series_svg(runs: &[RunView]) -> String {
+    let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
+    time_series_figure(runs, &palette).to_svg()
+}
+
+/// The same as a figure, with the colours of a larger set of schemes.
+pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
+    let trace = runs.first().map_or("", |run| run.trace.as_str());
+    let mut panels: Vec<Panel> = runs.iter().map(|run| throughput(run, palette)).collect();
+    let log = differ_much(runs);
+    let title = if log { "Queueing delay (ms, log)" } else { "Queueing delay (ms)" };
+    panels.extend(overlays(runs, palette, title, log, |run| {
+        let quantity = ("delay", "ms", Fold::Max);
+        let label = format!("p95 {} ms", short(run.queue_delay_ms.p95));
+        (quantity, Some(&run.series.queue_delay_ms), label)
+    }));
+    if runs.iter().any(|run| run.series.window_packets.is_some()) {
+        panels.extend(overlays(runs, palette, "Window (packets)", false, |run| {
+            let values = run.series.window_packets.as_ref();
+            (("window", "packets", Fold::Mean), values, String::new())
+        }));
+    }
+    let label = format!("Capacity, throughput and queueing delay over time: {trace}");
+    Chart { label, panels }.figure()
+}
+
+fn throughput(run: &RunView, palette: &Palette) -> Panel {
+    let TimeSeries { bin_s, capacity_mbps, throughput_mbps, .. } = &run.series;
+    let paint = palette.paint(&run.scheme);
+    let capacity = Series {
+        name: "capacity".into(),
+        quantity: "throughput".into(),
+        unit: "Mbit/s".into(),
+        bin_s: *bin_s,
+        values: capacity_mbps.clone(),
+        paint: Paint::AREA,
+        shade: Shade::Area,
+        fold: Fold::Mean,
+        label: vec![],
+    };
+    let line = Series {
+        name: run.scheme.clone(),
+        values: throughput_mbps.clone(),
+        paint,
+        shade: Shade::Line,
+        label: vec![
+            run.scheme.clone(),
+            format!("{} Mbit/s", short(run.throughput_mbps)),
+            format!("{} % used", short(100.0 * run.utilization)),
+        ],
+        ..capacity.clone()
+    };
+    Panel {
+        title: "Throughput (Mbit/s)".into(),
+        height: 84.0,
+        log: false,
+        series: vec![capacity, line],
+    }
+}
+
+type Quantity = (&'static str, &'static str, Fold);
+
+/// Panels with the lines of several schemes, as few as leave them readable.
+fn overlays<'a>(
+    runs: &'a [RunView],
+    palette: &Palette,
+    title: &str,
+    log: bool,
+    pick: impl Fn(&'a RunView) -> (Quantity, Option<&'a Vec<f64>>, String),
+) -> Vec<Panel> {
+    let count = runs.len().div_ceil(TOGETHER).max(1);
+    let share = runs.len().div_ceil(count).max(1);
+    let panel = |runs: &'a [RunView]| {
+        let series = runs.iter().map(|run| {
+            let ((quantity, unit, fold), values, note) = pick(run);
+            let label = [run.scheme.clone(), note].into_iter().filter(|text| !text.is_empty());
+            Series {
+                name: run.scheme.clone(),
+                quantity: quantity.into(),
+                unit: unit.into(),
+                bin_s: run.series.bin_s,
+                values: values.cloned().unwrap_or_default(),
+                paint: palette.paint(&run.scheme),
+                shade: Shade::Line,
+                fold,
+                label: label.collect(),
+            }
+        });
+        let height = if share > 2 { 170.0 } else { 130.0 };
+        Panel { title: title.into(), height, log, series: series.collect() }
+    };
+    runs.chunks(share).map(panel).collect()
+}
+
+/// Whether the schemes' delays are an order of magnitude apart.
+fn differ_much(runs: &[RunView]) -> bool {
+    let delays = || runs.iter().map(|run| run.queue_delay_ms.p95).filter(|&d| usable(d) && d > 0.0);
+    let lo = delays().fold(f64::INFINITY, f64::min);
+    let hi = delays().fold(0.0, f64::max);
+    hi > 8.0 * lo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{assert_sound, broken_run, run};
+
+    #[test]
+    fn one_row_per_scheme() {
+        let svg = time_series_svg(&[run("lte", "abc", 40.0), run("lte", "cubic", 800.0)]);
+        assert_sound(&svg);
+        assert!(svg.contains("Throughput (Mbit/s)") && svg.contains("Queueing delay (ms, log)"));
+        assert!(svg.contains(">abc<") && svg.contains(">cubic<") && svg.contains("p95 800 ms"));
+        assert!(svg.contains("Window (packets)"));
+    }
+
+    #[test]
+    fn many_schemes_share_panels() {
+        let runs: Vec<RunView> =
+            (0..12).map(|i| run("lte", &format!("s{i}"), 50.0 + i as f64)).collect();
+        assert_sound(&time_series_svg(&runs));
+        assert_eq!(
+            overlays(&runs, &Palette::default(), "t", false, |_| (
+                ("", "", Fold::Max),
+                None,
+                String::new()
+            ))
+            .len(),
+            3
+        );
+    }
+
+    #[test]
+    fn bad_data_is_left_out() {
+        assert!(time_series_svg(&[]).contains("no data"));
+        assert!(time_series_svg(&[RunView::default()]).contains("no data"));
+        assert_sound(&time_series_svg(&[]));
+        assert_sound(&time_series_svg(&[broken_run(), run("lte", "abc", 40.0)]));
+        assert_sound(&time_series_svg(&[broken_run()]));
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_output() {
+        let runs = [run("lte", "abc", 40.0), run("lte", "cubic", 800.0)];
+        assert_eq!(time_series_svg(&runs), time_series_svg(&runs));
+    }
+}

@@ -1,0 +1,138 @@
+//! Throughput against delay for a set of runs.
+
+use crate::figure::Figure;
+use crate::number::{short, usable};
+use crate::palette::Palette;
+use crate::run::{RunView, distinct};
+use crate::scatter::{Dot, Marker, Scatter, Shape};
+
+const MEAN: Marker = Marker { shape: Shape::Circle, filled: true, radius: 6.5 };
+
+/// Throughput over the 95th percentile of the queueing delay, as an SVG file: up and right is
+/// better. Runs over one trace are shown in Mbit/s; over several, each scheme has a filled marker
+/// at its mean over the traces (utilisation and delay), with a small hollow one for each trace.
+pub fn scatter_svg(runs: &[RunView]) -> String {
+    let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
+    scatter_figure(runs, &palette).to_svg()
+}
+
+/// The same as a figure, with the colours of a larger set of schemes.
+pub fn scatter_figure(runs: &[RunView], palette: &Palette) -> Figure {
+    let traces = distinct(runs, |run| &run.trace);
+    if traces.len() > 1 { over_traces(runs, &traces, palette) } else { over_one(runs, palette) }
+}
+
+fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
+    let dots = runs.iter().map(|run| Dot {
+        x: run.queue_delay_ms.p95,
+        y: run.throughput_mbps,
+        label: run.scheme.clone(),
+        tooltip: tooltip(run),
+        paint: palette.paint(&run.scheme),
+        marker: MEAN,
+        counts: true,
+        tie: None,
+    });
+    let trace = runs.first().map_or("", |run| run.trace.as_str());
+    Scatter {
+        label: format!("Throughput over queueing delay: {trace}"),
+        x_title: "95th-percentile queueing delay (ms)".into(),
+        y_title: "Throughput (Mbit/s)".into(),
+        dots: dots.collect(),
+        ..Scatter::default()
+    }
+    .figure()
+}
+
+fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
+    let told_apart = traces.len() <= Shape::ALL.len();
+    let look = |trace: usize| {
+        let shape = if told_apart { Shape::ALL[trace] } else { Shape::Circle };
+        Marker { shape, filled: false, radius: 3.6 }
+    };
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for (scheme, paint) in palette.iter() {
+        let own: Vec<&RunView> = runs.iter().filter(|run| run.scheme == scheme).collect();
+        let good: Vec<&RunView> = own
+            .iter()
+            .copied()
+            .filter(|run| usable(run.queue_delay_ms.p95) && usable(run.utilization))
+            .collect();
+        if good.is_empty() {
+            continue;
+        }
+        let mean = |of: &dyn Fn(&RunView) -> f64| {
+            good.iter().map(|run| of(run)).sum::<f64>() / good.len() as f64
+        };
+        let x = mean(&|run| run.queue_delay_ms.p95);
+        let y = mean(&|run| 100.0 * run.utilization);
+        small.extend(good.iter().map(|run| Dot {
+            x: run.queue_delay_ms.p95,
+            y: 100.0 * run.utilization,
+            label: String::new(),
+            tooltip: tooltip(run),
+            paint,
+            marker: look(traces.iter().position(|t| *t == run.trace).unwrap_or(0)),
+            counts: false,
+            tie: told_apart.then_some((x, y)),
+        }));
+        let count = good.len();
+        let tooltip =
+            format!("{scheme}, mean over {count} traces: {} % used, p95 {} ms", short(y), short(x));
+        let label = scheme.to_owned();
+        large.push(Dot { x, y, label, tooltip, paint, marker: MEAN, counts: true, tie: None });
+    }
+    small.extend(large);
+    let mut legend = vec![(MEAN, "mean over traces".to_owned())];
+    match told_apart {
+        true => legend.extend(traces.iter().enumerate().map(|(i, t)| (look(i), (*t).to_owned()))),
+        false => legend.push((look(0), "one trace".to_owned())),
+    }
+    Scatter {
+        label: format!("Utilisation over queueing delay, {} traces", traces.len()),
+        x_title: "95th-percentile queueing delay (ms)".into(),
+        y_title: "Utilisation (%)".into(),
+        y_most: Some(100.0),
+        dots: small,
+        legend,
+        ..Scatter::default()
+    }
+    .figure()
+}
+
+fn tooltip(run: &RunView) -> String {
+    format!(
+        "{} over {}: {} Mbit/s, {} % used, queueing delay mean {} ms, p95 {} ms",
+        run.scheme,
+        run.trace,
+        short(run.throughput_mbps),
+        short(100.0 * run.utilization),
+        short(run.queue_delay_ms.mean),
+        short(run.queue_delay_ms.p95)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{assert_sound, broken_run, run};
+
+    #[test]
+    fn one_trace_in_mbps_several_in_percent() {
+        let one = scatter_svg(&[run("lte", "abc", 40.0), run("lte", "cubic", 800.0)]);
+        let two = scatter_svg(&[run("lte", "abc", 40.0), run("5g", "abc", 60.0)]);
+        assert_sound(&one);
+        assert_sound(&two);
+        assert!(one.contains("Throughput (Mbit/s)") && two.contains("Utilisation (%)"));
+        assert!(two.contains("mean over 2 traces: 83 % used, p95 50 ms"));
+    }
+
+    #[test]
+    fn bad_data_is_left_out() {
+        assert!(scatter_svg(&[]).contains("no data"));
+        assert_sound(&scatter_svg(&[broken_run()]));
+        assert_sound(&scatter_svg(&[broken_run(), run("lte", "abc", 40.0)]));
+        let many: Vec<RunView> = (0..9).map(|i| run(&format!("t{i}"), "abc", 9.0)).collect();
+        assert!(scatter_svg(&many).contains("one trace"));
+    }
+}

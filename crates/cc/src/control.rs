@@ -134,7 +134,8 @@ pub struct Feedback<'a> {
     pub sample: Option<RateSample>,
     /// What the connection's state machine concludes, at most once per window.
     pub congestion: Option<Congestion>,
-    /// True while losses of the last congestion event are being repaired.
+    /// True while losses of the last congestion event, a timeout included, are being repaired, and
+    /// for one round trip after a mark: windows do not grow, except in slow start after a timeout.
     pub in_recovery: bool,
     /// The packets' fates, if the scheme needs [`Signals::FATES`]; else empty.
     pub fates: &'a [Fate],
@@ -192,7 +193,8 @@ pub trait Controller: Send {
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
     /// The time of [`Plan::timer`] has come.
     fn on_timer(&mut self, _now: Time) {}
-    /// Sending resumes after the flow was idle for `idle` with nothing in flight (RFC 5681 §4.1).
+    /// Sending resumes with nothing in flight, `idle` after the last packet was sent (RFC 5681
+    /// §4.1).
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {}
     /// What the sender may do now.
     fn plan(&self) -> Plan;

@@ -76,10 +76,11 @@ impl Recovery {
         }
     }
 
-    /// True while losses are repaired under a reduced window.
+    /// True from a reaction to congestion until its repair ends, or for one round trip if there
+    /// is nothing to repair.
     #[inline]
     pub(crate) fn in_recovery(&self) -> bool {
-        self.state == State::Repair
+        self.state != State::Open
     }
 
     /// True if PRR limits sending.

@@ -109,8 +109,8 @@ pub struct Sender {
     round_end: u64,
     /// The number that was next when the window last kept data back.
     limited_at: u64,
-    /// Since when nothing has been in flight.
-    idle_since: Option<Time>,
+    /// When the last packet was sent.
+    last_sent: Time,
     timers: timers::Timers,
     latest_rtt: Option<Span>,
 }
@@ -172,7 +172,7 @@ impl Sender {
             round: 0,
             round_end: 0,
             limited_at: 0,
-            idle_since: None,
+            last_sent: Time::NEVER,
             timers: timers::Timers::new(),
             latest_rtt: None,
         };
@@ -249,8 +249,9 @@ impl Sender {
             self.limited_at = self.ledger.next();
             return None;
         }
-        if let Some(idle_since) = self.idle_since.take() {
-            self.on_resume(now, now.since(idle_since));
+        if in_flight == 0 && self.last_sent < now {
+            self.controller.on_idle(now, now.since(self.last_sent), self.rtt.rto());
+            self.replan();
         }
         let (segment, size) = match self.lost.pop_front() {
             Some(lost) => (lost.segment, lost.size),
@@ -276,6 +277,7 @@ impl Sender {
         self.ledger.on_send(entry);
         self.pacer.on_send(now, size, self.plan.burst);
         self.recovery.on_send(size);
+        self.last_sent = now;
         self.stats.sent += 1;
         self.stats.retransmits += retransmission as u64;
         if in_flight == 0 {
@@ -293,14 +295,6 @@ impl Sender {
         }
     }
 
-    /// Sending resumes after nothing was in flight.
-    fn on_resume(&mut self, now: Time, idle: Span) {
-        if !idle.is_zero() {
-            self.controller.on_idle(now, idle, self.rtt.rto());
-            self.replan();
-        }
-    }
-
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
         self.controller = (self.make)(&self.config.setup());
@@ -309,7 +303,7 @@ impl Sender {
         self.recovery = Recovery::new();
         self.lost.clear();
         self.cumulative = self.next_segment;
-        self.idle_since = None;
+        self.last_sent = Time::NEVER;
         self.replan();
     }
 }
@@ -329,10 +323,10 @@ impl Stage for Sender {
 
     #[inline]
     fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.timers.next() <= now {
-            if let Some(probe) = self.on_timers(now) {
-                return Some(probe);
-            }
+        if self.timers.next() <= now
+            && let Some(probe) = self.on_timers(now)
+        {
+            return Some(probe);
         }
         let packet = self.send(now);
         if packet.is_none() {

@@ -105,9 +105,6 @@ impl Sender {
             self.transfers.push(self.source.on_drained(now));
             self.lost.clear();
         }
-        if self.ledger.in_flight() == 0 && self.idle_since.is_none() {
-            self.idle_since = Some(now);
-        }
         self.wake_now(now);
     }
 

@@ -1,36 +1,139 @@
-//! Cubic.
+//! Cubic: the default congestion control of Linux, Windows and Apple's systems.
+//!
+//! # What it does
+//! After congestion the window falls to 0.7 of what it was, and then follows a cubic function of
+//! time: fast back towards the window at which congestion was met, flat around it, and faster
+//! again beyond. It is never below the window that a Reno flow would have. HyStart ends the
+//! first slow start before it overflows the buffer.
+//!
+//! # Signals it needs
+//! None beyond acknowledged and lost bytes and RTTs; CE counts with `ecn=true`.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `c` | packets/s³ | 0.4 | RFC 9438 §5 |
+//! | `beta` | | 0.7 | RFC 9438 §4.6 |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `fast_convergence` | | true | RFC 9438 §4.7 |
+//! | `tcp_friendliness` | | true | RFC 9438 §4.3 |
+//! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
+//! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
+//! | `ecn` | | false | RFC 3168 |
+//!
+//! The window is a fraction here where Linux counts whole packets, and follows the curve one
+//! smoothed RTT ahead as the RFC says, where Linux uses the smallest RTT. The reduction is a
+//! share of the window, as in Linux, and not of the bytes in flight.
+//!
+//! # Where it fails
+//! It fills the buffer, up to seconds of delay on a cellular link; takes random loss for
+//! congestion; keeps the old pace for `K` seconds when capacity rises; and HyStart mistakes the
+//! jitter of a wireless link for a full path, which leaves a long climb in congestion avoidance.
+//!
+//! # Source
+//! RFC 9438; Linux `net/ipv4/tcp_cubic.c` for HyStart and for idle periods; RFC 9406.
 
-use crate::control::{Controller, Feedback, Plan};
+mod css;
+mod curve;
+mod hystart;
+mod window;
+
+#[cfg(test)]
+mod hystart_tests;
+#[cfg(test)]
+mod tests;
+
+pub use hystart::HyStartKind;
+pub use window::Window;
+
+use crate::control::{Controller, Feedback, Plan, Signals};
+use crate::packet::Ecn;
 use crate::params::Params;
 use crate::registry::{Halves, Scheme};
+use crate::spec::{Spec, SpecError};
+use crate::units::{Span, Time};
 
 crate::params! {
     /// Parameters of Cubic.
     pub struct CubicParams {
+        /// Steepness of the cubic function in packets/s³ (RFC 9438 §5).
+        c: f64 = 0.4,
+        /// Share of the window that is left after congestion (RFC 9438 §4.6).
+        beta: f64 = 0.7,
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0,
+        /// Whether a flow that lost earlier than before gives way (RFC 9438 §4.7).
+        fast_convergence: bool = true,
+        /// Whether the window is at least a Reno flow's (RFC 9438 §4.3).
+        tcp_friendliness: bool = true,
+        /// Growth per round trip, at least, while no loss has told the path's capacity (Linux);
+        /// 0 for RFC 9438.
+        probe: f64 = 0.05,
+        /// How slow start ends before a loss.
+        hystart: HyStartKind = HyStartKind::Linux,
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
+        ecn: bool = false,
+    }
+}
+
+impl CubicParams {
+    /// Checks the values against what they mean; `spec` is where they were written.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        spec.require(self.c > 0.0, "c", "expected a number above 0")?;
+        let inside = 0.0 < self.beta && self.beta < 1.0;
+        spec.require(inside, "beta", "expected a number between 0 and 1")?;
+        spec.require(self.initial_window >= 1.0, "initial_window", "expected at least 1 packet")?;
+        let inside = (0.0..=0.5).contains(&self.probe);
+        spec.require(inside, "probe", "expected a number from 0 to 0.5")
     }
 }
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "cubic",
-    summary: "Being written",
+    summary: "Follows a cubic function of the time since the last loss; the Linux default",
     source: "RFC 9438",
     params: CubicParams::infos,
     build: |spec| {
         let params: CubicParams = spec.params()?;
-        Ok(Halves::sender(move |setup| Cubic { cwnd: params.initial_window * setup.mss as f64 }))
+        params.check(spec)?;
+        Ok(Halves::sender(move |setup| Cubic::new(&params, setup.mss)))
     },
 };
 
-struct Cubic {
-    cwnd: f64,
+/// The sender's half of Cubic.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    mss: u32,
+    ecn: bool,
+}
+
+impl Cubic {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &CubicParams, mss: u32) -> Cubic {
+        Cubic { window: Window::new(params), mss: mss.max(1), ecn: params.ecn }
+    }
 }
 
 impl Controller for Cubic {
-    fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
+    fn needs(&self) -> Signals {
+        if self.ecn { Signals::ECN } else { Signals::NONE }
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.window.on_feedback(feedback);
+    }
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        self.window.on_idle(now, idle, rto);
+    }
     fn plan(&self) -> Plan {
-        Plan::window(self.cwnd as u64)
+        let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+    }
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.window.inspect(see);
     }
 }

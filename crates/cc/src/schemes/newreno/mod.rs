@@ -1,36 +1,147 @@
-//! NewReno.
+//! NewReno: the standard of loss-based congestion control, and the yardstick of the others.
+//!
+//! # What it does
+//! Slow start adds a packet per packet acknowledged. Above the threshold the window grows by one
+//! packet per round trip. A loss or a mark halves it once per window; a timeout sets it to one
+//! packet. What RFC 6582 says about partial acknowledgements is the sender's loss recovery and
+//! holds for every scheme.
+//!
+//! # Signals it needs
+//! None beyond acknowledged and lost bytes; CE counts with `ecn=true`.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `beta` | | 0.5 | RFC 5681 |
+//! | `abc_limit` | packets | 0: none | Linux; RFC 3465 says 2 |
+//! | `ecn` | | false | RFC 3168 |
+//!
+//! The threshold after congestion is a share of the window, as in Linux, and not of the bytes in
+//! flight, as RFC 5681 has it. The two agree for a flow that the window limits, and the window
+//! of any other flow does not grow; the window needs no correction for packets known to be lost.
+//!
+//! # Where it fails
+//! It takes every loss for congestion, so that random loss on a wireless link starves it; it
+//! fills whatever buffer there is; and it needs a round trip per packet to find new capacity.
+//!
+//! # Source
+//! RFC 5681, RFC 6582, RFC 6928, RFC 7661.
 
-use crate::control::{Controller, Feedback, Plan};
+mod window;
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use window::Window;
+
+use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::packet::Ecn;
 use crate::params::Params;
 use crate::registry::{Halves, Scheme};
+use crate::units::{Span, Time};
 
 crate::params! {
     /// Parameters of NewReno.
     pub struct NewRenoParams {
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0,
+        /// Share of the window that is left after congestion (RFC 5681).
+        beta: f64 = 0.5,
+        /// Packets by which one acknowledgement may open the window in slow start (RFC 3465's L);
+        /// 0 for no limit (Linux).
+        abc_limit: f64 = 0.0,
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
+        ecn: bool = false,
     }
 }
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "newreno",
-    summary: "Being written",
+    summary: "Adds a packet per round trip, halves the window upon loss",
     source: "RFC 5681, RFC 6582",
     params: NewRenoParams::infos,
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
-        Ok(Halves::sender(move |setup| NewReno { cwnd: params.initial_window * setup.mss as f64 }))
+        let first = params.initial_window;
+        spec.require(first >= 1.0, "initial_window", "expected at least 1 packet")?;
+        let beta = params.beta;
+        spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
+        spec.require(params.abc_limit >= 0.0, "abc_limit", "expected 0 or more packets")?;
+        Ok(Halves::sender(move |setup| NewReno::new(&params, setup.mss)))
     },
 };
 
-struct NewReno {
-    cwnd: f64,
+/// The sender's half of NewReno.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    window: Window,
+    params: NewRenoParams,
+    /// `abc_limit`, with infinity for none.
+    limit: f64,
+    mss: u32,
+}
+
+impl NewReno {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &NewRenoParams, mss: u32) -> NewReno {
+        let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
+        let window = Window::new(params.initial_window);
+        NewReno { window, params: params.clone(), limit, mss: mss.max(1) }
+    }
+
+    fn reduced(&self) -> f64 {
+        libm::floor(self.window.cwnd() * self.params.beta)
+    }
 }
 
 impl Controller for NewReno {
-    fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
+    fn needs(&self) -> Signals {
+        if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        match feedback.congestion {
+            None => {}
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                self.window.reduce(self.reduced());
+                self.window.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                self.window.time_out(self.reduced());
+                return;
+            }
+            Some(Congestion::Undo) => {
+                self.window.undo();
+            }
+        }
+        if !self.window.may_grow(feedback) {
+            return;
+        }
+        let mut acked = Window::acked(feedback);
+        if self.window.in_slow_start() {
+            acked = self.window.slow_start(acked.min(self.limit));
+        }
+        self.window.avoid_congestion(acked);
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.window.restart(self.params.initial_window, idle, rto);
+    }
+
     fn plan(&self) -> Plan {
-        Plan::window(self.cwnd as u64)
+        let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
     }
 }

@@ -1,0 +1,133 @@
+//! Cubic's growth in congestion avoidance: a function of the time since the last congestion
+//! (RFC 9438 §4.2 to §4.7).
+
+use super::CubicParams;
+use crate::units::{Span, Time};
+
+/// The cubic curve of one congestion epoch, and beside it what Reno's window would be.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Curve {
+    c: f64,
+    beta: f64,
+    /// Reno's growth per round trip that is fair to the smaller decrease (RFC 9438 §4.3).
+    alpha: f64,
+    /// Growth per packet acknowledged while `w_max` is unknown, at least.
+    probe: f64,
+    fast_convergence: bool,
+    friendly: bool,
+    /// The window at which congestion is expected; 0 while unknown.
+    w_max: f64,
+    /// The window before the last reduction.
+    prior: f64,
+    /// When the epoch began; [`Time::NEVER`] until congestion avoidance begins.
+    epoch: Time,
+    /// Seconds from the epoch's start to the plateau.
+    k: f64,
+    /// The window at the plateau.
+    origin: f64,
+    /// Reno's window.
+    w_est: f64,
+}
+
+impl Curve {
+    pub(super) fn new(params: &CubicParams) -> Curve {
+        Curve {
+            c: params.c,
+            beta: params.beta,
+            alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
+            probe: params.probe,
+            fast_convergence: params.fast_convergence,
+            friendly: params.tcp_friendliness,
+            w_max: 0.0,
+            prior: 0.0,
+            epoch: Time::NEVER,
+            k: 0.0,
+            origin: 0.0,
+            w_est: 0.0,
+        }
+    }
+
+    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    pub(super) fn reduce(&mut self, cwnd: f64) -> f64 {
+        // A flow that lost before it was back at its plateau gives way to newer ones (§4.7).
+        let gives_way = self.fast_convergence && cwnd < self.w_max;
+        self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.epoch = Time::NEVER;
+        cwnd * self.beta
+    }
+
+    /// What was known of the path is void: the next epoch starts at its plateau (§4.8).
+    pub(super) fn forget(&mut self) {
+        self.w_max = 0.0;
+        self.epoch = Time::NEVER;
+    }
+
+    /// The next growth begins a new epoch.
+    pub(super) fn end_epoch(&mut self) {
+        self.epoch = Time::NEVER;
+    }
+
+    /// Time that does not count: sending was not limited by the window (§5.8).
+    #[inline]
+    pub(super) fn stand_still(&mut self, now: Time, span: Span) {
+        if self.epoch != Time::NEVER {
+            self.epoch = (self.epoch + span).min(now);
+        }
+    }
+
+    /// The window of the curve at a time after the epoch's start.
+    #[inline]
+    fn at(&self, t: Span) -> f64 {
+        let x = t.as_secs_f64() - self.k;
+        self.c * x * x * x + self.origin
+    }
+
+    /// The window that follows `cwnd` when `acked` packets are acknowledged.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, srtt: Span, cwnd: f64, acked: f64) -> f64 {
+        if self.epoch == Time::NEVER {
+            self.begin(now, cwnd);
+        }
+        let share = acked / cwnd;
+        let way = self.at(now.since(self.epoch) + srtt) - cwnd;
+        let mut grown = cwnd;
+        if way > 0.0 {
+            grown += share * way.min(0.5 * cwnd);
+        }
+        if self.w_max == 0.0 {
+            grown = grown.max(cwnd + self.probe * acked);
+        }
+        if self.friendly {
+            let alpha = if self.w_est < self.prior { self.alpha } else { 1.0 };
+            self.w_est += alpha * share;
+            if grown < self.w_est {
+                grown = self.w_est;
+            }
+        }
+        grown
+    }
+
+    fn begin(&mut self, now: Time, cwnd: f64) {
+        self.epoch = now;
+        self.w_est = cwnd;
+        self.origin = self.w_max.max(cwnd);
+        self.k = libm::cbrt((self.origin - cwnd) / self.c);
+    }
+
+    /// Reno's window shall not exceed `packets`.
+    pub(super) fn cap(&mut self, packets: f64) {
+        self.w_est = self.w_est.min(packets);
+    }
+
+    pub(super) fn w_max(&self) -> f64 {
+        self.w_max
+    }
+    pub(super) fn w_est(&self) -> f64 {
+        self.w_est
+    }
+    /// Seconds from the epoch's start to the plateau.
+    pub(super) fn k(&self) -> f64 {
+        self.k
+    }
+}

@@ -1,0 +1,185 @@
+//! A congestion window counted in packets: the arithmetic that loss-based schemes share.
+
+use crate::control::Feedback;
+use crate::units::Span;
+
+/// A congestion window and its slow-start threshold, in packets.
+///
+/// It knows how slow start, Reno's congestion avoidance, timeouts and their undoing move the two,
+/// and when they may grow at all; by how much a loss reduces them is the caller's to say.
+#[derive(Copy, Clone, Debug)]
+pub struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    /// Packets acknowledged in congestion avoidance that have not yet opened the window.
+    credit: f64,
+    /// The window and threshold before the last reduction, for its undoing.
+    before: Option<(f64, f64)>,
+    /// The last feedback said that losses are being repaired.
+    repairing: bool,
+    /// The repair began with a timeout: the window grows meanwhile.
+    timed_out: bool,
+}
+
+impl Window {
+    /// A window of `initial` packets (at least 1) whose slow start has no end yet.
+    pub fn new(initial: f64) -> Window {
+        Window {
+            cwnd: initial.max(1.0),
+            ssthresh: f64::INFINITY,
+            credit: 0.0,
+            before: None,
+            repairing: false,
+            timed_out: false,
+        }
+    }
+
+    /// The window in packets; at least 1.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    /// The slow-start threshold in packets; infinite before the first congestion.
+    #[inline]
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    /// True below the slow-start threshold.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+    /// The whole packets of the window, in bytes.
+    #[inline]
+    pub fn bytes(&self, mss: u32) -> u64 {
+        // By way of u32, which is cheaper to convert to and holds any window.
+        self.cwnd as u32 as u64 * mss as u64
+    }
+    /// The packets that `feedback` acknowledges, by bytes (RFC 3465).
+    #[inline]
+    pub fn acked(feedback: &Feedback<'_>) -> f64 {
+        feedback.acked as f64 / feedback.mss.max(1) as f64
+    }
+
+    /// Whether this feedback may open the window; call it once per feedback, after reactions.
+    ///
+    /// The window stands still while losses are repaired, except after a timeout, and while it
+    /// does not limit sending (RFC 7661), except that slow start goes on until the window is
+    /// twice what is in flight (as in Linux).
+    #[inline]
+    pub fn may_grow(&mut self, feedback: &Feedback<'_>) -> bool {
+        self.repairing = feedback.in_recovery;
+        self.timed_out &= feedback.in_recovery;
+        if self.repairing && !self.timed_out {
+            return false;
+        }
+        feedback.cwnd_limited || (self.in_slow_start() && self.half_used(feedback))
+    }
+
+    fn half_used(&self, feedback: &Feedback<'_>) -> bool {
+        self.cwnd * (feedback.mss as f64) < 2.0 * feedback.prior_in_flight as f64
+    }
+
+    /// Slow start: opens the window by `acked` packets up to the threshold; returns the rest.
+    #[inline]
+    pub fn slow_start(&mut self, acked: f64) -> f64 {
+        if !self.in_slow_start() {
+            return acked;
+        }
+        let opened = (self.cwnd + acked).min(self.ssthresh);
+        let rest = acked - (opened - self.cwnd);
+        self.cwnd = opened;
+        rest
+    }
+
+    /// Reno's congestion avoidance: one packet more per window acknowledged.
+    #[inline]
+    pub fn avoid_congestion(&mut self, acked: f64) {
+        self.credit += acked;
+        if self.credit >= self.cwnd {
+            let more = libm::floor(self.credit / self.cwnd);
+            self.credit -= more * self.cwnd;
+            self.cwnd += more;
+        }
+    }
+
+    /// Sets the window; the threshold stays.
+    #[inline]
+    pub fn set_cwnd(&mut self, packets: f64) {
+        self.cwnd = packets.max(1.0);
+    }
+
+    /// Ends slow start here.
+    pub fn leave_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Congestion: the window and threshold become `packets`, at least 2 (RFC 5681 eq. 4).
+    pub fn reduce(&mut self, packets: f64) {
+        self.before = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = packets.max(2.0);
+        // A window of one packet, left by a timeout, is not to grow by being reduced.
+        self.cwnd = self.ssthresh.min(self.cwnd);
+        self.credit = 0.0;
+    }
+
+    /// Timeout: the window becomes one packet, and the threshold `packets` unless this repair
+    /// has reduced it already (RFC 5681 §3.1; Linux). Returns whether it did so now.
+    pub fn time_out(&mut self, packets: f64) -> bool {
+        let fresh = !self.repairing || (self.timed_out && self.cwnd > 1.0);
+        if fresh {
+            self.reduce(packets);
+        }
+        self.cwnd = 1.0;
+        self.credit = 0.0;
+        self.repairing = true;
+        self.timed_out = true;
+        fresh
+    }
+
+    /// The last reduction was a mistake: window and threshold go back up. Returns whether there
+    /// was one to undo.
+    pub fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.before.take() else { return false };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        true
+    }
+
+    /// Forgets the last reduction, so that it cannot be undone.
+    pub fn commit(&mut self) {
+        self.before = None;
+    }
+
+    /// Restart after an idle period longer than the timeout, from at most `initial` packets
+    /// (RFC 5681 §4.1).
+    pub fn restart(&mut self, initial: f64, idle: Span, rto: Span) {
+        if idle > rto {
+            self.set_cwnd(self.cwnd.min(initial));
+            self.credit = 0.0;
+        }
+    }
+
+    /// Restart after an idle period as in Linux (RFC 2861): the window halves per timeout that
+    /// the flow was idle, down to `initial` packets, and the threshold remembers three quarters
+    /// of it. Returns whether the window shrank.
+    pub fn decay(&mut self, initial: f64, idle: Span, rto: Span) -> bool {
+        let before = self.cwnd;
+        let floor = initial.min(before);
+        let mut left = idle;
+        while left > rto && self.cwnd > floor {
+            left -= rto;
+            self.cwnd = (self.cwnd / 2.0).max(floor);
+        }
+        if self.cwnd < before {
+            self.ssthresh = self.ssthresh.max(0.75 * before);
+            self.credit = 0.0;
+        }
+        self.cwnd < before
+    }
+
+    /// Lowers the window to at most `packets` (but not below 1).
+    pub fn cap(&mut self, packets: f64) {
+        self.cwnd = self.cwnd.min(packets.max(1.0));
+    }
+}

@@ -1,1 +1,19 @@
-//! The simulator: virtual time, topologies, scenario files, metrics.
+//! The simulator: moves packets through stages in virtual time, and measures what happens.
+
+pub mod bench;
+mod build;
+pub mod compare;
+mod digest;
+pub mod metrics;
+pub mod outcome;
+mod recorder;
+mod run;
+pub mod scenario;
+mod timetable;
+mod world;
+
+pub use build::BuildError;
+pub use outcome::Outcome;
+pub use run::{Simulation, run};
+pub use scenario::{Scenario, ScenarioError};
+pub use world::World;

@@ -1,0 +1,40 @@
+# The two commands of the README are `make demo` and `make test`; both set up what they need.
+SHELL := /bin/bash
+CARGO ?= cargo
+OUT ?= out
+
+.PHONY: demo test bench lint digests setup build clean
+
+build: setup
+	$(CARGO) build --release --locked -p paceline-cli
+
+## Builds the program, compares ABC with Cubic and Cubic+CoDel on built-in cellular traces, and
+## leaves plots and a page in out/demo.
+demo: build
+	target/release/paceline compare --trace lte-driving --trace lte-walking --trace umts-driving \
+	  --schemes 'abc,cubic,cubic+codel[target=50ms,interval=100ms]' -o $(OUT)/demo
+
+## Everything that must hold before a change lands.
+test: setup lint
+	$(CARGO) test --locked --workspace
+
+## rustfmt, clippy and the documentation, warnings denied.
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items --quiet
+
+## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
+bench: build
+	target/release/paceline bench --instructions
+
+## The event digests of an unoptimised and of an optimised build, on one and on two threads.
+digests: setup
+	tests/digests.sh
+
+setup:
+	@.ci/setup
+
+clean:
+	$(CARGO) clean
+	rm -rf $(OUT)

@@ -1,0 +1,365 @@
+//! From a scenario to a world.
+
+use std::collections::BTreeMap;
+
+use paceline_cc::registry::Halves;
+use paceline_cc::{Rate, Router, Span, Spec, SpecError, Stream, Time};
+use paceline_flow::{
+    MissingSignals, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
+    Workload,
+};
+use paceline_path::{
+    Impairments, Link, OpportunityOptions, Pipe, PipeError, Service, ServiceError,
+};
+use thiserror::Error;
+
+use crate::recorder::{LinkRecord, Recorder};
+use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
+use crate::world::{Node, World};
+
+/// Why a scenario cannot run.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// A scheme or queue cannot be had.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A scheme needs signals that the simulator does not have.
+    #[error("flow `{flow}`: {source}")]
+    Signals {
+        /// The flow.
+        flow: String,
+        /// What is missing.
+        source: MissingSignals,
+    },
+    /// A link cannot transmit as it should.
+    #[error("link `{link}`: {source}")]
+    Service {
+        /// The link.
+        link: String,
+        /// Why.
+        source: ServiceError,
+    },
+    /// A stretch of a path cannot delay or damage packets as it should.
+    #[error("{place}: {source}")]
+    Pipe {
+        /// The flow or link.
+        place: String,
+        /// Why.
+        source: PipeError,
+    },
+    /// A path names a link that does not exist.
+    #[error("flow `{flow}`: there is no link `{link}`")]
+    NoSuchLink {
+        /// The flow.
+        flow: String,
+        /// The name.
+        link: String,
+    },
+    /// Packets could go round without any time passing.
+    #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
+    NoDelay {
+        /// The flow.
+        flow: String,
+    },
+}
+
+/// Where a scenario's parts have ended up among the stages.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// The stage of each link.
+    pub(crate) links: Vec<usize>,
+    /// The flows of the scenario, in order.
+    pub(crate) flows: Vec<FlowPlace>,
+    /// The flows of random arrivals.
+    pub(crate) arrivals: Vec<FlowPlace>,
+}
+
+/// Where one flow has ended up.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowPlace {
+    pub(crate) name: String,
+    pub(crate) scheme: String,
+    pub(crate) sender: usize,
+    pub(crate) receiver: usize,
+    /// The first link of its path, if it has one.
+    pub(crate) link: Option<usize>,
+    /// Propagation delay of its data, links' delays included.
+    pub(crate) forward: Span,
+}
+
+/// Builds the world of a scenario.
+pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> {
+    let mut builder = Builder {
+        scenario,
+        nodes: Vec::new(),
+        hops: Vec::new(),
+        pipes: BTreeMap::new(),
+        after: Vec::new(),
+        places: Places::default(),
+    };
+    for index in 0..scenario.links.len() {
+        builder.link(index)?;
+    }
+    for flow in &scenario.flows {
+        builder.flows(flow)?;
+    }
+    for index in 0..scenario.arrivals.len() {
+        builder.arrivals(index)?;
+    }
+    Ok(builder.finish())
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    nodes: Vec<Node>,
+    hops: Vec<u32>,
+    /// Pipes that only delay, by their delay: flows share them.
+    pipes: BTreeMap<Span, usize>,
+    /// The pipe behind each link, if it has one.
+    after: Vec<Option<usize>>,
+    places: Places,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn link(&mut self, index: usize) -> Result<(), BuildError> {
+        let spec = &self.scenario.links[index];
+        let service = service(spec)?;
+        let first = self.scenario.flows.iter().find(|flow| flow.path.contains(&spec.name));
+        let droptail = Spec { name: "droptail".into(), args: Vec::new() };
+        let queue =
+            spec.queue.as_ref().or_else(|| first.and_then(|flow| flow.scheme.queue.as_ref()));
+        let rtt = first.map_or(Span::from_millis(100), |flow| flow.rtt);
+        let limit = spec.buffer.resolve(mean_rate(&spec.capacity), rtt);
+        let queue = paceline_path::queue::build(queue.unwrap_or(&droptail), limit)?;
+        let mut link = Link::new(queue, service);
+        if let Some(router) = self.router(spec)? {
+            link = link.with_router(router);
+        }
+        link.record(self.scenario.record != Record::Counters);
+        let stage = self.add(Node::Link(Box::new(link)));
+        self.places.links.push(stage);
+        let after = self.pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
+        self.after.push(after);
+        Ok(())
+    }
+
+    /// The router half of a link.
+    fn router(&self, link: &LinkSpec) -> Result<Option<Box<dyn Router>>, BuildError> {
+        let make = match &link.router {
+            RouterChoice::None => None,
+            RouterChoice::Scheme(spec) => paceline_cc::registry::build(spec)?.router,
+            RouterChoice::Auto => {
+                let mut found = None;
+                let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+                for flow in self.scenario.flows.iter().chain(arrivals) {
+                    if flow.path.contains(&link.name) {
+                        found = paceline_cc::registry::build(&flow.scheme.sender)?.router;
+                    }
+                    if found.is_some() {
+                        break;
+                    }
+                }
+                found
+            }
+        };
+        Ok(make.map(|make| make()))
+    }
+
+    /// A pipe of the given delay and damage; `None` if it would do nothing.
+    fn pipe(
+        &mut self,
+        place: &str,
+        delay: Span,
+        stretch: &Stretch,
+    ) -> Result<Option<usize>, BuildError> {
+        let delay = delay + stretch.delay;
+        if stretch.impairments != Impairments::default() {
+            let random = Stream::new(self.scenario.seed, place);
+            let pipe = Pipe::with_impairments(delay, stretch.impairments.clone(), random)
+                .map_err(|source| BuildError::Pipe { place: place.to_string(), source })?;
+            return Ok(Some(self.add(Node::Pipe(Box::new(pipe)))));
+        }
+        if delay.is_zero() {
+            return Ok(None);
+        }
+        if let Some(&stage) = self.pipes.get(&delay) {
+            return Ok(Some(stage));
+        }
+        let stage = self.add(Node::Pipe(Box::new(Pipe::new(delay))));
+        self.pipes.insert(delay, stage);
+        Ok(Some(stage))
+    }
+
+    /// The stages of the links of a path, with the pipes behind them.
+    fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<(Vec<usize>, Span), BuildError> {
+        let mut stages = Vec::new();
+        let mut delay = Span::ZERO;
+        for name in names {
+            let index = self.scenario.links.iter().position(|link| link.name == *name).ok_or_else(
+                || BuildError::NoSuchLink { flow: flow.name.clone(), link: name.clone() },
+            )?;
+            stages.push(self.places.links[index]);
+            stages.extend(self.after[index]);
+            delay += self.scenario.links[index].after.delay;
+        }
+        Ok((stages, delay))
+    }
+
+    /// All flows of a specification.
+    fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
+        let halves = paceline_cc::registry::build(&spec.scheme.sender)?;
+        for i in 0..spec.count {
+            let name = match spec.count {
+                1 => spec.name.clone(),
+                _ => format!("{}-{}", spec.name, i + 1),
+            };
+            let start = Time::ZERO + spec.start + spec.stagger * i as u64;
+            let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
+            let place = self.flow(spec, &halves, name, spec.workload.clone(), start, stop)?;
+            self.places.flows.push(place);
+        }
+        Ok(())
+    }
+
+    /// Flows of random arrivals: all are made beforehand, and sleep until their time comes.
+    fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
+        let arrivals = &self.scenario.arrivals[index];
+        let halves = paceline_cc::registry::build(&arrivals.flow.scheme.sender)?;
+        let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
+        let stop = arrivals.flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
+        let mut at = arrivals.flow.start;
+        loop {
+            at += Span::from_secs_f64(random.exponential(1.0 / arrivals.per_second));
+            if at >= stop {
+                return Ok(());
+            }
+            let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
+            let name = format!("{}-{}", arrivals.flow.name, self.places.arrivals.len() + 1);
+            let start = Time::ZERO + at;
+            let workload = Workload::Bytes(bytes);
+            let place = self.flow(&arrivals.flow, &halves, name, workload, start, Time::NEVER)?;
+            self.places.arrivals.push(place);
+        }
+    }
+
+    fn flow(
+        &mut self,
+        spec: &FlowSpec,
+        halves: &Halves,
+        name: String,
+        workload: Workload,
+        start: Time,
+        stop: Time,
+    ) -> Result<FlowPlace, BuildError> {
+        let (mut forward, delay) = self.route(spec, &spec.path)?;
+        let (mut back, _) = self.route(spec, &spec.back)?;
+        let half = spec.rtt / 2;
+        let link = self.places.links.iter().position(|stage| forward.first() == Some(stage));
+        forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
+        back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
+        if forward.is_empty() && back.is_empty() {
+            return Err(BuildError::NoDelay { flow: name });
+        }
+        let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
+        let sender = self.nodes.len();
+        let receiver = sender + 1;
+        let hop = self.hops.len() as u32;
+        self.hops.extend(forward.iter().map(|&stage| stage as u32));
+        self.hops.push(receiver as u32);
+        let back_hop = self.hops.len() as u32;
+        self.hops.extend(back.iter().map(|&stage| stage as u32));
+        self.hops.push(sender as u32);
+        let config = SenderConfig {
+            flow,
+            hop,
+            mss: self.scenario.mss,
+            abc: halves.abc,
+            workload,
+            start,
+            stop,
+            rto: RtoBounds::LINUX,
+            seed: self.scenario.seed,
+        };
+        let made = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
+            .map_err(|source| BuildError::Signals { flow: name.clone(), source })?;
+        self.nodes.push(Node::Sender(Box::new(made)));
+        // Clocks disagree: a scheme that subtracts across them fails in tests.
+        let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
+        self.nodes.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
+            flow,
+            hop: back_hop,
+            ack: spec.ack.unwrap_or(halves.ack),
+            reporter: halves.reporter.as_ref().map(|make| make()),
+            clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
+        }))));
+        Ok(FlowPlace {
+            name,
+            scheme: spec.scheme.to_string(),
+            sender,
+            receiver,
+            link,
+            forward: half + delay + spec.data.delay,
+        })
+    }
+
+    fn finish(self) -> (World, Places) {
+        let bin = match self.scenario.record {
+            Record::Counters => None,
+            Record::Metrics => Some(None),
+            Record::Series(bin) => Some(Some(bin)),
+        };
+        let recorder = bin.map(|bin| {
+            let from = Time::ZERO + self.scenario.warmup;
+            let flows = self.places.flows.len();
+            let mut recorder = Recorder::new(from, bin, self.nodes.len(), flows);
+            for &stage in &self.places.links {
+                recorder.links[stage] = Some(LinkRecord::default());
+            }
+            recorder
+        });
+        (World::new(self.nodes, self.hops, recorder), self.places)
+    }
+}
+
+/// The service of a link.
+pub(crate) fn service(link: &LinkSpec) -> Result<Service, BuildError> {
+    let fail = |source| BuildError::Service { link: link.name.clone(), source };
+    match &link.capacity {
+        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
+        Capacity::Schedule { steps, period } => Service::schedule(steps, *period).map_err(fail),
+        Capacity::Trace { trace, opportunity, overhead, repeat } => {
+            let options = OpportunityOptions {
+                opportunity: *opportunity,
+                overhead: *overhead,
+                repeat: *repeat,
+            };
+            Service::trace(trace.clone(), options).map_err(fail)
+        }
+    }
+}
+
+/// The mean rate of a link, for buffers given in time or in bandwidth-delay products.
+pub(crate) fn mean_rate(capacity: &Capacity) -> Rate {
+    match capacity {
+        Capacity::Constant(rate) => *rate,
+        Capacity::Schedule { steps, period } => {
+            let end = period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at));
+            match Service::schedule(steps, *period) {
+                Ok(service) if !end.is_zero() => {
+                    use paceline_cc::Capacity as _;
+                    Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + end), end)
+                }
+                _ => steps.first().map_or(Rate::ZERO, |(_, rate)| *rate),
+            }
+        }
+        Capacity::Trace { trace, opportunity, .. } => {
+            Rate::from_bytes_in(trace.len() as u64 * *opportunity as u64, trace.period())
+        }
+    }
+}

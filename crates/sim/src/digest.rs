@@ -1,0 +1,27 @@
+//! A digest of everything that happened, to compare runs by.
+
+use paceline_cc::{Packet, Time};
+
+/// Folds each hand-over of a packet (time, stage, flow, number, size, ECN) into 64 bits.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) fn new() -> Digest {
+        Digest(0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[inline]
+    pub(crate) fn hand_over(&mut self, now: Time, stage: u32, packet: &Packet) {
+        let what = packet.number() ^ (packet.flow as u64) << 40 ^ (stage as u64) << 20;
+        let size = (packet.size as u64) << 2 | packet.ecn as u64;
+        let mixed = (self.0 ^ now.as_nanos()).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        self.0 = (mixed.rotate_left(29) ^ what).wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ size;
+    }
+
+    /// The digest as 16 hexadecimal digits.
+    pub(crate) fn hex(self) -> String {
+        let x = self.0 ^ (self.0 >> 32);
+        format!("{:016x}", x.wrapping_mul(0xff51_afd7_ed55_8ccd) ^ (x >> 29))
+    }
+}

@@ -1,0 +1,189 @@
+//! Exact statistics of samples: quantiles, the age of the newest delivered packet, fairness.
+
+use paceline_cc::{Span, Time};
+use serde::Serialize;
+
+/// Mean and quantiles of a set of samples, in milliseconds. Zero if there are none.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Samples of a span of time, kept to the microsecond (exact to half of one).
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    micros: Vec<u32>,
+}
+
+impl Samples {
+    /// Room for `count` samples without a further allocation.
+    pub fn with_capacity(count: usize) -> Samples {
+        Samples { micros: Vec::with_capacity(count) }
+    }
+
+    /// Adds a sample; longer ones than 71 minutes count as 71 minutes.
+    #[inline]
+    pub fn push(&mut self, span: Span) {
+        let micros = (span.as_nanos() + 500) / 1000;
+        self.micros.push(micros.min(u32::MAX as u64) as u32);
+    }
+
+    /// Adds the samples of another set.
+    pub fn extend(&mut self, other: &Samples) {
+        self.micros.extend_from_slice(&other.micros);
+    }
+
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.micros.len()
+    }
+
+    /// True if there are no samples.
+    pub fn is_empty(&self) -> bool {
+        self.micros.is_empty()
+    }
+
+    /// The quantiles by nearest rank: the smallest sample that at least that share of all
+    /// samples does not exceed.
+    pub fn quantiles(&self) -> Quantiles {
+        if self.micros.is_empty() {
+            return Quantiles::default();
+        }
+        let mut sorted = self.micros.clone();
+        sorted.sort_unstable();
+        let n = sorted.len();
+        let rank = |p: f64| sorted[((p * n as f64).ceil() as usize).clamp(1, n) - 1] as f64 / 1e3;
+        let sum: u64 = sorted.iter().map(|&micros| micros as u64).sum();
+        Quantiles {
+            mean: sum as f64 / n as f64 / 1e3,
+            p50: rank(0.5),
+            p95: rank(0.95),
+            p99: rank(0.99),
+            max: rank(1.0),
+        }
+    }
+}
+
+/// The age of the newest delivered packet over time: grows by a second per second, and falls when
+/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.2).
+#[derive(Clone, Debug)]
+pub struct Age {
+    from: Time,
+    newest: Option<Time>,
+    since: Time,
+    /// Stretches of time: the age at the beginning, and the length.
+    stretches: Vec<(Span, Span)>,
+}
+
+impl Age {
+    /// Counts from time `from` on.
+    pub fn new(from: Time) -> Age {
+        Age { from, newest: None, since: from, stretches: Vec::new() }
+    }
+
+    /// A packet sent at `sent` arrives at `now`.
+    #[inline]
+    pub fn on_arrival(&mut self, now: Time, sent: Time) {
+        if self.newest.is_some_and(|newest| sent <= newest) {
+            return;
+        }
+        self.close(now);
+        self.newest = Some(sent);
+    }
+
+    fn close(&mut self, now: Time) {
+        if let Some(newest) = self.newest
+            && now > self.since
+        {
+            self.stretches.push((self.since.since(newest), now.since(self.since)));
+        }
+        self.since = now.max(self.from);
+    }
+
+    /// The `share` quantile of the age over the time until `end`; `None` without arrivals.
+    pub fn quantile(&self, end: Time, share: f64) -> Option<Span> {
+        let mut age = self.clone();
+        age.close(end);
+        let total: u128 = age.stretches.iter().map(|(_, length)| length.as_nanos() as u128).sum();
+        if total == 0 {
+            return None;
+        }
+        let wanted = (total as f64 * share) as u128;
+        let below = |limit: u64| -> u128 {
+            let part = |&(start, length): &(Span, Span)| {
+                limit.saturating_sub(start.as_nanos()).min(length.as_nanos()) as u128
+            };
+            age.stretches.iter().map(part).sum()
+        };
+        let oldest = age.stretches.iter().map(|(start, length)| (*start + *length).as_nanos());
+        let (mut low, mut high) = (0, oldest.max().unwrap_or(0));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if below(middle) >= wanted {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Some(Span::from_nanos(low))
+    }
+}
+
+/// Jain's fairness index of the given shares: 1 when all are equal, 1/n when one has everything.
+pub fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_by_nearest_rank() {
+        let mut samples = Samples::default();
+        (1..=100).for_each(|i| samples.push(Span::from_millis(i)));
+        let q = samples.quantiles();
+        assert_eq!((q.mean, q.p50, q.p95, q.p99, q.max), (50.5, 50.0, 95.0, 99.0, 100.0));
+        assert_eq!(Samples::default().quantiles(), Quantiles::default());
+    }
+
+    #[test]
+    fn age_is_a_sawtooth() {
+        // A packet every 10 ms, each 5 ms old on arrival: ages uniform between 5 and 15 ms.
+        let mut age = Age::new(Time::ZERO);
+        for i in 1..=1000u64 {
+            age.on_arrival(Time::from_millis(10 * i), Time::from_millis(10 * i - 5));
+        }
+        let end = Time::from_millis(10_010);
+        assert_eq!(age.quantile(end, 0.95), Some(Span::from_micros(14_500)));
+        assert_eq!(age.quantile(end, 0.5), Some(Span::from_micros(10_000)));
+        assert_eq!(Age::new(Time::ZERO).quantile(end, 0.5), None);
+    }
+
+    #[test]
+    fn old_packets_do_not_rejuvenate() {
+        let mut age = Age::new(Time::ZERO);
+        age.on_arrival(Time::from_millis(10), Time::from_millis(9));
+        age.on_arrival(Time::from_millis(20), Time::from_millis(1));
+        // From 1 ms at 10 ms to 21 ms at 30 ms.
+        assert_eq!(age.quantile(Time::from_millis(30), 1.0), Some(Span::from_millis(21)));
+    }
+
+    #[test]
+    fn jain_index() {
+        assert_eq!(jain(&[1.0, 1.0, 1.0]), 1.0);
+        assert_eq!(jain(&[3.0, 0.0, 0.0]), 1.0 / 3.0);
+        assert_eq!(jain(&[]), 1.0);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a run has shown.
+
+use paceline_flow::{SenderStats, Transfer};
+use serde::Serialize;
+
+use crate::metrics::{Quantiles, jain};
+
+/// The results of a run, measured from the warm-up's end to the end of the run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Outcome {
+    /// The scenario's name.
+    pub name: String,
+    /// The measured time in seconds.
+    pub duration_s: f64,
+    /// Each link, in the scenario's order.
+    pub links: Vec<LinkOutcome>,
+    /// Each flow, in the scenario's order; short flows of random arrivals are left out.
+    pub flows: Vec<FlowOutcome>,
+    /// The delays of all flows together, those of random arrivals left out.
+    pub pooled: Pooled,
+    /// Flows of random arrivals, taken together.
+    pub arrivals: Option<ArrivalsOutcome>,
+    /// Data packets that reached their receivers, warm-up included.
+    pub packets: u64,
+    /// The digest of every hand-over of a packet: equal for equal runs.
+    pub digest: String,
+}
+
+/// Delays of all flows together.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct Pooled {
+    /// Per packet, from its sending to its arrival.
+    pub one_way_delay_ms: Quantiles,
+    /// Per acknowledgement, the RTT of its newest packet.
+    pub rtt_ms: Quantiles,
+    /// The mean over the flows of their self-inflicted delays.
+    pub self_inflicted_p95_ms: f64,
+}
+
+/// What a link has done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LinkOutcome {
+    /// Its name.
+    pub name: String,
+    /// The bytes that it offered, as a rate.
+    pub capacity_mbps: f64,
+    /// The bytes that it delivered, as a rate. On traces a packet counts with the 4 bytes of the
+    /// TUN header, as in Mahimahi's log.
+    pub throughput_mbps: f64,
+    /// Delivered bytes over offered bytes.
+    pub utilization: f64,
+    /// Per packet, from its arrival at the queue until it has left the link; propagation
+    /// excluded. This is what Mahimahi's log holds.
+    pub queue_delay_ms: Quantiles,
+    /// Packets dropped by its queue.
+    pub drops: u64,
+    /// Packets marked CE, or turned from accelerate to brake.
+    pub marks: u64,
+    /// Time series, if recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<LinkSeries>,
+}
+
+/// A link over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinkSeries {
+    /// The length of a bin in seconds. The first bin begins at time zero, before the warm-up.
+    pub bin_s: f64,
+    /// Offered bytes per bin, as a rate.
+    pub capacity_mbps: Vec<f64>,
+    /// Delivered bytes per bin, as a rate.
+    pub throughput_mbps: Vec<f64>,
+    /// The longest queueing delay of the packets that left in the bin; NaN (null) if none did.
+    pub queue_delay_ms: Vec<f64>,
+}
+
+/// What a flow has done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FlowOutcome {
+    /// Its name.
+    pub name: String,
+    /// Its scheme, as written.
+    pub scheme: String,
+    /// Bytes of packets that arrived for the first time, as a rate.
+    pub goodput_mbps: f64,
+    /// Per packet, from its sending to its arrival.
+    pub one_way_delay_ms: Quantiles,
+    /// Per acknowledgement, the RTT of its newest packet.
+    pub rtt_ms: Quantiles,
+    /// The 95th percentile of the age of the newest delivered packet, less that of the
+    /// omniscient protocol, which keeps the link busy without ever making a packet wait.
+    pub self_inflicted_p95_ms: f64,
+    /// Counters of the sender, warm-up included.
+    #[serde(flatten)]
+    pub sender: SenderCounters,
+    /// Finished transfers of a given size: their times from the first byte to the last
+    /// acknowledgement.
+    pub completion_ms: Option<Quantiles>,
+    /// Finished transfers of a given size.
+    pub transfers: u64,
+    /// Time series, if recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<FlowSeries>,
+}
+
+/// Counters of a sender since the start of the run.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SenderCounters {
+    /// Packets sent.
+    pub sent: u64,
+    /// Of these, repetitions of lost data.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost: u64,
+    /// Of these, packets whose acknowledgement came after all.
+    pub late: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+impl From<SenderStats> for SenderCounters {
+    fn from(stats: SenderStats) -> SenderCounters {
+        let SenderStats { sent, retransmits, lost, late, timeouts, .. } = stats;
+        SenderCounters { sent, retransmits, lost, late, timeouts }
+    }
+}
+
+/// A flow over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowSeries {
+    /// The length of a bin in seconds.
+    pub bin_s: f64,
+    /// Bytes that arrived for the first time per bin, as a rate.
+    pub goodput_mbps: Vec<f64>,
+    /// Inner values of the controller at the end of each bin, by name.
+    pub state: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// What flows of random arrivals have done together.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ArrivalsOutcome {
+    /// Flows that arrived.
+    pub arrived: u64,
+    /// Of these, flows that finished.
+    pub finished: u64,
+    /// Bytes of packets that arrived for the first time, as a rate.
+    pub goodput_mbps: f64,
+    /// The times from the first byte to the last acknowledgement.
+    pub completion_ms: Quantiles,
+}
+
+impl Outcome {
+    /// Jain's index of the flows' goodputs.
+    pub fn jain(&self) -> f64 {
+        let shares: Vec<f64> = self.flows.iter().map(|flow| flow.goodput_mbps).collect();
+        jain(&shares)
+    }
+
+    /// The sum of the flows' goodputs, those of random arrivals included.
+    pub fn goodput_mbps(&self) -> f64 {
+        let flows: f64 = self.flows.iter().map(|flow| flow.goodput_mbps).sum();
+        flows + self.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.goodput_mbps)
+    }
+}
+
+/// Quantiles of the times that transfers took.
+pub(crate) fn completion(transfers: &[Transfer]) -> Quantiles {
+    let mut samples = crate::metrics::Samples::with_capacity(transfers.len());
+    transfers.iter().for_each(|transfer| samples.push(transfer.end.since(transfer.start)));
+    samples.quantiles()
+}

@@ -1,0 +1,142 @@
+//! Collects what happens in a world.
+
+use paceline_cc::{Body, Packet, Span, Time};
+use paceline_flow::{Sender, SenderStats};
+use paceline_path::{EventKind, Link};
+
+use crate::metrics::{Age, Samples};
+
+/// What is recorded of one link.
+#[derive(Debug, Default)]
+pub(crate) struct LinkRecord {
+    pub(crate) sojourn: Samples,
+    pub(crate) drops: u64,
+    pub(crate) marks: u64,
+    pub(crate) delivered: u64,
+    /// Delivered bytes and longest sojourn per bin.
+    pub(crate) bins: Vec<(u64, Option<Span>)>,
+}
+
+/// What is recorded of one flow.
+#[derive(Debug)]
+pub(crate) struct FlowRecord {
+    pub(crate) one_way: Samples,
+    pub(crate) rtt: Samples,
+    pub(crate) age: Age,
+    /// Bytes that arrived per bin.
+    pub(crate) bins: Vec<u64>,
+    pub(crate) state: Vec<(&'static str, Vec<f64>)>,
+    pub(crate) at_start: SenderStats,
+    pub(crate) goodput_at_start: u64,
+}
+
+/// Collects delays, counts and time series. Measures from `from` on.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) from: Time,
+    pub(crate) bin: Option<Span>,
+    /// By stage number; only links have one.
+    pub(crate) links: Vec<Option<LinkRecord>>,
+    /// By flow number.
+    pub(crate) flows: Vec<FlowRecord>,
+}
+
+impl Recorder {
+    pub(crate) fn new(from: Time, bin: Option<Span>, stages: usize, flows: usize) -> Recorder {
+        let flow = || FlowRecord {
+            one_way: Samples::default(),
+            rtt: Samples::default(),
+            age: Age::new(from),
+            bins: Vec::new(),
+            state: Vec::new(),
+            at_start: SenderStats::default(),
+            goodput_at_start: 0,
+        };
+        Recorder {
+            from,
+            bin,
+            links: (0..stages).map(|_| None).collect(),
+            flows: (0..flows).map(|_| flow()).collect(),
+        }
+    }
+
+    fn bin_of(&self, now: Time) -> Option<usize> {
+        self.bin.map(|bin| (now.as_nanos() / bin.as_nanos()) as usize)
+    }
+
+    /// Takes over what a link has logged.
+    pub(crate) fn on_link(&mut self, id: usize, link: &mut Link) {
+        let overhead = link.service().overhead() as u64;
+        let (bin, from) = (self.bin, self.from);
+        let Some(record) = &mut self.links[id] else { return };
+        for event in link.events() {
+            let measured = event.time >= from;
+            match event.kind {
+                EventKind::Departure { sojourn } => {
+                    let bytes = event.size as u64 + overhead;
+                    if measured {
+                        record.sojourn.push(sojourn);
+                        record.delivered += bytes;
+                        record.marks += event.marked as u64;
+                    }
+                    if let Some(bin) = bin {
+                        let at = (event.time.as_nanos() / bin.as_nanos()) as usize;
+                        if record.bins.len() <= at {
+                            record.bins.resize(at + 1, (0, None));
+                        }
+                        let entry = &mut record.bins[at];
+                        entry.0 += bytes;
+                        entry.1 = Some(entry.1.map_or(sojourn, |longest| longest.max(sojourn)));
+                    }
+                }
+                EventKind::Drop { .. } => record.drops += measured as u64,
+                EventKind::Arrival => {}
+            }
+        }
+        link.clear_events();
+    }
+
+    /// A data packet reaches its receiver.
+    pub(crate) fn on_arrival(&mut self, now: Time, packet: &Packet) {
+        let Body::Data(_) = packet.body else { return };
+        let bin = self.bin_of(now);
+        let measured = now >= self.from;
+        let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
+        if measured {
+            flow.one_way.push(now.since(packet.sent));
+        }
+        flow.age.on_arrival(now, packet.sent);
+        if let Some(at) = bin {
+            if flow.bins.len() <= at {
+                flow.bins.resize(at + 1, 0);
+            }
+            flow.bins[at] += packet.size as u64;
+        }
+    }
+
+    /// A sender has taken an acknowledgement in.
+    pub(crate) fn on_ack(&mut self, now: Time, sender: &mut Sender) {
+        let sample = sender.take_rtt();
+        if now < self.from {
+            return;
+        }
+        if let (Some(rtt), Some(flow)) = (sample, self.flows.get_mut(sender.flow() as usize)) {
+            flow.rtt.push(rtt);
+        }
+    }
+
+    /// Notes the inner values of a controller at the end of bin `at`.
+    pub(crate) fn on_state(&mut self, at: usize, sender: &Sender) {
+        let Some(flow) = self.flows.get_mut(sender.flow() as usize) else { return };
+        let state = &mut flow.state;
+        sender.inspect(&mut |name, value| {
+            let place = state.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                state.push((name, Vec::new()));
+                state.len() - 1
+            });
+            let values = &mut state[place].1;
+            values.resize(at, f64::NAN);
+            values.push(value);
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! Mistakes in scenarios, with their place.
+
+use std::ops::Range;
+
+use paceline_cc::spec::nearest;
+
+/// A mistake in a scenario. Displays as `file:line:column: message (help)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, or a name for a scenario made otherwise.
+    pub file: String,
+    /// The place in the text, in bytes, if the mistake has one.
+    pub span: Option<Range<usize>>,
+    /// The line of the place, from 1.
+    pub line: Option<usize>,
+    /// The column of the place, in characters from 1.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl ScenarioError {
+    /// A mistake without a place.
+    pub fn new(message: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            file: String::new(),
+            span: None,
+            line: None,
+            column: None,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// The same with a remedy.
+    pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same at a place of a text.
+    pub fn at(mut self, file: &str, text: &str, span: Option<Range<usize>>) -> ScenarioError {
+        self.file = file.to_string();
+        if let Some(span) = span {
+            let upto = text.get(..span.start).unwrap_or(text);
+            self.line = Some(upto.matches('\n').count() + 1);
+            let line_start = upto.rfind('\n').map_or(0, |at| at + 1);
+            self.column = Some(upto[line_start..].chars().count() + 1);
+            self.span = Some(span);
+        }
+        self
+    }
+
+    /// From the TOML reader's error; finds what an unknown word was meant to be.
+    pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
+        let message = error.message().trim_end().replace('\n', "; ");
+        let mut words = message.split('`').skip(1).step_by(2);
+        let help = match (message.starts_with("unknown"), words.next()) {
+            (true, Some(wrong)) => {
+                nearest(wrong, words).map(|near| format!("did you mean `{near}`?"))
+            }
+            _ => None,
+        };
+        ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span())
+    }
+}
+
+impl std::fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}:", self.file)?;
+        }
+        if let (Some(line), Some(column)) = (self.line, self.column) {
+            write!(f, "{line}:{column}:")?;
+        }
+        if !self.file.is_empty() {
+            f.write_str(" ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}

@@ -1,0 +1,537 @@
+//! Scenario files (TOML).
+
+use std::path::Path;
+
+use paceline_cc::{AckPolicy, Span};
+use paceline_flow::{Amount, On, Workload};
+use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::read::{Buffer, Period, QueueName, RouterName, Scheme, Speed};
+use super::{
+    Arrivals, Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, ScenarioError, Stretch,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileScenario {
+    name: Option<String>,
+    /// For readers; not used.
+    #[serde(rename = "description")]
+    _description: Option<String>,
+    duration: Spanned<Period>,
+    warmup: Option<Spanned<Period>>,
+    seed: Option<u64>,
+    mss: Option<Spanned<u32>>,
+    /// The length of a bin of the time series.
+    bin: Option<Spanned<Period>>,
+    #[serde(rename = "link", default)]
+    links: Vec<Spanned<FileLink>>,
+    #[serde(rename = "flow", default)]
+    flows: Vec<Spanned<FileFlow>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileLink {
+    name: Spanned<String>,
+    rate: Option<Speed>,
+    trace: Option<Spanned<String>>,
+    schedule: Option<Spanned<Vec<FileStep>>>,
+    period: Option<Period>,
+    opportunity: Option<Spanned<u32>>,
+    overhead: Option<u32>,
+    once: Option<bool>,
+    queue: Option<QueueName>,
+    buffer: Option<Buffer>,
+    router: Option<RouterName>,
+    after: Option<Spanned<FileStretch>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileStep {
+    at: Period,
+    rate: Speed,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileStretch {
+    delay: Option<Period>,
+    jitter: Option<Period>,
+    jitter_sd: Option<Period>,
+    jitter_shape: Option<Shape>,
+    overtake: Option<bool>,
+    loss: Option<f64>,
+    burst: Option<f64>,
+    reorder: Option<f64>,
+    reorder_by: Option<Period>,
+    duplicate: Option<f64>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Shape {
+    Uniform,
+    Normal,
+    Exponential,
+}
+
+impl Shape {
+    fn shape(self) -> JitterShape {
+        match self {
+            Shape::Uniform => JitterShape::Uniform,
+            Shape::Normal => JitterShape::Normal,
+            Shape::Exponential => JitterShape::Exponential,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileFlow {
+    name: Option<String>,
+    scheme: Spanned<Scheme>,
+    count: Option<Spanned<u32>>,
+    path: Option<Vec<Spanned<String>>>,
+    back: Option<Vec<Spanned<String>>>,
+    rtt: Option<Period>,
+    data: Option<Spanned<FileStretch>>,
+    acks: Option<Spanned<FileStretch>>,
+    start: Option<Period>,
+    stop: Option<Period>,
+    stagger: Option<Period>,
+    stagger_stop: Option<Period>,
+    ack_every: Option<Spanned<u32>>,
+    bytes: Option<u64>,
+    limited: Option<FileLimited>,
+    on_off: Option<Spanned<FileOnOff>>,
+    arrivals: Option<Spanned<FileArrivals>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileLimited {
+    rate: Speed,
+    message: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileOnOff {
+    on: Option<Period>,
+    on_bytes: Option<f64>,
+    off: Period,
+    /// The shape of a Pareto distribution instead of the exponential one.
+    pareto: Option<f64>,
+    starts_off: Option<bool>,
+    fresh: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileArrivals {
+    per_second: f64,
+    bytes: f64,
+    /// `fixed`, `exponential`, or `pareto` with shape `shape`.
+    sizes: Option<Sizes>,
+    shape: Option<f64>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Sizes {
+    Fixed,
+    Exponential,
+    Pareto,
+}
+
+/// Reads a scenario file; traces are looked for beside it.
+///
+/// # Errors
+/// The first mistake, with its place and a remedy.
+pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
+        file: name.clone(),
+        ..ScenarioError::new(format!("cannot be read: {error}"))
+    })?;
+    parse(&name, &text, path.parent())
+}
+
+/// Reads a scenario from text; `file` names it in errors, traces are looked for in `folder`.
+///
+/// # Errors
+/// The first mistake, with its place and a remedy.
+pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, ScenarioError> {
+    let read: FileScenario =
+        toml::from_str(text).map_err(|error| ScenarioError::from_toml(file, text, &error))?;
+    let reader = Reader { file, text, folder };
+    reader.scenario(read)
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    folder: Option<&'a Path>,
+}
+
+impl Reader<'_> {
+    fn fail<T, V>(
+        &self,
+        at: &Spanned<V>,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Result<T, ScenarioError> {
+        Err(ScenarioError::new(message).help(help).at(self.file, self.text, Some(at.span())))
+    }
+
+    fn scenario(&self, read: FileScenario) -> Result<Scenario, ScenarioError> {
+        let stem = Path::new(self.file).file_stem().and_then(|stem| stem.to_str());
+        let mut scenario = Scenario::new(read.name.as_deref().or(stem).unwrap_or("scenario"));
+        scenario.duration = read.duration.get_ref().0;
+        if scenario.duration.is_zero() {
+            return self.fail(&read.duration, "the duration is zero", "write duration = \"60s\"");
+        }
+        if let Some(warmup) = &read.warmup {
+            scenario.warmup = warmup.get_ref().0;
+            if scenario.warmup >= scenario.duration {
+                return self.fail(
+                    warmup,
+                    "the warm-up leaves nothing to measure",
+                    "make it shorter than the duration",
+                );
+            }
+        }
+        scenario.seed = read.seed.unwrap_or(1);
+        if let Some(mss) = &read.mss {
+            scenario.mss = *mss.get_ref();
+            if !(64..=65_535).contains(&scenario.mss) {
+                return self.fail(mss, "mss is outside 64..65535 bytes", "write mss = 1500");
+            }
+        }
+        scenario.record = match &read.bin {
+            None => Record::Series(Span::from_millis(100)),
+            Some(bin) if bin.get_ref().0 < Span::from_millis(1) => {
+                return self.fail(bin, "bins are at least 1 ms", "write bin = \"100ms\"");
+            }
+            Some(bin) => Record::Series(bin.get_ref().0),
+        };
+        for link in read.links {
+            let link = self.link(link, &scenario)?;
+            scenario.links.push(link);
+        }
+        if scenario.links.is_empty() {
+            return Err(ScenarioError::new("the scenario has no link")
+                .help("add [[link]] with name and rate or trace")
+                .at(self.file, self.text, None));
+        }
+        for flow in read.flows {
+            self.flow(flow, &mut scenario)?;
+        }
+        if scenario.flows.is_empty() && scenario.arrivals.is_empty() {
+            return Err(ScenarioError::new("the scenario has no flow")
+                .help("add [[flow]] with a scheme")
+                .at(self.file, self.text, None));
+        }
+        Ok(scenario)
+    }
+
+    fn link(
+        &self,
+        spanned: Spanned<FileLink>,
+        sofar: &Scenario,
+    ) -> Result<LinkSpec, ScenarioError> {
+        let place = Spanned::new(spanned.span(), ());
+        let read = spanned.into_inner();
+        if sofar.links.iter().any(|link| link.name == *read.name.get_ref()) {
+            return self.fail(
+                &read.name,
+                "two links have this name",
+                "give each link its own name",
+            );
+        }
+        let name = read.name.get_ref();
+        let capacity = match (&read.rate, &read.trace, &read.schedule) {
+            (Some(rate), None, None) => Capacity::Constant(rate.0),
+            (None, Some(trace), None) => self.trace(trace, &read)?,
+            (None, None, Some(steps)) => self.schedule(steps, read.period.map(|p| p.0))?,
+            _ => {
+                return self.fail(
+                    &read.name,
+                    format!("link `{name}` needs exactly one of rate, trace and schedule"),
+                    "write rate = \"12Mbps\" or trace = \"lte-driving\"",
+                );
+            }
+        };
+        if matches!(capacity, Capacity::Constant(rate) if rate.as_bps() == 0) {
+            return self.fail(
+                &place,
+                format!("link `{name}` has rate zero"),
+                "write rate = \"12Mbps\"",
+            );
+        }
+        Ok(LinkSpec {
+            name: name.clone(),
+            capacity,
+            queue: read.queue.map(|queue| queue.0),
+            buffer: read.buffer.map_or(BufferSize::Packets(250), |buffer| buffer.0),
+            router: read.router.map_or(RouterChoice::Auto, |router| router.0),
+            after: self.stretch(read.after)?,
+        })
+    }
+
+    fn trace(&self, name: &Spanned<String>, read: &FileLink) -> Result<Capacity, ScenarioError> {
+        let written = name.get_ref().as_str();
+        let beside = self.folder.map(|folder| folder.join(written)).filter(|path| path.exists());
+        let place = beside.and_then(|path| path.to_str().map(String::from));
+        let trace = match paceline_trace::load(place.as_deref().unwrap_or(written)) {
+            Ok(trace) => trace,
+            Err(error) => {
+                return Err(ScenarioError::new(error.to_string()).at(
+                    self.file,
+                    self.text,
+                    Some(name.span()),
+                ));
+            }
+        };
+        let opportunity = match &read.opportunity {
+            Some(bytes) if *bytes.get_ref() == 0 => {
+                return self.fail(bytes, "an opportunity offers at least one byte", "write 1504");
+            }
+            Some(bytes) => *bytes.get_ref(),
+            None => 1504,
+        };
+        let overhead = read.overhead.unwrap_or(4);
+        Ok(Capacity::Trace { trace, opportunity, overhead, repeat: !read.once.unwrap_or(false) })
+    }
+
+    fn schedule(
+        &self,
+        steps: &Spanned<Vec<FileStep>>,
+        period: Option<Span>,
+    ) -> Result<Capacity, ScenarioError> {
+        let list: Vec<_> = steps.get_ref().iter().map(|step| (step.at.0, step.rate.0)).collect();
+        let service = paceline_path::Service::schedule(&list, period);
+        match service {
+            Ok(_) => Ok(Capacity::Schedule { steps: list, period }),
+            Err(error) => self.fail(
+                steps,
+                error.to_string(),
+                "write schedule = [{ at = \"0s\", rate = \"12Mbps\" }, { at = \"5s\", rate = \"6Mbps\" }]",
+            ),
+        }
+    }
+
+    fn stretch(&self, read: Option<Spanned<FileStretch>>) -> Result<Stretch, ScenarioError> {
+        let Some(spanned) = read else { return Ok(Stretch::default()) };
+        let place = Spanned::new(spanned.span(), ());
+        let read = spanned.into_inner();
+        let shares =
+            [("loss", read.loss), ("reorder", read.reorder), ("duplicate", read.duplicate)];
+        for (name, share) in shares {
+            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+                return self.fail(
+                    &place,
+                    format!("{name} is a probability from 0 to 1"),
+                    "write loss = 0.01 for 1 %",
+                );
+            }
+        }
+        let loss = match (read.loss, read.burst) {
+            (None, None) => Loss::None,
+            (None, Some(_)) => {
+                return self.fail(&place, "burst needs loss", "write loss = 0.01, burst = 5");
+            }
+            (Some(rate), None) => Loss::Bernoulli(rate),
+            (Some(rate), Some(length)) => match GilbertElliott::with_bursts(rate, length) {
+                Ok(model) => Loss::GilbertElliott(model),
+                Err(error) => {
+                    return self.fail(&place, error.to_string(), "write loss = 0.01, burst = 5");
+                }
+            },
+        };
+        let jitter = read.jitter.map(|mean| Jitter {
+            shape: read.jitter_shape.map_or(JitterShape::Exponential, Shape::shape),
+            mean: mean.0,
+            sd: read.jitter_sd.map_or(mean.0, |sd| sd.0),
+        });
+        let reorder = read
+            .reorder
+            .map(|probability| Reorder { probability, extra: read.reorder_by.map(|by| by.0) });
+        Ok(Stretch {
+            delay: read.delay.map_or(Span::ZERO, |delay| delay.0),
+            impairments: Impairments {
+                jitter,
+                reorder_jitter: read.overtake.unwrap_or(false),
+                loss,
+                reorder,
+                duplicate: read.duplicate.unwrap_or(0.0),
+            },
+        })
+    }
+
+    fn route(
+        &self,
+        names: Option<Vec<Spanned<String>>>,
+        scenario: &Scenario,
+    ) -> Result<Option<Vec<String>>, ScenarioError> {
+        let Some(names) = names else { return Ok(None) };
+        for name in &names {
+            if !scenario.links.iter().any(|link| link.name == *name.get_ref()) {
+                let known: Vec<_> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+                let help = format!("the links are {}", known.join(", "));
+                return self.fail(name, format!("there is no link `{}`", name.get_ref()), &help);
+            }
+        }
+        Ok(Some(names.into_iter().map(Spanned::into_inner).collect()))
+    }
+
+    fn flow(
+        &self,
+        spanned: Spanned<FileFlow>,
+        scenario: &mut Scenario,
+    ) -> Result<(), ScenarioError> {
+        let place = Spanned::new(spanned.span(), ());
+        let read = spanned.into_inner();
+        let path = match self.route(read.path, scenario)? {
+            Some(path) => path,
+            None if scenario.links.len() == 1 => vec![scenario.links[0].name.clone()],
+            None => {
+                return self.fail(
+                    &place,
+                    "with several links a flow needs a path",
+                    "write path = [\"first\", \"second\"]",
+                );
+            }
+        };
+        let scheme = read.scheme.get_ref().0.clone();
+        let mut flow = FlowSpec::bulk(scheme, &[]);
+        flow.path = path;
+        flow.back = self.route(read.back, scenario)?.unwrap_or_default();
+        if let Some(name) = read.name {
+            flow.name = name;
+        }
+        if let Some(count) = &read.count {
+            flow.count = *count.get_ref();
+            if !(1..=100_000).contains(&flow.count) {
+                return self.fail(count, "count is outside 1..100000", "write count = 5");
+            }
+        }
+        flow.rtt = read.rtt.map_or(Span::from_millis(100), |rtt| rtt.0);
+        flow.data = self.stretch(read.data)?;
+        flow.acks = self.stretch(read.acks)?;
+        flow.start = read.start.map_or(Span::ZERO, |start| start.0);
+        flow.stop = read.stop.map(|stop| stop.0);
+        flow.stagger = read.stagger.map_or(Span::ZERO, |stagger| stagger.0);
+        flow.stagger_stop = read.stagger_stop.map_or(Span::ZERO, |stagger| stagger.0);
+        flow.ack = match &read.ack_every {
+            None => None,
+            Some(every) if *every.get_ref() == 0 => {
+                return self.fail(
+                    every,
+                    "an acknowledgement covers at least one packet",
+                    "write ack_every = 2",
+                );
+            }
+            Some(every) => Some(AckPolicy { every: *every.get_ref(), ..AckPolicy::DELAYED }),
+        };
+        let kinds = [
+            read.bytes.is_some(),
+            read.limited.is_some(),
+            read.on_off.is_some(),
+            read.arrivals.is_some(),
+        ];
+        if kinds.iter().filter(|kind| **kind).count() > 1 {
+            return self.fail(
+                &place,
+                "a flow has at most one of bytes, limited, on_off and arrivals",
+                "keep one of them",
+            );
+        }
+        if let Some(bytes) = read.bytes {
+            flow.workload = Workload::Bytes(bytes);
+        }
+        if let Some(limited) = read.limited {
+            let message = limited.message.unwrap_or(scenario.mss).max(1);
+            flow.workload = Workload::Limited { rate: limited.rate.0, message };
+        }
+        if let Some(on_off) = &read.on_off {
+            flow.workload = self.on_off(on_off)?;
+        }
+        match &read.arrivals {
+            None => scenario.flows.push(flow),
+            Some(arrivals) => scenario.arrivals.push(self.arrivals(arrivals, flow)?),
+        }
+        Ok(())
+    }
+
+    fn on_off(&self, read: &Spanned<FileOnOff>) -> Result<Workload, ScenarioError> {
+        let on_off = read.get_ref();
+        let amount = |mean: f64| match on_off.pareto {
+            None => Amount::Exponential(mean),
+            // The mean of a Pareto distribution is scale * shape / (shape - 1).
+            Some(shape) if shape > 1.0 => {
+                Amount::Pareto { shape, scale: mean * (shape - 1.0) / shape }
+            }
+            Some(shape) => Amount::Pareto { shape, scale: mean },
+        };
+        let on = match (on_off.on, on_off.on_bytes) {
+            (Some(time), None) => On::Time(amount(time.0.as_secs_f64())),
+            (None, Some(bytes)) if bytes >= 1.0 => On::Bytes(amount(bytes)),
+            _ => {
+                return self.fail(
+                    read,
+                    "on_off needs either on (time) or on_bytes",
+                    "write on = \"5s\"",
+                );
+            }
+        };
+        if on_off.pareto.is_some_and(|shape| shape.is_nan() || shape <= 0.0) {
+            return self.fail(
+                read,
+                "the shape of a Pareto distribution is positive",
+                "write pareto = 1.5",
+            );
+        }
+        Ok(Workload::OnOff {
+            on,
+            off: Amount::Exponential(on_off.off.0.as_secs_f64()),
+            starts_off: on_off.starts_off.unwrap_or(true),
+            fresh: on_off.fresh.unwrap_or(true),
+        })
+    }
+
+    fn arrivals(
+        &self,
+        read: &Spanned<FileArrivals>,
+        flow: FlowSpec,
+    ) -> Result<Arrivals, ScenarioError> {
+        let arrivals = read.get_ref();
+        let FileArrivals { per_second, bytes, .. } = *arrivals;
+        if !(per_second > 0.0 && per_second <= 1e5 && bytes >= 1.0 && bytes <= 1e12) {
+            return self.fail(
+                read,
+                "arrivals need per_second up to 100000 and bytes of at least 1",
+                "write arrivals = { per_second = 20, bytes = 10000 }",
+            );
+        }
+        let bytes = match (arrivals.sizes.unwrap_or(Sizes::Fixed), arrivals.shape) {
+            (Sizes::Fixed, _) => Amount::Fixed(bytes),
+            (Sizes::Exponential, _) => Amount::Exponential(bytes),
+            (Sizes::Pareto, Some(shape)) if shape > 1.0 => {
+                Amount::Pareto { shape, scale: bytes * (shape - 1.0) / shape }
+            }
+            (Sizes::Pareto, _) => {
+                return self.fail(
+                    read,
+                    "sizes = \"pareto\" needs a shape above 1",
+                    "write shape = 1.2",
+                );
+            }
+        };
+        Ok(Arrivals { flow, per_second, bytes })
+    }
+}

@@ -1,0 +1,101 @@
+//! How values are written in scenario files: times, rates, schemes, buffers.
+
+use paceline_cc::{ParamValue, Rate, SchemeSpec, Span, Spec};
+use paceline_path::BufferSize;
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::RouterChoice;
+
+/// A value written as text, as parameters of schemes are: `"100ms"`, `"12Mbps"`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<T>(pub(super) T);
+
+impl<'de, T: ParamValue> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Text<T>, D::Error> {
+        let text = String::deserialize(from)?;
+        T::read(text.trim())
+            .map(Text)
+            .map_err(|problem| D::Error::custom(format!("`{text}`: {problem}")))
+    }
+}
+
+pub(super) type Period = Text<Span>;
+pub(super) type Speed = Text<Rate>;
+
+/// A scheme that exists, with parameters that fit.
+#[derive(Clone, Debug)]
+pub(super) struct Scheme(pub(super) SchemeSpec);
+
+impl<'de> Deserialize<'de> for Scheme {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Scheme, D::Error> {
+        let text = String::deserialize(from)?;
+        let spec = check_scheme(&text).map_err(D::Error::custom)?;
+        Ok(Scheme(spec))
+    }
+}
+
+/// Reads a scheme and makes sure that it and its queue can be built.
+pub fn check_scheme(text: &str) -> Result<SchemeSpec, paceline_cc::SpecError> {
+    let spec = SchemeSpec::parse(text)?;
+    paceline_cc::registry::build(&spec.sender)?;
+    if let Some(queue) = &spec.queue {
+        paceline_path::queue::build(queue, paceline_path::Limit::NONE)?;
+    }
+    Ok(spec)
+}
+
+/// A queue that exists, with parameters that fit.
+#[derive(Clone, Debug)]
+pub(super) struct QueueName(pub(super) Spec);
+
+impl<'de> Deserialize<'de> for QueueName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<QueueName, D::Error> {
+        let text = String::deserialize(from)?;
+        let spec = Spec::parse(&text).map_err(D::Error::custom)?;
+        paceline_path::queue::build(&spec, paceline_path::Limit::NONE).map_err(D::Error::custom)?;
+        Ok(QueueName(spec))
+    }
+}
+
+/// `auto`, `none`, or a scheme with a router half.
+#[derive(Clone, Debug)]
+pub(super) struct RouterName(pub(super) RouterChoice);
+
+impl<'de> Deserialize<'de> for RouterName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<RouterName, D::Error> {
+        let text = String::deserialize(from)?;
+        Ok(RouterName(match text.as_str() {
+            "auto" => RouterChoice::Auto,
+            "none" => RouterChoice::None,
+            _ => {
+                let spec = Spec::parse(&text).map_err(D::Error::custom)?;
+                let halves = paceline_cc::registry::build(&spec).map_err(D::Error::custom)?;
+                if halves.router.is_none() {
+                    let problem = format!("scheme `{}` has no router half", spec.name);
+                    return Err(D::Error::custom(problem));
+                }
+                RouterChoice::Scheme(spec)
+            }
+        }))
+    }
+}
+
+/// A buffer size: a number of packets, or text such as `"64kB"`, `"50ms"`, `"1bdp"`, `"inf"`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffer(pub(super) BufferSize);
+
+impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Buffer, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged, expecting = "expected a number of packets, or text such as \"64kB\"")]
+        enum Written {
+            Packets(u64),
+            Text(String),
+        }
+        let text = match Written::deserialize(from)? {
+            Written::Packets(packets) => packets.to_string(),
+            Written::Text(text) => text,
+        };
+        BufferSize::parse(&text).map(Buffer).map_err(|e| D::Error::custom(format!("`{text}`: {e}")))
+    }
+}

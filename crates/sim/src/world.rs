@@ -1,0 +1,136 @@
+//! The world: stages, the routes between them, and the time.
+
+use paceline_cc::{Packet, Stage, Time};
+use paceline_flow::{Receiver, Sender};
+use paceline_path::{Link, Pipe};
+
+use crate::digest::Digest;
+use crate::recorder::Recorder;
+use crate::timetable::Timetable;
+
+/// One stage of the world. A closed set: the calls are direct.
+pub(crate) enum Node {
+    Sender(Box<Sender>),
+    Receiver(Box<Receiver>),
+    Link(Box<Link>),
+    Pipe(Box<Pipe>),
+}
+
+macro_rules! each {
+    ($node:expr, $stage:ident => $call:expr) => {
+        match $node {
+            Node::Sender($stage) => $call,
+            Node::Receiver($stage) => $call,
+            Node::Link($stage) => $call,
+            Node::Pipe($stage) => $call,
+        }
+    };
+}
+
+/// Stages that hand packets to each other in virtual time.
+///
+/// Every packet carries a cursor into `hops`, which names the stages it has yet to visit. After
+/// a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
+/// at once.
+pub struct World {
+    pub(crate) now: Time,
+    pub(crate) nodes: Vec<Node>,
+    hops: Vec<u32>,
+    timetable: Timetable,
+    digest: Digest,
+    pub(crate) recorder: Option<Recorder>,
+    hand_overs: u64,
+}
+
+impl World {
+    pub(crate) fn new(nodes: Vec<Node>, hops: Vec<u32>, recorder: Option<Recorder>) -> World {
+        let mut timetable = Timetable::new(nodes.len());
+        for (id, node) in nodes.iter().enumerate() {
+            timetable.set(id, each!(node, stage => stage.wake()));
+        }
+        World {
+            now: Time::ZERO,
+            nodes,
+            hops,
+            timetable,
+            digest: Digest::new(),
+            recorder,
+            hand_overs: 0,
+        }
+    }
+
+    /// The time that has been reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Hand-overs of packets between stages since the start.
+    pub fn hand_overs(&self) -> u64 {
+        self.hand_overs
+    }
+
+    /// The digest of every hand-over so far.
+    pub fn digest(&self) -> String {
+        self.digest.hex()
+    }
+
+    /// Lets everything happen that is due before `end`, and moves the time there.
+    pub fn run_until(&mut self, end: Time) {
+        loop {
+            let (time, id) = self.timetable.first();
+            if time >= end {
+                break;
+            }
+            // A stage may ask for a time that has passed: it means at once.
+            self.now = self.now.max(time);
+            self.drain(id);
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// Hands on everything that stage `id` has due.
+    fn drain(&mut self, id: usize) {
+        let now = self.now;
+        while let Some(packet) = each!(&mut self.nodes[id], stage => stage.pop(now)) {
+            self.hand_over(packet);
+        }
+        if let Some(recorder) = &mut self.recorder
+            && let Node::Link(link) = &mut self.nodes[id]
+        {
+            recorder.on_link(id, link);
+        }
+        let wake = each!(&self.nodes[id], stage => stage.wake());
+        if wake != self.timetable.get(id) {
+            self.timetable.set(id, wake);
+        }
+    }
+
+    /// Hands a packet to the next stage on its route.
+    #[inline]
+    fn hand_over(&mut self, mut packet: Packet) {
+        let now = self.now;
+        let id = self.hops[packet.hop as usize] as usize;
+        packet.hop += 1;
+        self.digest.hand_over(now, id as u32, &packet);
+        self.hand_overs += 1;
+        if let Some(recorder) = &mut self.recorder
+            && let Node::Receiver(_) = self.nodes[id]
+        {
+            recorder.on_arrival(now, &packet);
+        }
+        each!(&mut self.nodes[id], stage => stage.push(now, packet));
+        if let Some(recorder) = &mut self.recorder {
+            match &mut self.nodes[id] {
+                Node::Link(link) => recorder.on_link(id, link),
+                Node::Sender(sender) => recorder.on_ack(now, sender),
+                _ => {}
+            }
+        }
+        let wake = each!(&self.nodes[id], stage => stage.wake());
+        if wake <= now {
+            self.drain(id);
+        } else if wake != self.timetable.get(id) {
+            self.timetable.set(id, wake);
+        }
+    }
+}

@@ -1,1 +1,30 @@
 //! Traces of link capacity: formats, statistics, generators.
+//!
+//! A [`Trace`] lists the milliseconds at which a link may deliver one packet of
+//! [`PACKET_BYTES`] bytes, and repeats for ever. Traces come from files ([`load`],
+//! [`mahimahi`], [`csv`]), from rates ([`constant`], [`square_wave`], [`steps`],
+//! [`from_rates`]) or from a stochastic model of a cellular link ([`synthetic()`]);
+//! [`Stats`] says what one looks like.
+//!
+//! Everything is deterministic: a synthetic trace depends on its name, seed and length only.
+//! Nothing here panics on outside input; only [`file`](mod@file) touches the file system.
+
+pub mod csv;
+mod cursor;
+mod error;
+pub mod file;
+mod generate;
+pub mod mahimahi;
+mod rates;
+mod stats;
+mod synthetic;
+mod trace;
+
+pub use cursor::Cursor;
+pub use error::TraceError;
+pub use file::load;
+pub use generate::{constant, square_wave, steps};
+pub use rates::{from_rates, rates};
+pub use stats::Stats;
+pub use synthetic::{DEFAULT_SEED, Target, default_length, names, nearest, synthetic, target};
+pub use trace::{MAX_OPPORTUNITIES, PACKET_BYTES, Trace};

@@ -1,0 +1,123 @@
+//! Traces from files and to files: the only part of the crate that touches the file system.
+
+use crate::synthetic::{DEFAULT_SEED, default_length, names, nearest, synthetic};
+use crate::{MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A file cannot hold a valid trace and be larger: eleven digits and a newline each.
+const MAX_BYTES: u64 = 12 * MAX_OPPORTUNITIES as u64;
+
+/// The trace of a built-in name (with the default seed and length), or else of a file.
+///
+/// A built-in name wins over a file of the same name; `./name` is always a file.
+///
+/// # Errors
+/// As for [`load_file`]; if there is no such file, the error suggests the built-in names.
+pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
+    match default_length(path_or_name) {
+        Some(length) => synthetic(path_or_name, DEFAULT_SEED, length),
+        None => load_file(path_or_name),
+    }
+}
+
+/// The trace in a file: a CSV of rates if its name ends in `.csv`, Mahimahi's format otherwise.
+///
+/// # Errors
+/// A file that cannot be read or is too large, and everything that [`csv::parse`] and
+/// [`mahimahi::parse`] refuse.
+pub fn load_file(path: &str) -> Result<Trace, TraceError> {
+    let bytes = read(path)?;
+    if is_csv(path) { csv::parse(path, &bytes) } else { mahimahi::parse(path, &bytes) }
+}
+
+/// Writes a trace: as a CSV of rates over bins of 100 ms if the path ends in `.csv`, in
+/// Mahimahi's format otherwise.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn save(trace: &Trace, path: &str) -> Result<(), TraceError> {
+    let text = if is_csv(path) {
+        csv::write(trace, paceline_cc::Span::from_millis(100))
+    } else {
+        mahimahi::write(trace)
+    };
+    std::fs::write(path, text).map_err(|error| {
+        TraceError::new(path, format!("cannot be written: {error}"), "check folder and permissions")
+    })
+}
+
+fn is_csv(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+}
+
+fn read(path: &str) -> Result<Vec<u8>, TraceError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(TraceError::new(
+            path,
+            format!("larger than {} MB", MAX_BYTES / 1_000_000),
+            "use a shorter trace: it repeats by itself",
+        )),
+        Ok(_) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
+        Err(error) => Err(TraceError::new(
+            path,
+            format!("cannot be read: {error}"),
+            "check that it is a file, and its permissions",
+        )),
+    }
+}
+
+fn not_found(path: &str) -> TraceError {
+    let list = names().collect::<Vec<_>>().join(", ");
+    let remedy = match nearest(path) {
+        Some(near) => format!("did you mean the built-in {near}? Built in are: {list}"),
+        None => format!("check the path, or use a built-in trace: {list}"),
+    };
+    TraceError::new(path, "no such file, and no built-in trace of this name", remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_names_load() {
+        let trace = load("lte-driving").expect("built in");
+        assert_eq!(trace.period(), paceline_cc::Span::from_secs(140));
+        assert_eq!(load("lte-driving.down"), Ok(trace));
+    }
+
+    #[test]
+    fn what_is_not_there_gets_a_suggestion() {
+        let error = load("lte-drivin").expect_err("no such file").to_string();
+        assert!(error.contains("did you mean the built-in lte-driving?"), "{error}");
+        let error = load("no/such/file").expect_err("no such file").to_string();
+        assert!(error.contains("use a built-in trace: lte-driving,"), "{error}");
+        assert!(load("").is_err() && load(".").is_err() && load("a\0b").is_err());
+    }
+
+    #[test]
+    fn files_come_back() {
+        let folder = std::env::temp_dir().join(format!("paceline-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let trace = crate::constant(paceline_cc::Rate::from_mbps(18.0)).expect("valid");
+        for name in ["a.trace", "a.csv"] {
+            let path = folder.join(name).to_string_lossy().into_owned();
+            let long = crate::steps(
+                "x",
+                &[(paceline_cc::Span::from_secs(1), paceline_cc::Rate::from_mbps(18.0))],
+            );
+            let long = long.expect("valid");
+            save(&long, &path).expect("written");
+            let back = load(&path).expect("read");
+            assert_eq!((back.name(), back.mean_mbps()), (path.as_str(), trace.mean_mbps()));
+        }
+        let missing = folder.join("missing").join("x").to_string_lossy().into_owned();
+        assert!(save(&trace, &missing).is_err());
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+}

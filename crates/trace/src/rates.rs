@@ -1,0 +1,83 @@
+//! Between traces and series of rates.
+
+use crate::trace::NANOS_PER_MS;
+use crate::{PACKET_BYTES, Trace, TraceError, steps};
+use paceline_cc::{Rate, Span, Time};
+
+/// A trace from a series of rates in megabits (10⁶) per second that hold for one `bin` each.
+///
+/// An opportunity of [`PACKET_BYTES`] falls where the rates so far fill another packet; as with
+/// [`steps`], one is added at the very end if none falls there.
+///
+/// # Errors
+/// A rate that is negative or not finite (the error's line is its number in the series, counted
+/// from 1), or as for [`steps`].
+pub fn from_rates(name: &str, bin: Span, mbps: &[f64]) -> Result<Trace, TraceError> {
+    let mut series = Vec::with_capacity(mbps.len());
+    for (index, &mbps) in mbps.iter().enumerate() {
+        series.push((bin, checked(name, mbps).map_err(|error| error.at(index + 1))?));
+    }
+    steps(name, &series)
+}
+
+/// A rate from outside.
+pub(crate) fn checked(name: &str, mbps: f64) -> Result<Rate, TraceError> {
+    if mbps.is_finite() && mbps >= 0.0 {
+        return Ok(Rate::from_mbps(mbps));
+    }
+    let remedy = "rates are finite numbers of Mbit/s, zero or more";
+    Err(TraceError::new(name, format!("a rate of {mbps} Mbit/s"), remedy))
+}
+
+/// The rates of one lap in megabits (10⁶) per second, one per `bin`, which is at least 1 ms.
+///
+/// Bin k holds the opportunities after its start up to and including its end, and the first bin
+/// those at 0 too. A last bin cut short by the end of the lap is divided by its own length.
+pub fn rates(trace: &Trace, bin: Span) -> Vec<f64> {
+    let bin = bin.as_nanos().max(NANOS_PER_MS);
+    let end = trace.period().as_nanos();
+    let mut cursor =
+        trace.opportunities().iter().map(|&ms| u64::from(ms) * NANOS_PER_MS).peekable();
+    let mut series = Vec::new();
+    let mut start = Time::ZERO;
+    while start.as_nanos() < end {
+        let stop = start.as_nanos().saturating_add(bin).min(end);
+        let mut count = 0u64;
+        while cursor.next_if(|&at| at <= stop).is_some() {
+            count += 1;
+        }
+        let span = Time::from_nanos(stop).since(start);
+        series.push((count * PACKET_BYTES * 8) as f64 / span.as_secs_f64() / 1e6);
+        start = Time::from_nanos(stop);
+    }
+    series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_come_back() {
+        let bin = Span::from_millis(500);
+        let wanted = [12.0, 24.0, 0.0, 3.6, 120.0, 12.0];
+        let trace = from_rates("r", bin, &wanted).expect("valid");
+        for (got, wanted) in rates(&trace, bin).iter().zip(wanted) {
+            assert!((got - wanted).abs() < 0.05, "{got} for {wanted}");
+        }
+        assert_eq!(rates(&trace, Span::from_secs(2)).len(), 2);
+        assert_eq!(rates(&trace, Span::ZERO).len(), 3000);
+        assert_eq!(rates(&trace, Span::MAX).len(), 1);
+    }
+
+    #[test]
+    fn odd_rates_are_refused() {
+        let bin = Span::from_secs(1);
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(from_rates("r", bin, &[1.0, bad]).expect_err("invalid").line, Some(2));
+        }
+        assert!(from_rates("r", bin, &[1e300]).is_err());
+        assert!(from_rates("r", Span::ZERO, &[1.0]).is_err());
+        assert!(from_rates("r", bin, &[]).is_err());
+    }
+}

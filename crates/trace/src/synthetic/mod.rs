@@ -1,0 +1,139 @@
+//! Synthetic cellular traces, built in by name.
+//!
+//! # The model
+//!
+//! Every 10 ms, a standard normal z = √w·slow + √(1 - w)·fast moves on, where slow and fast are
+//! first-order autoregressive processes: shadowing and load over seconds, fading and scheduling
+//! over tens or hundreds of milliseconds. A piecewise linear curve through given quantiles maps z
+//! to a rate, at least zero, so the marginal distribution is free (a Gaussian copula). On top,
+//! outages start at exponential intervals and last for a Pareto time that is cut off at a longest
+//! outage. Grants come partly evenly (as from a scheduler), partly as a Poisson process, each in a
+//! random millisecond of the 10 with a geometric number of packets; of the uplinks' outages, one
+//! in four ends with a grant for the backlog.
+//!
+//! # The fit
+//!
+//! Each name has a target: the [`Stats`] of one recorded trace, or for 5G (`nr-`), of which we
+//! have no recording, values of our own choice. The parameters were fitted by random descent on
+//! averages over many seeds, each trace as long as the recording. Over other seeds, the averages
+//! lie this near to the targets (a test holds them to it):
+//!
+//! | statistic | within |
+//! | --- | --- |
+//! | mean | 10 % |
+//! | cv100; std100 | 20 %; 25 % |
+//! | p5, p50, p95 | 15 % of themselves or of the mean, whichever is more |
+//! | both autocorrelations | 0.12 |
+//! | frac_zero | a factor of 2 |
+//! | longest outage (geometric mean over seeds), most opportunities in 1 ms | a factor of 3 |
+//! | p99 gap | a factor of 2 |
+//!
+//! For the default seed and length, the mean is within 15 % and cv100 within 20 %.
+//!
+//! | name | target |
+//! | --- | --- |
+//! | `lte-driving`, `lte-driving.up` | Verizon-LTE-short, down and up |
+//! | `lte-walking` | trace-3202253-timessquare |
+//! | `lte-stationary` | trace-3093662-home3 |
+//! | `umts-driving`, `umts-driving.up` | TMobile-UMTS-driving, down and up |
+//! | `evdo-driving`, `evdo-driving.up` | Verizon-EVDO-driving, down and up |
+//! | `nr-walking`, `nr-driving` | our own choice |
+//!
+//! # Where it is off
+//!
+//! - Means of `evdo-driving`, `evdo-driving.up` and `umts-driving` are about 5 % low; medians of
+//!   `evdo-driving` 20 %, of the other two and `umts-driving.up` 10 % low.
+//! - The longest outage of `lte-walking` and `lte-driving.up` is about half the recorded one, and
+//!   their largest bursts within a millisecond fall short by about the same; `nr-` bursts exceed
+//!   their target by half.
+//! - In `umts-driving`, outages come mostly from the rate's own visits to zero, in runs with
+//!   moments of service in between; the recording's are cleaner. Its p99 gap is half as long again.
+//! - Two time constants cannot follow a recording's autocorrelation at every lag: beyond ten
+//!   seconds the synthetic one falls towards zero, while recordings keep trends over minutes (a
+//!   walk through a neighbourhood). Only lags up to 2 s were fitted.
+//! - One recording is one drive: its statistics have an error of their own, of the order of 10 %
+//!   for the mean of 140 s, which the fit takes for the truth.
+//! - Rate and outages are independent here; in recordings, outages follow low rates, and handovers
+//!   are followed by another cell's rate.
+//! - Bursts within a millisecond do not grow with the rate; the frame structure (the 10 ms of UMTS
+//!   and 1.67 ms slots of EVDO, the uplink pattern of 5G) is absent.
+//! - Uplink and downlink of one name are independent of each other.
+//! - No cap: the rate's upper tail is Gaussian times a slope, not the cell's highest rate.
+
+mod model;
+mod near;
+#[cfg(test)]
+mod refit;
+mod table;
+
+use crate::generate::whole_ms;
+use crate::{Stats, Trace, TraceError};
+use model::Randomness;
+use paceline_cc::Span;
+use table::{ENTRIES, Entry};
+
+/// The seed of a synthetic trace unless asked otherwise.
+pub const DEFAULT_SEED: u64 = 1;
+
+/// What a synthetic trace is meant to look like.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The recorded trace whose statistics these are, or a note that there is none.
+    pub source: &'static str,
+    /// Whether a recorded trace is behind the statistics.
+    pub recorded: bool,
+    /// The statistics to come near to.
+    pub stats: Stats,
+}
+
+/// The built-in names. `name.down` stands for `name` as well.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|entry| entry.name)
+}
+
+/// What the trace `name` is meant to look like; `None` for an unknown name.
+pub fn target(name: &str) -> Option<Target> {
+    find(name).map(|entry| entry.target)
+}
+
+/// The length of the trace `name` unless asked otherwise; `None` for an unknown name.
+pub fn default_length(name: &str) -> Option<Span> {
+    find(name).map(|entry| Span::from_secs(entry.default_s))
+}
+
+/// The built-in name nearest to `name`, if one is near.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    near::nearest(name, names())
+}
+
+/// A synthetic cellular trace, determined by name, seed and length (rounded up to a millisecond).
+///
+/// The last millisecond always holds an opportunity, since the last entry of a trace is its
+/// period.
+///
+/// # Errors
+/// An unknown name: the error lists the names and suggests the nearest. A length of zero, of more
+/// than 2³² - 1 ms, or with more than [`crate::MAX_OPPORTUNITIES`].
+pub fn synthetic(name: &str, seed: u64, length: Span) -> Result<Trace, TraceError> {
+    let entry = find(name).ok_or_else(|| unknown(name))?;
+    let length = whole_ms(name, length)?;
+    let random = Randomness::new(entry.name, seed, entry.take);
+    Trace::new(entry.name, entry.model.generate(entry.name, random, length)?)
+}
+
+fn find(name: &str) -> Option<&'static Entry> {
+    let short = name.strip_suffix(".down").unwrap_or(name);
+    ENTRIES.iter().find(|entry| entry.name == short)
+}
+
+fn unknown(name: &str) -> TraceError {
+    let list = names().collect::<Vec<_>>().join(", ");
+    let remedy = match nearest(name) {
+        Some(near) => format!("did you mean {near}? The names are: {list}"),
+        None => format!("the names are: {list}"),
+    };
+    TraceError::new(&near::shortened(name), "no built-in trace of this name", remedy)
+}
+
+#[cfg(test)]
+mod tests;

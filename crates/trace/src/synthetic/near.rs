@@ -1,0 +1,59 @@
+//! The nearest of a few names.
+
+/// Longer names are like none of ours.
+const LONGEST: usize = 40;
+
+/// The candidate within about a third of its letters of `name`, or that starts with it; the first
+/// of equals.
+pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.is_empty() || name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    among
+        .map(|candidate| {
+            let near = if candidate.starts_with(&name) { 1 } else { distance(&name, candidate) };
+            (near, candidate)
+        })
+        .filter(|&(near, candidate)| near <= candidate.len() / 3)
+        .min_by_key(|&(near, _)| near)
+        .map(|(_, candidate)| candidate)
+}
+
+/// A name made fit for a message.
+pub(super) fn shortened(name: &str) -> String {
+    name.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+}
+
+/// Levenshtein's distance, by bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_likely_name() {
+        let near =
+            |name: &str| nearest(name, ["lte-driving", "lte-walking", "nr-walking"].into_iter());
+        assert_eq!(near("lte-drivng"), Some("lte-driving"));
+        assert_eq!(near("LTE-walking"), Some("lte-walking"));
+        assert_eq!(near("lte"), Some("lte-driving"));
+        assert_eq!(near("traces/verizon.down"), None);
+        assert_eq!(near(""), None);
+        assert_eq!(near(&"x".repeat(10_000)), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -31,7 +31,10 @@ impl Ecn {
 
 /// A packet on the path. Small and `Copy`: stages hand it on by value.
 #[derive(Copy, Clone, Debug)]
+#[repr(C)]
 pub struct Packet {
+    /// What it carries.
+    pub body: Body,
     /// The flow it belongs to, as numbered by the driver.
     pub flow: u32,
     /// Bytes on the wire, headers included.
@@ -47,12 +50,14 @@ pub struct Packet {
     pub sent: Time,
     /// When it entered the queue that holds it or held it last.
     pub queued: Time,
-    /// What it carries.
-    pub body: Body,
 }
 
 /// What a packet carries.
+///
+/// The tag is a whole word: `Option<Packet>` keeps its own state in it, and copies in aligned
+/// words, which processors forward from store to load without a stall.
 #[derive(Copy, Clone, Debug)]
+#[repr(u64)]
 pub enum Body {
     /// A piece of a flow's data.
     Data(Data),
@@ -113,6 +118,20 @@ impl Ack {
 }
 
 impl Packet {
+    /// A packet of `size` bytes that belongs to nobody.
+    pub fn opaque(size: u32) -> Packet {
+        Packet {
+            flow: 0,
+            size,
+            hop: 0,
+            ecn: Ecn::NotEct,
+            abc: false,
+            sent: Time::ZERO,
+            queued: Time::ZERO,
+            body: Body::Opaque(0),
+        }
+    }
+
     /// The transmission number of a data packet, the largest acknowledged number of an
     /// acknowledgement, the handle of an opaque packet: for logs and digests.
     #[inline]

@@ -323,7 +323,7 @@ impl Stage for Sender {
 
     #[inline]
     fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.timers.next() <= now
+        if self.timers.due() <= now
             && let Some(probe) = self.on_timers(now)
         {
             return Some(probe);

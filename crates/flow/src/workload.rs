@@ -19,7 +19,8 @@ pub enum Amount {
 }
 
 impl Amount {
-    fn draw(&self, random: &mut Stream) -> f64 {
+    /// Draws an amount.
+    pub fn draw(&self, random: &mut Stream) -> f64 {
         match *self {
             Amount::Fixed(value) => value,
             Amount::Exponential(mean) => random.exponential(mean),

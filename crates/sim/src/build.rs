@@ -91,7 +91,8 @@ pub(crate) struct FlowPlace {
 pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> {
     let mut builder = Builder {
         scenario,
-        nodes: Vec::new(),
+        carriers: Vec::new(),
+        endpoints: Vec::new(),
         hops: Vec::new(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
@@ -109,9 +110,15 @@ pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> 
     Ok(builder.finish())
 }
 
+/// Marks the number of an endpoint while the number of carriers is not known yet.
+const ENDPOINT: usize = 1 << 31;
+
 struct Builder<'a> {
     scenario: &'a Scenario,
-    nodes: Vec<Node>,
+    /// Links and pipes; they come first in the world.
+    carriers: Vec<Node>,
+    /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
+    endpoints: Vec<Node>,
     hops: Vec<u32>,
     /// Pipes that only delay, by their delay: flows share them.
     pipes: BTreeMap<Span, usize>,
@@ -121,9 +128,9 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, node: Node) -> usize {
-        self.nodes.push(node);
-        self.nodes.len() - 1
+    fn add(&mut self, carrier: Node) -> usize {
+        self.carriers.push(carrier);
+        self.carriers.len() - 1
     }
 
     fn link(&mut self, index: usize) -> Result<(), BuildError> {
@@ -267,7 +274,7 @@ impl Builder<'_> {
             return Err(BuildError::NoDelay { flow: name });
         }
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
-        let sender = self.nodes.len();
+        let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
         let hop = self.hops.len() as u32;
         self.hops.extend(forward.iter().map(|&stage| stage as u32));
@@ -288,10 +295,10 @@ impl Builder<'_> {
         };
         let made = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
             .map_err(|source| BuildError::Signals { flow: name.clone(), source })?;
-        self.nodes.push(Node::Sender(Box::new(made)));
+        self.endpoints.push(Node::Sender(Box::new(made)));
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
-        self.nodes.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
+        self.endpoints.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
             flow,
             hop: back_hop,
             ack: spec.ack.unwrap_or(halves.ack),
@@ -308,7 +315,19 @@ impl Builder<'_> {
         })
     }
 
-    fn finish(self) -> (World, Places) {
+    fn finish(mut self) -> (World, Places) {
+        let carriers = self.carriers.len();
+        let settle =
+            |stage: usize| if stage < ENDPOINT { stage } else { stage - ENDPOINT + carriers };
+        for hop in &mut self.hops {
+            *hop = settle(*hop as usize) as u32;
+        }
+        for flow in self.places.flows.iter_mut().chain(&mut self.places.arrivals) {
+            flow.sender = settle(flow.sender);
+            flow.receiver = settle(flow.receiver);
+        }
+        let mut nodes = self.carriers;
+        nodes.append(&mut self.endpoints);
         let bin = match self.scenario.record {
             Record::Counters => None,
             Record::Metrics => Some(None),
@@ -317,13 +336,13 @@ impl Builder<'_> {
         let recorder = bin.map(|bin| {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
-            let mut recorder = Recorder::new(from, bin, self.nodes.len(), flows);
+            let mut recorder = Recorder::new(from, bin, nodes.len(), flows);
             for &stage in &self.places.links {
                 recorder.links[stage] = Some(LinkRecord::default());
             }
             recorder
         });
-        (World::new(self.nodes, self.hops, recorder), self.places)
+        (World::new(nodes, carriers, self.hops, recorder), self.places)
     }
 }
 

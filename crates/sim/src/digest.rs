@@ -13,10 +13,12 @@ impl Digest {
 
     #[inline]
     pub(crate) fn hand_over(&mut self, now: Time, stage: u32, packet: &Packet) {
-        let what = packet.number() ^ (packet.flow as u64) << 40 ^ (stage as u64) << 20;
-        let size = (packet.size as u64) << 2 | packet.ecn as u64;
-        let mixed = (self.0 ^ now.as_nanos()).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        self.0 = (mixed.rotate_left(29) ^ what).wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ size;
+        // Only the last two steps wait for the hand-over before.
+        let place = packet.number() ^ (packet.flow as u64) << 40 ^ (stage as u64) << 20;
+        let kind = (packet.size as u64) << 2 | packet.ecn as u64;
+        let what =
+            now.as_nanos().wrapping_mul(0xff51_afd7_ed55_8ccd) ^ place.rotate_left(17) ^ kind;
+        self.0 = (self.0.rotate_left(29) ^ what).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     }
 
     /// The digest as 16 hexadecimal digits.

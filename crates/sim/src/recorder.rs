@@ -1,10 +1,11 @@
 //! Collects what happens in a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
-use paceline_flow::{Sender, SenderStats};
+use paceline_flow::Sender;
 use paceline_path::{EventKind, Link};
 
 use crate::metrics::{Age, Samples};
+use crate::world::Node;
 
 /// What is recorded of one link.
 #[derive(Debug, Default)]
@@ -26,8 +27,6 @@ pub(crate) struct FlowRecord {
     /// Bytes that arrived per bin.
     pub(crate) bins: Vec<u64>,
     pub(crate) state: Vec<(&'static str, Vec<f64>)>,
-    pub(crate) at_start: SenderStats,
-    pub(crate) goodput_at_start: u64,
 }
 
 /// Collects delays, counts and time series. Measures from `from` on.
@@ -49,8 +48,6 @@ impl Recorder {
             age: Age::new(from),
             bins: Vec::new(),
             state: Vec::new(),
-            at_start: SenderStats::default(),
-            goodput_at_start: 0,
         };
         Recorder {
             from,
@@ -62,6 +59,24 @@ impl Recorder {
 
     fn bin_of(&self, now: Time) -> Option<usize> {
         self.bin.map(|bin| (now.as_nanos() / bin.as_nanos()) as usize)
+    }
+
+    /// A packet is about to reach a stage.
+    #[cold]
+    pub(crate) fn before(&mut self, now: Time, node: &Node, packet: &Packet) {
+        if let Node::Receiver(_) = node {
+            self.on_arrival(now, packet);
+        }
+    }
+
+    /// A packet has reached stage `id`.
+    #[cold]
+    pub(crate) fn after(&mut self, now: Time, id: usize, node: &mut Node) {
+        match node {
+            Node::Link(link) => self.on_link(id, link),
+            Node::Sender(sender) => self.on_ack(now, sender),
+            Node::Receiver(_) | Node::Pipe(_) => {}
+        }
     }
 
     /// Takes over what a link has logged.
@@ -97,7 +112,7 @@ impl Recorder {
     }
 
     /// A data packet reaches its receiver.
-    pub(crate) fn on_arrival(&mut self, now: Time, packet: &Packet) {
+    fn on_arrival(&mut self, now: Time, packet: &Packet) {
         let Body::Data(_) = packet.body else { return };
         let bin = self.bin_of(now);
         let measured = now >= self.from;
@@ -115,7 +130,7 @@ impl Recorder {
     }
 
     /// A sender has taken an acknowledgement in.
-    pub(crate) fn on_ack(&mut self, now: Time, sender: &mut Sender) {
+    fn on_ack(&mut self, now: Time, sender: &mut Sender) {
         let sample = sender.take_rtt();
         if now < self.from {
             return;

@@ -1,80 +1,102 @@
-//! When each stage wants to be called next: a tournament tree over one wake-up time per stage.
+//! When each stage wants to be called next.
 
 use paceline_cc::Time;
 
 /// The wake-up times of all stages. Ties go to the stage with the lower number.
+///
+/// Two trees of minima: a small one of the stages that carry packets, whose wake-ups change with
+/// every packet, and one of the endpoints, whose timers seldom move.
 #[derive(Debug)]
 pub(crate) struct Timetable {
-    /// Wake-up times, padded with `NEVER` to a power of two.
-    times: Vec<Time>,
-    /// `winners[n]` is the earliest leaf below inner node `n`; node 1 is the root.
-    winners: Vec<u32>,
-    leaves: usize,
+    carriers: Tree,
+    endpoints: Tree,
+    /// The number of the first endpoint.
+    border: usize,
 }
 
 impl Timetable {
-    /// A table of `stages` stages, all idle.
-    pub(crate) fn new(stages: usize) -> Timetable {
-        let leaves = stages.next_power_of_two().max(2);
-        let mut table =
-            Timetable { times: vec![Time::NEVER; leaves], winners: vec![0; leaves], leaves };
-        for node in (1..leaves).rev() {
-            table.winners[node] = table.leftmost(node);
+    /// A table of so many stages, all idle: first the carriers, then the endpoints.
+    pub(crate) fn new(carriers: usize, endpoints: usize) -> Timetable {
+        Timetable {
+            carriers: Tree::new(carriers),
+            endpoints: Tree::new(endpoints),
+            border: carriers,
         }
-        table
     }
 
-    fn leftmost(&self, node: usize) -> u32 {
-        let mut at = node;
-        while at < self.leaves {
-            at *= 2;
+    /// The earliest wake-up.
+    #[inline]
+    pub(crate) fn earliest(&self) -> Time {
+        self.carriers.earliest().min(self.endpoints.earliest())
+    }
+
+    /// The stage of the earliest wake-up.
+    #[inline]
+    pub(crate) fn first(&self) -> usize {
+        if self.carriers.earliest() <= self.endpoints.earliest() {
+            self.carriers.first()
+        } else {
+            self.border + self.endpoints.first()
         }
-        (at - self.leaves) as u32
-    }
-
-    /// The earliest wake-up and its stage.
-    #[inline]
-    pub(crate) fn first(&self) -> (Time, usize) {
-        let stage = self.winners[1] as usize;
-        (self.times[stage], stage)
-    }
-
-    /// The wake-up of a stage.
-    #[inline]
-    pub(crate) fn get(&self, stage: usize) -> Time {
-        self.times[stage]
     }
 
     /// Sets the wake-up of a stage.
     #[inline]
     pub(crate) fn set(&mut self, stage: usize, time: Time) {
-        self.times[stage] = time;
-        let mut node = (self.leaves + stage) / 2;
-        // The bottom level compares two leaves, the others two winners.
-        let left = (2 * node - self.leaves) as u32;
-        let mut winner = self.earlier(left, left + 1);
-        loop {
-            let old = std::mem::replace(&mut self.winners[node], winner);
-            // If this stage neither won nor wins here, nothing changes above.
-            if old == winner && old != stage as u32 {
-                return;
-            }
-            if node == 1 {
-                return;
-            }
-            let sibling = self.winners[node ^ 1];
-            winner = if node & 1 == 0 {
-                self.earlier(winner, sibling)
-            } else {
-                self.earlier(sibling, winner)
-            };
-            node /= 2;
+        match stage.checked_sub(self.border) {
+            None => self.carriers.set(stage, time),
+            Some(endpoint) => self.endpoints.set(endpoint, time),
         }
+    }
+}
+
+/// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, the second
+/// half are the stages. Every inner entry is the earlier one of its children.
+#[derive(Debug)]
+struct Tree {
+    times: Vec<Time>,
+}
+
+impl Tree {
+    fn new(stages: usize) -> Tree {
+        Tree { times: vec![Time::NEVER; 2 * stages.next_power_of_two().max(2)] }
     }
 
     #[inline]
-    fn earlier(&self, left: u32, right: u32) -> u32 {
-        if self.times[right as usize] < self.times[left as usize] { right } else { left }
+    fn earliest(&self) -> Time {
+        self.times[1]
+    }
+
+    #[inline]
+    fn first(&self) -> usize {
+        let times = &self.times[..];
+        let leaves = times.len() / 2;
+        let earliest = times[1];
+        let mut at = 1;
+        while at < leaves {
+            at *= 2;
+            at += usize::from(times[at] != earliest);
+        }
+        at - leaves
+    }
+
+    #[inline]
+    fn set(&mut self, stage: usize, time: Time) {
+        let times = &mut self.times[..];
+        let mut at = times.len() / 2 + stage;
+        if at >= times.len() || times[at] == time {
+            return;
+        }
+        times[at] = time;
+        let mut earlier = time;
+        while at > 1 {
+            earlier = earlier.min(times[at ^ 1]);
+            at /= 2;
+            if times[at] == earlier {
+                return;
+            }
+            times[at] = earlier;
+        }
     }
 }
 
@@ -86,7 +108,8 @@ mod tests {
     fn matches_a_plain_minimum() {
         let mut random = paceline_cc::Stream::new(1, "timetable");
         for stages in [1usize, 2, 3, 7, 64, 100] {
-            let mut table = Timetable::new(stages);
+            let carriers = random.below(stages as u64 + 1) as usize;
+            let mut table = Timetable::new(carriers, stages - carriers);
             let mut plain = vec![Time::NEVER; stages];
             for _ in 0..5000 {
                 let stage = random.below(stages as u64) as usize;
@@ -96,13 +119,12 @@ mod tests {
                 };
                 table.set(stage, time);
                 plain[stage] = time;
-                let (time, stage) = table.first();
                 let earliest = plain.iter().copied().min().unwrap_or(Time::NEVER);
-                assert_eq!(time, earliest);
+                assert_eq!(table.earliest(), earliest);
                 if earliest != Time::NEVER {
-                    assert_eq!(plain.iter().position(|t| *t == earliest), Some(stage));
+                    let first = plain.iter().position(|time| *time == earliest);
+                    assert_eq!(first, Some(table.first()));
                 }
-                assert_eq!(table.get(stage), time);
             }
         }
     }

@@ -43,8 +43,14 @@ pub struct World {
 }
 
 impl World {
-    pub(crate) fn new(nodes: Vec<Node>, hops: Vec<u32>, recorder: Option<Recorder>) -> World {
-        let mut timetable = Timetable::new(nodes.len());
+    /// A world of `carriers` and then the endpoints.
+    pub(crate) fn new(
+        nodes: Vec<Node>,
+        carriers: usize,
+        hops: Vec<u32>,
+        recorder: Option<Recorder>,
+    ) -> World {
+        let mut timetable = Timetable::new(carriers, nodes.len() - carriers);
         for (id, node) in nodes.iter().enumerate() {
             timetable.set(id, each!(node, stage => stage.wake()));
         }
@@ -76,60 +82,46 @@ impl World {
 
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
-        loop {
-            let (time, id) = self.timetable.first();
-            if time >= end {
-                break;
-            }
+        while self.timetable.earliest() < end {
             // A stage may ask for a time that has passed: it means at once.
-            self.now = self.now.max(time);
-            self.drain(id);
+            self.now = self.now.max(self.timetable.earliest());
+            self.drain(self.timetable.first());
         }
         self.now = self.now.max(end);
     }
 
-    /// Hands on everything that stage `id` has due.
+    /// Hands on everything that stage `id` has due, and notes its next wake-up.
     fn drain(&mut self, id: usize) {
         let now = self.now;
         while let Some(packet) = each!(&mut self.nodes[id], stage => stage.pop(now)) {
             self.hand_over(packet);
         }
-        if let Some(recorder) = &mut self.recorder
-            && let Node::Link(link) = &mut self.nodes[id]
-        {
+        let node = &mut self.nodes[id];
+        if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut *node) {
             recorder.on_link(id, link);
         }
-        let wake = each!(&self.nodes[id], stage => stage.wake());
-        if wake != self.timetable.get(id) {
-            self.timetable.set(id, wake);
-        }
+        self.timetable.set(id, each!(node, stage => stage.wake()));
     }
 
-    /// Hands a packet to the next stage on its route.
-    #[inline]
+    /// Hands a packet to the next stage on its route, and on from there what is due at once.
     fn hand_over(&mut self, mut packet: Packet) {
         let now = self.now;
         let id = self.hops[packet.hop as usize] as usize;
         packet.hop += 1;
         self.digest.hand_over(now, id as u32, &packet);
         self.hand_overs += 1;
-        if let Some(recorder) = &mut self.recorder
-            && let Node::Receiver(_) = self.nodes[id]
-        {
-            recorder.on_arrival(now, &packet);
-        }
-        each!(&mut self.nodes[id], stage => stage.push(now, packet));
+        let node = &mut self.nodes[id];
         if let Some(recorder) = &mut self.recorder {
-            match &mut self.nodes[id] {
-                Node::Link(link) => recorder.on_link(id, link),
-                Node::Sender(sender) => recorder.on_ack(now, sender),
-                _ => {}
-            }
+            recorder.before(now, node, &packet);
         }
-        let wake = each!(&self.nodes[id], stage => stage.wake());
+        each!(node, stage => stage.push(now, packet));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.after(now, id, node);
+        }
+        let wake = each!(node, stage => stage.wake());
         if wake <= now {
             self.drain(id);
-        } else if wake != self.timetable.get(id) {
+        } else {
             self.timetable.set(id, wake);
         }
     }

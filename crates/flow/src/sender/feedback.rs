@@ -105,7 +105,7 @@ impl Sender {
             self.transfers.push(self.source.on_drained(now));
             self.lost.clear();
         }
-        self.wake_now(now);
+        self.timers.attend();
     }
 
     /// Acknowledgements came for packets declared lost: they need no retransmission.

@@ -11,6 +11,8 @@ use crate::ledger::Entry;
 #[derive(Debug)]
 pub(super) struct Timers {
     wake: Time,
+    /// True if something may be sent at once.
+    pending: bool,
     /// The last time when the retransmission timer was started.
     progress: Time,
     /// When the time threshold declares the next packet lost.
@@ -21,11 +23,28 @@ pub(super) struct Timers {
 
 impl Timers {
     pub(super) fn new() -> Timers {
-        Timers { wake: Time::NEVER, progress: Time::ZERO, loss: Time::NEVER, probed: false }
+        Timers {
+            wake: Time::NEVER,
+            pending: false,
+            progress: Time::ZERO,
+            loss: Time::NEVER,
+            probed: false,
+        }
     }
+    /// When the sender is to be called.
     #[inline]
     pub(super) fn next(&self) -> Time {
+        if self.pending { Time::ZERO } else { self.wake }
+    }
+    /// When the first timer may be due.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
         self.wake
+    }
+    /// Something may be sent at once.
+    #[inline]
+    pub(super) fn attend(&mut self) {
+        self.pending = true;
     }
     pub(super) fn arm(&mut self, at: Time) {
         self.wake = at;
@@ -73,16 +92,11 @@ impl Sender {
         if waits && self.pacer.next() > now && self.ledger.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
+        self.timers.pending = false;
         // Keep an earlier wake-up: it will be moved on when its time comes.
         if next < self.timers.wake || self.timers.wake <= now {
             self.timers.wake = next;
         }
-    }
-
-    /// Makes the next pop call for attention.
-    #[inline]
-    pub(super) fn wake_now(&mut self, now: Time) {
-        self.timers.wake = self.timers.wake.min(now);
     }
 
     /// Handles whatever is due. Returns a tail loss probe, if one is to be sent.

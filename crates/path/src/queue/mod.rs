@@ -1,5 +1,17 @@
 //! Queues: the only things that may hold or drop packets at a link.
 
+pub mod codel;
+pub mod fifo;
+mod limit;
+pub mod registry;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use codel::Codel;
+pub use fifo::Fifo;
+pub use limit::{BufferSize, Limit};
+pub use registry::{QUEUES, QueueInfo, build};
+
 use paceline_cc::{Packet, Time};
 
 /// Why a packet was dropped.
@@ -28,6 +40,15 @@ pub trait Queue: Send {
     fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
     /// The next packet to transmit; may drop others first, and may mark the packet CE.
     fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    /// As `pop`, into a place of the caller's: false if there is nothing. For queues that can do
+    /// this with fewer copies; the default calls `pop`.
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+        let popped = self.pop(now, drops);
+        if let Some(packet) = &popped {
+            *place = *packet;
+        }
+        popped.is_some()
+    }
     /// Packets held.
     fn packets(&self) -> usize;
     /// Bytes held.

@@ -1,0 +1,54 @@
+//! What a link has done since the start.
+
+use paceline_cc::Span;
+
+use crate::queue::{DropReason, Dropped};
+
+/// Counts since the start. On a link that charges packets an overhead (a trace), bytes include it,
+/// so that delivered over offered bytes is the link's utilisation.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that were pushed.
+    pub arrived_packets: u64,
+    /// Bytes that were pushed.
+    pub arrived_bytes: u64,
+    /// Packets whose transmission has ended.
+    pub delivered_packets: u64,
+    /// Bytes of packets whose transmission has ended.
+    pub delivered_bytes: u64,
+    /// Packets dropped because the buffer was full.
+    pub dropped_full: u64,
+    /// Packets dropped by active queue management.
+    pub dropped_aqm: u64,
+    /// Packets dropped because they had waited too long.
+    pub dropped_stale: u64,
+    /// Bytes of all dropped packets.
+    pub dropped_bytes: u64,
+    /// Packets marked CE here, by the queue or the router.
+    pub marks: u64,
+    /// Packets of ABC flows whose accelerate became a brake here.
+    pub brakes: u64,
+    /// The time from arrival to the end of transmission, summed over delivered packets.
+    pub sojourn: Span,
+}
+
+impl Counters {
+    /// Packets dropped, for whatever reason.
+    pub fn dropped_packets(&self) -> u64 {
+        self.dropped_full + self.dropped_aqm + self.dropped_stale
+    }
+
+    /// The mean time from arrival to the end of transmission; zero before the first packet.
+    pub fn mean_sojourn(&self) -> Span {
+        self.sojourn / self.delivered_packets
+    }
+
+    pub(super) fn count_drop(&mut self, dropped: &Dropped, overhead: u32) {
+        match dropped.reason {
+            DropReason::Full => self.dropped_full += 1,
+            DropReason::Aqm => self.dropped_aqm += 1,
+            DropReason::Stale => self.dropped_stale += 1,
+        }
+        self.dropped_bytes += u64::from(dropped.packet.size) + u64::from(overhead);
+    }
+}

@@ -1,0 +1,299 @@
+//! A link: a queue, a router's half of a scheme, and a service that transmits.
+//!
+//! A packet arrives: the router sees it, the queue takes it or drops it. When the service turns
+//! to the next packet, the queue gives one up (or drops some first) and the router sees it again:
+//! marks are decided when transmission *starts*. [`Stage::pop`] returns it when transmission has
+//! ended. On a trace, both happen at opportunities.
+//!
+//! Everything happens at the link's own times, however late the driver calls: the next
+//! transmission starts when the last one ended, and a packet pushed at time t finds the queue as
+//! it is at t. What is through but not yet collected waits in `ready`.
+
+mod counters;
+mod event;
+mod serve;
+
+pub use counters::Counters;
+pub use event::{EventKind, LinkEvent};
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time};
+
+use crate::queue::{Dropped, Queue};
+use crate::service::Service;
+
+/// A queue, an optional router and a service, as one stage.
+pub struct Link {
+    service: Service,
+    queue: Box<dyn Queue>,
+    router: Option<Box<dyn Router>>,
+    /// The packet in transmission, if `busy`. Not an `Option`: packets are moved by the million,
+    /// and in this way a move is one plain copy.
+    serving: Packet,
+    busy: bool,
+    /// When the service next has something to do; [`Time::NEVER`] when idle.
+    due: Time,
+    /// Traces: bytes of the packet in transmission still to send, bytes of the current
+    /// opportunity still to use, and its time.
+    owed: u64,
+    credit: u64,
+    at: Time,
+    /// Bytes that each packet costs beyond its size.
+    overhead: u32,
+    /// True with a router or a log: then every packet is looked at closely.
+    watched: bool,
+    /// Transmitted, but the driver has not asked for them yet.
+    ready: VecDeque<(Time, Packet)>,
+    drops: Vec<Dropped>,
+    /// Drops up to here are counted.
+    counted: usize,
+    keep_drops: bool,
+    counters: Counters,
+    recording: bool,
+    events: Vec<LinkEvent>,
+    /// Of the packet in transmission: its ECN field before the router, and if it was marked.
+    before: Ecn,
+    marked: bool,
+}
+
+/// What stands in for the packet in transmission while there is none.
+const NOBODY: Packet = Packet {
+    flow: 0,
+    size: 0,
+    hop: 0,
+    ecn: Ecn::NotEct,
+    abc: false,
+    sent: Time::ZERO,
+    queued: Time::ZERO,
+    body: Body::Opaque(0),
+};
+
+impl Link {
+    /// A link without a router.
+    pub fn new(queue: Box<dyn Queue>, service: Service) -> Link {
+        Link {
+            overhead: service.overhead(),
+            service,
+            queue,
+            router: None,
+            serving: NOBODY,
+            busy: false,
+            due: Time::NEVER,
+            owed: 0,
+            credit: 0,
+            at: Time::ZERO,
+            watched: false,
+            ready: VecDeque::new(),
+            drops: Vec::new(),
+            counted: 0,
+            keep_drops: false,
+            counters: Counters::default(),
+            recording: false,
+            events: Vec::new(),
+            before: Ecn::NotEct,
+            marked: false,
+        }
+    }
+
+    /// Gives the link the network's half of a scheme.
+    pub fn with_router(mut self, router: Box<dyn Router>) -> Link {
+        self.router = Some(router);
+        self.watched = true;
+        self
+    }
+
+    /// Starts or stops the log.
+    pub fn record(&mut self, on: bool) {
+        self.recording = on;
+        self.watched = on || self.router.is_some();
+    }
+
+    /// The log since it was last cleared.
+    pub fn events(&self) -> &[LinkEvent] {
+        &self.events
+    }
+
+    /// Empties the log.
+    pub fn clear_events(&mut self) {
+        self.events.clear();
+    }
+
+    /// Takes the log.
+    pub fn drain_events(&mut self) -> std::vec::Drain<'_, LinkEvent> {
+        self.events.drain(..)
+    }
+
+    /// Keeps dropped packets for [`Link::drain_drops`], for a driver that owns their bytes; it
+    /// must then collect them from time to time.
+    pub fn keep_drops(&mut self, on: bool) {
+        self.keep_drops = on;
+    }
+
+    /// Takes the packets dropped since the last call, if they are kept.
+    pub fn drain_drops(&mut self) -> std::vec::Drain<'_, Dropped> {
+        self.counted = 0;
+        self.drops.drain(..)
+    }
+
+    /// What the link has done since the start.
+    pub fn counters(&self) -> Counters {
+        Counters { marks: self.counters.marks + self.queue.marks(), ..self.counters }
+    }
+
+    /// Packets in the queue and in transmission.
+    pub fn backlog_packets(&self) -> usize {
+        self.queue.packets() + usize::from(self.busy)
+    }
+
+    /// Bytes in the queue and in transmission, without overheads.
+    pub fn backlog_bytes(&self) -> u64 {
+        let serving = if self.busy { u64::from(self.serving.size) } else { 0 };
+        self.queue.bytes() + serving
+    }
+
+    /// Packets transmitted that the driver has not collected with [`Stage::pop`] yet.
+    pub fn uncollected(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The capacity over time.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &dyn Queue {
+        &*self.queue
+    }
+
+    /// The router, if there is one.
+    pub fn router(&self) -> Option<&dyn Router> {
+        self.router.as_deref()
+    }
+
+    /// Does everything that was due by `now`, so that a packet can arrive.
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time) {
+        while self.due <= now {
+            let ended = self.due;
+            match self.serve(now) {
+                // On a trace, the service may have passed several opportunities.
+                Some(packet) => self.ready.push_back((ended.max(self.at), packet)),
+                None => break,
+            }
+        }
+    }
+
+    /// The first of those that are through.
+    #[inline(never)]
+    fn collect(&mut self, now: Time) -> Option<Packet> {
+        let &(ended, packet) = self.ready.front()?;
+        if ended > now {
+            return None;
+        }
+        self.ready.pop_front();
+        Some(packet)
+    }
+
+    #[inline(never)]
+    fn push_watched(&mut self, now: Time, mut packet: Packet) {
+        let event = self.watch_arrival(now, &mut packet);
+        let marks = self.queue.marks();
+        self.queue.push(now, packet, &mut self.drops);
+        if let Some(event) = event {
+            let marked = event.marked || self.queue.marks() > marks;
+            self.events.push(LinkEvent { marked, queue_bytes: self.queue.bytes(), ..event });
+        }
+        if self.drops.len() != self.counted {
+            self.note_drops(now);
+        }
+    }
+
+    /// The router's and the log's part in an arrival. The event, if there is a log.
+    fn watch_arrival(&mut self, now: Time, packet: &mut Packet) -> Option<LinkEvent> {
+        let before = packet.ecn;
+        if let Some(router) = &mut self.router {
+            let view = LinkView {
+                capacity: &self.service,
+                queue_packets: self.queue.packets(),
+                queue_bytes: self.queue.bytes(),
+            };
+            router.on_arrival(now, packet, &view);
+        }
+        let marked = self.count_marks(before, packet);
+        self.recording.then(|| LinkEvent {
+            before,
+            marked,
+            ..LinkEvent::new(now, EventKind::Arrival, packet, 0)
+        })
+    }
+
+    /// Counts what the router did to the ECN field; true if it marked the packet.
+    fn count_marks(&mut self, before: Ecn, packet: &Packet) -> bool {
+        let mark = before != Ecn::Ce && packet.ecn == Ecn::Ce;
+        let brake = packet.abc && before == Ecn::ACCELERATE && packet.ecn == Ecn::BRAKE;
+        self.counters.marks += u64::from(mark);
+        self.counters.brakes += u64::from(brake);
+        mark || brake
+    }
+
+    /// Counts and logs the drops that the queue has just made.
+    #[inline(never)]
+    fn note_drops(&mut self, now: Time) {
+        let queue_bytes = if self.recording { self.queue.bytes() } else { 0 };
+        for dropped in self.drops.iter().skip(self.counted) {
+            self.counters.count_drop(dropped, self.overhead);
+            if self.recording {
+                let kind = EventKind::Drop { reason: dropped.reason };
+                self.events.push(LinkEvent::new(now, kind, &dropped.packet, queue_bytes));
+            }
+        }
+        if !self.keep_drops {
+            self.drops.clear();
+        }
+        self.counted = self.drops.len();
+    }
+}
+
+impl Stage for Link {
+    #[inline]
+    fn push(&mut self, now: Time, mut packet: Packet) {
+        if self.due <= now {
+            self.catch_up(now);
+        }
+        if let Service::Trace(_) = self.service {
+            self.pass_unused(now);
+        }
+        self.counters.arrived_packets += 1;
+        self.counters.arrived_bytes += u64::from(packet.size) + u64::from(self.overhead);
+        packet.queued = now;
+        if self.watched {
+            self.push_watched(now, packet);
+        } else {
+            self.queue.push(now, packet, &mut self.drops);
+            if self.drops.len() != self.counted {
+                self.note_drops(now);
+            }
+        }
+        if !self.busy {
+            self.begin(now);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time) -> Option<Packet> {
+        if !self.ready.is_empty() {
+            return self.collect(now);
+        }
+        if self.due > now { None } else { self.serve(now) }
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.ready.front().map_or(self.due, |&(ended, _)| ended)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The way from one end to the other: propagation delay, and what else may happen on it.
+
+mod impair;
+mod loss;
+
+pub use impair::{Impairments, Jitter, JitterShape, Reorder};
+pub use loss::{GilbertElliott, Loss};
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use paceline_cc::{Packet, Span, Stage, Stream, Time};
+use thiserror::Error;
+
+/// Why a pipe cannot be had.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum PipeError {
+    /// Not a probability.
+    #[error("the probability of {what} must lie between 0 and 1, not {value}")]
+    Probability {
+        /// Of what.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// Not a length of bursts.
+    #[error(
+        "bursts of {0} packets do not give this loss rate; they must be one packet or longer, \
+         and long enough to be separated by good packets"
+    )]
+    Burst(f64),
+}
+
+/// Carries packets with a delay, and may lose, jitter, reorder or duplicate them.
+///
+/// Packets do not overtake each other unless an impairment says so. Lost packets vanish when they
+/// are pushed. A duplicate carries the same [`paceline_cc::Body`]: a driver that owns the bytes of
+/// opaque packets must expect to see a handle twice.
+#[derive(Debug)]
+pub struct Pipe {
+    delay: Span,
+    /// Packets in order of their arrival at the far end.
+    line: VecDeque<(Time, Packet)>,
+    /// When the packet pushed last into `line` arrives.
+    last: Time,
+    rough: Option<Box<Rough>>,
+}
+
+/// The state of a pipe with impairments.
+#[derive(Debug)]
+struct Rough {
+    impairments: Impairments,
+    stream: Stream,
+    /// Packets that may overtake: in order of arrival, then of entry.
+    heap: BinaryHeap<Reverse<Entry>>,
+    entered: u64,
+    counters: PipeCounters,
+    keep_lost: bool,
+    lost: Vec<Packet>,
+}
+
+/// What a pipe has done to packets since the start.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct PipeCounters {
+    /// Packets lost.
+    pub lost_packets: u64,
+    /// Bytes lost.
+    pub lost_bytes: u64,
+    /// Packets that arrive twice.
+    pub duplicated: u64,
+    /// Packets that left their place by [`Impairments::reorder`].
+    pub reordered: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    due: Time,
+    number: u64,
+    packet: Packet,
+}
+
+impl Pipe {
+    /// A fixed delay.
+    pub fn new(delay: Span) -> Pipe {
+        Pipe { delay, line: VecDeque::new(), last: Time::ZERO, rough: None }
+    }
+
+    /// A delay with impairments, which draw their randomness from `stream`.
+    ///
+    /// # Errors
+    /// A probability outside [0, 1].
+    pub fn with_impairments(
+        delay: Span,
+        impairments: Impairments,
+        stream: Stream,
+    ) -> Result<Pipe, PipeError> {
+        impairments.check()?;
+        let rough = Rough {
+            impairments,
+            stream,
+            heap: BinaryHeap::new(),
+            entered: 0,
+            counters: PipeCounters::default(),
+            keep_lost: false,
+            lost: Vec::new(),
+        };
+        Ok(Pipe { rough: Some(Box::new(rough)), ..Pipe::new(delay) })
+    }
+
+    /// The fixed delay.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// What happened to packets since the start.
+    pub fn counters(&self) -> PipeCounters {
+        self.rough.as_ref().map(|rough| rough.counters).unwrap_or_default()
+    }
+
+    /// Packets on the way.
+    pub fn packets(&self) -> usize {
+        self.line.len() + self.rough.as_ref().map_or(0, |rough| rough.heap.len())
+    }
+
+    /// Keeps lost packets for [`Pipe::drain_lost`], for a driver that owns their bytes.
+    pub fn keep_lost(&mut self, on: bool) {
+        if let Some(rough) = &mut self.rough {
+            rough.keep_lost = on;
+        }
+    }
+
+    /// Takes the packets lost since the last call, if they are kept.
+    pub fn drain_lost(&mut self) -> impl Iterator<Item = Packet> + '_ {
+        self.rough.iter_mut().flat_map(|rough| rough.lost.drain(..))
+    }
+
+    #[inline]
+    fn enter(&mut self, due: Time, packet: Packet) {
+        // Never before the packet in front.
+        self.last = self.last.max(due);
+        self.line.push_back((self.last, packet));
+    }
+
+    #[inline(never)]
+    fn push_rough(&mut self, now: Time, packet: Packet) {
+        let Some(rough) = &mut self.rough else { return };
+        if rough.impairments.loss.lost(&mut rough.stream) {
+            rough.counters.lost_packets += 1;
+            rough.counters.lost_bytes += u64::from(packet.size);
+            if rough.keep_lost {
+                rough.lost.push(packet);
+            }
+            return;
+        }
+        let twice = rough.stream.chance(rough.impairments.duplicate);
+        rough.counters.duplicated += u64::from(twice);
+        for _ in 0..1 + u32::from(twice) {
+            let Some(rough) = &mut self.rough else { return };
+            let (delay, moved) = rough.impairments.delay(self.delay, &mut rough.stream);
+            rough.counters.reordered += u64::from(moved);
+            if rough.impairments.reorders() {
+                rough.enter(now + delay, moved, &mut self.last, packet);
+            } else {
+                self.enter(now + delay, packet);
+            }
+        }
+    }
+}
+
+impl Rough {
+    /// A packet that may overtake, or be overtaken. Without `reorder_jitter`, only packets that
+    /// `moved` leave the order.
+    fn enter(&mut self, due: Time, moved: bool, last: &mut Time, packet: Packet) {
+        let mut due = due;
+        if !moved && !self.impairments.reorder_jitter {
+            *last = (*last).max(due);
+            due = *last;
+        }
+        self.heap.push(Reverse(Entry { due, number: self.entered, packet }));
+        self.entered += 1;
+    }
+}
+
+impl Stage for Pipe {
+    #[inline]
+    fn push(&mut self, now: Time, packet: Packet) {
+        if self.rough.is_some() {
+            self.push_rough(now, packet);
+        } else {
+            self.enter(now + self.delay, packet);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time) -> Option<Packet> {
+        if self.wake() > now {
+            return None;
+        }
+        if let Some((_, packet)) = self.line.pop_front() {
+            return Some(packet);
+        }
+        let Reverse(entry) = self.rough.as_mut()?.heap.pop()?;
+        Some(entry.packet)
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        // Only one of the two is in use.
+        match (self.line.front(), &self.rough) {
+            (Some(&(due, _)), _) => due,
+            (None, Some(rough)) => rough.heap.peek().map_or(Time::NEVER, |entry| entry.0.due),
+            (None, None) => Time::NEVER,
+        }
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Entry {}
+
+#[cfg(test)]
+mod tests;

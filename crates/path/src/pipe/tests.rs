@@ -1,0 +1,132 @@
+use super::*;
+use crate::queue::testing::packet;
+
+fn ms(n: u64) -> Time {
+    Time::from_millis(n)
+}
+
+/// Pushes one packet per millisecond; numbers and times of what comes out, in order.
+fn run(mut pipe: Pipe, count: u64) -> Vec<(u64, Time)> {
+    let mut out = Vec::new();
+    let collect = |pipe: &mut Pipe, until: Time, out: &mut Vec<(u64, Time)>| {
+        while pipe.wake() <= until && pipe.wake() != Time::NEVER {
+            let now = pipe.wake();
+            let packet = pipe.pop(now).expect("due");
+            out.push((packet.number(), now));
+        }
+    };
+    for number in 0..count {
+        collect(&mut pipe, ms(number), &mut out);
+        pipe.push(ms(number), packet(number, 1000, ms(number)));
+    }
+    collect(&mut pipe, Time::from_secs(1_000_000), &mut out);
+    assert_eq!((pipe.packets(), pipe.wake()), (0, Time::NEVER));
+    let counters = pipe.counters();
+    assert_eq!(out.len() as u64, count - counters.lost_packets + counters.duplicated);
+    assert_eq!(counters.lost_bytes, counters.lost_packets * 1000);
+    assert!(out.windows(2).all(|pair| pair[0].1 <= pair[1].1), "times go forward");
+    out
+}
+
+fn impaired(impairments: Impairments) -> Pipe {
+    let stream = Stream::new(11, "pipe");
+    Pipe::with_impairments(Span::from_millis(20), impairments, stream).expect("valid")
+}
+
+fn in_order(out: &[(u64, Time)]) -> bool {
+    out.windows(2).all(|pair| pair[0].0 <= pair[1].0)
+}
+
+fn jitter(shape: JitterShape) -> Option<Jitter> {
+    Some(Jitter { shape, mean: Span::from_millis(30), sd: Span::from_millis(10) })
+}
+
+#[test]
+fn a_fixed_delay_is_exact() {
+    let expected: Vec<_> = (0..100).map(|number| (number, ms(number + 20))).collect();
+    assert_eq!(run(Pipe::new(Span::from_millis(20)), 100), expected);
+    assert_eq!(run(impaired(Impairments::default()), 100), expected);
+}
+
+#[test]
+fn late_pops_return_all_that_is_due() {
+    let mut pipe = Pipe::new(Span::from_millis(20));
+    for number in 0..10 {
+        pipe.push(ms(number), packet(number, 1000, ms(number)));
+    }
+    assert!(pipe.pop(ms(19)).is_none());
+    let out: Vec<_> = std::iter::from_fn(|| pipe.pop(ms(25))).map(|p| p.number()).collect();
+    assert_eq!(out, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(pipe.wake(), ms(26));
+}
+
+#[test]
+fn jitter_keeps_the_order_unless_told_otherwise() {
+    for shape in [JitterShape::Uniform, JitterShape::Normal, JitterShape::Exponential] {
+        let mut impairments = Impairments { jitter: jitter(shape), ..Impairments::default() };
+        let out = run(impaired(impairments.clone()), 20_000);
+        assert!(in_order(&out), "{shape:?}");
+        impairments.reorder_jitter = true;
+        let out = run(impaired(impairments), 20_000);
+        assert!(!in_order(&out), "{shape:?}");
+        let delays: Vec<f64> =
+            out.iter().map(|&(number, at)| at.since(ms(number)).as_millis_f64()).collect();
+        let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+        let variance = delays.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / delays.len() as f64;
+        let sd = if shape == JitterShape::Exponential { 30.0 } else { 10.0 };
+        assert!((mean - 50.0).abs() < 0.8, "{shape:?}: mean {mean}");
+        assert!((variance.sqrt() - sd).abs() < 0.03 * sd, "{shape:?}: {}", variance.sqrt());
+    }
+}
+
+#[test]
+fn negative_jitter_never_goes_back_in_time() {
+    let wild = Jitter { shape: JitterShape::Normal, mean: Span::ZERO, sd: Span::from_millis(500) };
+    let impairments =
+        Impairments { jitter: Some(wild), reorder_jitter: true, ..Impairments::default() };
+    let out = run(impaired(impairments), 2_000);
+    assert!(out.iter().all(|&(number, at)| at >= ms(number)));
+}
+
+#[test]
+fn reordering_moves_some_packets_and_keeps_the_rest_in_order() {
+    for extra in [None, Some(Span::from_millis(7))] {
+        let reorder = Reorder { probability: 0.1, extra };
+        let impairments = Impairments { reorder: Some(reorder), ..Impairments::default() };
+        let out = run(impaired(impairments), 10_000);
+        let delay = extra.map_or(Span::ZERO, |extra| Span::from_millis(20) + extra);
+        let (moved, kept): (Vec<_>, Vec<_>) =
+            out.iter().partition(|&&(number, at)| at.since(ms(number)) == delay);
+        assert!((moved.len() as f64 - 1000.0).abs() < 100.0, "{}", moved.len());
+        assert!(in_order(&kept) && in_order(&moved) && !in_order(&out));
+        assert!(kept.iter().all(|&(number, at)| at == ms(number + 20)));
+    }
+}
+
+#[test]
+fn loss_and_duplication_are_counted() {
+    let loss = GilbertElliott::with_bursts(0.2, 4.0).expect("valid");
+    let impairments =
+        Impairments { loss: Loss::GilbertElliott(loss), duplicate: 0.1, ..Impairments::default() };
+    let out = run(impaired(impairments.clone()), 50_000);
+    assert!(in_order(&out));
+    assert!((out.len() as f64 / 50_000.0 - 0.8 * 1.1).abs() < 0.02, "{}", out.len());
+    let mut pipe = impaired(impairments);
+    pipe.keep_lost(true);
+    for number in 0..1000 {
+        pipe.push(ms(number), packet(number, 1000, ms(number)));
+    }
+    let lost = pipe.drain_lost().count() as u64;
+    assert!(lost > 0 && lost == pipe.counters().lost_packets);
+    assert_eq!(pipe.drain_lost().count(), 0);
+}
+
+#[test]
+fn mistakes_are_told() {
+    let error =
+        |impairments| Pipe::with_impairments(Span::ZERO, impairments, Stream::new(1, "pipe")).err();
+    assert!(error(Impairments { loss: Loss::Bernoulli(-0.1), ..Impairments::default() }).is_some());
+    assert!(error(Impairments { duplicate: f64::NAN, ..Impairments::default() }).is_some());
+    let reorder = Some(Reorder { probability: 2.0, extra: None });
+    assert!(error(Impairments { reorder, ..Impairments::default() }).is_some());
+}

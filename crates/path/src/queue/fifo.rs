@@ -1,0 +1,165 @@
+//! First in, first out, with droptail.
+//!
+//! # What it does
+//! Packets leave in the order of arrival. A packet that finds the buffer full is dropped. With a
+//! limit of time, a packet that has waited longer is dropped when its turn to leave comes, as in
+//! the buffers of cellular base stations that discard stale data; packets behind it may follow.
+//!
+//! # Signals it needs
+//! None.
+//!
+//! # Parameters
+//! None of its own; the buffer's limit. The packet in transmission does not count.
+//!
+//! # Where it fails
+//! A large buffer fills under loss-based senders, and every packet waits for all of it
+//! (bufferbloat); a small one loses throughput when the rate varies.
+//!
+//! # Source
+//! RFC 7567 §1.2 on tail drop.
+
+use std::collections::VecDeque;
+
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Span, Time};
+
+use super::{DropReason, Dropped, Limit, Queue, QueueInfo};
+
+paceline_cc::params! {
+    /// Parameters of droptail: none.
+    pub struct FifoParams {}
+}
+
+/// The line of the registry.
+pub(super) const QUEUE: QueueInfo = QueueInfo {
+    name: "droptail",
+    summary: "First in, first out; drops what arrives at a full buffer",
+    source: "RFC 7567, section 1.2",
+    params: FifoParams::infos,
+    build: |spec, limit| {
+        let FifoParams {} = spec.params()?;
+        Ok(Box::new(Fifo::new(limit)))
+    },
+};
+
+/// First in, first out, with droptail.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    max_packets: u64,
+    max_bytes: u64,
+    max_wait: Span,
+}
+
+impl Fifo {
+    /// An empty buffer with the given limit.
+    pub fn new(limit: Limit) -> Fifo {
+        Fifo {
+            packets: VecDeque::new(),
+            bytes: 0,
+            max_packets: limit.packets.unwrap_or(u64::MAX),
+            max_bytes: limit.bytes.unwrap_or(u64::MAX),
+            max_wait: limit.time.unwrap_or(Span::MAX),
+        }
+    }
+
+    /// Drops those at the head that have waited for too long.
+    #[inline(never)]
+    fn drop_stale(&mut self, now: Time, drops: &mut Vec<Dropped>) {
+        while let Some(&packet) = self.packets.front() {
+            if now.since(packet.queued) <= self.max_wait {
+                break;
+            }
+            self.bytes -= u64::from(packet.size);
+            self.packets.pop_front();
+            drops.push(Dropped { packet, reason: DropReason::Stale });
+        }
+    }
+}
+
+impl Queue for Fifo {
+    #[inline]
+    fn push(&mut self, _now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
+        let bytes = self.bytes + u64::from(packet.size);
+        if self.packets.len() as u64 >= self.max_packets || bytes > self.max_bytes {
+            drops.push(Dropped { packet, reason: DropReason::Full });
+        } else {
+            self.bytes = bytes;
+            self.packets.push_back(packet);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        if self.max_wait != Span::MAX {
+            self.drop_stale(now, drops);
+        }
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    #[inline]
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+        if self.max_wait != Span::MAX {
+            self.drop_stale(now, drops);
+        }
+        let Some(packet) = self.packets.pop_front() else { return false };
+        *place = packet;
+        self.bytes -= u64::from(place.size);
+        true
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::testing::packet;
+
+    fn ms(n: u64) -> Time {
+        Time::from_millis(n)
+    }
+
+    /// Pushes packets of 1000 bytes, one per millisecond; the numbers of those dropped.
+    fn fill(fifo: &mut Fifo, count: u64) -> Vec<u64> {
+        let mut drops = Vec::new();
+        for number in 0..count {
+            fifo.push(ms(number), packet(number, 1000, ms(number)), &mut drops);
+        }
+        drops.iter().map(|dropped| dropped.packet.number()).collect()
+    }
+
+    #[test]
+    fn the_tail_is_dropped_at_the_limit() {
+        assert_eq!(fill(&mut Fifo::new(Limit::packets(3)), 5), [3, 4]);
+        assert_eq!(fill(&mut Fifo::new(Limit::bytes(3500)), 5), [3, 4]);
+        assert_eq!(fill(&mut Fifo::new(Limit::bytes(3000)), 5), [3, 4]);
+        let mut fifo = Fifo::new(Limit::NONE);
+        assert!(fill(&mut fifo, 5000).is_empty());
+        assert_eq!((fifo.packets(), fifo.bytes()), (5000, 5_000_000));
+    }
+
+    #[test]
+    fn stale_packets_are_dropped_at_the_head() {
+        let mut fifo = Fifo::new(Limit::time(Span::from_millis(50)));
+        assert!(fill(&mut fifo, 5).is_empty());
+        let mut drops = Vec::new();
+        // Packet 2 has waited for exactly 50 ms: not longer.
+        assert_eq!(fifo.pop(ms(52), &mut drops).map(|p| p.number()), Some(2));
+        assert!(drops.iter().all(|dropped| dropped.reason == DropReason::Stale));
+        assert_eq!(drops.len(), 2);
+        assert!(fifo.pop(ms(500), &mut drops).is_none());
+        assert_eq!((drops.len(), fifo.packets(), fifo.bytes()), (4, 0, 0));
+    }
+}

@@ -1,0 +1,166 @@
+//! How much a buffer may hold.
+
+use paceline_cc::params::ParamValue;
+use paceline_cc::{Rate, Span};
+
+/// The smallest buffer that a multiple of the bandwidth-delay product gives: one full packet.
+const ONE_PACKET: u64 = 1514;
+
+/// The limits of a buffer; it is full when any of them is reached.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// Packets.
+    pub packets: Option<u64>,
+    /// Bytes.
+    pub bytes: Option<u64>,
+    /// How long a packet may wait.
+    pub time: Option<Span>,
+}
+
+impl Limit {
+    /// No limit.
+    pub const NONE: Limit = Limit { packets: None, bytes: None, time: None };
+
+    /// At most so many packets.
+    pub fn packets(packets: u64) -> Limit {
+        Limit { packets: Some(packets), ..Limit::NONE }
+    }
+    /// At most so many bytes.
+    pub fn bytes(bytes: u64) -> Limit {
+        Limit { bytes: Some(bytes), ..Limit::NONE }
+    }
+    /// At most so long.
+    pub fn time(time: Span) -> Limit {
+        Limit { time: Some(time), ..Limit::NONE }
+    }
+}
+
+/// The size of a buffer as a user writes it: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum BufferSize {
+    /// Packets: `250`, `250p`, `250packets`.
+    Packets(u64),
+    /// Bytes: `64000B`, `64kB`, `64KiB`, `1MB`, `1MiB`.
+    Bytes(u64),
+    /// How long a packet may wait: `50ms`.
+    Time(Span),
+    /// Multiples of the bandwidth-delay product: `1bdp`.
+    Bdp(f64),
+    /// No limit: `inf`, `unlimited`.
+    Unlimited,
+}
+
+impl BufferSize {
+    /// Reads the size of a buffer; the error says what was expected.
+    pub fn parse(text: &str) -> Result<BufferSize, String> {
+        let text = text.trim();
+        if matches!(text, "inf" | "infinite" | "unlimited") {
+            return Ok(BufferSize::Unlimited);
+        }
+        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, unit) = (&text[..split], text[split..].trim());
+        let value: f64 = number.parse().map_err(
+            |_| "expected the size of a buffer such as 250 (packets), 64kB, 50ms, 1bdp or inf",
+        )?;
+        let bytes = |factor: f64| match (value * factor + 0.5) as u64 {
+            0 => Err("a buffer must hold at least one byte".to_string()),
+            bytes => Ok(BufferSize::Bytes(bytes)),
+        };
+        match unit {
+            "" | "p" | "pkt" | "pkts" | "packet" | "packets" => match number.parse() {
+                Ok(0) => Err("a buffer must hold at least one packet".into()),
+                Ok(packets) => Ok(BufferSize::Packets(packets)),
+                Err(_) => Err(format!("expected a whole number of packets, found `{number}`")),
+            },
+            "B" | "bytes" => bytes(1.0),
+            "kB" | "KB" => bytes(1e3),
+            "KiB" => bytes(1024.0),
+            "MB" => bytes(1e6),
+            "MiB" => bytes(1024.0 * 1024.0),
+            "GB" => bytes(1e9),
+            "GiB" => bytes(1024.0 * 1024.0 * 1024.0),
+            "bdp" | "BDP" if value > 0.0 => Ok(BufferSize::Bdp(value)),
+            "bdp" | "BDP" => Err("expected a multiple above 0 such as 1bdp".into()),
+            "ns" | "us" | "µs" | "ms" | "s" | "min" | "h" => match Span::read(text)? {
+                Span::ZERO => Err("packets must be allowed to wait for some time".into()),
+                span => Ok(BufferSize::Time(span)),
+            },
+            other => Err(format!(
+                "unknown unit `{other}`; use p (packets), B, kB, MB, KiB, MiB, ms, s, bdp or inf"
+            )),
+        }
+    }
+
+    /// The limit on a path of this rate and round-trip time; these matter for multiples of the
+    /// bandwidth-delay product only, which become bytes, at least one full packet.
+    pub fn resolve(self, rate: Rate, rtt: Span) -> Limit {
+        match self {
+            BufferSize::Packets(packets) => Limit::packets(packets),
+            BufferSize::Bytes(bytes) => Limit::bytes(bytes),
+            BufferSize::Time(time) => Limit::time(time),
+            BufferSize::Bdp(factor) => {
+                Limit::bytes(((rate.bytes_in(rtt) as f64 * factor) as u64).max(ONE_PACKET))
+            }
+            BufferSize::Unlimited => Limit::NONE,
+        }
+    }
+}
+
+impl ParamValue for BufferSize {
+    const KIND: &'static str = "buffer size";
+    fn read(text: &str) -> Result<BufferSize, String> {
+        BufferSize::parse(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// As [`BufferSize::parse`] reads it.
+impl std::fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BufferSize::Packets(packets) => write!(f, "{packets}p"),
+            BufferSize::Bytes(bytes) if bytes.is_multiple_of(1000) => {
+                write!(f, "{}kB", bytes / 1000)
+            }
+            BufferSize::Bytes(bytes) => write!(f, "{bytes}B"),
+            BufferSize::Time(time) => write!(f, "{time}"),
+            BufferSize::Bdp(factor) => write!(f, "{factor}bdp"),
+            BufferSize::Unlimited => write!(f, "inf"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_and_show() {
+        for (text, size) in [
+            ("250", BufferSize::Packets(250)),
+            ("250p", BufferSize::Packets(250)),
+            ("250 packets", BufferSize::Packets(250)),
+            ("64kB", BufferSize::Bytes(64_000)),
+            ("1.5MiB", BufferSize::Bytes(1_572_864)),
+            ("50ms", BufferSize::Time(Span::from_millis(50))),
+            ("1.5bdp", BufferSize::Bdp(1.5)),
+            ("inf", BufferSize::Unlimited),
+        ] {
+            assert_eq!(BufferSize::parse(text), Ok(size), "{text}");
+            assert_eq!(BufferSize::parse(&size.to_string()), Ok(size), "{size}");
+        }
+        for wrong in ["", "p", "0", "0B", "0ms", "0bdp", "-1", "2.5", "1 parsec", "nan", "1é"] {
+            assert!(BufferSize::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn products_of_bandwidth_and_delay_become_bytes() {
+        let (rate, rtt) = (Rate::from_mbps(12.0), Span::from_millis(100));
+        assert_eq!(BufferSize::Bdp(2.0).resolve(rate, rtt), Limit::bytes(300_000));
+        assert_eq!(BufferSize::Bdp(1.0).resolve(Rate::ZERO, rtt), Limit::bytes(1514));
+        assert_eq!(BufferSize::Packets(7).resolve(rate, rtt), Limit::packets(7));
+    }
+}

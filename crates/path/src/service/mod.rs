@@ -1,0 +1,98 @@
+//! How fast a link transmits, and when.
+//!
+//! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
+//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses.
+
+mod constant;
+mod opportunities;
+mod schedule;
+
+pub use constant::Constant;
+pub use opportunities::{Opportunities, OpportunityOptions};
+pub use schedule::Schedule;
+
+use paceline_cc::{Capacity, Rate, Span, Time};
+use paceline_trace::Trace;
+use thiserror::Error;
+
+/// Bits times nanoseconds of one byte at one bit per second: work is measured in these units, so
+/// that rate times time needs no division.
+const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+/// How a link transmits.
+#[derive(Clone, Debug)]
+pub enum Service {
+    /// Always at the same rate.
+    Constant(Constant),
+    /// At a rate that changes at given times.
+    Schedule(Schedule),
+    /// A number of bytes at each of given instants.
+    Trace(Opportunities),
+}
+
+/// Why a service cannot be had.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ServiceError {
+    /// A schedule without steps.
+    #[error("a schedule needs at least one step")]
+    NoSteps,
+    /// The time before the first step has no rate.
+    #[error("a schedule begins at 0s, not at {0}; add a step at 0s")]
+    LateStart(Span),
+    /// The steps are not in order.
+    #[error("the step at {0} of a schedule does not come after the one before it")]
+    Unordered(Span),
+    /// The period ends before the last step begins.
+    #[error("a schedule with a step at {last} cannot repeat every {period}")]
+    ShortPeriod {
+        /// Where the last step begins.
+        last: Span,
+        /// The period.
+        period: Span,
+    },
+    /// Opportunities that offer nothing.
+    #[error("an opportunity must offer at least one byte")]
+    EmptyOpportunity,
+}
+
+impl Service {
+    /// Always `rate`; at rate zero nothing is ever transmitted.
+    pub fn constant(rate: Rate) -> Service {
+        Service::Constant(Constant::new(rate))
+    }
+
+    /// The rate of each step from its offset on, repeated every `period` if there is one.
+    ///
+    /// # Errors
+    /// No steps, a first offset other than zero, unordered offsets, or a period that ends before
+    /// the last step begins.
+    pub fn schedule(steps: &[(Span, Rate)], period: Option<Span>) -> Result<Service, ServiceError> {
+        Ok(Service::Schedule(Schedule::new(steps, period)?))
+    }
+
+    /// The opportunities of a trace.
+    ///
+    /// # Errors
+    /// Opportunities of no bytes.
+    pub fn trace(trace: Trace, options: OpportunityOptions) -> Result<Service, ServiceError> {
+        Ok(Service::Trace(Opportunities::new(trace, options)?))
+    }
+
+    /// Bytes that each packet costs beyond its size.
+    pub fn overhead(&self) -> u32 {
+        match self {
+            Service::Constant(_) | Service::Schedule(_) => 0,
+            Service::Trace(trace) => trace.overhead(),
+        }
+    }
+}
+
+impl Capacity for Service {
+    fn offered(&self, from: Time, to: Time) -> u64 {
+        match self {
+            Service::Constant(constant) => constant.offered(from, to),
+            Service::Schedule(schedule) => schedule.offered(from, to),
+            Service::Trace(trace) => trace.offered(from, to),
+        }
+    }
+}

@@ -91,9 +91,9 @@ impl Receiver {
     }
 
     #[inline]
-    fn packet(&mut self, now: Time, ack: Ack) -> Packet {
+    fn write(&mut self, now: Time, ack: Ack, place: &mut Packet) {
         self.stats.acks += 1;
-        Packet {
+        *place = Packet {
             flow: self.config.flow,
             size: ACK_SIZE,
             hop: self.config.hop,
@@ -102,7 +102,7 @@ impl Receiver {
             sent: now,
             queued: now,
             body: Body::Ack(ack),
-        }
+        };
     }
 }
 
@@ -143,18 +143,20 @@ impl Stage for Receiver {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time) -> Option<Packet> {
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if let Some(ack) = self.flushed.take() {
-            return Some(self.packet(now, ack));
+            self.write(now, ack, place);
+            return true;
         }
         if self.due > now {
-            return None;
+            return false;
         }
         self.due = Time::NEVER;
         self.pending = 0;
         self.now = false;
         let ack = self.ack();
-        Some(self.packet(now, ack))
+        self.write(now, ack, place);
+        true
     }
 
     #[inline]

@@ -231,10 +231,10 @@ impl Sender {
 
     /// Sends one packet, if there is something to send and all limits allow it.
     #[inline]
-    fn send(&mut self, now: Time) -> Option<Packet> {
+    fn send(&mut self, now: Time, place: &mut Packet) -> bool {
         let in_flight = self.ledger.in_flight();
         if self.pacer.next() > now {
-            return None;
+            return false;
         }
         let ready = self.source.ready();
         let repeats = !self.lost.is_empty();
@@ -242,12 +242,12 @@ impl Sender {
             if in_flight < self.plan.cwnd {
                 self.rates.on_app_limited(in_flight);
             }
-            return None;
+            return false;
         }
         // Linux sends a packet as long as one whole packet fits; one is always allowed.
         if in_flight > 0 && in_flight + self.config.mss as u64 > self.window() {
             self.limited_at = self.ledger.next();
-            return None;
+            return false;
         }
         if in_flight == 0 && self.last_sent < now {
             self.controller.on_idle(now, now.since(self.last_sent), self.rtt.rto());
@@ -262,15 +262,16 @@ impl Sender {
                 (self.next_segment - 1, size)
             }
         };
-        Some(self.emit(now, segment, size, repeats))
+        self.emit(now, segment, size, repeats, place);
+        true
     }
 
     /// Builds a packet and notes it in the ledger.
     #[inline]
-    fn emit(&mut self, now: Time, segment: u64, size: u32, retransmission: bool) -> Packet {
+    fn emit(&mut self, now: Time, segment: u64, size: u32, again: bool, place: &mut Packet) {
         let in_flight = self.ledger.in_flight();
         let number = self.ledger.next();
-        let outgoing = Outgoing { number, size, retransmission, in_flight };
+        let outgoing = Outgoing { number, size, retransmission: again, in_flight };
         let tag = self.controller.on_send(now, &outgoing);
         let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
         self.rates.on_send(now, in_flight, &mut entry);
@@ -279,11 +280,11 @@ impl Sender {
         self.recovery.on_send(size);
         self.last_sent = now;
         self.stats.sent += 1;
-        self.stats.retransmits += retransmission as u64;
+        self.stats.retransmits += again as u64;
         if in_flight == 0 {
             self.timers.restart(now);
         }
-        Packet {
+        *place = Packet {
             flow: self.config.flow,
             size,
             hop: self.config.hop,
@@ -292,7 +293,7 @@ impl Sender {
             sent: now,
             queued: now,
             body: Body::Data(Data { number, segment }),
-        }
+        };
     }
 
     /// Begins a new connection: window and estimates start anew.
@@ -322,17 +323,15 @@ impl Stage for Sender {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.timers.due() <= now
-            && let Some(probe) = self.on_timers(now)
-        {
-            return Some(probe);
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.timers.due() <= now && self.on_timers(now, place) {
+            return true;
         }
-        let packet = self.send(now);
-        if packet.is_none() {
+        let sent = self.send(now, place);
+        if !sent {
             self.rearm(now);
         }
-        packet
+        sent
     }
 
     #[inline]

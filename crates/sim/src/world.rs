@@ -93,8 +93,9 @@ impl World {
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
     fn drain(&mut self, id: usize) {
         let now = self.now;
-        while let Some(packet) = each!(&mut self.nodes[id], stage => stage.pop(now)) {
-            self.hand_over(packet);
+        let mut packet = Packet::opaque(0);
+        while each!(&mut self.nodes[id], stage => stage.pop_into(now, &mut packet)) {
+            self.hand_over(&mut packet);
         }
         let node = &mut self.nodes[id];
         if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut *node) {
@@ -104,17 +105,17 @@ impl World {
     }
 
     /// Hands a packet to the next stage on its route, and on from there what is due at once.
-    fn hand_over(&mut self, mut packet: Packet) {
+    fn hand_over(&mut self, packet: &mut Packet) {
         let now = self.now;
         let id = self.hops[packet.hop as usize] as usize;
         packet.hop += 1;
-        self.digest.hand_over(now, id as u32, &packet);
+        self.digest.hand_over(now, id as u32, packet);
         self.hand_overs += 1;
         let node = &mut self.nodes[id];
         if let Some(recorder) = &mut self.recorder {
-            recorder.before(now, node, &packet);
+            recorder.before(now, node, packet);
         }
-        each!(node, stage => stage.push(now, packet));
+        each!(node, stage => stage.push(now, *packet));
         if let Some(recorder) = &mut self.recorder {
             recorder.after(now, id, node);
         }

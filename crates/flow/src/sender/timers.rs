@@ -99,9 +99,9 @@ impl Sender {
         }
     }
 
-    /// Handles whatever is due. Returns a tail loss probe, if one is to be sent.
+    /// Handles whatever is due. True if a tail loss probe stands in `place`.
     #[cold]
-    pub(super) fn on_timers(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.source.next() <= now {
             let fresh = self.source.update(now);
             if fresh {
@@ -118,9 +118,10 @@ impl Sender {
         if self.timeout_at() <= now {
             self.on_timeout(now);
         } else if self.probe_at() <= now {
-            return Some(self.probe(now));
+            self.probe(now, place);
+            return true;
         }
-        None
+        false
     }
 
     /// The retransmission timer expired (RFC 6298 §5.4-5.6): everything in flight counts as lost.
@@ -149,22 +150,21 @@ impl Sender {
 
     /// Sends new data beyond the window, or repeats the newest packet, so that its
     /// acknowledgement reveals a lost tail.
-    fn probe(&mut self, now: Time) -> Packet {
+    fn probe(&mut self, now: Time, place: &mut Packet) {
         self.timers.probed = true;
         self.stats.probes += 1;
         let ready = self.source.ready();
-        let packet = if ready > 0 {
+        if ready > 0 {
             let size = ready.min(self.config.mss as u64) as u32;
             self.source.take(size as u64);
             self.next_segment += 1;
-            self.emit(now, self.next_segment - 1, size, false)
+            self.emit(now, self.next_segment - 1, size, false, place);
         } else {
             let newest = *self.ledger.entry(self.ledger.next() - 1);
-            self.emit(now, newest.segment, newest.size, true)
-        };
+            self.emit(now, newest.segment, newest.size, true, place);
+        }
         // The timer starts anew with the probe (RFC 8985 §7.3).
         self.timers.progress = now;
-        packet
     }
 }
 

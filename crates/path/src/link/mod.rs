@@ -177,23 +177,25 @@ impl Link {
     fn catch_up(&mut self, now: Time) {
         while self.due <= now {
             let ended = self.due;
-            match self.serve(now) {
-                // On a trace, the service may have passed several opportunities.
-                Some(packet) => self.ready.push_back((ended.max(self.at), packet)),
-                None => break,
+            let mut packet = Packet::opaque(0);
+            if !self.serve(now, &mut packet) {
+                break;
             }
+            // On a trace, the service may have passed several opportunities.
+            self.ready.push_back((ended.max(self.at), packet));
         }
     }
 
     /// The first of those that are through.
     #[inline(never)]
-    fn collect(&mut self, now: Time) -> Option<Packet> {
-        let &(ended, packet) = self.ready.front()?;
-        if ended > now {
-            return None;
+    fn collect(&mut self, now: Time, place: &mut Packet) -> bool {
+        match self.ready.pop_front_if(|(ended, _)| *ended <= now) {
+            Some((_, packet)) => {
+                *place = packet;
+                true
+            }
+            None => false,
         }
-        self.ready.pop_front();
-        Some(packet)
     }
 
     #[inline(never)]
@@ -282,11 +284,11 @@ impl Stage for Link {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time) -> Option<Packet> {
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if !self.ready.is_empty() {
-            return self.collect(now);
+            return self.collect(now, place);
         }
-        if self.due > now { None } else { self.serve(now) }
+        self.due <= now && self.serve(now, place)
     }
 
     #[inline]

@@ -8,18 +8,18 @@ use crate::service::Service;
 impl Link {
     /// The next packet whose transmission ends at or before `now`.
     #[inline]
-    pub(super) fn serve(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn serve(&mut self, now: Time, place: &mut Packet) -> bool {
         if let Service::Trace(_) = self.service {
-            return self.serve_trace(now);
+            return self.serve_trace(now, place);
         }
         if self.due > now || !self.busy {
-            return None;
+            return false;
         }
         let ended = self.due;
         self.finish(ended);
-        let packet = self.serving;
+        *place = self.serving;
         self.begin(ended);
-        Some(packet)
+        true
     }
 
     /// An idle service turns to what the queue holds at `now`, if it holds anything.
@@ -41,10 +41,10 @@ impl Link {
 
     /// Uses opportunities up to `now` until a packet is through. Between calls, bytes are left of
     /// an opportunity only if a packet is there to use them.
-    fn serve_trace(&mut self, now: Time) -> Option<Packet> {
+    fn serve_trace(&mut self, now: Time, place: &mut Packet) -> bool {
         loop {
             if self.due > now || self.due == Time::NEVER {
-                return None;
+                return false;
             }
             if self.credit == 0 {
                 self.open_opportunity(self.due);
@@ -58,12 +58,12 @@ impl Link {
                 continue;
             }
             self.finish(self.at);
-            let packet = self.serving;
+            *place = self.serving;
             if self.credit > 0 {
                 self.fill_opportunity();
             }
             self.due = self.next_due();
-            return Some(packet);
+            return true;
         }
     }
 

@@ -192,15 +192,22 @@ impl Stage for Pipe {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time) -> Option<Packet> {
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.wake() > now {
-            return None;
+            return false;
         }
-        if let Some((_, packet)) = self.line.pop_front() {
-            return Some(packet);
+        if let Some((_, packet)) = self.line.front() {
+            *place = *packet;
+            self.line.pop_front();
+            return true;
         }
-        let Reverse(entry) = self.rough.as_mut()?.heap.pop()?;
-        Some(entry.packet)
+        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
+            Some(Reverse(entry)) => {
+                *place = entry.packet;
+                true
+            }
+            None => false,
+        }
     }
 
     #[inline]

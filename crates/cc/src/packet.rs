@@ -39,8 +39,9 @@ pub struct Packet {
     pub flow: u32,
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// Where it goes next: the driver's cursor into its table of routes.
-    pub hop: u32,
+    /// Its route: a number of the driver's. Never changes on the way, since a write into a packet
+    /// stalls the copy that follows.
+    pub route: u32,
     /// The ECN field.
     pub ecn: Ecn,
     /// True if it belongs to an ABC flow. The paper (§4.3) lets routers tell by the proxy's
@@ -123,7 +124,7 @@ impl Packet {
         Packet {
             flow: 0,
             size,
-            hop: 0,
+            route: 0,
             ecn: Ecn::NotEct,
             abc: false,
             sent: Time::ZERO,

@@ -13,8 +13,8 @@ pub const ACK_SIZE: u32 = 64;
 pub struct ReceiverConfig {
     /// The flow's number.
     pub flow: u32,
-    /// Where its acknowledgements go first: the driver's cursor, copied into [`Packet::hop`].
-    pub hop: u32,
+    /// The route of its acknowledgements, copied into [`Packet::route`].
+    pub route: u32,
     /// When it acknowledges.
     pub ack: AckPolicy,
     /// The receiver's half of the scheme, if it has one.
@@ -96,7 +96,7 @@ impl Receiver {
         *place = Packet {
             flow: self.config.flow,
             size: ACK_SIZE,
-            hop: self.config.hop,
+            route: self.config.route,
             ecn: Ecn::NotEct,
             abc: false,
             sent: now,

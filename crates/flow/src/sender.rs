@@ -23,8 +23,8 @@ use crate::workload::{Source, Transfer, Workload};
 pub struct SenderConfig {
     /// The flow's number.
     pub flow: u32,
-    /// Where its packets go first: the driver's cursor, copied into [`Packet::hop`].
-    pub hop: u32,
+    /// The route of its packets, copied into [`Packet::route`].
+    pub route: u32,
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
     /// True if routers know its packets as ABC's.
@@ -46,7 +46,7 @@ impl SenderConfig {
     pub fn bulk(flow: u32) -> SenderConfig {
         SenderConfig {
             flow,
-            hop: 0,
+            route: 0,
             mss: 1500,
             abc: false,
             workload: Workload::Bulk,
@@ -287,7 +287,7 @@ impl Sender {
         *place = Packet {
             flow: self.config.flow,
             size,
-            hop: self.config.hop,
+            route: self.config.route,
             ecn: self.plan.ecn,
             abc: self.config.abc,
             sent: now,

@@ -14,6 +14,7 @@ use paceline_path::{
 use thiserror::Error;
 
 use crate::recorder::{LinkRecord, Recorder};
+use crate::routes::{Route, Routes};
 use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
 use crate::world::{Node, World};
 
@@ -93,7 +94,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> 
         scenario,
         carriers: Vec::new(),
         endpoints: Vec::new(),
-        hops: Vec::new(),
+        routes: Vec::new(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
         places: Places::default(),
@@ -119,7 +120,7 @@ struct Builder<'a> {
     carriers: Vec<Node>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
     endpoints: Vec<Node>,
-    hops: Vec<u32>,
+    routes: Vec<Route>,
     /// Pipes that only delay, by their delay: flows share them.
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
@@ -276,15 +277,12 @@ impl Builder<'_> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
-        let hop = self.hops.len() as u32;
-        self.hops.extend(forward.iter().map(|&stage| stage as u32));
-        self.hops.push(receiver as u32);
-        let back_hop = self.hops.len() as u32;
-        self.hops.extend(back.iter().map(|&stage| stage as u32));
-        self.hops.push(sender as u32);
+        let route = self.routes.len() as u32;
+        self.routes.push(Route { from: sender, over: forward, to: receiver });
+        self.routes.push(Route { from: receiver, over: back, to: sender });
         let config = SenderConfig {
             flow,
-            hop,
+            route,
             mss: self.scenario.mss,
             abc: halves.abc,
             workload,
@@ -300,7 +298,7 @@ impl Builder<'_> {
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
         self.endpoints.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
             flow,
-            hop: back_hop,
+            route: route + 1,
             ack: spec.ack.unwrap_or(halves.ack),
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
@@ -319,8 +317,9 @@ impl Builder<'_> {
         let carriers = self.carriers.len();
         let settle =
             |stage: usize| if stage < ENDPOINT { stage } else { stage - ENDPOINT + carriers };
-        for hop in &mut self.hops {
-            *hop = settle(*hop as usize) as u32;
+        for route in &mut self.routes {
+            route.from = settle(route.from);
+            route.to = settle(route.to);
         }
         for flow in self.places.flows.iter_mut().chain(&mut self.places.arrivals) {
             flow.sender = settle(flow.sender);
@@ -342,7 +341,8 @@ impl Builder<'_> {
             }
             recorder
         });
-        (World::new(nodes, carriers, self.hops, recorder), self.places)
+        let routes = Routes::new(&self.routes, carriers, nodes.len());
+        (World::new(nodes, carriers, routes, recorder), self.places)
     }
 }
 

@@ -7,6 +7,7 @@ mod digest;
 pub mod metrics;
 pub mod outcome;
 mod recorder;
+mod routes;
 mod run;
 pub mod scenario;
 mod timetable;

@@ -6,6 +6,7 @@ use paceline_path::{Link, Pipe};
 
 use crate::digest::Digest;
 use crate::recorder::Recorder;
+use crate::routes::Routes;
 use crate::timetable::Timetable;
 
 /// One stage of the world. A closed set: the calls are direct.
@@ -29,13 +30,13 @@ macro_rules! each {
 
 /// Stages that hand packets to each other in virtual time.
 ///
-/// Every packet carries a cursor into `hops`, which names the stages it has yet to visit. After
-/// a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
+/// Every packet carries the number of its route; [`Routes`] tells where it goes from each stage.
+/// After a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
 /// at once.
 pub struct World {
     pub(crate) now: Time,
     pub(crate) nodes: Vec<Node>,
-    hops: Vec<u32>,
+    routes: Routes,
     timetable: Timetable,
     digest: Digest,
     pub(crate) recorder: Option<Recorder>,
@@ -47,7 +48,7 @@ impl World {
     pub(crate) fn new(
         nodes: Vec<Node>,
         carriers: usize,
-        hops: Vec<u32>,
+        routes: Routes,
         recorder: Option<Recorder>,
     ) -> World {
         let mut timetable = Timetable::new(carriers, nodes.len() - carriers);
@@ -57,7 +58,7 @@ impl World {
         World {
             now: Time::ZERO,
             nodes,
-            hops,
+            routes,
             timetable,
             digest: Digest::new(),
             recorder,
@@ -95,7 +96,7 @@ impl World {
         let now = self.now;
         let mut packet = Packet::opaque(0);
         while each!(&mut self.nodes[id], stage => stage.pop_into(now, &mut packet)) {
-            self.hand_over(&mut packet);
+            self.hand_over(self.routes.next(id, &packet), &packet);
         }
         let node = &mut self.nodes[id];
         if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut *node) {
@@ -104,11 +105,9 @@ impl World {
         self.timetable.set(id, each!(node, stage => stage.wake()));
     }
 
-    /// Hands a packet to the next stage on its route, and on from there what is due at once.
-    fn hand_over(&mut self, packet: &mut Packet) {
+    /// Hands a packet to stage `id`, and on from there what is due at once.
+    fn hand_over(&mut self, id: usize, packet: &Packet) {
         let now = self.now;
-        let id = self.hops[packet.hop as usize] as usize;
-        packet.hop += 1;
         self.digest.hand_over(now, id as u32, packet);
         self.hand_overs += 1;
         let node = &mut self.nodes[id];

@@ -61,7 +61,7 @@ pub struct Link {
 const NOBODY: Packet = Packet {
     flow: 0,
     size: 0,
-    hop: 0,
+    route: 0,
     ecn: Ecn::NotEct,
     abc: false,
     sent: Time::ZERO,

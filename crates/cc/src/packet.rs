@@ -109,7 +109,8 @@ impl Ack {
     #[inline]
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut above = self.largest.wrapping_add(1);
-        self.lengths.iter().zip(self.gaps).map_while(move |(&length, gap)| {
+        (0..ACK_BLOCKS).map_while(move |i| {
+            let (length, gap) = (self.lengths[i], self.gaps[i]);
             let last = above.wrapping_sub(gap as u64 + 1);
             let first = last.wrapping_sub(length as u64).wrapping_add(1);
             above = first;

@@ -10,7 +10,7 @@ use crate::units::Time;
 /// after every push and every such series of pops.
 pub trait Stage {
     /// Takes a packet in at time `now`.
-    fn push(&mut self, now: Time, packet: Packet);
+    fn push(&mut self, now: Time, packet: &Packet);
     /// Puts the next packet that is due at or before `now` into the caller's place; false if there
     /// is none. A place of the caller's saves copies, which would cost more than all else.
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool;

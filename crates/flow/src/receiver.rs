@@ -108,13 +108,13 @@ impl Receiver {
 
 impl Stage for Receiver {
     #[inline]
-    fn push(&mut self, now: Time, packet: Packet) {
+    fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
         if let Some(reporter) = &mut self.config.reporter {
             // The flushed acknowledgement echoes what held before this packet.
             let pending = self.pending > 0;
             let before = reporter.echo();
-            let verdict = reporter.on_arrival(now, &packet, pending);
+            let verdict = reporter.on_arrival(now, packet, pending);
             if verdict.flush && pending {
                 self.flushed = Some(Ack { echo: before, ..self.ack() });
                 self.pending = 0;

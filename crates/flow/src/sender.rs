@@ -316,7 +316,7 @@ impl SenderConfig {
 }
 
 impl Stage for Sender {
-    fn push(&mut self, now: Time, packet: Packet) {
+    fn push(&mut self, now: Time, packet: &Packet) {
         if let Body::Ack(ack) = &packet.body {
             self.on_ack(now, ack);
         }

@@ -25,7 +25,7 @@ fn timely(mut link: Link, arrivals: &[(Time, Packet)], first: bool) -> (Vec<u64>
             let now = link.wake();
             collect(&mut link, now, &mut out);
         }
-        link.push(at, packet);
+        link.push(at, &packet);
         assert!(link.wake() >= at);
     }
     while link.wake() < END {
@@ -49,7 +49,7 @@ fn late(
         } else if stream.chance(0.2) {
             out.extend(link.pop(at).map(|packet| packet.number()));
         }
-        link.push(at, packet);
+        link.push(at, &packet);
     }
     collect(&mut link, END, &mut out);
     (out, link.events().to_vec())
@@ -77,7 +77,7 @@ fn packets_are_conserved_and_stay_in_order() {
         let mut out = Vec::new();
         let mut drops = 0;
         for (at, packet) in random_arrivals(&mut stream, 500) {
-            link.push(at, packet);
+            link.push(at, &packet);
             if stream.chance(0.5) {
                 collect(&mut link, at, &mut out);
             }
@@ -104,7 +104,7 @@ fn the_log_and_the_counters_agree() {
         link.record(true);
         let mut out = Vec::new();
         for (at, packet) in random_arrivals(&mut stream, 300) {
-            link.push(at, packet);
+            link.push(at, &packet);
         }
         collect(&mut link, END, &mut out);
         let counters = link.counters();
@@ -143,7 +143,7 @@ fn odd_calls_do_not_panic() {
                     let limit =
                         if link.router().is_some() { 4 } else { 4 + u64::from(number > 190) };
                     let size = sizes[stream.below(limit) as usize];
-                    link.push(now, packet(number, size, now));
+                    link.push(now, &packet(number, size, now));
                 }
                 1 => drop(link.pop(now)),
                 _ => drop((link.wake(), link.counters())),

@@ -91,7 +91,7 @@ fn departures_match_mahimahi() {
             model.rationalize(ms);
             while stream.chance(busy * 0.6) {
                 let size = 1 + stream.below(1500) as u32;
-                link.push(Time::from_millis(ms), packet(number, size, Time::ZERO));
+                link.push(Time::from_millis(ms), &packet(number, size, Time::ZERO));
                 model.packet_queue.push_back((number, u64::from(size + options.overhead)));
                 number += 1;
             }

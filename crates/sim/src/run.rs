@@ -181,13 +181,13 @@ impl<'a> Simulation<'a> {
         let mut link = Link::new(Box::new(Fifo::new(Limit::NONE)), service(spec)?);
         let packet = Packet::opaque(self.scenario.mss);
         let mut age = Age::new(Time::ZERO + self.scenario.warmup);
-        link.push(Time::ZERO, packet);
-        link.push(Time::ZERO, packet);
+        link.push(Time::ZERO, &packet);
+        link.push(Time::ZERO, &packet);
         while link.wake() < self.world.now() {
             let at = link.wake();
             while link.pop(at).is_some() {
                 age.on_arrival(at, at);
-                link.push(at, packet);
+                link.push(at, &packet);
             }
         }
         Ok(Some(age))

@@ -114,7 +114,7 @@ impl World {
         if let Some(recorder) = &mut self.recorder {
             recorder.before(now, node, packet);
         }
-        each!(node, stage => stage.push(now, *packet));
+        each!(node, stage => stage.push(now, packet));
         if let Some(recorder) = &mut self.recorder {
             recorder.after(now, id, node);
         }

@@ -199,10 +199,11 @@ impl Link {
     }
 
     #[inline(never)]
-    fn push_watched(&mut self, now: Time, mut packet: Packet) {
+    fn push_watched(&mut self, now: Time, packet: &Packet) {
+        let mut packet = *packet;
         let event = self.watch_arrival(now, &mut packet);
         let marks = self.queue.marks();
-        self.queue.push(now, packet, &mut self.drops);
+        self.queue.push(now, &packet, &mut self.drops);
         if let Some(event) = event {
             let marked = event.marked || self.queue.marks() > marks;
             self.events.push(LinkEvent { marked, queue_bytes: self.queue.bytes(), ..event });
@@ -260,7 +261,7 @@ impl Link {
 
 impl Stage for Link {
     #[inline]
-    fn push(&mut self, now: Time, mut packet: Packet) {
+    fn push(&mut self, now: Time, packet: &Packet) {
         if self.due <= now {
             self.catch_up(now);
         }
@@ -269,7 +270,6 @@ impl Stage for Link {
         }
         self.counters.arrived_packets += 1;
         self.counters.arrived_bytes += u64::from(packet.size) + u64::from(self.overhead);
-        packet.queued = now;
         if self.watched {
             self.push_watched(now, packet);
         } else {

@@ -39,7 +39,7 @@ fn a_constant_rate_sends_one_after_the_other() {
     let mut link = constant(12.0, Limit::packets(2));
     assert_eq!(link.wake(), Time::NEVER);
     for number in 0..4 {
-        link.push(ms(10), packet(number, 1500, Time::ZERO));
+        link.push(ms(10), &packet(number, 1500, Time::ZERO));
     }
     // One in transmission, two in the buffer, one dropped.
     assert_eq!((link.backlog_packets(), link.backlog_bytes()), (3, 4500));
@@ -56,7 +56,7 @@ fn a_constant_rate_sends_one_after_the_other() {
 fn small_packets_share_an_opportunity() {
     let mut link = trace(&[10], 1500, 0);
     for number in 0..16 {
-        link.push(ms(1), packet(number, 100, Time::ZERO));
+        link.push(ms(1), &packet(number, 100, Time::ZERO));
     }
     let out = collect(&mut link, ms(30));
     assert_eq!(out.iter().filter(|&&(_, at)| at == ms(10)).count(), 15);
@@ -66,11 +66,11 @@ fn small_packets_share_an_opportunity() {
 #[test]
 fn a_large_packet_keeps_what_it_has_earned() {
     let mut link = trace(&[10], 1500, 0);
-    link.push(ms(1), packet(0, 500, Time::ZERO));
-    link.push(ms(1), packet(1, 1500, Time::ZERO));
+    link.push(ms(1), &packet(0, 500, Time::ZERO));
+    link.push(ms(1), &packet(1, 1500, Time::ZERO));
     // 1000 bytes are left of the second opportunity: just enough for two more.
     for number in 2..5 {
-        link.push(ms(1), packet(number, 500, Time::ZERO));
+        link.push(ms(1), &packet(number, 500, Time::ZERO));
     }
     let expected = [(0, ms(10)), (1, ms(20)), (2, ms(20)), (3, ms(20)), (4, ms(30))];
     assert_eq!(collect(&mut link, ms(100)), expected);
@@ -80,14 +80,14 @@ fn a_large_packet_keeps_what_it_has_earned() {
 fn a_full_packet_fills_an_opportunity_of_mahimahi() {
     let mut link = trace(&[5, 5, 10], 1504, 4);
     for number in 0..4 {
-        link.push(ms(0), packet(number, 1500, Time::ZERO));
+        link.push(ms(0), &packet(number, 1500, Time::ZERO));
     }
     let expected = [(0, ms(5)), (1, ms(5)), (2, ms(10)), (3, ms(15))];
     assert_eq!(collect(&mut link, ms(100)), expected);
     assert_eq!(link.counters().delivered_bytes, link.service().offered(ms(5), ms(15)) + 1504);
     assert_eq!(link.wake(), Time::NEVER, "an idle link sleeps");
     // It arrives at the very instant of an opportunity, and misses it.
-    link.push(ms(50), packet(4, 1500, Time::ZERO));
+    link.push(ms(50), &packet(4, 1500, Time::ZERO));
     assert_eq!(collect(&mut link, ms(100)), [(4, ms(55))]);
 }
 
@@ -97,8 +97,8 @@ fn a_trace_may_end() {
     let options = OpportunityOptions { repeat: false, ..OpportunityOptions::default() };
     let service = Service::trace(trace, options).expect("valid");
     let mut link = Link::new(Box::new(Fifo::new(Limit::NONE)), service);
-    link.push(ms(1), packet(0, 1500, Time::ZERO));
-    link.push(ms(1), packet(1, 1500, Time::ZERO));
+    link.push(ms(1), &packet(0, 1500, Time::ZERO));
+    link.push(ms(1), &packet(1, 1500, Time::ZERO));
     assert_eq!(collect(&mut link, ms(10)), [(0, ms(3))]);
     assert_eq!((link.wake(), link.backlog_packets()), (Time::NEVER, 1));
     assert!(link.pop(Time::NEVER).is_none());
@@ -144,10 +144,10 @@ fn a_router_sees_arrivals_starts_and_unused_opportunities() {
     let spy = Spy::default();
     let mut link = trace(&[10], 1504, 4).with_router(Box::new(spy.clone()));
     assert_eq!(link.wake(), Time::NEVER);
-    link.push(ms(20), abc_packet(0, 1500));
+    link.push(ms(20), &abc_packet(0, 1500));
     assert_eq!(spy.heard(), ["10ms unused 1504", "20ms unused 1504", "20ms arrival 0 behind 0"]);
-    link.push(ms(25), abc_packet(1, 596));
-    link.push(ms(25), abc_packet(2, 1096));
+    link.push(ms(25), &abc_packet(1, 596));
+    link.push(ms(25), &abc_packet(2, 1096));
     assert_eq!(spy.heard(), ["25ms arrival 1 behind 1", "25ms arrival 2 behind 2"]);
     // Packet 2 starts at 40 ms and is through at 50 ms, with 1308 bytes to spare.
     let marks: Vec<_> = std::iter::from_fn(|| link.pop(ms(40))).map(|p| p.ecn).collect();
@@ -168,7 +168,7 @@ fn the_log_tells_what_happened() {
     let mut link = constant(12.0, Limit::packets(2)).with_router(Box::new(Spy::default()));
     link.record(true);
     for number in 0..4 {
-        link.push(ms(10), abc_packet(number, 1500));
+        link.push(ms(10), &abc_packet(number, 1500));
     }
     collect(&mut link, ms(100));
     let kinds: Vec<_> = link.events().iter().map(|e| (e.time, e.number, e.kind)).collect();
@@ -188,7 +188,7 @@ fn the_log_tells_what_happened() {
     assert_eq!((last.before, last.after, last.marked), (Ecn::ACCELERATE, Ecn::Ce, true));
     assert_eq!(link.drain_events().count(), 8);
     link.record(false);
-    link.push(ms(50), abc_packet(5, 1500));
+    link.push(ms(50), &abc_packet(5, 1500));
     assert!(link.events().is_empty());
 }
 
@@ -197,10 +197,10 @@ fn dropped_packets_can_be_had() {
     let mut link = constant(12.0, Limit::packets(1));
     link.keep_drops(true);
     for number in 0..4 {
-        link.push(ms(0), packet(number, 1500, Time::ZERO));
+        link.push(ms(0), &packet(number, 1500, Time::ZERO));
     }
     assert_eq!(link.drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [2, 3]);
-    link.push(ms(0), packet(4, 1500, Time::ZERO));
+    link.push(ms(0), &packet(4, 1500, Time::ZERO));
     assert_eq!(link.drain_drops().map(|d| d.packet.number()).collect::<Vec<_>>(), [4]);
     assert_eq!(link.counters().dropped_full, 3);
 }
@@ -209,9 +209,9 @@ fn dropped_packets_can_be_had() {
 fn a_push_finds_the_queue_as_it_is_then() {
     // The driver comes late: packet 0 left at 1 ms, so the buffer has room at 1.5 ms.
     let mut link = constant(12.0, Limit::packets(1));
-    link.push(ms(0), packet(0, 1500, Time::ZERO));
-    link.push(ms(0), packet(1, 1500, Time::ZERO));
-    link.push(Time::ZERO + Span::from_micros(1500), packet(2, 1500, Time::ZERO));
+    link.push(ms(0), &packet(0, 1500, Time::ZERO));
+    link.push(ms(0), &packet(1, 1500, Time::ZERO));
+    link.push(Time::ZERO + Span::from_micros(1500), &packet(2, 1500, Time::ZERO));
     assert_eq!((link.wake(), link.uncollected()), (ms(1), 1));
     let out: Vec<_> = std::iter::from_fn(|| link.pop(ms(9))).map(|p| p.number()).collect();
     assert_eq!(out, [0, 1, 2]);

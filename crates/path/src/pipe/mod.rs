@@ -135,20 +135,20 @@ impl Pipe {
     }
 
     #[inline]
-    fn enter(&mut self, due: Time, packet: Packet) {
+    fn enter(&mut self, due: Time, packet: &Packet) {
         // Never before the packet in front.
         self.last = self.last.max(due);
-        self.line.push_back((self.last, packet));
+        self.line.push_back((self.last, *packet));
     }
 
     #[inline(never)]
-    fn push_rough(&mut self, now: Time, packet: Packet) {
+    fn push_rough(&mut self, now: Time, packet: &Packet) {
         let Some(rough) = &mut self.rough else { return };
         if rough.impairments.loss.lost(&mut rough.stream) {
             rough.counters.lost_packets += 1;
             rough.counters.lost_bytes += u64::from(packet.size);
             if rough.keep_lost {
-                rough.lost.push(packet);
+                rough.lost.push(*packet);
             }
             return;
         }
@@ -170,20 +170,20 @@ impl Pipe {
 impl Rough {
     /// A packet that may overtake, or be overtaken. Without `reorder_jitter`, only packets that
     /// `moved` leave the order.
-    fn enter(&mut self, due: Time, moved: bool, last: &mut Time, packet: Packet) {
+    fn enter(&mut self, due: Time, moved: bool, last: &mut Time, packet: &Packet) {
         let mut due = due;
         if !moved && !self.impairments.reorder_jitter {
             *last = (*last).max(due);
             due = *last;
         }
-        self.heap.push(Reverse(Entry { due, number: self.entered, packet }));
+        self.heap.push(Reverse(Entry { due, number: self.entered, packet: *packet }));
         self.entered += 1;
     }
 }
 
 impl Stage for Pipe {
     #[inline]
-    fn push(&mut self, now: Time, packet: Packet) {
+    fn push(&mut self, now: Time, packet: &Packet) {
         if self.rough.is_some() {
             self.push_rough(now, packet);
         } else {

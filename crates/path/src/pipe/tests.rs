@@ -17,7 +17,7 @@ fn run(mut pipe: Pipe, count: u64) -> Vec<(u64, Time)> {
     };
     for number in 0..count {
         collect(&mut pipe, ms(number), &mut out);
-        pipe.push(ms(number), packet(number, 1000, ms(number)));
+        pipe.push(ms(number), &packet(number, 1000, ms(number)));
     }
     collect(&mut pipe, Time::from_secs(1_000_000), &mut out);
     assert_eq!((pipe.packets(), pipe.wake()), (0, Time::NEVER));
@@ -52,7 +52,7 @@ fn a_fixed_delay_is_exact() {
 fn late_pops_return_all_that_is_due() {
     let mut pipe = Pipe::new(Span::from_millis(20));
     for number in 0..10 {
-        pipe.push(ms(number), packet(number, 1000, ms(number)));
+        pipe.push(ms(number), &packet(number, 1000, ms(number)));
     }
     assert!(pipe.pop(ms(19)).is_none());
     let out: Vec<_> = std::iter::from_fn(|| pipe.pop(ms(25))).map(|p| p.number()).collect();
@@ -114,7 +114,7 @@ fn loss_and_duplication_are_counted() {
     let mut pipe = impaired(impairments);
     pipe.keep_lost(true);
     for number in 0..1000 {
-        pipe.push(ms(number), packet(number, 1000, ms(number)));
+        pipe.push(ms(number), &packet(number, 1000, ms(number)));
     }
     let lost = pipe.drain_lost().count() as u64;
     assert!(lost > 0 && lost == pipe.counters().lost_packets);

@@ -171,7 +171,7 @@ impl Codel {
 }
 
 impl Queue for Codel {
-    fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.fifo.push(now, packet, drops);
     }
 
@@ -232,7 +232,7 @@ mod tests {
             for number in 0..40 {
                 let mut packet = packet(number, 1000, micros(time) - Span::from_micros(sojourn));
                 packet.ecn = ecn;
-                codel.push(micros(time), packet, &mut drops);
+                codel.push(micros(time), &packet, &mut drops);
             }
             let out = codel.pop(micros(time), &mut drops).expect("held");
             dropped.extend(drops.drain(..).map(|_| time));
@@ -298,7 +298,7 @@ mod tests {
         let mut queue = codel(false);
         let mut drops = Vec::new();
         for number in 0..200 {
-            queue.push(Time::ZERO, packet(number, 1514, Time::ZERO), &mut drops);
+            queue.push(Time::ZERO, &packet(number, 1514, Time::ZERO), &mut drops);
         }
         // Each pop finds the next packet 20 ms older, far above target.
         let mut out = 0;

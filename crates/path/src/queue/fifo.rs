@@ -80,13 +80,16 @@ impl Fifo {
 
 impl Queue for Fifo {
     #[inline]
-    fn push(&mut self, _now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let bytes = self.bytes + u64::from(packet.size);
         if self.packets.len() as u64 >= self.max_packets || bytes > self.max_bytes {
-            drops.push(Dropped { packet, reason: DropReason::Full });
+            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
         } else {
             self.bytes = bytes;
-            self.packets.push_back(packet);
+            self.packets.push_back(*packet);
+            if let Some(last) = self.packets.back_mut() {
+                last.queued = now;
+            }
         }
     }
 
@@ -105,8 +108,9 @@ impl Queue for Fifo {
         if self.max_wait != Span::MAX {
             self.drop_stale(now, drops);
         }
-        let Some(packet) = self.packets.pop_front() else { return false };
-        *place = packet;
+        let Some(packet) = self.packets.front() else { return false };
+        *place = *packet;
+        self.packets.pop_front();
         self.bytes -= u64::from(place.size);
         true
     }
@@ -135,7 +139,7 @@ mod tests {
     fn fill(fifo: &mut Fifo, count: u64) -> Vec<u64> {
         let mut drops = Vec::new();
         for number in 0..count {
-            fifo.push(ms(number), packet(number, 1000, ms(number)), &mut drops);
+            fifo.push(ms(number), &packet(number, 1000, ms(number)), &mut drops);
         }
         drops.iter().map(|dropped| dropped.packet.number()).collect()
     }

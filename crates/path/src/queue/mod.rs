@@ -34,10 +34,11 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// A queue. [`Packet::queued`] holds the time of arrival; the link sets it before `push`.
+/// A queue.
 pub trait Queue: Send {
-    /// Takes a packet in, or drops it or others into `drops`.
-    fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
+    /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
+    /// `drops`.
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>);
     /// The next packet to transmit; may drop others first, and may mark the packet CE.
     fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
     /// As `pop`, into a place of the caller's: false if there is nothing. For queues that can do

@@ -8,7 +8,7 @@ use paceline_trace::Trace;
 
 pub(crate) fn packet(number: u64, size: u32, sent: Time) -> Packet {
     let body = Body::Data(Data { number, segment: number });
-    Packet { flow: 0, size, hop: 0, ecn: Ecn::NotEct, abc: false, sent, queued: sent, body }
+    Packet { flow: 0, size, route: 0, ecn: Ecn::NotEct, abc: false, sent, queued: sent, body }
 }
 
 pub(crate) fn random_trace(stream: &mut Stream) -> Trace {

@@ -232,7 +232,7 @@ mod tests {
             for number in 0..40 {
                 let mut packet = packet(number, 1000, micros(time) - Span::from_micros(sojourn));
                 packet.ecn = ecn;
-                codel.push(micros(time), &packet, &mut drops);
+                codel.push(packet.queued, &packet, &mut drops);
             }
             let out = codel.pop(micros(time), &mut drops).expect("held");
             dropped.extend(drops.drain(..).map(|_| time));

@@ -214,6 +214,21 @@ impl Ledger {
         }
     }
 
+    /// Takes all losses still remembered back: the packets are in flight after all.
+    pub(crate) fn find_all(&mut self) {
+        let mut at = self.front;
+        while let Some(number) = self.unresolved.next_set(at, self.next) {
+            at = number + 1;
+            let entry = &mut self.ring[(number & self.mask) as usize];
+            if entry.state == State::Lost {
+                entry.state = State::InFlight;
+                self.in_flight += entry.size as u64;
+            }
+        }
+        self.remembered = 0;
+        self.undecided = self.front;
+    }
+
     fn lose(&mut self, now: Time, number: u64, each: &mut impl FnMut(u64, &Entry)) {
         let entry = &mut self.ring[(number & self.mask) as usize];
         self.in_flight -= entry.size as u64;

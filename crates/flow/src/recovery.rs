@@ -166,13 +166,13 @@ impl Recovery {
     }
 
     /// Updates PRR after `delivered` bytes were acknowledged: `target` is the controller's
-    /// window, `lost` tells whether this acknowledgement revealed losses.
+    /// window, `safe` tells that the acknowledgement repaired something and revealed no loss.
     pub(crate) fn reduce(
         &mut self,
         target: u64,
         in_flight: u64,
         delivered: u64,
-        lost: bool,
+        safe: bool,
         mss: u64,
     ) {
         let prr = &mut self.prr;
@@ -181,9 +181,10 @@ impl Recovery {
             let share = (prr.delivered as u128 * target as u128).div_ceil(prr.start as u128) as u64;
             share.saturating_sub(prr.sent)
         } else {
-            // Slow-start reduction bound; without new losses, catch up by one packet per ACK.
+            // Conserve packets; while repair goes well, catch up by one packet per acknowledgement
+            // (RFC 6937's two bounds, chosen as in RFC 6937bis and Linux).
             let limit = prr.delivered.saturating_sub(prr.sent).max(delivered);
-            let limit = if lost { limit } else { limit + mss };
+            let limit = if safe { limit + mss } else { limit };
             limit.min(target - in_flight)
         };
         // The first retransmission leaves at once.

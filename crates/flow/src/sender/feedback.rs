@@ -48,7 +48,9 @@ impl Sender {
         if late > 0 {
             self.on_late(ack, late);
         }
-        self.cumulative = self.cumulative.max(ack.cumulative.min(self.next_segment));
+        let cumulative = ack.cumulative.min(self.next_segment);
+        let advanced = cumulative > self.cumulative;
+        self.cumulative = self.cumulative.max(cumulative);
         let mut rtt = None;
         if let Some((number, sent)) = newest {
             if number == ack.largest {
@@ -81,6 +83,11 @@ impl Sender {
         };
         let quiet = self.recovery.is_quiet(&event);
         let congestion = if quiet { None } else { self.recovery.on_ack(&event) };
+        if congestion == Some(Congestion::Undo) {
+            // They were late, not lost: what has not been sent again need not be.
+            self.ledger.find_all();
+            self.lost.clear();
+        }
         self.tell(now, prior, |feedback| {
             feedback.acked = acked;
             feedback.acked_packets = acked_packets;
@@ -93,7 +100,13 @@ impl Sender {
         });
         if self.recovery.is_reducing() {
             let (in_flight, mss) = (self.ledger.in_flight(), self.config.mss as u64);
-            self.recovery.reduce(self.plan.cwnd, in_flight, acked, lost_packets > 0, mss);
+            self.recovery.reduce(
+                self.plan.cwnd,
+                in_flight,
+                acked,
+                advanced && lost_packets == 0,
+                mss,
+            );
         }
         self.on_progress(now);
     }
@@ -158,7 +171,7 @@ impl Sender {
         });
         if self.recovery.is_reducing() {
             let (in_flight, mss) = (self.ledger.in_flight(), self.config.mss as u64);
-            self.recovery.reduce(self.plan.cwnd, in_flight, 0, true, mss);
+            self.recovery.reduce(self.plan.cwnd, in_flight, 0, false, mss);
         }
     }
 

@@ -148,7 +148,8 @@ pub struct Plan {
     pub cwnd: u64,
     /// The pacing rate; `None` sends as soon as the window allows.
     pub pacing: Option<Rate>,
-    /// Bytes that may leave back to back under pacing.
+    /// Under pacing, packets leave in groups of so many bytes back to back (segmentation offload's
+    /// bursts, BBR's send quantum); a group has at least one packet.
     pub burst: u32,
     /// The ECN code point of outgoing packets.
     pub ecn: Ecn,

@@ -1,15 +1,16 @@
 //! Pacing: when the next packet may leave.
 
-use paceline_cc::{Rate, Span, Time};
+use paceline_cc::{Rate, Time};
 
-/// Spaces packets by their size over the pacing rate. An unused allowance of up to `burst` bytes
-/// is kept.
+/// Releases packets in groups, as segmentation offload does: the packets of a group leave back to
+/// back, and the next group waits for the time that this one takes at the pacing rate.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     rate: Option<Rate>,
-    /// When the last packet's share of the rate began, and its size.
+    /// When the group began, its bytes so far, and whether it is full.
     start: Time,
-    size: u32,
+    group: u64,
+    full: bool,
     next: Time,
 }
 
@@ -25,43 +26,62 @@ impl Pacer {
     pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
         if rate != self.rate {
             self.rate = rate;
-            self.next = match rate {
-                Some(rate) if self.size > 0 => self.start + rate.time_for(self.size as u64),
-                _ => Time::ZERO,
-            };
+            self.close();
         }
     }
 
-    /// A packet of `size` bytes leaves at `now`.
+    #[inline]
+    fn close(&mut self) {
+        self.next = match self.rate {
+            Some(rate) if self.full => self.start + rate.time_for(self.group),
+            _ => Time::ZERO,
+        };
+    }
+
+    /// A packet of `size` bytes leaves at `now`; a group holds `burst` bytes, at least a packet.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Time, size: u32, burst: u32) {
-        if let Some(rate) = self.rate {
-            let credit = if burst == 0 { Span::ZERO } else { rate.time_for(burst as u64) };
-            self.start = self.next.max(now - credit);
-            self.size = size;
-            self.next = self.start + rate.time_for(size as u64);
+        let Some(rate) = self.rate else { return };
+        if self.full || self.group == 0 || self.start + rate.time_for(self.group) <= now {
+            self.start = now;
+            self.group = 0;
         }
+        self.group += size as u64;
+        // Full if one more packet like this would not fit.
+        self.full = self.group + size as u64 > burst as u64;
+        self.close();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_cc::Span;
 
     #[test]
-    fn spaces_packets_and_keeps_a_burst() {
+    fn spaces_single_packets() {
         let mut pacer = Pacer::default();
         pacer.set_rate(Some(Rate::from_mbps(12.0)));
         let start = Time::from_secs(1);
         pacer.on_send(start, 1500, 0);
         assert_eq!(pacer.next(), start + Span::from_millis(1));
-        // After a pause, a burst of two packets leaves at once and the third waits.
-        let later = Time::from_secs(2);
-        pacer.on_send(later, 1500, 3000);
-        pacer.on_send(later, 1500, 3000);
-        assert_eq!(pacer.next(), later);
-        pacer.on_send(later, 1500, 3000);
-        assert_eq!(pacer.next(), later + Span::from_millis(1));
+        pacer.on_send(pacer.next(), 1500, 0);
+        assert_eq!(pacer.next(), start + Span::from_millis(2));
+    }
+
+    #[test]
+    fn releases_groups() {
+        let mut pacer = Pacer::default();
+        pacer.set_rate(Some(Rate::from_mbps(12.0)));
+        let start = Time::from_secs(1);
+        pacer.on_send(start, 1500, 3000);
+        assert!(pacer.next() <= start);
+        pacer.on_send(start + Span::from_micros(100), 1500, 3000);
+        assert_eq!(pacer.next(), start + Span::from_millis(2));
+        // A group that was not filled in time is over.
+        pacer.on_send(Time::from_secs(2), 1500, 3000);
+        pacer.on_send(Time::from_secs(3), 1500, 3000);
+        assert!(pacer.next() <= Time::from_secs(3));
     }
 
     #[test]

@@ -32,15 +32,23 @@
 //! | router | `t` | time | 20 ms | code |
 //! | router | `token_limit` | packets | 5 | code |
 //! | router | `token0` | packets | 0 | paper algorithm 1; the code has 5 |
-//! | router | `credit` | | target | paper eq. 1; the code has `unused` |
+//! | router | `credit` | | unused | code; `target` is eq. 1 of the paper to the letter |
 //! | router | `delay` | | estimate | paper appendix C and code |
 //! | router | `rate` | | dequeue | paper eq. 2; `enqueue` for Fig. 2b |
 //! | router | `lookahead` | time | 0 | PK-ABC of paper §7.6: one RTT, 100 ms |
 //!
 //! "Code" is what the authors published. It differs from the paper where the table names both;
 //! its basic sender and its router are
-//! `abc[dual_window=false,additive_increase=ack,brake_floor=5,credit=unused,token0=5]`,
+//! `abc[dual_window=false,additive_increase=ack,brake_floor=5,token0=5]`,
 //! with `proxied=true` on the wire. PK-ABC is `abc[lookahead=100ms]`.
+//!
+//! `credit` is where the code says what the paper leaves out. The paper's target is a share of the
+//! capacity; the code's is a share of the present rate, and each opportunity that the link could
+//! not use adds `eta/2` of a token. In the long run both let `eta*mu/2cr` of the packets
+//! accelerate. But when a link offers its capacity in clumps with pauses longer than `t`, the
+//! window over which rates are measured has forgotten what was unused by the time the next packet
+//! leaves, and the paper's rule to the letter leaves the link idle; tokens remember. The paper's
+//! cellular figures were taken with the code's rule, so it is the default.
 //!
 //! Differences that have no parameter: the code counts packets where this router counts bytes
 //! (the same for packets of one size, but acknowledgements do not pass for capacity), whole
@@ -60,8 +68,7 @@
 //! uses the link fully, and opens by one packet per round trip only. With many flows the marks that
 //! each one gets are a matter of luck, and the additive increase corrects it slowly: shares are
 //! fair over tens of seconds. Shares fall with the RTT. Capacity that falls within a round trip
-//! leaves a queue; `lookahead` shows what of it is the feedback's delay. In the code's way
-//! (`credit=unused`) bursty links are used more fully, with more delay.
+//! leaves a queue; `lookahead` shows what of it is the feedback's delay.
 //!
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit

@@ -85,15 +85,16 @@ crate::params! {
         token_limit: f64 = 5.0,
         /// Router: tokens at the start (paper algorithm 1: 0; authors' code: 5).
         token0: f64 = 0.0,
-        /// Router: where credit for unused capacity comes from: the target (paper) or unused
-        /// opportunities (authors' code).
-        credit: Credit = Credit::Target,
+        /// Router: where credit for unused capacity comes from: unused opportunities (authors'
+        /// code) or the target (paper eq. 1, taken literally). Both accelerate the same share of
+        /// packets in the long run.
+        credit: Credit = Credit::Unused,
         /// Router: what counts as queueing delay.
         delay: Delay = Delay::Estimate,
         /// Router: the rate that is compared with the target; enqueue is the ablation of Fig. 2.
         rate: Basis = Basis::Dequeue,
         /// Router: how far ahead it knows the capacity. PK-ABC of paper §7.6 is one RTT; works on
-        /// emulated links only.
+        /// emulated links only, and with `credit=target`.
         lookahead: Span = Span::ZERO,
     }
 }
@@ -116,7 +117,8 @@ impl AbcParams {
         spec.require(self.token_limit >= 1.0, "token_limit", "expected at least 1 token")?;
         let sane = (0.0..=self.token_limit).contains(&self.token0);
         spec.require(sane, "token0", "expected a number from 0 to token_limit")?;
-        let known = self.lookahead.is_zero() || self.credit == Credit::Target;
-        spec.require(known, "lookahead", "looking ahead needs credit=target")
+        let unused = spec.args.iter().any(|(name, value)| name == "credit" && value == "unused");
+        let known = self.lookahead.is_zero() || !unused;
+        spec.require(known, "lookahead", "looking ahead goes with credit=target only")
     }
 }

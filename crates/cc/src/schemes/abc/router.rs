@@ -95,7 +95,8 @@ impl Marker {
             window: params.t,
             lookahead: params.lookahead,
             token_limit: params.token_limit,
-            credit: params.credit,
+            // The future's unused opportunities cannot be counted before they come.
+            credit: if params.lookahead.is_zero() { params.credit } else { Credit::Target },
             delay: params.delay,
             proxied: params.proxied,
         }

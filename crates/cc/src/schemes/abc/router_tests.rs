@@ -87,8 +87,13 @@ impl Road {
     }
 }
 
+/// The paper's rule to the letter.
+fn paper() -> AbcParams {
+    AbcParams { credit: Credit::Target, ..AbcParams::default() }
+}
+
 fn code() -> AbcParams {
-    AbcParams { credit: Credit::Unused, token0: 5.0, ..AbcParams::default() }
+    AbcParams { token0: 5.0, ..AbcParams::default() }
 }
 
 #[test]
@@ -102,10 +107,10 @@ fn tokens_of_the_code() {
 #[test]
 fn tokens_of_the_paper() {
     // eta = 1 makes the fraction a half.
-    let mut road = Road::telling(AbcParams { eta: 1.0, ..AbcParams::default() });
+    let mut road = Road::telling(AbcParams { eta: 1.0, ..paper() });
     assert_eq!(road.marks(7), "bbAbAbA");
     // With twice the capacity unused the fraction is 1.
-    let mut road = Road::telling(AbcParams::default());
+    let mut road = Road::telling(paper());
     let marks: String = (0..6)
         .map(|_| {
             road.router.on_unused(road.now, 3000);
@@ -119,7 +124,7 @@ fn tokens_of_the_paper() {
 #[test]
 fn the_fraction_falls_with_the_delay() {
     let with = |delay, x: u64| {
-        let mut road = Road::telling(AbcParams { delay, ..AbcParams::default() });
+        let mut road = Road::telling(AbcParams { delay, ..paper() });
         road.marks(30);
         // The packet itself is a millisecond of the queue.
         road.depart(packet(UP, true), MS * x, x.saturating_sub(1));
@@ -160,7 +165,7 @@ fn an_outage_ends_with_one_packet_per_window() {
 #[test]
 fn unused_opportunities_count_once() {
     // Every second opportunity is unused: twice the rate is to be had.
-    for (params, fraction) in [(AbcParams::default(), 0.98), (code(), 0.49)] {
+    for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
         let mut road = Road::telling(params);
         let mut ups = 0;
         for i in 0..4000 {
@@ -178,7 +183,7 @@ fn unused_opportunities_count_once() {
 #[test]
 fn a_silent_link_is_asked_what_it_offered() {
     // A packet every 2 ms to an empty queue.
-    let mut road = Road::new(AbcParams::default());
+    let mut road = Road::new(paper());
     for _ in 0..100 {
         road.now += MS;
         road.arrive(packet(UP, true), 0);
@@ -193,7 +198,7 @@ fn a_silent_link_is_asked_what_it_offered() {
     road.arrive(packet(UP, true), 0);
     assert!((road.see("capacity_mbps") - 12.0).abs() < 0.7);
     // One that is never idle has capacity and rate alike.
-    let mut road = Road::new(AbcParams::default());
+    let mut road = Road::new(paper());
     for _ in 0..100 {
         road.arrive(packet(UP, true), 3);
         road.depart(packet(UP, true), MS, 3);
@@ -203,7 +208,7 @@ fn a_silent_link_is_asked_what_it_offered() {
 
 #[test]
 fn an_arrival_during_the_last_transmission_finds_no_idle_link() {
-    let mut road = Road::new(AbcParams::default());
+    let mut road = Road::new(paper());
     road.marks(50);
     let before = road.see("capacity_mbps");
     road.now += Span::from_micros(900);
@@ -213,7 +218,7 @@ fn an_arrival_during_the_last_transmission_finds_no_idle_link() {
 
 #[test]
 fn brakes_stay_brakes_and_cost_no_token() {
-    let mut road = Road::telling(AbcParams::default());
+    let mut road = Road::telling(paper());
     for _ in 0..20 {
         assert_eq!(road.depart(packet(DOWN, true), Span::ZERO, 0), DOWN);
     }
@@ -223,7 +228,7 @@ fn brakes_stay_brakes_and_cost_no_token() {
 
 #[test]
 fn foreign_marks_and_packets_are_left_alone() {
-    let mut road = Road::telling(AbcParams::default());
+    let mut road = Road::telling(paper());
     assert_eq!(road.depart(packet(Ecn::Ce, true), Span::ZERO, 0), Ecn::Ce);
     let rate = road.see("dequeue_rate_mbps");
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
@@ -233,7 +238,7 @@ fn foreign_marks_and_packets_are_left_alone() {
     assert_eq!(road.see("dequeue_rate_mbps"), rate);
     // What they consume of the link is no capacity to ABC.
     for silent in [false, true] {
-        let mut road = Road::new(AbcParams::default());
+        let mut road = Road::new(paper());
         road.router.idle.told = !silent;
         for i in 0..100 {
             road.arrive(packet(UP, i % 2 == 0), 1);
@@ -246,7 +251,7 @@ fn foreign_marks_and_packets_are_left_alone() {
 
 #[test]
 fn behind_proxies_a_brake_is_ce() {
-    let mut road = Road::telling(AbcParams { proxied: true, eta: 1.0, ..AbcParams::default() });
+    let mut road = Road::telling(AbcParams { proxied: true, eta: 1.0, ..paper() });
     let ecn: Vec<_> = [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect1]
         .into_iter()
         .map(|ecn| road.depart(packet(ecn, true), Span::ZERO, 0))
@@ -257,7 +262,7 @@ fn behind_proxies_a_brake_is_ce() {
 
 #[test]
 fn the_rate_may_be_that_of_arrivals() {
-    let mut road = Road::telling(AbcParams { rate: Basis::Enqueue, ..AbcParams::default() });
+    let mut road = Road::telling(AbcParams { rate: Basis::Enqueue, ..paper() });
     for _ in 0..100 {
         road.arrive(packet(UP, true), 1);
         road.arrive(packet(UP, true), 1);
@@ -272,8 +277,8 @@ fn the_rate_may_be_that_of_arrivals() {
 
 #[test]
 fn who_knows_the_future_marks_a_round_trip_early() {
-    let ahead = || AbcParams { lookahead: Span::from_millis(100), ..AbcParams::default() };
-    let mut plain = Road::telling(AbcParams::default());
+    let ahead = || AbcParams { lookahead: Span::from_millis(100), ..paper() };
+    let mut plain = Road::telling(paper());
     assert_eq!(Road::telling(ahead()).marks(500), plain.marks(500));
     // The rate doubles at 1.3 s, or halves.
     for (rate, fraction) in [(24.0, 0.98), (6.0, 0.245)] {
@@ -291,9 +296,9 @@ fn who_knows_the_future_marks_a_round_trip_early() {
 #[test]
 fn anything_may_come() {
     for (key, params) in [
-        ("target", AbcParams { lookahead: Span::from_millis(100), ..AbcParams::default() }),
+        ("target", AbcParams { lookahead: Span::from_millis(100), ..paper() }),
         ("unused", code()),
-        ("enqueue", AbcParams { rate: Basis::Enqueue, proxied: true, ..AbcParams::default() }),
+        ("enqueue", AbcParams { rate: Basis::Enqueue, proxied: true, ..paper() }),
         ("sojourn", AbcParams { delay: Delay::Sojourn, t: MS, ..code() }),
     ] {
         let mut random = Stream::new(3, key);

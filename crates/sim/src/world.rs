@@ -95,14 +95,19 @@ impl World {
     fn drain(&mut self, id: usize) {
         let now = self.now;
         let mut packet = Packet::opaque(0);
-        while each!(&mut self.nodes[id], stage => stage.pop_into(now, &mut packet)) {
+        let wake = loop {
+            let wake = each!(&mut self.nodes[id], stage => {
+                if stage.pop_into(now, &mut packet) { None } else { Some(stage.wake()) }
+            });
+            if let Some(wake) = wake {
+                break wake;
+            }
             self.hand_over(self.routes.next(id, &packet), &packet);
-        }
-        let node = &mut self.nodes[id];
-        if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut *node) {
+        };
+        if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut self.nodes[id]) {
             recorder.on_link(id, link);
         }
-        self.timetable.set(id, each!(node, stage => stage.wake()));
+        self.timetable.set(id, wake);
     }
 
     /// Hands a packet to stage `id`, and on from there what is due at once.
@@ -114,11 +119,13 @@ impl World {
         if let Some(recorder) = &mut self.recorder {
             recorder.before(now, node, packet);
         }
-        each!(node, stage => stage.push(now, packet));
+        let wake = each!(node, stage => {
+            stage.push(now, packet);
+            stage.wake()
+        });
         if let Some(recorder) = &mut self.recorder {
             recorder.after(now, id, node);
         }
-        let wake = each!(node, stage => stage.wake());
         if wake <= now {
             self.drain(id);
         } else {

@@ -225,7 +225,14 @@ impl Sender {
     /// Asks the controller for its plan.
     #[inline]
     fn replan(&mut self) {
-        self.plan = self.controller.plan();
+        // Field by field: a copy of what has just been written in parts would stall.
+        let Plan { cwnd, pacing, burst, ecn, timer, prr } = self.controller.plan();
+        self.plan.cwnd = cwnd;
+        self.plan.pacing = pacing;
+        self.plan.burst = burst;
+        self.plan.ecn = ecn;
+        self.plan.timer = timer;
+        self.plan.prr = prr;
         self.pacer.set_rate(self.plan.pacing);
     }
 

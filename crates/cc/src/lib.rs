@@ -17,7 +17,7 @@ pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSa
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::{Halves, SCHEMES, Scheme, Setup};
-pub use report::{AckPolicy, Reporter, Verdict};
+pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Capacity, LinkView, Router};
 pub use spec::{SchemeSpec, Spec, SpecError};

@@ -76,6 +76,8 @@ pub struct Data {
     pub number: u64,
     /// The position of this segment in the flow's data, counted in segments from 0.
     pub segment: u64,
+    /// Classic ECN's CWR flag: the sender has reacted to the echo (RFC 3168 §6.1.2).
+    pub cwr: bool,
 }
 
 /// The acknowledgement blocks that one packet can carry, as many as TCP's SACK option holds
@@ -94,7 +96,7 @@ pub struct Ack {
     pub cumulative: u64,
     /// When the packet with the largest number arrived, on the receiver's own clock.
     pub received: Time,
-    /// Packets received with CE since the start (modulo 2³²), as AccECN's counter.
+    /// Packets received with CE since the start (modulo 2³²): AccECN's counter (RFC 9768 §3.1).
     pub ce_packets: u32,
     /// Lengths of the blocks, newest first; 0 if the block is unused.
     pub lengths: [u32; ACK_BLOCKS],
@@ -102,6 +104,8 @@ pub struct Ack {
     pub gaps: [u32; ACK_BLOCKS],
     /// The mark that the receiver's half of the scheme echoes.
     pub echo: Ecn,
+    /// Classic ECN's echo, the ECE flag: a CE arrived and no CWR since (RFC 3168 §6.1.3).
+    pub ece: bool,
 }
 
 impl Ack {

@@ -24,6 +24,18 @@ pub trait Reporter: Send {
     fn echo(&self) -> Ecn;
 }
 
+/// How a connection conveys congestion marks, as negotiated at its start.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// Not at all: packets are sent as not ECN-capable.
+    Off,
+    /// One flag until the sender confirms it: at most one reaction per round trip (RFC 3168).
+    Classic,
+    /// Counters of marked packets: AccECN (RFC 9768). What schemes with finer reactions need.
+    #[default]
+    Accurate,
+}
+
 /// How many packets an acknowledgement may wait for, and how long.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct AckPolicy {

@@ -6,6 +6,15 @@ use crate::bits::BitRing;
 /// a hostile sender cannot make the receiver's memory grow.
 const MAX_AHEAD: u64 = 1 << 22;
 
+/// Each connection of a flow has so many segments of its own. What the one before left unsent or
+/// lost is never repeated, so nobody may wait for it.
+const CONNECTION: u64 = 1 << 40;
+
+/// The first segment of the connection after the one that `segment` belongs to.
+pub(crate) fn next_connection(segment: u64) -> u64 {
+    (segment / CONNECTION + 1) * CONNECTION
+}
+
 /// The segments received.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
@@ -40,8 +49,12 @@ impl Reassembly {
             self.end = self.next;
             return true;
         }
-        if segment < self.next || segment - self.next > MAX_AHEAD {
+        let next = self.next.max(segment / CONNECTION * CONNECTION);
+        if segment < next || segment - next > MAX_AHEAD {
             return false;
+        }
+        if next > self.next {
+            (self.next, self.end) = (next, next);
         }
         if segment < self.end {
             if self.seen.get(segment) {
@@ -82,5 +95,16 @@ mod tests {
         }
         assert!(missing > 1000);
         assert!(!reassembly.insert(u64::MAX));
+    }
+
+    #[test]
+    fn a_new_connection_waits_for_nothing_of_the_old_one() {
+        let mut reassembly = Reassembly::new();
+        assert!(reassembly.insert(0) && reassembly.insert(2) && reassembly.has_gap());
+        let first = next_connection(2);
+        assert!(reassembly.insert(first + 1) && reassembly.has_gap());
+        assert!(!reassembly.insert(1), "the old connection is over");
+        assert!(reassembly.insert(first) && !reassembly.has_gap());
+        assert_eq!(reassembly.cumulative(), first + 2);
     }
 }

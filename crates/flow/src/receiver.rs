@@ -1,6 +1,6 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
-use paceline_cc::{Ack, AckPolicy, Body, Ecn, Packet, Reporter, Span, Stage, Time};
+use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
 
 use crate::blocks::{Arrival, Blocks};
 use crate::reassembly::Reassembly;
@@ -17,6 +17,8 @@ pub struct ReceiverConfig {
     pub route: u32,
     /// When it acknowledges.
     pub ack: AckPolicy,
+    /// How it conveys congestion marks.
+    pub ecn: EcnFeedback,
     /// The receiver's half of the scheme, if it has one.
     pub reporter: Option<Box<dyn Reporter>>,
     /// What the receiver's clock shows at the start of the run.
@@ -52,6 +54,8 @@ pub struct Receiver {
     newest_at: Time,
     /// An acknowledgement for the packets before the newest arrival.
     flushed: Option<Ack>,
+    /// Classic ECN: a CE has arrived and no CWR since.
+    ece: bool,
     /// What the coming acknowledgement tells the driver to send it at once.
     now: bool,
 }
@@ -68,6 +72,7 @@ impl Receiver {
             due: Time::NEVER,
             newest_at: Time::ZERO,
             flushed: None,
+            ece: false,
             now: false,
         }
     }
@@ -82,7 +87,11 @@ impl Receiver {
         let mut ack = Ack {
             cumulative: self.reassembly.cumulative(),
             received: self.newest_at + self.config.clock_offset,
-            ce_packets: self.stats.ce_packets as u32,
+            ce_packets: match self.config.ecn {
+                EcnFeedback::Accurate => self.stats.ce_packets as u32,
+                EcnFeedback::Classic | EcnFeedback::Off => 0,
+            },
+            ece: self.ece,
             echo: self.config.reporter.as_ref().map_or(Ecn::NotEct, |reporter| reporter.echo()),
             ..Ack::default()
         };
@@ -124,6 +133,9 @@ impl Stage for Receiver {
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
         self.stats.ce_packets += (packet.ecn == Ecn::Ce) as u64;
+        if self.config.ecn == EcnFeedback::Classic {
+            self.ece = packet.ecn == Ecn::Ce || (self.ece && !data.cwr);
+        }
         let gap_before = self.reassembly.has_gap();
         if self.reassembly.insert(data.segment) {
             self.stats.goodput += packet.size as u64;

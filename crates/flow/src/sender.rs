@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use paceline_cc::registry::MakeController;
 use paceline_cc::{
-    Body, Controller, Data, Fate, Outgoing, Packet, Plan, Setup, Signals, Span, Stage, Stream, Time,
+    Body, Controller, Data, Ecn, EcnFeedback, Fate, Outgoing, Packet, Plan, Setup, Signals, Span,
+    Stage, Stream, Time,
 };
 
 use crate::ledger::{Entry, Ledger};
@@ -35,6 +36,8 @@ pub struct SenderConfig {
     pub start: Time,
     /// When it stops, whatever is left to send.
     pub stop: Time,
+    /// How congestion marks come back to it.
+    pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
     pub rto: RtoBounds,
     /// The seed of the run.
@@ -52,6 +55,7 @@ impl SenderConfig {
             workload: Workload::Bulk,
             start: Time::ZERO,
             stop: Time::NEVER,
+            ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             seed: 1,
         }
@@ -105,6 +109,8 @@ pub struct Sender {
     /// All segments below are acknowledged.
     cumulative: u64,
     marked: u32,
+    /// Classic ECN: the next packet tells that the window was reduced.
+    cwr: bool,
     round: u64,
     round_end: u64,
     /// The number that was next when the window last kept data back.
@@ -169,6 +175,7 @@ impl Sender {
             next_segment: 0,
             cumulative: 0,
             marked: 0,
+            cwr: false,
             round: 0,
             round_end: 0,
             limited_at: 0,
@@ -230,7 +237,7 @@ impl Sender {
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
         self.plan.burst = burst;
-        self.plan.ecn = ecn;
+        self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
         self.plan.timer = timer;
         self.plan.prr = prr;
         self.pacer.set_rate(self.plan.pacing);
@@ -299,7 +306,7 @@ impl Sender {
             abc: self.config.abc,
             sent: now,
             queued: now,
-            body: Body::Data(Data { number, segment }),
+            body: Body::Data(Data { number, segment, cwr: std::mem::take(&mut self.cwr) }),
         };
     }
 
@@ -310,6 +317,7 @@ impl Sender {
         self.rtt = RttEstimator::new(self.config.rto);
         self.recovery = Recovery::new();
         self.lost.clear();
+        self.next_segment = crate::reassembly::next_connection(self.next_segment);
         self.cumulative = self.next_segment;
         self.last_sent = Time::NEVER;
         self.replan();

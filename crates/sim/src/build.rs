@@ -56,6 +56,14 @@ pub enum BuildError {
         /// The name.
         link: String,
     },
+    /// A path names a link more than once.
+    #[error("flow `{flow}` passes link `{link}` twice")]
+    Twice {
+        /// The flow.
+        flow: String,
+        /// The name.
+        link: String,
+    },
     /// Packets could go round without any time passing.
     #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
     NoDelay {
@@ -151,7 +159,7 @@ impl Builder<'_> {
         link.record(self.scenario.record != Record::Counters);
         let stage = self.add(Node::Link(Box::new(link)));
         self.places.links.push(stage);
-        let after = self.pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
+        let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
         Ok(())
     }
@@ -178,36 +186,54 @@ impl Builder<'_> {
         Ok(make.map(|make| make()))
     }
 
-    /// A pipe of the given delay and damage; `None` if it would do nothing.
+    /// A pipe of the given delay and damage that flows may share; `None` if it would do nothing.
     fn pipe(
         &mut self,
         place: &str,
         delay: Span,
         stretch: &Stretch,
     ) -> Result<Option<usize>, BuildError> {
-        let delay = delay + stretch.delay;
-        if stretch.impairments != Impairments::default() {
-            let random = Stream::new(self.scenario.seed, place);
-            let pipe = Pipe::with_impairments(delay, stretch.impairments.clone(), random)
-                .map_err(|source| BuildError::Pipe { place: place.to_string(), source })?;
-            return Ok(Some(self.add(Node::Pipe(Box::new(pipe)))));
-        }
-        if delay.is_zero() {
-            return Ok(None);
-        }
-        if let Some(&stage) = self.pipes.get(&delay) {
+        let total = delay + stretch.delay;
+        let plain = stretch.impairments == Impairments::default();
+        if let Some(&stage) = self.pipes.get(&total).filter(|_| plain) {
             return Ok(Some(stage));
         }
-        let stage = self.add(Node::Pipe(Box::new(Pipe::new(delay))));
-        self.pipes.insert(delay, stage);
-        Ok(Some(stage))
+        let made = self.own_pipe(place, delay, stretch)?;
+        if let Some(stage) = made.filter(|_| plain) {
+            self.pipes.insert(total, stage);
+        }
+        Ok(made)
+    }
+
+    /// A pipe that nobody shares: a route must not pass a stage twice, so that links cannot share
+    /// theirs with each other or with flows.
+    fn own_pipe(
+        &mut self,
+        place: &str,
+        delay: Span,
+        stretch: &Stretch,
+    ) -> Result<Option<usize>, BuildError> {
+        let delay = delay + stretch.delay;
+        let pipe = if stretch.impairments != Impairments::default() {
+            let random = Stream::new(self.scenario.seed, place);
+            Pipe::with_impairments(delay, stretch.impairments.clone(), random)
+                .map_err(|source| BuildError::Pipe { place: place.to_string(), source })?
+        } else if delay.is_zero() {
+            return Ok(None);
+        } else {
+            Pipe::new(delay)
+        };
+        Ok(Some(self.add(Node::Pipe(Box::new(pipe)))))
     }
 
     /// The stages of the links of a path, with the pipes behind them.
     fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<(Vec<usize>, Span), BuildError> {
         let mut stages = Vec::new();
         let mut delay = Span::ZERO;
-        for name in names {
+        for (at, name) in names.iter().enumerate() {
+            if names[..at].contains(name) {
+                return Err(BuildError::Twice { flow: flow.name.clone(), link: name.clone() });
+            }
             let index = self.scenario.links.iter().position(|link| link.name == *name).ok_or_else(
                 || BuildError::NoSuchLink { flow: flow.name.clone(), link: name.clone() },
             )?;
@@ -288,6 +314,7 @@ impl Builder<'_> {
             workload,
             start,
             stop,
+            ecn: spec.ecn,
             rto: RtoBounds::LINUX,
             seed: self.scenario.seed,
         };
@@ -300,6 +327,7 @@ impl Builder<'_> {
             flow,
             route: route + 1,
             ack: spec.ack.unwrap_or(halves.ack),
+            ecn: spec.ecn,
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
         }))));

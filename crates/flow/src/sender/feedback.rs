@@ -1,6 +1,6 @@
 //! From an acknowledgement to the controller's feedback.
 
-use paceline_cc::{Ack, Congestion, Ecn, Fate, Feedback, Signals, Time};
+use paceline_cc::{Ack, Congestion, Ecn, EcnFeedback, Fate, Feedback, Signals, Time};
 
 use super::Sender;
 use super::timers::note_lost;
@@ -64,10 +64,7 @@ impl Sender {
             }
             self.timers.restart(now);
         }
-        let marked = ack.ce_packets.wrapping_sub(self.marked);
-        // A reordered acknowledgement carries an older count: not a difference of billions.
-        let marked = if marked > u32::MAX / 2 { 0 } else { marked };
-        self.marked = self.marked.wrapping_add(marked);
+        let marked = self.marks(ack);
 
         let (lost, lost_packets, lost_segment) = self.detect_losses(now);
         let event = Event {
@@ -83,6 +80,8 @@ impl Sender {
         };
         let quiet = self.recovery.is_quiet(&event);
         let congestion = if quiet { None } else { self.recovery.on_ack(&event) };
+        // Any reduction answers the classic echo (RFC 3168 §6.1.2).
+        self.cwr |= matches!(congestion, Some(Congestion::Ecn | Congestion::Loss));
         if congestion == Some(Congestion::Undo) {
             // They were late, not lost: what has not been sent again need not be.
             self.ledger.find_all();
@@ -109,6 +108,19 @@ impl Sender {
             );
         }
         self.on_progress(now);
+    }
+
+    /// Packets newly reported as marked; under classic ECN, one per acknowledgement with the flag.
+    #[inline]
+    fn marks(&mut self, ack: &Ack) -> u32 {
+        if self.config.ecn == EcnFeedback::Classic {
+            return ack.ece as u32;
+        }
+        let marked = ack.ce_packets.wrapping_sub(self.marked);
+        // A reordered acknowledgement carries an older count: not a difference of billions.
+        let marked = if marked > u32::MAX / 2 { 0 } else { marked };
+        self.marked = self.marked.wrapping_add(marked);
+        marked
     }
 
     /// What follows when all that was sent is acknowledged; and the next pop is due at once.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, Span};
+use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use serde::Deserialize;
@@ -105,10 +105,19 @@ struct FileFlow {
     stagger: Option<Period>,
     stagger_stop: Option<Period>,
     ack_every: Option<Spanned<u32>>,
+    ecn: Option<FileEcn>,
     bytes: Option<u64>,
     limited: Option<FileLimited>,
     on_off: Option<Spanned<FileOnOff>>,
     arrivals: Option<Spanned<FileArrivals>>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum FileEcn {
+    Off,
+    Classic,
+    Accurate,
 }
 
 #[derive(Deserialize)]
@@ -386,6 +395,13 @@ impl Reader<'_> {
                 return self.fail(name, format!("there is no link `{}`", name.get_ref()), &help);
             }
         }
+        let repeated = names.iter().enumerate().find(|(at, name)| {
+            names[..*at].iter().any(|before| before.get_ref() == name.get_ref())
+        });
+        if let Some((_, name)) = repeated {
+            let message = format!("the path passes link `{}` twice", name.get_ref());
+            return self.fail(name, message, "give each passage a link of its own");
+        }
         Ok(Some(names.into_iter().map(Spanned::into_inner).collect()))
     }
 
@@ -437,6 +453,11 @@ impl Reader<'_> {
                 );
             }
             Some(every) => Some(AckPolicy { every: *every.get_ref(), ..AckPolicy::DELAYED }),
+        };
+        flow.ecn = match read.ecn {
+            Some(FileEcn::Off) => EcnFeedback::Off,
+            Some(FileEcn::Classic) => EcnFeedback::Classic,
+            Some(FileEcn::Accurate) | None => EcnFeedback::Accurate,
         };
         let kinds = [
             read.bytes.is_some(),

@@ -8,7 +8,7 @@ pub use error::ScenarioError;
 pub use file::{load, parse};
 pub use read::check_scheme;
 
-use paceline_cc::{AckPolicy, Rate, SchemeSpec, Span, Spec};
+use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
 use paceline_flow::Workload;
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
@@ -148,6 +148,8 @@ pub struct FlowSpec {
     pub workload: Workload,
     /// When its receiver acknowledges; `None` takes what its scheme prefers.
     pub ack: Option<AckPolicy>,
+    /// How congestion marks come back.
+    pub ecn: EcnFeedback,
 }
 
 /// Flows of a given size that arrive as a Poisson process.
@@ -210,6 +212,7 @@ impl FlowSpec {
             stagger_stop: Span::ZERO,
             workload: Workload::Bulk,
             ack: None,
+            ecn: EcnFeedback::Accurate,
         }
     }
 }

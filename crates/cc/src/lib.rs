@@ -2,6 +2,7 @@
 //! a scheme, the schemes themselves and their registry.
 
 pub mod control;
+pub mod filter;
 pub mod packet;
 pub mod params;
 pub mod registry;

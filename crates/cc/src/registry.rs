@@ -91,8 +91,12 @@ impl Scheme {
 }
 
 /// Every scheme.
-pub static SCHEMES: &[Scheme] =
-    &[schemes::abc::SCHEME, schemes::cubic::SCHEME, schemes::newreno::SCHEME];
+pub static SCHEMES: &[Scheme] = &[
+    schemes::abc::SCHEME,
+    schemes::cubic::SCHEME,
+    schemes::newreno::SCHEME,
+    schemes::vegas::SCHEME,
+];
 
 /// The scheme that `spec` names, with its parameters set.
 ///

@@ -74,5 +74,5 @@ pub use series::{Fold, Series, Shade};
 pub use style::Paint;
 pub use summary::{bars_figure, bars_svg, summary_table};
 pub use table::{Cell, Table};
-pub use timeline::{time_series_figure, time_series_svg};
+pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};

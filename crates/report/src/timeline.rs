@@ -116,6 +116,28 @@ fn differ_much(runs: &[RunView]) -> bool {
     hi > 8.0 * lo
 }
 
+/// The capacity of a link over time, in bins of `bin_s` seconds, as an SVG file.
+pub fn capacity_svg(name: &str, bin_s: f64, mbps: Vec<f64>) -> String {
+    let capacity = Series {
+        name: "capacity".into(),
+        quantity: "capacity".into(),
+        unit: "Mbit/s".into(),
+        bin_s,
+        values: mbps,
+        paint: Paint::AREA,
+        shade: Shade::Area,
+        fold: Fold::Mean,
+        label: vec![name.to_string()],
+    };
+    let panel = Panel {
+        title: "Capacity (Mbit/s)".into(),
+        height: 260.0,
+        log: false,
+        series: vec![capacity],
+    };
+    Chart { label: format!("Capacity of {name} over time"), panels: vec![panel] }.to_svg()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

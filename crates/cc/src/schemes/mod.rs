@@ -3,3 +3,4 @@
 pub mod abc;
 pub mod cubic;
 pub mod newreno;
+pub mod vegas;

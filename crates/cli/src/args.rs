@@ -1,0 +1,66 @@
+//! How values are written on the command line.
+
+use std::time::Duration;
+
+use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
+use paceline_path::BufferSize;
+use paceline_sim::scenario::{Capacity, check_scheme};
+
+/// A time such as `100ms`.
+pub(crate) fn span(text: &str) -> Result<Span, String> {
+    Span::read(text.trim())
+}
+
+/// A time above zero and up to a week.
+pub(crate) fn length(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let week = Span::from_secs(7 * 24 * 3600);
+    if span.is_zero() || span > week {
+        return Err("expected a time above zero and up to 168h".into());
+    }
+    Ok(span)
+}
+
+/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`.
+pub(crate) fn buffer(text: &str) -> Result<BufferSize, String> {
+    BufferSize::parse(text)
+}
+
+/// A rate such as `12Mbps`.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let rate = Rate::read(text.trim())?;
+    if rate.as_bps() == 0 { Err("expected a rate above zero".into()) } else { Ok(rate) }
+}
+
+/// A list of schemes, separated by commas outside brackets; `all` is every scheme.
+#[derive(Clone, Debug)]
+pub(crate) struct Schemes(pub(crate) Vec<SchemeSpec>);
+
+/// Reads a list of schemes and makes sure that each can be built.
+pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
+    let mut specs = Vec::new();
+    for part in paceline_cc::spec::split_list(text) {
+        if part == "all" {
+            let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
+            specs.extend(all.filter_map(|name| check_scheme(name).ok()));
+        } else {
+            specs.push(check_scheme(part).map_err(|error| error.to_string())?);
+        }
+    }
+    if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
+}
+
+/// A link's capacity with its name: a rate, a built-in trace, or a file.
+pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
+    let looks_like_rate = text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with("bps");
+    if looks_like_rate && !std::path::Path::new(text).exists() {
+        return Ok((text.to_string(), Capacity::Constant(rate(text)?)));
+    }
+    let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
+    Ok((trace.name().to_string(), Capacity::trace(trace)))
+}
+
+/// A span as a wall-clock duration.
+pub(crate) fn wall(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! `paceline bench`: the simulator's speed. Each scenario runs in a process of its own, so that
+//! its memory and processor time are its own.
+
+use std::process::Command;
+
+use clap::Args;
+use paceline_sim::bench::{BenchResult, BenchScenario, SCENARIOS};
+use serde::{Deserialize, Serialize};
+
+use crate::output::{self, Error};
+use crate::table::{Grid, figure};
+
+#[derive(Args)]
+#[command(after_help = "The scenarios are those of docs/performance.md.")]
+pub(crate) struct Bench {
+    /// Which scenarios: a, b, c, d
+    #[arg(value_parser = ["a", "b", "c", "d"])]
+    scenarios: Vec<String>,
+    /// Count instructions per packet as well (needs valgrind)
+    #[arg(long)]
+    instructions: bool,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Run one scenario in this process, so many times as long, and print its figures
+    #[arg(long, hide = true, value_name = "TIMES")]
+    child: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    scenarios: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    description: &'static str,
+    delivered_packets: u64,
+    cpu_s: f64,
+    packets_per_cpu_s: f64,
+    peak_rss_mb: f64,
+    digest: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions_per_packet: Option<f64>,
+}
+
+/// What a child process prints.
+#[derive(Serialize, Deserialize)]
+struct Child {
+    delivered_packets: u64,
+    digest: String,
+    cpu_s: f64,
+    peak_rss_mb: f64,
+}
+
+/// How many times as long as the peers' the scenarios run: long enough to be timed.
+fn repeat(scenario: &BenchScenario) -> u32 {
+    match scenario.name {
+        "a" | "b" => 20,
+        "c" => 2,
+        _ => 4,
+    }
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let chosen = |scenario: &&BenchScenario| {
+            self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario.name)
+        };
+        let chosen: Vec<&BenchScenario> = SCENARIOS.iter().filter(chosen).collect();
+        if let (Some(times), Some(scenario)) = (self.child, chosen.first()) {
+            return child(scenario, times);
+        }
+        let mut report = Report { scenarios: Vec::new() };
+        for scenario in chosen {
+            report.scenarios.push(self.measure(scenario)?);
+        }
+        if self.json {
+            return output::print_json(&report);
+        }
+        let mut grid = Grid::numbers(&[
+            "scenario",
+            "packets",
+            "CPU s",
+            "million/CPU s",
+            "peak MB",
+            "instructions/packet",
+            "digest",
+        ]);
+        for row in &report.scenarios {
+            grid.row(vec![
+                format!("{}: {}", row.name, row.description),
+                row.delivered_packets.to_string(),
+                figure(row.cpu_s),
+                figure(row.packets_per_cpu_s / 1e6),
+                figure(row.peak_rss_mb),
+                row.instructions_per_packet.map_or("-".into(), figure),
+                row.digest.clone(),
+            ]);
+        }
+        output::print(&grid.text())
+    }
+
+    fn measure(&self, scenario: &'static BenchScenario) -> Result<Row, Error> {
+        let program = std::env::current_exe()
+            .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
+        let times = repeat(scenario);
+        let arguments = |times: u32| {
+            [String::from("bench"), scenario.name.into(), "--child".into(), times.to_string()]
+        };
+        let text = run_to_end(Command::new(&program).args(arguments(times)))?.0;
+        let child: Child = serde_json::from_str(&text).map_err(|error| {
+            Error::Message(format!("the measuring process said {text:?}: {error}"))
+        })?;
+        let mut row = Row {
+            name: scenario.name,
+            description: scenario.description,
+            delivered_packets: child.delivered_packets,
+            cpu_s: child.cpu_s,
+            packets_per_cpu_s: child.delivered_packets as f64 / child.cpu_s.max(1e-9),
+            peak_rss_mb: child.peak_rss_mb,
+            digest: child.digest,
+            instructions_per_packet: None,
+        };
+        if self.instructions {
+            // The difference of two lengths leaves the start of the process out.
+            let (short, long) = if scenario.name == "c" { (1, 2) } else { (1, 3) };
+            let count = |times: u32| -> Result<(f64, f64), Error> {
+                let mut command = Command::new("valgrind");
+                command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+                let (text, log) = run_to_end(command.arg(&program).args(arguments(times)))?;
+                let child: Child = serde_json::from_str(&text)
+                    .map_err(|error| Error::Message(format!("valgrind's child: {error}")))?;
+                Ok((collected(&log)?, child.delivered_packets as f64))
+            };
+            let ((few, fewer), (many, more)) = (count(short)?, count(long)?);
+            row.instructions_per_packet = Some((many - few) / (more - fewer));
+        }
+        Ok(row)
+    }
+}
+
+/// Runs a command to its end; what it wrote to standard output and to standard error.
+fn run_to_end(command: &mut Command) -> Result<(String, String), Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| {
+        Error::Message(format!("{name} cannot be started: {error} (is it installed?)"))
+    })?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(Error::Message(format!("{name} ended with {}: {log}", output.status)));
+    }
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), log))
+}
+
+/// The instructions that callgrind has counted.
+fn collected(log: &str) -> Result<f64, Error> {
+    let count = log.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    count.ok_or_else(|| Error::Message(format!("valgrind counted nothing: {log}")))
+}
+
+/// Runs one scenario here and prints what it took.
+fn child(scenario: &BenchScenario, times: u32) -> Result<(), Error> {
+    let before = cpu_seconds();
+    let result: BenchResult =
+        scenario.run(times).map_err(|error| Error::Message(error.to_string()))?;
+    output::print_json(&Child {
+        delivered_packets: result.delivered_packets,
+        digest: result.digest,
+        cpu_s: cpu_seconds() - before,
+        peak_rss_mb: peak_rss_mb(),
+    })
+}
+
+/// Processor time of this thread, from the scheduler's books; 0 where there are none.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos: u64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    nanos as f64 / 1e9
+}
+
+/// The most memory this process has had, in megabytes (10⁶ bytes); 0 where it is not known.
+fn peak_rss_mb() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) * 1024.0 / 1e6
+}

@@ -1,0 +1,280 @@
+//! `paceline compare`: schemes side by side over one or more links.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+use paceline_cc::Span;
+use paceline_path::BufferSize;
+use paceline_report::{PageInfo, Quantiles, RunView, TimeSeries};
+use paceline_sim::compare::{CompareRow, Comparison};
+use paceline_sim::scenario::Capacity;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::args;
+use crate::output::{self, Error};
+use crate::table::{Grid, figure, percent};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline compare
+  paceline compare --trace lte-driving --trace my.trace --schemes 'abc,cubic+codel[target=50ms]' -o out
+  paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
+pub(crate) struct Compare {
+    /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
+    #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    traces: Vec<String>,
+    /// The link that acknowledgements take; without it they meet no queue
+    #[arg(long, value_name = "NAME|FILE|RATE")]
+    reverse_trace: Option<String>,
+    /// Schemes, separated by commas; `all` for every one
+    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::schemes)]
+    schemes: args::Schemes,
+    /// Round-trip propagation delay
+    #[arg(long, default_value = "100ms", value_parser = args::span)]
+    rtt: Span,
+    /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
+    #[arg(long, default_value = "250", value_parser = args::buffer)]
+    buffer: BufferSize,
+    /// How long to run
+    #[arg(long, default_value = "60s", value_parser = args::length)]
+    duration: Span,
+    /// Leave so much of the beginning out of the measurements
+    #[arg(long, default_value = "0s", value_parser = args::span)]
+    warmup: Span,
+    /// Flows of each scheme
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    flows: u32,
+    /// The seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Runs at the same time; 0 for one per core
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+    /// The bins of plots over time
+    #[arg(long, default_value = "100ms", value_parser = args::length)]
+    bin: Span,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write a page, plots and JSON into this folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// The JSON of `compare`.
+#[derive(Serialize)]
+struct Runs<'a> {
+    runs: &'a [CompareRow],
+}
+
+impl Compare {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        if self.warmup >= self.duration {
+            return Err(Error::Message(format!(
+                "--warmup {} leaves nothing of --duration {} to measure; make it shorter",
+                self.warmup, self.duration
+            )));
+        }
+        let comparisons = self.comparisons()?;
+        let rows = run_all(&comparisons, self.threads.into())?;
+        if self.json {
+            output::print_json(&Runs { runs: &rows })?;
+        } else {
+            output::print(&tables(&rows))?;
+        }
+        match &self.output {
+            Some(folder) => self.write(folder, &rows),
+            None => Ok(()),
+        }
+    }
+
+    fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
+        let reverse = self.reverse_trace.as_deref().map(args::capacity).transpose()?;
+        let mut comparisons = Vec::new();
+        for written in &self.traces {
+            let (name, capacity) = args::capacity(written)?;
+            for scheme in &self.schemes.0 {
+                comparisons.push(Comparison {
+                    reverse: reverse
+                        .as_ref()
+                        .map(|(_, capacity): &(String, Capacity)| capacity.clone()),
+                    flows: self.flows,
+                    rtt: self.rtt,
+                    buffer: self.buffer,
+                    duration: self.duration,
+                    warmup: self.warmup,
+                    seed: self.seed,
+                    bin: self.output.as_ref().map(|_| self.bin),
+                    ..Comparison::new(&name, capacity.clone(), scheme.clone())
+                });
+            }
+        }
+        Ok(comparisons)
+    }
+
+    fn write(&self, folder: &Path, rows: &[CompareRow]) -> Result<(), Error> {
+        let views: Vec<RunView> = rows.iter().map(view).collect();
+        let info = PageInfo {
+            title: "Schemes compared".into(),
+            explanation: format!(
+                "{} flow(s) of each scheme for {} over a link with a buffer of {}, round-trip \
+                 propagation delay {}. Queueing delay is the time from a packet's arrival at the \
+                 queue until it has left the link.",
+                self.flows, self.duration, self.buffer, self.rtt
+            ),
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: Some(self.seed),
+            ..PageInfo::default()
+        };
+        let mut written = vec![
+            output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
+            output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
+            output::write(folder, "compare.json", &output::to_json(&Runs { runs: rows })?)?,
+        ];
+        for trace in traces(rows) {
+            let of_trace: Vec<RunView> =
+                views.iter().filter(|view| view.trace == trace).cloned().collect();
+            let name = format!("timeseries-{}.svg", file_name(trace));
+            written.push(output::write(
+                folder,
+                &name,
+                &paceline_report::time_series_svg(&of_trace),
+            )?);
+        }
+        let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        output::note(&format!("wrote {}", list.join(", ")));
+        Ok(())
+    }
+}
+
+/// Runs all comparisons, side by side; the rows come in the comparisons' order.
+fn run_all(comparisons: &[Comparison], threads: usize) -> Result<Vec<CompareRow>, Error> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+    let bar = ProgressBar::new(comparisons.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(args::wall(0.2));
+    let rows = pool.install(|| {
+        comparisons
+            .par_iter()
+            .map(|comparison| {
+                let outcome = paceline_sim::run(&comparison.scenario())
+                    .map_err(|error| Error::Message(error.to_string()))?;
+                bar.inc(1);
+                bar.set_message(format!("{} on {}", comparison.scheme, comparison.trace));
+                Ok(comparison.row(&outcome))
+            })
+            .collect()
+    });
+    bar.finish_and_clear();
+    rows
+}
+
+/// The names of the traces, each once, in order.
+fn traces(rows: &[CompareRow]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.trace.as_str()) {
+            names.push(&row.trace);
+        }
+    }
+    names
+}
+
+/// A table per trace.
+fn tables(rows: &[CompareRow]) -> String {
+    let mut text = String::new();
+    for trace in traces(rows) {
+        let of_trace: Vec<&CompareRow> = rows.iter().filter(|row| row.trace == trace).collect();
+        let Some(first) = of_trace.first() else { continue };
+        let heading = format!(
+            "{trace}: {} Mbit/s for {} s, {} flow{}",
+            figure(first.capacity_mbps),
+            figure(first.duration_s),
+            first.flows,
+            if first.flows == 1 { "" } else { "s" }
+        );
+        text += &format!("{}\n", heading.bold());
+        let fair = first.flows > 1;
+        let mut headings = vec![
+            "scheme",
+            "Mbit/s",
+            "used %",
+            "delay ms mean",
+            "p50",
+            "p95",
+            "p99",
+            "drops",
+            "marks",
+            "resent",
+        ];
+        headings.extend(fair.then_some("Jain"));
+        let mut grid = Grid::numbers(&headings);
+        for row in of_trace {
+            let delay = row.queue_delay_ms;
+            let mut cells = vec![
+                row.scheme.clone(),
+                figure(row.throughput_mbps),
+                percent(row.utilization),
+                figure(delay.mean),
+                figure(delay.p50),
+                figure(delay.p95),
+                figure(delay.p99),
+                row.drops.to_string(),
+                row.marks.to_string(),
+                row.retransmits.to_string(),
+            ];
+            cells.extend(fair.then(|| format!("{:.3}", row.jain)));
+            grid.row(cells);
+        }
+        text += &grid.text();
+        text.push('\n');
+    }
+    text
+}
+
+fn view(row: &CompareRow) -> RunView {
+    let delay = row.queue_delay_ms;
+    let series = row.series.clone().unwrap_or_default();
+    RunView {
+        trace: row.trace.clone(),
+        scheme: row.scheme.clone(),
+        capacity_mbps: row.capacity_mbps,
+        throughput_mbps: row.throughput_mbps,
+        utilization: row.utilization,
+        queue_delay_ms: Quantiles {
+            mean: delay.mean,
+            p50: delay.p50,
+            p95: delay.p95,
+            p99: delay.p99,
+            max: delay.max,
+        },
+        loss: None,
+        retransmits: Some(row.retransmits),
+        jain: (row.flows > 1).then_some(row.jain),
+        series: TimeSeries {
+            bin_s: series.bin_s,
+            capacity_mbps: series.capacity_mbps,
+            throughput_mbps: series.throughput_mbps,
+            queue_delay_ms: series.queue_delay_ms,
+            window_packets: None,
+        },
+        digest: row.digest.clone(),
+    }
+}
+
+/// A name that is safe as part of a file's name.
+fn file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    name.chars().map(safe).collect()
+}

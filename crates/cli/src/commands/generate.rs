@@ -1,0 +1,57 @@
+//! `paceline completions` and `paceline man`: made from the definition of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::Cli;
+use crate::output::{self, Error};
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Man {
+    /// Write a page for each command into this folder
+    folder: Option<PathBuf>,
+}
+
+impl Completions {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "paceline", &mut text);
+        output::print(&String::from_utf8_lossy(&text))
+    }
+}
+
+impl Man {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let Some(folder) = self.folder else {
+            return output::print(&page(Cli::command())?);
+        };
+        let mut command = Cli::command();
+        command.build();
+        write(&folder, command)
+    }
+}
+
+fn page(command: clap::Command) -> Result<String, Error> {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut text)
+        .map_err(|source| Error::Io { path: None, source })?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Writes the page of a command and those of its subcommands.
+fn write(folder: &std::path::Path, command: clap::Command) -> Result<(), Error> {
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        write(folder, inner.clone())?;
+    }
+    output::write(folder, &format!("{name}.1"), &page(command)?).map(|_| ())
+}

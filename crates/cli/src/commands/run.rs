@@ -1,0 +1,145 @@
+//! `paceline run`: a scenario file.
+
+use std::path::PathBuf;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use clap::Args;
+use paceline_cc::Span;
+use paceline_sim::Outcome;
+use paceline_sim::scenario::{self, ScenarioError};
+
+use crate::args;
+use crate::output::{self, Error};
+use crate::table::{Grid, figure, percent};
+
+#[derive(Args)]
+#[command(after_help = "Example: paceline run scenarios/fairness.toml")]
+pub(crate) struct Run {
+    /// The scenario (TOML)
+    file: PathBuf,
+    /// Run for so long instead
+    #[arg(long, value_parser = args::length)]
+    duration: Option<Span>,
+    /// Use this seed instead
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write the JSON, time series included, into this folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+impl Run {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let mut scenario =
+            scenario::load(&self.file).map_err(|error| Error::Message(diagnostic(&error)))?;
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.duration = self.duration.unwrap_or(scenario.duration);
+        if scenario.warmup >= scenario.duration {
+            return Err(Error::Message(format!(
+                "the warm-up of {} leaves nothing of {} to measure",
+                scenario.warmup, scenario.duration
+            )));
+        }
+        let outcome =
+            paceline_sim::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+        if let Some(folder) = &self.output {
+            let path = output::write(folder, "run.json", &output::to_json(&outcome)?)?;
+            output::note(&format!("wrote {}", path.display()));
+        }
+        if self.json { output::print_json(&outcome) } else { output::print(&tables(&outcome)) }
+    }
+}
+
+/// A mistake with the line where it is, as compilers show theirs.
+fn diagnostic(error: &ScenarioError) -> String {
+    let (Some(span), Ok(text)) = (error.span.clone(), std::fs::read_to_string(&error.file)) else {
+        return error.to_string();
+    };
+    let mut group = Group::with_title(Level::ERROR.primary_title(&error.message)).element(
+        Snippet::source(&text).path(&error.file).annotation(
+            AnnotationKind::Primary.span(span.start..span.end.max(span.start + 1).min(text.len())),
+        ),
+    );
+    if let Some(help) = &error.help {
+        group = group.element(Level::HELP.message(help));
+    }
+    Renderer::styled().render(&[group]).to_string()
+}
+
+fn tables(outcome: &Outcome) -> String {
+    let mut text = format!("{}, {} s\n\n", outcome.name, figure(outcome.duration_s));
+    let mut links = Grid::numbers(&[
+        "link",
+        "capacity",
+        "Mbit/s",
+        "used %",
+        "delay ms mean",
+        "p50",
+        "p95",
+        "p99",
+        "drops",
+        "marks",
+    ]);
+    for link in &outcome.links {
+        let delay = link.queue_delay_ms;
+        links.row(vec![
+            link.name.clone(),
+            figure(link.capacity_mbps),
+            figure(link.throughput_mbps),
+            percent(link.utilization),
+            figure(delay.mean),
+            figure(delay.p50),
+            figure(delay.p95),
+            figure(delay.p99),
+            link.drops.to_string(),
+            link.marks.to_string(),
+        ]);
+    }
+    text += &links.text();
+    text.push('\n');
+    let mut flows = Grid::numbers(&[
+        "flow",
+        "scheme",
+        "Mbit/s",
+        "RTT ms mean",
+        "p95",
+        "sent",
+        "resent",
+        "timeouts",
+        "transfers",
+    ]);
+    for flow in &outcome.flows {
+        flows.row(vec![
+            flow.name.clone(),
+            flow.scheme.clone(),
+            figure(flow.goodput_mbps),
+            figure(flow.rtt_ms.mean),
+            figure(flow.rtt_ms.p95),
+            flow.sender.sent.to_string(),
+            flow.sender.retransmits.to_string(),
+            flow.sender.timeouts.to_string(),
+            flow.transfers.to_string(),
+        ]);
+    }
+    if !outcome.flows.is_empty() {
+        text += &flows.text();
+    }
+    if outcome.flows.len() > 1 {
+        text += &format!("\nJain's index {:.3}\n", outcome.jain());
+    }
+    if let Some(arrivals) = &outcome.arrivals {
+        text += &format!(
+            "\n{} of {} short flows finished, {} Mbit/s; completion time mean {} ms, p95 {} ms\n",
+            arrivals.finished,
+            arrivals.arrived,
+            figure(arrivals.goodput_mbps),
+            figure(arrivals.completion_ms.mean),
+            figure(arrivals.completion_ms.p95)
+        );
+    }
+    text += &format!("\ndigest {}\n", outcome.digest);
+    text
+}

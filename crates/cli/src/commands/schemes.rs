@@ -1,0 +1,133 @@
+//! `paceline schemes`: what there is, from the registries.
+
+use clap::Args;
+use owo_colors::OwoColorize;
+use paceline_cc::spec::nearest;
+use paceline_cc::{ParamInfo, SCHEMES};
+use paceline_path::QUEUES;
+use serde::Serialize;
+
+use crate::output::{self, Error};
+use crate::table::Grid;
+
+#[derive(Args)]
+pub(crate) struct Schemes {
+    /// Show the parameters of this scheme or queue
+    name: Option<String>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    schemes: Vec<Entry>,
+    queues: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    halves: Vec<&'static str>,
+    parameters: Vec<Parameter>,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    name: &'static str,
+    kind: &'static str,
+    default: String,
+    doc: String,
+}
+
+impl Schemes {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let mut listing = listing();
+        if let Some(name) = &self.name {
+            let known: Vec<&str> =
+                listing.schemes.iter().chain(&listing.queues).map(|entry| entry.name).collect();
+            let near = nearest(name, known.iter().copied());
+            listing.schemes.retain(|entry| entry.name == *name);
+            listing.queues.retain(|entry| entry.name == *name);
+            if listing.schemes.is_empty() && listing.queues.is_empty() {
+                let hint =
+                    near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+                return Err(Error::Message(format!("there is no scheme or queue `{name}`{hint}")));
+            }
+        }
+        if self.json {
+            return output::print_json(&listing);
+        }
+        match self.name {
+            None => output::print(&overview(&listing)),
+            Some(_) => {
+                let entries = listing.schemes.iter().chain(&listing.queues);
+                output::print(&entries.map(details).collect::<String>())
+            }
+        }
+    }
+}
+
+fn listing() -> Listing {
+    let parameters = |infos: Vec<ParamInfo>| {
+        let parameter = |info: ParamInfo| Parameter {
+            name: info.name,
+            kind: info.kind,
+            default: info.default,
+            doc: info.doc,
+        };
+        infos.into_iter().map(parameter).collect()
+    };
+    let schemes = SCHEMES.iter().map(|scheme| Entry {
+        name: scheme.name,
+        summary: scheme.summary,
+        halves: scheme.halves(),
+        parameters: parameters((scheme.params)()),
+        source: scheme.source,
+    });
+    let queues = QUEUES.iter().map(|queue| Entry {
+        name: queue.name,
+        summary: queue.summary,
+        halves: Vec::new(),
+        parameters: parameters((queue.params)()),
+        source: queue.source,
+    });
+    Listing { schemes: schemes.collect(), queues: queues.collect() }
+}
+
+fn overview(listing: &Listing) -> String {
+    let mut schemes = Grid::words(&["scheme", "halves", "summary", "source"]);
+    for entry in &listing.schemes {
+        let halves = entry.halves.join(", ");
+        schemes.row(vec![entry.name.into(), halves, entry.summary.into(), entry.source.into()]);
+    }
+    let mut queues = Grid::words(&["queue", "summary", "source"]);
+    for entry in &listing.queues {
+        queues.row(vec![entry.name.into(), entry.summary.into(), entry.source.into()]);
+    }
+    format!(
+        "{}\n{}\nA scheme is written sender[param=value,...]+queue[param=value,...].\n\
+         `paceline schemes NAME` shows parameters.\n",
+        schemes.text(),
+        queues.text()
+    )
+}
+
+fn details(entry: &Entry) -> String {
+    let mut text = format!("{}: {}\nSource: {}\n", entry.name.bold(), entry.summary, entry.source);
+    if !entry.halves.is_empty() {
+        text += &format!("Halves: {}\n", entry.halves.join(", "));
+    }
+    if entry.parameters.is_empty() {
+        return text + "No parameters.\n";
+    }
+    let mut grid = Grid::words(&["parameter", "kind", "default", "meaning"]);
+    for parameter in &entry.parameters {
+        let Parameter { name, kind, default, doc } = parameter;
+        grid.row(vec![name.to_string(), kind.to_string(), default.clone(), doc.clone()]);
+    }
+    text + "\n" + &grid.text()
+}

@@ -1,0 +1,295 @@
+//! `paceline trace`: traces of link capacity.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use paceline_cc::{Rate, Span};
+use paceline_trace::{Stats, Trace, TraceError};
+use serde_json::{Map, Value, json};
+
+use crate::args;
+use crate::output::{self, Error};
+use crate::table::{Grid, figure};
+
+#[derive(Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Print statistics; of built-in traces, beside those of the recording they are modelled on
+    Info(Info),
+    /// List the built-in traces
+    List(List),
+    /// Make a trace: built-in, constant or square wave
+    Generate(Generate),
+    /// Convert between Mahimahi's format and CSV (time_ms,mbps)
+    Convert(Convert),
+    /// Plot capacity over time
+    Plot(Plot),
+}
+
+impl TraceCommand {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        match self {
+            TraceCommand::Info(command) => command.run(),
+            TraceCommand::List(command) => command.run(),
+            TraceCommand::Generate(command) => command.run(),
+            TraceCommand::Convert(command) => command.run(),
+            TraceCommand::Plot(command) => command.run(),
+        }
+    }
+}
+
+fn load(name: &str) -> Result<Trace, Error> {
+    paceline_trace::load(name).map_err(tell)
+}
+
+fn tell(error: TraceError) -> Error {
+    Error::Message(error.to_string())
+}
+
+#[derive(Args)]
+pub(crate) struct Info {
+    /// Built-in traces or files
+    #[arg(required = true, value_name = "NAME|FILE")]
+    traces: Vec<String>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+impl Info {
+    fn run(self) -> Result<(), Error> {
+        let mut listing = Vec::new();
+        for name in &self.traces {
+            let trace = load(name)?;
+            let stats = Stats::of(&trace);
+            let target = paceline_trace::target(trace.name());
+            if self.json {
+                let mut entry = columns(&stats);
+                entry.insert("trace".into(), json!(trace.name()));
+                if let Some(target) = &target {
+                    entry.insert("target".into(), json!(columns(&target.stats)));
+                    entry.insert("target_source".into(), json!(target.source));
+                    entry.insert("target_recorded".into(), json!(target.recorded));
+                }
+                listing.push(Value::Object(entry));
+                continue;
+            }
+            let mut headings = vec![trace.name().to_string(), String::new()];
+            if target.is_some() {
+                headings.extend(["target".into(), "difference".into()]);
+            }
+            let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+            let mut grid = Grid::numbers(&headings);
+            let targets = target.as_ref().map(|target| target.stats.columns());
+            for (at, (column, value)) in stats.columns().into_iter().enumerate() {
+                let mut row = vec![column.to_string(), show(value)];
+                if let Some(targets) = &targets {
+                    let (_, wanted) = targets[at];
+                    row.push(show(wanted));
+                    let comparable = !matches!(column, "length_s" | "opportunities" | "first_ms");
+                    let difference = 100.0 * (value / wanted - 1.0);
+                    let known = comparable && difference.is_finite();
+                    row.push(if known { format!("{difference:+.0} %") } else { "-".into() });
+                }
+                grid.row(row);
+            }
+            output::print(&grid.text())?;
+            if let Some(target) = target {
+                let kind =
+                    if target.recorded { "a recording" } else { "plausible figures of our own" };
+                output::print(&format!("target: {kind}, {}\n", target.source))?;
+            }
+            output::print("\n")?;
+        }
+        if self.json { output::print_json(&json!({ "traces": listing })) } else { Ok(()) }
+    }
+}
+
+fn columns(stats: &Stats) -> Map<String, Value> {
+    stats.columns().into_iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
+}
+
+fn show(value: f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_string()
+}
+
+#[derive(Args)]
+pub(crate) struct List {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    fn run(self) -> Result<(), Error> {
+        let mut grid = Grid::numbers(&["trace", "length s", "mean Mbit/s", "modelled on"]);
+        let mut listing = Vec::new();
+        for name in paceline_trace::names() {
+            let Some(target) = paceline_trace::target(name) else { continue };
+            let length = paceline_trace::default_length(name).unwrap_or(Span::ZERO).as_secs_f64();
+            let mean = target.stats.mean_mbps;
+            let source = target.source.to_string();
+            listing.push(json!({
+                "name": name, "length_s": length, "mean_mbps": mean, "source": source,
+                "recorded": target.recorded,
+            }));
+            grid.row(vec![name.into(), figure(length), figure(mean), source]);
+        }
+        if self.json {
+            output::print_json(&json!({ "traces": listing }))
+        } else {
+            output::print(&grid.text())
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline trace generate lte-driving --seed 7 --duration 10min -o lte.trace
+  paceline trace generate constant --rate 12Mbps -o 12.trace
+  paceline trace generate square --low 12Mbps --high 24Mbps --half-period 500ms -o square.trace")]
+pub(crate) struct Generate {
+    /// A built-in trace, `constant` or `square`
+    name: String,
+    /// The seed of a built-in trace
+    #[arg(long, default_value_t = paceline_trace::DEFAULT_SEED)]
+    seed: u64,
+    /// The length
+    #[arg(long, value_parser = args::length)]
+    duration: Option<Span>,
+    /// The rate of `constant`
+    #[arg(long, default_value = "12Mbps", value_parser = args::rate)]
+    rate: Rate,
+    /// The lower rate of `square`
+    #[arg(long, default_value = "12Mbps", value_parser = args::rate)]
+    low: Rate,
+    /// The higher rate of `square`
+    #[arg(long, default_value = "24Mbps", value_parser = args::rate)]
+    high: Rate,
+    /// Half the period of `square`
+    #[arg(long, default_value = "500ms", value_parser = args::length)]
+    half_period: Span,
+    /// The file to write; without it, standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Generate {
+    fn run(self) -> Result<(), Error> {
+        let trace = match self.name.as_str() {
+            "constant" => paceline_trace::constant(self.rate),
+            "square" => {
+                let length = self.duration.unwrap_or(Span::from_secs(140));
+                paceline_trace::square_wave(self.low, self.high, self.half_period, length)
+            }
+            name => {
+                let length = self.duration.or(paceline_trace::default_length(name));
+                paceline_trace::synthetic(name, self.seed, length.unwrap_or(Span::from_secs(140)))
+            }
+        };
+        save(&trace.map_err(tell)?, self.output.as_deref(), None, Span::from_millis(100))
+    }
+}
+
+/// The formats of trace files.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One line per delivery opportunity: milliseconds
+    Mahimahi,
+    /// time_ms,mbps
+    Csv,
+}
+
+impl Format {
+    fn of(path: &Path) -> Format {
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+            Format::Csv
+        } else {
+            Format::Mahimahi
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Convert {
+    /// The trace to read: a file or a built-in trace
+    input: String,
+    /// The file to write; `-` for standard output
+    output: PathBuf,
+    /// The format to read, if the file's name does not tell
+    #[arg(long)]
+    from: Option<Format>,
+    /// The format to write, if the file's name does not tell
+    #[arg(long)]
+    to: Option<Format>,
+    /// The bins of CSV
+    #[arg(long, default_value = "100ms", value_parser = args::length)]
+    bin: Span,
+}
+
+impl Convert {
+    fn run(self) -> Result<(), Error> {
+        let trace = match self.from {
+            None => load(&self.input)?,
+            Some(format) => {
+                let bytes = std::fs::read(&self.input).map_err(|error| {
+                    Error::Message(format!("{}: cannot be read: {error}", self.input))
+                })?;
+                match format {
+                    Format::Mahimahi => paceline_trace::mahimahi::parse(&self.input, &bytes),
+                    Format::Csv => paceline_trace::csv::parse(&self.input, &bytes),
+                }
+                .map_err(tell)?
+            }
+        };
+        let to_stdout = self.output.as_os_str() == "-";
+        save(&trace, (!to_stdout).then_some(self.output.as_path()), self.to, self.bin)
+    }
+}
+
+/// Writes a trace to a file or to standard output.
+fn save(
+    trace: &Trace,
+    path: Option<&Path>,
+    format: Option<Format>,
+    bin: Span,
+) -> Result<(), Error> {
+    let format = format.or(path.map(Format::of)).unwrap_or(Format::Mahimahi);
+    let text = match format {
+        Format::Mahimahi => paceline_trace::mahimahi::write(trace),
+        Format::Csv => paceline_trace::csv::write(trace, bin),
+    };
+    match path {
+        None => output::print(&text),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source }),
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Plot {
+    /// A built-in trace or a file
+    trace: String,
+    /// The SVG to write; without it, standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The bins
+    #[arg(long, default_value = "100ms", value_parser = args::length)]
+    bin: Span,
+}
+
+impl Plot {
+    fn run(self) -> Result<(), Error> {
+        let trace = load(&self.trace)?;
+        let bin = self.bin.max(Span::from_millis(1));
+        let rates = paceline_trace::rates(&trace, bin);
+        let svg = paceline_report::capacity_svg(trace.name(), bin.as_secs_f64(), rates);
+        match &self.output {
+            None => output::print(&svg),
+            Some(path) => std::fs::write(path, svg)
+                .map_err(|source| Error::Io { path: Some(path.clone()), source }),
+        }
+    }
+}

@@ -9,13 +9,16 @@ pub(crate) struct Grid {
     numbers: bool,
 }
 
+/// The width of tables of words, unless the environment's `COLUMNS` says otherwise.
+const WIDTH: u16 = 100;
+
 impl Grid {
     /// A table of numbers: all columns but the first are aligned to the right.
     pub(crate) fn numbers(headings: &[&str]) -> Grid {
         Grid::new(headings, true)
     }
 
-    /// A table of words, broken to the width of the terminal.
+    /// A table of words, broken into lines.
     pub(crate) fn words(headings: &[&str]) -> Grid {
         Grid::new(headings, false)
     }
@@ -25,7 +28,9 @@ impl Grid {
         let rule = LineStyle::none().fill('─').junction('─');
         table.load_style(TableStyle::new().header_separator(rule));
         if !numbers {
+            let width = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok());
             table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width.unwrap_or(WIDTH));
         }
         let mut grid = Grid { table, numbers };
         let cells = grid.cells(headings.iter().map(|heading| heading.to_string()).collect());

@@ -34,7 +34,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::schemes)]
     schemes: args::Schemes,
     /// Round-trip propagation delay
-    #[arg(long, default_value = "100ms", value_parser = args::span)]
+    #[arg(long, default_value = "100ms", value_parser = args::span, allow_hyphen_values = true)]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
     #[arg(long, default_value = "250", value_parser = args::buffer)]
@@ -43,7 +43,7 @@ pub(crate) struct Compare {
     #[arg(long, default_value = "60s", value_parser = args::length)]
     duration: Span,
     /// Leave so much of the beginning out of the measurements
-    #[arg(long, default_value = "0s", value_parser = args::span)]
+    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     warmup: Span,
     /// Flows of each scheme
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -121,10 +121,13 @@ impl Compare {
         let info = PageInfo {
             title: "Schemes compared".into(),
             explanation: format!(
-                "{} flow(s) of each scheme for {} over a link with a buffer of {}, round-trip \
-                 propagation delay {}. Queueing delay is the time from a packet's arrival at the \
-                 queue until it has left the link.",
-                self.flows, self.duration, self.buffer, self.rtt
+                "Each scheme with {} for {}, over a link with a buffer of {}; the round-trip \
+                 propagation delay is {}. Queueing delay is the time from a packet's arrival at \
+                 the queue until it has left the link.",
+                if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) },
+                self.duration,
+                buffer_words(self.buffer),
+                self.rtt
             ),
             command: std::env::args().collect::<Vec<_>>().join(" "),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -270,6 +273,16 @@ fn view(row: &CompareRow) -> RunView {
             window_packets: None,
         },
         digest: row.digest.clone(),
+    }
+}
+
+/// A buffer size in words.
+fn buffer_words(buffer: BufferSize) -> String {
+    match buffer {
+        BufferSize::Packets(packets) => format!("{packets} packets"),
+        BufferSize::Bdp(products) => format!("{products} bandwidth-delay products"),
+        BufferSize::Unlimited => "unlimited length".into(),
+        BufferSize::Bytes(_) | BufferSize::Time(_) => buffer.to_string(),
     }
 }
 

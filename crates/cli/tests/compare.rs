@@ -1,0 +1,165 @@
+//! `paceline compare` and `run`: results, formats, determinism.
+
+mod common;
+
+use common::{Folder, paceline};
+use serde_json::Value;
+
+fn json(arguments: &[&str]) -> Value {
+    let seen = paceline(arguments);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    serde_json::from_str(&seen.out).expect("JSON and nothing else")
+}
+
+const QUICK: [&str; 8] = [
+    "compare",
+    "--duration",
+    "5s",
+    "--json",
+    "--trace",
+    "lte-driving",
+    "--schemes",
+    "abc,cubic+codel",
+];
+
+#[test]
+fn json_has_every_figure() {
+    let result = json(&QUICK);
+    let runs = result["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        for name in ["trace", "scheme", "digest"] {
+            assert!(run[name].is_string(), "{name}");
+        }
+        let numbers = [
+            "flows",
+            "duration_s",
+            "capacity_mbps",
+            "throughput_mbps",
+            "utilization",
+            "drops",
+            "marks",
+            "retransmits",
+            "jain",
+            "packets",
+        ];
+        for name in numbers {
+            assert!(run[name].is_number(), "{name}");
+        }
+        for name in ["queue_delay_ms", "one_way_delay_ms", "rtt_ms"] {
+            for part in ["mean", "p50", "p95", "p99", "max"] {
+                assert!(run[name][part].is_number(), "{name}.{part}");
+            }
+        }
+        assert!(run["self_inflicted_delay_ms"]["p95"].is_number());
+        let used = run["utilization"].as_f64().expect("a number");
+        assert!((0.2..=1.0).contains(&used), "{used}");
+        // Half of the round trip is the least that a packet takes.
+        assert!(run["one_way_delay_ms"]["p50"].as_f64() >= Some(50.0));
+        assert!(run["rtt_ms"]["p50"].as_f64() >= Some(100.0));
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let on = |threads| {
+        let mut arguments = QUICK.to_vec();
+        arguments.extend(["--trace", "12Mbps", "--flows", "3", "--threads", threads]);
+        json(&arguments)
+    };
+    assert_eq!(on("1"), on("2"));
+}
+
+#[test]
+fn seeds_change_the_digest_of_random_paths() {
+    let folder = Folder::new("seeds");
+    let scenario = folder.write(
+        "lossy.toml",
+        b"duration = \"3s\"\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n\
+          [[flow]]\nscheme = \"cubic\"\ndata = { loss = 0.01 }\n",
+    );
+    let digest = |seed: &str| json(&["run", &scenario, "--json", "--seed", seed])["digest"].clone();
+    assert_eq!(digest("1"), digest("1"));
+    assert_ne!(digest("1"), digest("2"));
+}
+
+#[test]
+fn output_folder_gets_page_plots_and_json() {
+    let folder = Folder::new("output");
+    let out = folder.path("results");
+    let seen = paceline(&[
+        "compare",
+        "--duration",
+        "2s",
+        "--trace",
+        "12Mbps",
+        "--schemes",
+        "abc,cubic",
+        "-o",
+        &out,
+    ]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    assert!(seen.out.contains("12Mbps: 12.0 Mbit/s"), "{}", seen.out);
+    let read = |name: &str| std::fs::read_to_string(format!("{out}/{name}")).expect(name);
+    let page = read("compare.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && !page.contains("src=\"http"));
+    assert!(read("scatter.svg").starts_with("<svg"));
+    assert!(read("timeseries-12Mbps.svg").contains("abc"));
+    let saved: Value = serde_json::from_str(&read("compare.json")).expect("JSON");
+    assert_eq!(saved["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn schemes_come_from_the_registries() {
+    let listing = json(&["schemes", "--json"]);
+    let schemes = listing["schemes"].as_array().expect("schemes");
+    let abc = schemes.iter().find(|scheme| scheme["name"] == "abc").expect("abc");
+    assert_eq!(abc["halves"], serde_json::json!(["sender", "receiver", "router"]));
+    let parameters = abc["parameters"].as_array().expect("parameters");
+    let eta = parameters.iter().find(|parameter| parameter["name"] == "eta").expect("eta");
+    assert_eq!(eta["default"], "0.98");
+    assert!(abc["source"].is_string() && abc["summary"].is_string());
+    assert!(paceline(&["schemes", "codel"]).out.contains("interval"));
+}
+
+#[test]
+fn benchmarks_report_their_figures() {
+    let report = json(&["bench", "a", "--json"]);
+    let row = &report["scenarios"][0];
+    assert_eq!(row["name"], "a");
+    for name in ["delivered_packets", "cpu_s", "packets_per_cpu_s", "peak_rss_mb"] {
+        assert!(row[name].as_f64().is_some_and(|value| value > 0.0), "{name}");
+    }
+}
+
+#[test]
+fn traces_go_round() {
+    let folder = Folder::new("traces");
+    let (mahimahi, csv, back) =
+        (folder.path("a.trace"), folder.path("a.csv"), folder.path("b.trace"));
+    let fine = |arguments: &[&str]| {
+        let seen = paceline(arguments);
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        seen.out
+    };
+    fine(&["trace", "generate", "lte-driving", "--duration", "20s", "-o", &mahimahi]);
+    fine(&["trace", "convert", &mahimahi, &csv]);
+    fine(&["trace", "convert", &csv, &back]);
+    let mean = |path: &str| {
+        json(&["trace", "info", path, "--json"])["traces"][0]["mean_mbps"].as_f64().expect("a mean")
+    };
+    assert!((mean(&mahimahi) / mean(&back) - 1.0).abs() < 0.02);
+    assert!(fine(&["trace", "plot", &mahimahi]).starts_with("<svg"));
+    assert!(fine(&["trace", "list"]).contains("lte-walking"));
+    assert!(fine(&["trace", "info", "umts-driving"]).contains("target"));
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    assert!(paceline(&["completions", "bash"]).out.contains("paceline"));
+    assert!(paceline(&["man"]).out.contains(".TH paceline"));
+    let folder = Folder::new("man");
+    let pages = folder.path("pages");
+    assert_eq!(paceline(&["man", &pages]).code, 0);
+    assert!(std::path::Path::new(&pages).join("paceline-compare.1").exists());
+}

@@ -1,0 +1,115 @@
+//! What the program says of mistakes: clearly, with the remedy, never with a panic.
+
+mod common;
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use common::{Folder, paceline};
+
+/// Runs the program and expects the exit status and every word in what it says.
+fn expect(arguments: &[&str], code: i32, words: &[&str]) {
+    let seen = paceline(arguments);
+    assert_eq!(seen.code, code, "{arguments:?}: {}", seen.err);
+    for word in words {
+        assert!(seen.err.contains(word), "{arguments:?} lacks `{word}`: {}", seen.err);
+    }
+    assert!(!seen.err.contains("panicked"), "{arguments:?}: {}", seen.err);
+    assert!(seen.out.is_empty(), "{arguments:?} prints results: {}", seen.out);
+}
+
+#[test]
+fn arguments() {
+    expect(&["compare", "--schemes", "cubci"], 2, &["--schemes", "did you mean `cubic`"]);
+    expect(&["compare", "--schemes", "abc[etta=1]"], 2, &["did you mean `eta`"]);
+    expect(&["compare", "--schemes", "abc[eta=many]"], 2, &["expected a number"]);
+    expect(&["compare", "--schemes", "abc[eta=-1]"], 2, &["eta"]);
+    expect(&["compare", "--schemes", "cubic+coddle"], 2, &["unknown queue", "codel"]);
+    expect(&["compare", "--schemes", "cubic+codel[target=5]"], 2, &["5ms"]);
+    expect(&["compare", "--schemes", ","], 2, &["at least one scheme"]);
+    expect(&["compare", "--schemes", "abc[[]"], 2, &["scheme"]);
+    expect(&["compare", "--rtt", "100"], 2, &["--rtt", "100ms"]);
+    expect(&["compare", "--rtt", "-5ms"], 2, &["--rtt"]);
+    expect(&["compare", "--buffer", "12q"], 2, &["--buffer"]);
+    expect(&["compare", "--duration", "0s"], 2, &["above zero"]);
+    expect(&["compare", "--duration", "9999h"], 2, &["168h"]);
+    expect(&["compare", "--flows", "0"], 2, &["--flows"]);
+    expect(&["compare", "--flows", "many"], 2, &["--flows"]);
+    expect(&["compare", "--warmup", "2min"], 1, &["--warmup", "shorter"]);
+    expect(&["compare", "--trace", "0Mbps"], 1, &["above zero"]);
+    expect(&["bench", "z"], 2, &["z"]);
+    expect(&["conpare"], 2, &["compare"]);
+}
+
+#[test]
+fn traces() {
+    let folder = Folder::new("broken");
+    expect(&["compare", "--trace", "lte-drivin"], 1, &["lte-driving", "no such file"]);
+    let cases: [(&str, &[u8], &[&str]); 8] = [
+        ("empty", b"", &["empty"]),
+        ("negative", b"1\n-2\n", &[":2:", "-2"]),
+        ("decreasing", b"1\n5\n3\n", &[":3:", "3"]),
+        ("text", b"1\nfast\n", &[":2:", "fast"]),
+        ("huge", b"1\n99999999999999999999\n", &[":2:"]),
+        ("binary", b"1\n\x00\xff\xfe\n", &[":2:"]),
+        ("zeros", b"0\n0\n", &["0"]),
+        ("fraction", b"1.5\n", &[":1:"]),
+    ];
+    for (name, bytes, words) in cases {
+        let path = folder.write(name, bytes);
+        let mut words = words.to_vec();
+        words.push(&path);
+        expect(&["compare", "--duration", "1s", "--trace", &path], 1, &words);
+        expect(&["trace", "info", &path], 1, &words);
+    }
+}
+
+#[test]
+fn scenarios() {
+    let folder = Folder::new("scenario");
+    let good = "duration = \"2s\"\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n[[flow]]\nscheme = \"abc\"\n";
+    let path = folder.write("good.toml", good.as_bytes());
+    assert_eq!(paceline(&["run", &path]).code, 0);
+    let cases: [(&str, &str, &[&str]); 6] = [
+        ("rate =", "raet =", &[":4:1", "raet", "did you mean `rate`"]),
+        ("\"abc\"", "\"acb\"", &[":6:", "did you mean `abc`"]),
+        ("\"12Mbps\"", "12", &[":4:"]),
+        ("\"2s\"", "\"2 parsecs\"", &[":1:", "parsecs"]),
+        ("name = \"l\"\n", "", &["name"]),
+        ("[[flow]]\n", "[[flow]]\npath = [\"m\"]\n", &[":6:", "there is no link `m`"]),
+    ];
+    for (from, to, words) in cases {
+        let path = folder.write("bad.toml", good.replace(from, to).as_bytes());
+        expect(&["run", &path], 1, words);
+    }
+    expect(&["run", &folder.path("none.toml")], 1, &["none.toml", "cannot be read"]);
+    let binary = folder.write("binary.toml", &[0xff, 0xfe, 0x00]);
+    expect(&["run", &binary], 1, &["binary.toml"]);
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let folder = Folder::new("unwritable");
+    let file = folder.write("file", b"in the way");
+    let arguments = ["compare", "--duration", "1s", "--schemes", "abc", "-o", &file, "--json"];
+    let seen = paceline(&arguments);
+    assert_eq!(seen.code, 1);
+    assert!(seen.err.contains("cannot be written"), "{}", seen.err);
+    // The results were printed before: nothing is lost.
+    assert!(seen.out.contains("\"runs\""));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(["trace", "generate", "lte-driving"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut first = [0u8; 1];
+    child.stdout.take().expect("a pipe").read_exact(&mut first).expect("some output");
+    let output = child.wait_with_output().expect("an end");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.is_empty(), "{text}");
+}

@@ -6,7 +6,7 @@ OUT ?= out
 .PHONY: demo test bench lint digests setup build clean
 
 build: setup
-	$(CARGO) build --release -p paceline-cli
+	$(CARGO) build --release --locked -p paceline-cli
 
 ## Builds the program, compares ABC with Cubic and Cubic+CoDel on built-in cellular traces, and
 ## leaves plots and a page in out/demo.
@@ -16,13 +16,13 @@ demo: build
 
 ## Everything that must hold before a change lands.
 test: setup lint
-	$(CARGO) test --workspace
+	$(CARGO) test --locked --workspace
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items --quiet
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items --quiet
 
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build

@@ -5,8 +5,8 @@ use paceline_cc::Packet;
 /// For each stage and route, the next stage.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// A row for each stage: where it starts in `next`, and a mask that is zero for endpoints,
-    /// from which all packets go the same way.
+    /// A row for each stage: where it starts in `next`, and a mask that is zero for stages with a
+    /// single route: endpoints, and pipes of one flow.
     rows: Vec<(u32, u32)>,
     next: Vec<u32>,
 }
@@ -23,13 +23,19 @@ impl Routes {
     /// The table of `routes`, whose numbers are their places, among `stages` stages, of which the
     /// first `carriers` carry packets.
     pub(crate) fn new(routes: &[Route], carriers: usize, stages: usize) -> Routes {
-        let width = routes.len();
-        let mut next = vec![u32::MAX; carriers * width + stages - carriers];
-        let mut rows: Vec<(u32, u32)> =
-            (0..carriers).map(|stage| ((stage * width) as u32, u32::MAX)).collect();
-        rows.extend(
-            (carriers..stages).map(|stage| ((carriers * width + stage - carriers) as u32, 0)),
-        );
+        let mut users = vec![0u32; stages];
+        for route in routes {
+            users[route.from] += 1;
+            route.over.iter().for_each(|&stage| users[stage] += 1);
+        }
+        let mut rows = Vec::with_capacity(stages);
+        let mut size = 0;
+        for (stage, &users) in users.iter().enumerate() {
+            let shared = stage < carriers && users > 1;
+            rows.push((size as u32, if shared { u32::MAX } else { 0 }));
+            size += if shared { routes.len() } else { 1 };
+        }
+        let mut next = vec![u32::MAX; size];
         for (number, route) in routes.iter().enumerate() {
             let mut at = route.from;
             for &stage in route.over.iter().chain([&route.to]) {

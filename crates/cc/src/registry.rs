@@ -93,6 +93,8 @@ impl Scheme {
 /// Every scheme.
 pub static SCHEMES: &[Scheme] = &[
     schemes::abc::SCHEME,
+    schemes::bbr::SCHEME,
+    schemes::c2tcp::SCHEME,
     schemes::cubic::SCHEME,
     schemes::newreno::SCHEME,
     schemes::vegas::SCHEME,

@@ -7,7 +7,7 @@ use paceline_path::{BufferSize, Limit, Link, OpportunityOptions, Queue, Service}
 use paceline_trace::Trace;
 
 pub(crate) fn packet(number: u64, size: u32, sent: Time) -> Packet {
-    let body = Body::Data(Data { number, segment: number });
+    let body = Body::Data(Data { number, segment: number, ..Data::default() });
     Packet { flow: 0, size, route: 0, ecn: Ecn::NotEct, abc: false, sent, queued: sent, body }
 }
 

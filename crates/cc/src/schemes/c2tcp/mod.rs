@@ -1,0 +1,243 @@
+//! C2TCP: a loss-based scheme that takes an interval of long RTTs for a loss.
+//!
+//! # What it does
+//! While RTTs are below `target` the window opens faster than the loss-based scheme below would
+//! have it. RTTs above the target do nothing at first; when there has been none below it for
+//! `interval`, the condition is bad: the threshold becomes what a loss would make it and the
+//! window one packet. As long as the condition stays bad this repeats after `interval / sqrt(n)`,
+//! as CoDel drops packets; one RTT below the target ends it.
+//!
+//! # Signals it needs
+//! RTTs, with the delay of acknowledgements in them; none beyond those of the scheme below.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `target` | time | 100 ms | paper §IV |
+//! | `interval` | time | 100 ms | paper §IV |
+//! | `target_rtts` | smallest RTTs | 0: off | journal version: 2 |
+//! | `interval_rtts` | smallest RTTs | 0: off | journal version: 2 |
+//! | `rule` | | kernel | authors' kernel; `paper` for algorithm 1 to the letter |
+//! | `settle` | time | 1 s | authors' kernel; the paper has none: 0 |
+//! | `base` | | cubic | paper §IV |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//!
+//! The paper contradicts itself about growth. Algorithm 1 adds `target / rtt` packets *per
+//! acknowledgement*, which at an RTT of half the target makes the window three times as large
+//! per round trip, on top of the scheme below; the text (§III-B) calls the increase additive and
+//! derives fairness from that. The kernel that was measured adds `floor(target / rtt)` to the
+//! counter that, when it reaches the window, opens it by one packet: so many packets *per round
+//! trip*, as the text has it. The kernel's rule is therefore the default.
+//!
+//! With `rule=kernel`, times count in whole milliseconds, an RTT equal to the target is good,
+//! `1 / sqrt(n)` is CoDel's approximation by one step of Newton's method per back-off (0.50
+//! instead of 0.71 for n = 2, then within 3 %), and the counter is shared with the scheme below:
+//! what either adds to it opens the window at the faster pace of the two. This counter keeps
+//! fractions where the kernel's starts again from 0. With `rule=paper`, times are exact.
+//!
+//! `settle` is an accident of the kernel that shapes its results: Cubic ignores RTTs for the
+//! first second of an epoch, which is for HyStart's sake, and C2TCP with it; so a bad condition
+//! that sets in within a second of the last back-off is seen late. It applies to Cubic only.
+//!
+//! The kernel opens the window although it is not used or losses are being repaired; this does
+//! not (RFC 7661), since the kernel's repair takes back what was opened meanwhile.
+//!
+//! # Where it fails
+//! The target has to suit the path: below the RTT without a queue, the window never leaves one
+//! packet for long. A loss-based flow that shares the queue keeps the condition bad. After an
+//! outage, the bad condition and what is left of the window have nothing to do with each other.
+//!
+//! # Source
+//! S. Abbasloo, T. Li, Y. Xu, H. J. Chao: Cellular Controlled Delay TCP (C2TCP), IFIP Networking
+//! 2018, §III; the authors' patch of Linux 4.13; S. Abbasloo, Y. Xu, H. J. Chao: C2TCP: A Flexible
+//! Cellular TCP to Meet Stringent Delay Requirements, IEEE JSAC 37(4), 2019, for multiples of the
+//! RTT.
+
+mod base;
+mod condition;
+#[cfg(test)]
+mod tests;
+
+use crate::control::{Congestion, Controller, Feedback, Plan};
+use crate::params::Params;
+use crate::registry::{Halves, Scheme};
+use crate::schemes::newreno;
+use crate::units::{Span, Time};
+use base::Window;
+use condition::{Condition, Verdict, millis};
+
+crate::choices! {
+    /// The loss-based scheme below C2TCP.
+    pub enum Base {
+        /// Cubic.
+        Cubic = "cubic",
+        /// NewReno.
+        NewReno = "newreno",
+    }
+}
+
+crate::choices! {
+    /// How C2TCP opens the window and counts time.
+    pub enum Rule {
+        /// As in algorithm 1 of the paper: `target / rtt` packets per acknowledgement.
+        Paper = "paper",
+        /// As in the authors' kernel: `floor(target / rtt)` packets per round trip.
+        Kernel = "kernel",
+    }
+}
+
+crate::params! {
+    /// Parameters of C2TCP.
+    pub struct C2tcpParams {
+        /// RTT above which the condition may be bad (paper section IV).
+        target: Span = Span::from_millis(100),
+        /// How long RTTs are to be above the target (paper section IV).
+        interval: Span = Span::from_millis(100),
+        /// The target in multiples of the smallest RTT (journal version: 2); 0 for `target`.
+        target_rtts: f64 = 0.0,
+        /// The interval in multiples of the smallest RTT (journal version: 2); 0 for `interval`.
+        interval_rtts: f64 = 0.0,
+        /// How the window opens and time counts.
+        rule: Rule = Rule::Kernel,
+        /// How long RTTs do not count after a Cubic epoch began (the kernel); 0 for the paper.
+        settle: Span = Span::from_secs(1),
+        /// The loss-based scheme below.
+        base: Base = Base::Cubic,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "c2tcp",
+    summary: "Cubic that backs off when RTTs stay above a target for an interval",
+    source: "C2TCP, IFIP Networking 2018",
+    params: C2tcpParams::infos,
+    build: |spec| {
+        let params: C2tcpParams = spec.params()?;
+        spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;
+        spec.require(!params.interval.is_zero(), "interval", "expected a time above 0")?;
+        let fits = |rtts: f64| rtts == 0.0 || rtts >= 1.0;
+        spec.require(fits(params.target_rtts), "target_rtts", "expected 0, or at least 1")?;
+        spec.require(params.interval_rtts >= 0.0, "interval_rtts", "expected 0 or more")?;
+        let first = params.initial_window;
+        spec.require(first >= 1.0, "initial_window", "expected at least 1 packet")?;
+        Ok(Halves::sender(move |setup| C2tcp::new(&params, setup.mss)))
+    },
+};
+
+/// The sender's half of C2TCP.
+#[derive(Clone, Debug)]
+pub struct C2tcp {
+    window: Window,
+    condition: Condition,
+    params: C2tcpParams,
+    mss: u32,
+    /// When Cubic's epoch began; [`Time::NEVER`] between a reduction and the next growth in
+    /// congestion avoidance.
+    epoch: Time,
+    /// The repair under way began with a timeout.
+    timed_out: bool,
+}
+
+impl C2tcp {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &C2tcpParams, mss: u32) -> C2tcp {
+        C2tcp {
+            window: Window::new(params),
+            condition: Condition::new(params.rule),
+            params: params.clone(),
+            mss: mss.max(1),
+            epoch: Time::NEVER,
+            timed_out: false,
+        }
+    }
+
+    /// The target and the interval of now.
+    fn limits(&self, min_rtt: Span) -> (Span, Span) {
+        let or = |rtts: f64, span| if rtts > 0.0 { min_rtt.mul_f64(rtts) } else { span };
+        let C2tcpParams { target, interval, target_rtts, interval_rtts, .. } = self.params;
+        (or(target_rtts, target), or(interval_rtts, interval))
+    }
+
+    /// True while the kernel would not look at RTTs.
+    fn settles(&self, now: Time) -> bool {
+        let known = self.params.base == Base::Cubic && self.epoch != Time::NEVER;
+        known && now.since(self.epoch) < self.params.settle
+    }
+
+    /// Opens the window in the good condition. The scheme below has just opened it by `own`
+    /// packets for `acked`, in congestion avoidance if `avoiding`.
+    fn open(&mut self, target: Span, rtt: Span, acked: f64, own: f64, avoiding: bool) {
+        match self.params.rule {
+            Rule::Paper => {
+                let share = target.as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
+                self.window.add(share);
+            }
+            Rule::Kernel => {
+                let counts = (millis(target) / millis(rtt).max(1)).max(1) as f64;
+                let slow = 1.0 / self.window.cwnd();
+                if !avoiding || self.params.base == Base::NewReno {
+                    self.window.add(counts * slow);
+                } else if acked > 0.0 {
+                    let pace = (own / acked).max(slow);
+                    self.window.add((counts + acked) * pace - own);
+                }
+            }
+        }
+    }
+}
+
+impl Controller for C2tcp {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let before = self.window.cwnd();
+        self.window.on_feedback(feedback);
+        self.timed_out &= feedback.in_recovery;
+        match feedback.congestion {
+            None | Some(Congestion::Undo) => {}
+            Some(Congestion::Loss | Congestion::Ecn) => self.epoch = Time::NEVER,
+            Some(Congestion::Timeout) => {
+                self.epoch = Time::NEVER;
+                self.timed_out = true;
+            }
+        }
+        let grows = feedback.cwnd_limited && (!feedback.in_recovery || self.timed_out);
+        let avoiding = grows && !self.window.in_slow_start();
+        if avoiding && feedback.acked > 0 && self.epoch == Time::NEVER {
+            self.epoch = feedback.now;
+        }
+        let Some(rtt) = feedback.rtt else { return };
+        if self.settles(feedback.now) {
+            return;
+        }
+        let (target, interval) = self.limits(feedback.min_rtt);
+        match self.condition.on_rtt(feedback.now, rtt, target, interval) {
+            Verdict::Good if grows => {
+                let own = (self.window.cwnd() - before).max(0.0);
+                self.open(target, rtt, newreno::Window::acked(feedback), own, avoiding);
+            }
+            Verdict::Good | Verdict::Waiting => {}
+            Verdict::Bad => {
+                self.window.back_off();
+                self.epoch = Time::NEVER;
+            }
+        }
+    }
+
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        self.window.on_idle(now, idle, rto, self.params.initial_window);
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(self.window.bytes(self.mss))
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
+        see("backoffs", self.condition.backoffs() as f64);
+    }
+}

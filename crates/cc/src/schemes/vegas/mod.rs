@@ -1,0 +1,290 @@
+//! Vegas: keeps a few packets of its own in the bottleneck's queue, told by the round-trip time.
+//!
+//! # What it does
+//! Once per round trip it compares the window with what the path holds without a queue: the
+//! window times the smallest RTT of all over the smallest of this round trip. The difference is
+//! what waits in queues: below `alpha` packets the window opens by one, above `beta` it closes by
+//! one. Slow start doubles in every round trip (not in every second one as in the paper) and
+//! ends when more than `gamma` packets wait. Losses and marks halve the window as in Reno, and
+//! Reno rules while they are repaired and when a round trip brought fewer than three samples.
+//!
+//! # Signals it needs
+//! RTTs; CE counts with `ecn=true`.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `alpha` | packets | 2 | Linux, ns-3 |
+//! | `beta` | packets | 4 | Linux, ns-3 |
+//! | `gamma` | packets | 1 | Linux, ns-3 |
+//! | `diff` | | paper | paper, ns-3; `linux` as in Linux |
+//! | `rtt` | | sample | paper, Linux; `smoothed` as in ns-3 before 3.38 |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `ecn` | | false | RFC 3168 |
+//!
+//! The difference counts whole packets: `cwnd - floor(cwnd * base / rtt)`. Linux computes
+//! `floor(cwnd * (rtt - base) / base)`, which is larger by `rtt / base` and so gives way sooner
+//! where the queue is long. The window compared is the one that the round trip began with, which
+//! its packets were sent under, as in the paper and in Linux up to 2.6.27; Linux and ns-3 now take
+//! the present one, which in slow start is twice as large and leads to a queue of a whole path's
+//! worth. ns-3 hid that from sight up to version 3.37: it took the smoothed RTT for samples, and
+//! left slow start long before the path was full. The window does not open while it is not used (RFC 7661), where
+//! Linux and ns-3 open it regardless. The smallest RTT of all never expires, except when sending
+//! resumes after an idle period longer than the timeout (Linux forgets it even sooner).
+//!
+//! # Where it fails
+//! A path that becomes longer looks like a queue and starves the flow for good; jitter does the
+//! same for as long as it lasts. A flow that starts when others already fill the queue takes
+//! their queue for the path, and more than its share. It yields to flows that fill the buffer,
+//! and gains one packet per round trip when capacity rises.
+//!
+//! # Source
+//! L. Brakmo, L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE
+//! JSAC 13(8), 1995; Linux `net/ipv4/tcp_vegas.c`.
+
+#[cfg(test)]
+mod tests;
+
+use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::packet::Ecn;
+use crate::params::Params;
+use crate::registry::{Halves, Scheme};
+use crate::schemes::newreno::Window;
+use crate::units::{Span, Time};
+
+crate::choices! {
+    /// How Vegas counts the packets that wait in queues.
+    pub enum Diff {
+        /// The window less what the path holds (the paper, ns-3).
+        Paper = "paper",
+        /// The same times the ratio of the RTT to the smallest RTT (Linux).
+        Linux = "linux",
+    }
+}
+
+crate::choices! {
+    /// Which RTTs Vegas compares.
+    pub enum RttKind {
+        /// Every sample (the paper, Linux).
+        Sample = "sample",
+        /// The smoothed RTT (ns-3 before 3.38).
+        Smoothed = "smoothed",
+    }
+}
+
+crate::params! {
+    /// Parameters of Vegas.
+    pub struct VegasParams {
+        /// Packets in queues below which the window opens (Linux, ns-3).
+        alpha: u32 = 2,
+        /// Packets in queues above which the window closes (Linux, ns-3).
+        beta: u32 = 4,
+        /// Packets in queues above which slow start ends (Linux, ns-3).
+        gamma: u32 = 1,
+        /// How packets in queues are counted.
+        diff: Diff = Diff::Paper,
+        /// Which RTTs are compared.
+        rtt: RttKind = RttKind::Sample,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
+        ecn: bool = false,
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "vegas",
+    summary: "Keeps two to four packets in the queue, told by the RTT",
+    source: "TCP Vegas, IEEE JSAC 1995",
+    params: VegasParams::infos,
+    build: |spec| {
+        let params: VegasParams = spec.params()?;
+        let ordered = params.alpha <= params.beta;
+        spec.require(ordered, "beta", "expected at least alpha")?;
+        let first = params.initial_window;
+        spec.require(first >= 1.0, "initial_window", "expected at least 1 packet")?;
+        Ok(Halves::sender(move |setup| Vegas::new(&params, setup.mss)))
+    },
+};
+
+/// Samples of a round trip, at least, for Vegas to judge by: not all of them are then from
+/// delayed acknowledgements.
+const MIN_SAMPLES: u32 = 3;
+
+/// The sender's half of Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    window: Window,
+    params: VegasParams,
+    mss: u32,
+    /// The smallest RTT of all.
+    base: Span,
+    /// The smallest RTT of this round trip.
+    round_min: Span,
+    /// RTT samples of this round trip.
+    samples: u32,
+    /// The window at the start of this round trip, in whole packets.
+    begun: u64,
+    /// True if Vegas rules, false if Reno does.
+    active: bool,
+    /// Packets in queues at the last judgement.
+    diff: u64,
+}
+
+impl Vegas {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &VegasParams, mss: u32) -> Vegas {
+        Vegas {
+            window: Window::new(params.initial_window),
+            params: params.clone(),
+            mss: mss.max(1),
+            base: Span::MAX,
+            round_min: Span::MAX,
+            samples: 0,
+            begun: params.initial_window as u64,
+            active: true,
+            diff: 0,
+        }
+    }
+
+    fn next_round(&mut self) {
+        self.round_min = Span::MAX;
+        self.samples = 0;
+        self.begun = self.window.cwnd() as u64;
+    }
+
+    /// Reno's growth.
+    fn grow(&mut self, acked: f64) {
+        let rest = self.window.slow_start(acked);
+        self.window.avoid_congestion(rest);
+    }
+
+    /// The whole packets that the path would hold without a queue, and those beyond it.
+    fn judge(&self, cwnd: u64) -> (u64, u64) {
+        let (base, rtt) = (self.base.as_nanos() as u128, self.round_min.as_nanos() as u128);
+        let target = (cwnd as u128 * base / rtt.max(1)) as u64;
+        let diff = match self.params.diff {
+            Diff::Paper => cwnd.saturating_sub(target),
+            Diff::Linux => (cwnd as u128 * rtt.saturating_sub(base) / base.max(1)) as u64,
+        };
+        (target, diff)
+    }
+
+    /// Once per round trip.
+    fn adjust(&mut self, may_grow: bool, acked: f64) {
+        let cwnd = self.window.cwnd() as u64;
+        let (target, diff) = self.judge(self.begun);
+        self.diff = diff;
+        if self.window.in_slow_start() {
+            if diff > self.params.gamma as u64 {
+                self.shrink(cwnd.min(target + 1));
+            } else if may_grow {
+                self.window.slow_start(acked);
+            }
+        } else if diff > self.params.beta as u64 {
+            self.shrink(cwnd - 1);
+        } else if diff < self.params.alpha as u64 && may_grow {
+            self.window.set_cwnd(cwnd as f64 + 1.0);
+        }
+        let raised = 0.75 * self.window.cwnd();
+        if self.window.ssthresh() < raised {
+            self.set_threshold(raised);
+        }
+    }
+
+    /// Lowers the window, and the threshold below it: slow start is over.
+    fn shrink(&mut self, packets: u64) {
+        let cwnd = packets.max(2) as f64;
+        self.window.set_cwnd(cwnd);
+        self.set_threshold(self.window.ssthresh().min(cwnd - 1.0).max(2.0));
+    }
+
+    fn set_threshold(&mut self, packets: f64) {
+        let cwnd = self.window.cwnd();
+        self.window.set_cwnd(packets);
+        self.window.leave_slow_start();
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+impl Controller for Vegas {
+    fn needs(&self) -> Signals {
+        if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let rtt = feedback.rtt.map(|rtt| match self.params.rtt {
+            RttKind::Sample => rtt,
+            RttKind::Smoothed => feedback.srtt,
+        });
+        if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base = self.base.min(rtt);
+            self.round_min = self.round_min.min(rtt);
+            self.samples += 1;
+        }
+        let halved = libm::floor(self.window.cwnd() / 2.0);
+        match feedback.congestion {
+            None => {}
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                self.active = false;
+                self.window.reduce(halved);
+                self.window.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                self.active = false;
+                self.window.time_out(halved);
+                return;
+            }
+            Some(Congestion::Undo) => {
+                self.window.undo();
+            }
+        }
+        let may_grow = self.window.may_grow(feedback);
+        let acked = Window::acked(feedback);
+        if feedback.in_recovery {
+            self.active = false;
+        } else if !self.active {
+            self.active = true;
+            self.next_round();
+        }
+        if self.active && feedback.round_start && self.samples >= MIN_SAMPLES {
+            self.adjust(may_grow, acked);
+            self.next_round();
+        } else if self.active && feedback.round_start {
+            if may_grow {
+                self.grow(acked);
+            }
+            self.next_round();
+        } else if may_grow && self.active {
+            self.window.slow_start(acked);
+        } else if may_grow {
+            self.grow(acked);
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.window.restart(self.params.initial_window, idle, rto);
+        if idle > rto {
+            self.base = Span::MAX;
+            self.next_round();
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
+        see("diff", self.diff as f64);
+        if self.base < Span::MAX {
+            see("base_rtt", self.base.as_millis_f64());
+        }
+    }
+}

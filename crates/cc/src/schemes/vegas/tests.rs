@@ -1,0 +1,155 @@
+use super::*;
+use crate::rng::Stream;
+use crate::schemes::newreno::testing::{Acks, MSS};
+
+const RTT: Span = Span::from_millis(100);
+
+/// A window of `packets` in congestion avoidance whose smallest RTT is 100 ms.
+fn avoiding(params: &VegasParams, packets: f64) -> (Vegas, Acks) {
+    let mut vegas = Vegas::new(params, MSS);
+    let mut acks = Acks::new(RTT);
+    vegas.window.set_cwnd(packets);
+    vegas.set_threshold(2.0);
+    acks.in_flight = packets as u64;
+    acks.cwnd_limited = false;
+    vegas.on_feedback(&acks.ack(1));
+    vegas.next_round();
+    acks.cwnd_limited = true;
+    (vegas, acks)
+}
+
+/// Acknowledges packet by packet until a round trip has ended.
+fn round(vegas: &mut Vegas, acks: &mut Acks) {
+    acks.in_flight = vegas.window.cwnd() as u64;
+    loop {
+        let feedback = acks.ack(1);
+        vegas.on_feedback(&feedback);
+        if feedback.round_start {
+            return;
+        }
+    }
+}
+
+fn after_a_round_at(params: &VegasParams, packets: f64, rtt: u64) -> f64 {
+    let (mut vegas, mut acks) = avoiding(params, packets);
+    acks.rtt = Span::from_millis(rtt);
+    round(&mut vegas, &mut acks);
+    vegas.window.cwnd()
+}
+
+#[test]
+fn facts_of_congestion_avoidance() {
+    let params = VegasParams::default();
+    assert_eq!(after_a_round_at(&params, 20.0, 125), 20.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 150), 19.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 105), 21.0);
+    // One packet more or less than a whole decides.
+    assert_eq!(after_a_round_at(&params, 20.0, 111), 20.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 126), 19.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 104), 21.0);
+}
+
+#[test]
+fn linux_counts_more_packets_in_the_queue() {
+    let params = VegasParams { diff: Diff::Linux, ..Default::default() };
+    assert_eq!(after_a_round_at(&params, 20.0, 124), 20.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 125), 19.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 105), 21.0);
+}
+
+#[test]
+fn slow_start_doubles_each_round_and_ends_at_the_target() {
+    let mut vegas = Vegas::new(&VegasParams::default(), MSS);
+    let mut acks = Acks::new(RTT);
+    vegas.on_feedback(&acks.ack(1));
+    assert_eq!((vegas.window.cwnd(), vegas.begun), (11.0, 11));
+    round(&mut vegas, &mut acks);
+    assert!(vegas.window.cwnd() > 20.0 && vegas.window.in_slow_start());
+    acks.rtt = Span::from_millis(150);
+    let begun = vegas.begun;
+    round(&mut vegas, &mut acks);
+    // A whole round of long RTTs: the window that it began with, scaled to the path, and one.
+    round(&mut vegas, &mut acks);
+    let cwnd = vegas.window.cwnd();
+    assert!(!vegas.window.in_slow_start() && begun < 40, "{begun}");
+    assert_eq!(vegas.window.ssthresh(), cwnd - 1.0);
+    let target = (2 * vegas.begun / 3 + 1) as f64;
+    assert!(cwnd >= 8.0 && target <= cwnd, "{cwnd} {target}");
+}
+
+#[test]
+fn few_samples_mean_reno() {
+    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    acks.rtt = Span::from_millis(300);
+    acks.in_flight = 10;
+    for _ in 0..4 {
+        vegas.on_feedback(&acks.ack(15));
+    }
+    // Each acknowledgement is a round trip with one sample.
+    assert_eq!(vegas.window.cwnd(), 22.0);
+}
+
+#[test]
+fn loss_halves_and_vegas_starts_anew_after_the_repair() {
+    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    acks.in_recovery = true;
+    vegas.on_feedback(&acks.event(1, Some(Congestion::Loss)));
+    assert_eq!((vegas.window.cwnd(), vegas.window.ssthresh()), (10.0, 10.0));
+    acks.rtt = Span::from_millis(500);
+    for _ in 0..50 {
+        vegas.on_feedback(&acks.ack(1));
+    }
+    assert_eq!(vegas.window.cwnd(), 10.0);
+    acks.in_recovery = false;
+    acks.rtt = RTT;
+    round(&mut vegas, &mut acks);
+    round(&mut vegas, &mut acks);
+    assert!(vegas.window.cwnd() >= 11.0 && vegas.diff == 0);
+    vegas.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
+    assert_eq!(vegas.window.cwnd(), 1.0);
+}
+
+#[test]
+fn an_unused_window_closes_but_does_not_open() {
+    for (rtt, after) in [(100, 20.0), (150, 19.0)] {
+        let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+        acks.cwnd_limited = false;
+        acks.rtt = Span::from_millis(rtt);
+        round(&mut vegas, &mut acks);
+        assert_eq!(vegas.window.cwnd(), after);
+    }
+}
+
+#[test]
+fn a_longer_path_starves_until_idleness() {
+    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    acks.rtt = Span::from_millis(200);
+    for _ in 0..40 {
+        round(&mut vegas, &mut acks);
+    }
+    assert!(vegas.window.cwnd() <= 8.0);
+    vegas.on_idle(acks.now, Span::from_secs(2), Span::from_secs(1));
+    let before = vegas.window.cwnd();
+    for _ in 0..5 {
+        round(&mut vegas, &mut acks);
+    }
+    assert!(vegas.window.cwnd() > before);
+}
+
+#[test]
+fn survives_anything() {
+    for seed in 0..20 {
+        let mut random = Stream::new(seed, "vegas");
+        let diff = if seed % 2 == 0 { Diff::Paper } else { Diff::Linux };
+        let mut vegas = Vegas::new(&VegasParams { diff, ..Default::default() }, MSS);
+        let mut acks = Acks::new(RTT);
+        for _ in 0..5_000 {
+            vegas.on_feedback(&acks.any(&mut random));
+            if random.chance(0.01) {
+                let idle = Span::from_millis(random.below(9000));
+                vegas.on_idle(acks.now, idle, Span::from_millis(random.below(900)));
+            }
+            assert!(vegas.window.cwnd().is_finite() && vegas.plan().cwnd >= MSS as u64);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod bench;
 mod build;
+mod census;
 pub mod compare;
 mod digest;
 pub mod metrics;
@@ -11,9 +12,11 @@ mod routes;
 mod run;
 pub mod scenario;
 mod timetable;
+pub mod validate;
 mod world;
 
 pub use build::BuildError;
+pub use census::Census;
 pub use outcome::Outcome;
 pub use run::{Simulation, run};
 pub use scenario::{Scenario, ScenarioError};

@@ -28,6 +28,11 @@ macro_rules! each {
     };
 }
 
+/// How many stages may hand on at once what they have just been handed. Packets that go round in no
+/// time (a trace's opportunity of many packets, no propagation delay) would otherwise fill the
+/// stack; what is left is due at once, and comes from the timetable.
+const MAX_DEPTH: u32 = 32;
+
 /// Stages that hand packets to each other in virtual time.
 ///
 /// Every packet carries the number of its route; [`Routes`] tells where it goes from each stage.
@@ -86,13 +91,13 @@ impl World {
         while self.timetable.earliest() < end {
             // A stage may ask for a time that has passed: it means at once.
             self.now = self.now.max(self.timetable.earliest());
-            self.drain(self.timetable.first());
+            self.drain(self.timetable.first(), MAX_DEPTH);
         }
         self.now = self.now.max(end);
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
-    fn drain(&mut self, id: usize) {
+    fn drain(&mut self, id: usize, depth: u32) {
         let now = self.now;
         let mut packet = Packet::opaque(0);
         let wake = loop {
@@ -102,7 +107,7 @@ impl World {
             if let Some(wake) = wake {
                 break wake;
             }
-            self.hand_over(self.routes.next(id, &packet), &packet);
+            self.hand_over(self.routes.next(id, &packet), &packet, depth);
         };
         if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut self.nodes[id]) {
             recorder.on_link(id, link);
@@ -111,7 +116,7 @@ impl World {
     }
 
     /// Hands a packet to stage `id`, and on from there what is due at once.
-    fn hand_over(&mut self, id: usize, packet: &Packet) {
+    fn hand_over(&mut self, id: usize, packet: &Packet, depth: u32) {
         let now = self.now;
         self.digest.hand_over(now, id as u32, packet);
         self.hand_overs += 1;
@@ -126,8 +131,8 @@ impl World {
         if let Some(recorder) = &mut self.recorder {
             recorder.after(now, id, node);
         }
-        if wake <= now {
-            self.drain(id);
+        if wake <= now && depth > 0 {
+            self.drain(id, depth - 1);
         } else {
             self.timetable.set(id, wake);
         }

@@ -6,6 +6,7 @@ mod generate;
 mod run;
 mod schemes;
 mod trace;
+mod validate;
 
 use clap::Subcommand;
 
@@ -22,6 +23,8 @@ pub(crate) enum Command {
     /// Inspect, make, convert and plot traces of link capacity
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Hold our figures against those of ns-3, real Linux and the papers
+    Validate(validate::Validate),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// Print a shell's completions
@@ -37,6 +40,7 @@ impl Command {
             Command::Run(command) => command.run(),
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),
+            Command::Validate(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// What a run of the program has shown.
-pub struct Seen {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Seen {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 /// Runs the program with the given arguments.
-pub fn paceline(arguments: &[&str]) -> Seen {
+pub(crate) fn paceline(arguments: &[&str]) -> Seen {
     let output: Output = Command::new(env!("CARGO_BIN_EXE_paceline"))
         .args(arguments)
         .env("NO_COLOR", "1")
@@ -25,22 +25,22 @@ pub fn paceline(arguments: &[&str]) -> Seen {
 }
 
 /// A folder of a test's own, removed when it is dropped.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Folder(path)
     }
 
     /// The path of a file in it.
-    pub fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("a path in UTF-8").to_string()
     }
 
     /// Writes a file and returns its path.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> String {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.path(name);
         std::fs::write(&path, bytes).expect("a file can be written");
         path

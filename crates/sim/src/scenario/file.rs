@@ -8,6 +8,7 @@ use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::limits::{self, Excess};
 use super::read::{Buffer, Period, QueueName, RouterName, Scheme, Speed};
 use super::{
     Arrivals, Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, ScenarioError, Stretch,
@@ -197,13 +198,15 @@ impl Reader<'_> {
         Err(ScenarioError::new(message).help(help).at(self.file, self.text, Some(at.span())))
     }
 
+    fn within<V>(&self, at: &Spanned<V>, limit: Result<(), Excess>) -> Result<(), ScenarioError> {
+        limit.or_else(|(message, help)| self.fail(at, message, help))
+    }
+
     fn scenario(&self, read: FileScenario) -> Result<Scenario, ScenarioError> {
         let stem = Path::new(self.file).file_stem().and_then(|stem| stem.to_str());
         let mut scenario = Scenario::new(read.name.as_deref().or(stem).unwrap_or("scenario"));
         scenario.duration = read.duration.get_ref().0;
-        if scenario.duration.is_zero() {
-            return self.fail(&read.duration, "the duration is zero", "write duration = \"60s\"");
-        }
+        self.within(&read.duration, limits::duration(scenario.duration))?;
         if let Some(warmup) = &read.warmup {
             scenario.warmup = warmup.get_ref().0;
             if scenario.warmup >= scenario.duration {
@@ -238,8 +241,11 @@ impl Reader<'_> {
                 .at(self.file, self.text, None));
         }
         for flow in read.flows {
+            let place = Spanned::new(flow.span(), ());
             self.flow(flow, &mut scenario)?;
+            self.within(&place, limits::flows(&scenario))?;
         }
+        self.within(read.bin.as_ref().unwrap_or(&read.duration), limits::bins(&scenario))?;
         if scenario.flows.is_empty() && scenario.arrivals.is_empty() {
             return Err(ScenarioError::new("the scenario has no flow")
                 .help("add [[flow]] with a scheme")
@@ -282,6 +288,13 @@ impl Reader<'_> {
                 "write rate = \"12Mbps\"",
             );
         }
+        match &capacity {
+            Capacity::Constant(rate) => self.within(&place, limits::rate(*rate))?,
+            Capacity::Schedule { steps, .. } => {
+                steps.iter().try_for_each(|step| self.within(&place, limits::rate(step.1)))?;
+            }
+            Capacity::Trace { .. } => {}
+        }
         Ok(LinkSpec {
             name: name.clone(),
             capacity,
@@ -307,8 +320,9 @@ impl Reader<'_> {
             }
         };
         let opportunity = match &read.opportunity {
-            Some(bytes) if *bytes.get_ref() == 0 => {
-                return self.fail(bytes, "an opportunity offers at least one byte", "write 1504");
+            Some(bytes) if !(1..=limits::OPPORTUNITY).contains(bytes.get_ref()) => {
+                let message = format!("an opportunity offers 1 to {} bytes", limits::OPPORTUNITY);
+                return self.fail(bytes, message, "write opportunity = 1504");
             }
             Some(bytes) => *bytes.get_ref(),
             None => 1504,
@@ -482,6 +496,7 @@ impl Reader<'_> {
         if let Some(on_off) = &read.on_off {
             flow.workload = self.on_off(on_off)?;
         }
+        self.within(&place, limits::workload(&flow))?;
         match &read.arrivals {
             None => scenario.flows.push(flow),
             Some(arrivals) => scenario.arrivals.push(self.arrivals(arrivals, flow)?),
@@ -517,6 +532,8 @@ impl Reader<'_> {
                 "write pareto = 1.5",
             );
         }
+        let mean_on = on_off.on.map(|on| on.0);
+        self.within(read, limits::cycle(&on, mean_on, on_off.off.0))?;
         Ok(Workload::OnOff {
             on,
             off: Amount::Exponential(on_off.off.0.as_secs_f64()),

@@ -2,6 +2,7 @@
 
 mod error;
 mod file;
+mod limits;
 mod read;
 
 pub use error::ScenarioError;

@@ -1,0 +1,61 @@
+//! Where all packets are: what was made is somewhere, or has an end on record.
+
+use crate::world::{Node, World};
+
+/// Packets since the start of a run, data and acknowledgements apart where stages know them apart.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Data packets sent.
+    pub sent: u64,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Copies made on the way.
+    pub duplicated: u64,
+    /// Data packets that reached their receivers.
+    pub received: u64,
+    /// Acknowledgements that reached their senders.
+    pub acks_received: u64,
+    /// Packets that queues dropped.
+    pub dropped: u64,
+    /// Packets lost on the way.
+    pub lost: u64,
+    /// Packets in queues, in transmission, or on the way.
+    pub under_way: u64,
+}
+
+impl Census {
+    /// True if every packet that was made has one end or is under way.
+    pub fn is_balanced(&self) -> bool {
+        self.sent + self.acks_sent + self.duplicated
+            == self.received + self.acks_received + self.dropped + self.lost + self.under_way
+    }
+}
+
+impl World {
+    /// Counts all packets.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        for node in &self.nodes {
+            match node {
+                Node::Sender(sender) => {
+                    census.sent += sender.stats().sent;
+                    census.acks_received += sender.stats().acks;
+                }
+                Node::Receiver(receiver) => {
+                    census.received += receiver.stats().packets;
+                    census.acks_sent += receiver.stats().acks;
+                }
+                Node::Link(link) => {
+                    census.dropped += link.counters().dropped_packets();
+                    census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
+                }
+                Node::Pipe(pipe) => {
+                    census.lost += pipe.counters().lost_packets;
+                    census.duplicated += pipe.counters().duplicated;
+                    census.under_way += pipe.packets() as u64;
+                }
+            }
+        }
+        census
+    }
+}

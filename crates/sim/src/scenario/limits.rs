@@ -1,0 +1,91 @@
+//! What scenario files may ask for: more is a slip of the pen that would fill memory or never end.
+
+use paceline_cc::{Rate, Span};
+use paceline_flow::{On, Workload};
+
+use super::{Arrivals, FlowSpec, Record, Scenario};
+
+/// The longest run.
+const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
+/// The fastest link.
+pub(super) const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
+/// The most bytes of one opportunity.
+pub(super) const OPPORTUNITY: u32 = 1_000_000;
+/// The most flows, those of random arrivals included.
+const FLOWS: f64 = 100_000.0;
+/// The most bins of all time series of a run.
+const BINS: u64 = 20_000_000;
+/// The most messages a second of an application, and the shortest mean cycle of on and off.
+const MESSAGES: f64 = 1e6;
+const CYCLE: Span = Span::from_millis(1);
+
+/// What is wrong, and what to do about it.
+pub(super) type Excess = (String, &'static str);
+
+fn require(ok: bool, message: impl FnOnce() -> String, help: &'static str) -> Result<(), Excess> {
+    if ok { Ok(()) } else { Err((message(), help)) }
+}
+
+/// The duration.
+pub(super) fn duration(duration: Span) -> Result<(), Excess> {
+    require(!duration.is_zero(), || "the duration is zero".into(), "write duration = \"60s\"")?;
+    let long = || "the duration is longer than 30 days".into();
+    require(duration <= LONGEST, long, "write duration = \"60s\"")
+}
+
+/// A rate.
+pub(super) fn rate(rate: Rate) -> Result<(), Excess> {
+    let fast = || format!("{rate} is faster than {FASTEST}");
+    require(rate <= FASTEST, fast, "write rate = \"12Mbps\"")
+}
+
+/// The workload of a flow.
+pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
+    if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        let help = "stop is a time since the beginning of the run, as start is";
+        return require(false, || "the flow stops before it starts".into(), help);
+    }
+    match &flow.workload {
+        Workload::Bytes(0) => {
+            require(false, || "bytes is zero".into(), "leave bytes out for a flow without end")
+        }
+        Workload::Limited { rate, message } => {
+            let messages = rate.bytes_per_sec() / f64::from(*message);
+            let many = || format!("the application would write {messages:.0} messages a second");
+            require(messages <= MESSAGES, many, "make the messages longer: message = 1500")
+        }
+        Workload::OnOff { .. } | Workload::Bulk | Workload::Bytes(_) => Ok(()),
+    }
+}
+
+/// On- and off-periods, by the means that were written.
+pub(super) fn cycle(on: &On, mean_on: Option<Span>, mean_off: Span) -> Result<(), Excess> {
+    let short = || "an on-period and an off-period take less than 1 ms together".into();
+    let ok = matches!(on, On::Bytes(_)) || mean_on.unwrap_or(Span::ZERO) + mean_off >= CYCLE;
+    require(ok, short, "write on = \"5s\", off = \"5s\"")
+}
+
+/// The flows so far.
+pub(super) fn flows(scenario: &Scenario) -> Result<(), Excess> {
+    let alike: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+    let random: f64 = scenario.arrivals.iter().map(|few| expected(few, scenario.duration)).sum();
+    let flows = alike as f64 + random;
+    let many = || format!("{flows:.0} flows are more than {FLOWS}");
+    require(flows <= FLOWS, many, "use fewer flows, fewer arrivals or a shorter run")
+}
+
+/// How many flows of random arrivals to expect.
+fn expected(arrivals: &Arrivals, duration: Span) -> f64 {
+    let stop = arrivals.flow.stop.unwrap_or(duration).min(duration);
+    (stop - arrivals.flow.start).as_secs_f64() * arrivals.per_second
+}
+
+/// The time series.
+pub(super) fn bins(scenario: &Scenario) -> Result<(), Excess> {
+    let Record::Series(bin) = scenario.record else { return Ok(()) };
+    let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+    let each = scenario.duration.as_nanos() / bin.as_nanos().max(1);
+    let bins = each.saturating_mul(flows + scenario.links.len() as u64);
+    let many = || format!("{bins} bins of time series are more than {BINS}");
+    require(bins <= BINS, many, "write a longer bin, for example bin = \"10s\"")
+}

@@ -1,0 +1,112 @@
+//! Facts of papers and RFCs that whole runs must show.
+
+use paceline_cc::{AckPolicy, Rate, Span};
+
+use super::{Case, Row, Tolerance, measure, row, unmeasured};
+use crate::compare::Comparison;
+use crate::scenario::{Capacity, check_scheme};
+
+/// A figure of a run on a constant link.
+struct Fact {
+    name: &'static str,
+    source: &'static str,
+    scheme: &'static str,
+    mbps: f64,
+    flows: u32,
+    expected: f64,
+    tolerance: Tolerance,
+    figure: fn(&crate::compare::CompareRow) -> f64,
+}
+
+/// The facts. Formulas are in their names; all runs have an RTT of 100 ms.
+static FACTS: [Fact; 6] = [
+    Fact {
+        name: "abc, A < 0: utilisation eta + N/(mu*l)",
+        source: "ABC paper, theorem 1",
+        scheme: "abc[dual_window=false]",
+        mbps: 12.0,
+        flows: 1,
+        // .98 + 1 packet a round trip of 100 packets.
+        expected: 0.99,
+        tolerance: Tolerance::Within(0.01),
+        figure: |row| row.utilization,
+    },
+    Fact {
+        name: "abc, 16 flows on 24 Mbit/s, A > 0: mean delay A*delta + dt, ms",
+        source: "ABC paper, theorem 1",
+        scheme: "abc[dual_window=false]",
+        mbps: 24.0,
+        flows: 16,
+        // l = 100 ms and the delay itself: x = 133 (-.02 + 16/(2 (100 + x))) + 50.
+        expected: 54.2,
+        tolerance: Tolerance::Share(0.05),
+        figure: |row| row.queue_delay_ms.mean,
+    },
+    Fact {
+        name: "abc, 8 flows on 24 Mbit/s: Jain's index",
+        source: "ABC paper §7.5: within 5 % of 1",
+        scheme: "abc",
+        mbps: 24.0,
+        flows: 8,
+        expected: 1.0,
+        tolerance: Tolerance::Within(0.05),
+        figure: |row| row.jain,
+    },
+    Fact {
+        name: "newreno: largest delay is the buffer's, 250 packets of 1 ms and the packet's own, ms",
+        source: "droptail",
+        scheme: "newreno",
+        mbps: 12.0,
+        flows: 1,
+        expected: 251.0,
+        tolerance: Tolerance::Within(0.01),
+        figure: |row| row.queue_delay_ms.max,
+    },
+    Fact {
+        name: "vegas: packets queued lie between alpha and beta, mean delay of 2 to 4 packets, ms",
+        source: "Brakmo and Peterson 1995",
+        scheme: "vegas",
+        mbps: 12.0,
+        flows: 1,
+        expected: 3.0,
+        tolerance: Tolerance::Within(1.0),
+        figure: |row| row.queue_delay_ms.mean,
+    },
+    Fact {
+        name: "cubic over codel[ecn=true]: drops when packets can be marked",
+        source: "RFC 8289 §3, RFC 3168 §5",
+        scheme: "cubic[ecn=true]+codel[ecn=true]",
+        mbps: 12.0,
+        flows: 1,
+        expected: 0.0,
+        tolerance: Tolerance::Within(0.0),
+        figure: |row| row.drops as f64,
+    },
+];
+
+/// One case per fact.
+pub(super) fn cases<'a>() -> impl Iterator<Item = Case<'a>> {
+    FACTS.iter().map(|fact| -> Case<'a> { Box::new(move || vec![check(fact)]) })
+}
+
+fn check(fact: &Fact) -> Row {
+    let ours = check_scheme(fact.scheme).map_err(|error| error.to_string()).and_then(|scheme| {
+        let capacity = Capacity::Constant(Rate::from_mbps(fact.mbps));
+        let comparison = Comparison {
+            flows: fact.flows,
+            warmup: Span::from_secs(20),
+            duration: Span::from_secs(80),
+            ..Comparison::new("constant", capacity, scheme)
+        };
+        // Schemes with a receiver's half keep their own way of acknowledging.
+        let each = !fact.scheme.starts_with("abc");
+        measure(&comparison, each.then_some(AckPolicy::EACH))
+    });
+    match ours {
+        Err(reason) => unmeasured(fact.name.into(), fact.source, fact.expected, reason),
+        Ok(ours) => {
+            let measured = (fact.figure)(&ours);
+            row(fact.name.into(), fact.source, fact.expected, measured, fact.tolerance)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Validation: our figures beside those of peers, and facts that must hold.
+
+mod facts;
+mod peers;
+
+use std::path::Path;
+
+use paceline_cc::{AckPolicy, Rate, Span};
+use serde::Serialize;
+
+use crate::compare::{CompareRow, Comparison};
+use crate::scenario::{Capacity, check_scheme};
+
+/// One figure beside a peer's.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The scheme and what is measured.
+    pub name: String,
+    /// Where the expected figure comes from.
+    pub peer: String,
+    /// The expected figure.
+    pub expected: f64,
+    /// Our figure; nothing if it could not be measured.
+    pub measured: Option<f64>,
+    /// How far they may lie apart, in words.
+    pub tolerance: String,
+    /// Whether they agree; nothing if it could not be measured.
+    pub pass: Option<bool>,
+    /// Why not, or why it could not be measured.
+    pub reason: String,
+}
+
+/// How far two figures may lie apart.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Tolerance {
+    /// A share of the expected figure.
+    Share(f64),
+    /// A number.
+    Within(f64),
+    /// A share, or a number if that is more.
+    Either(f64, f64),
+}
+
+impl Tolerance {
+    fn of(self, expected: f64) -> f64 {
+        match self {
+            Tolerance::Share(share) => share * expected.abs(),
+            Tolerance::Within(distance) => distance,
+            Tolerance::Either(share, distance) => (share * expected.abs()).max(distance),
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Tolerance::Share(share) => format!("{:.0} %", 100.0 * share),
+            Tolerance::Within(distance) => format!("{distance}"),
+            Tolerance::Either(share, distance) => format!("{:.0} % or {distance}", 100.0 * share),
+        }
+    }
+}
+
+pub(crate) fn row(
+    name: String,
+    peer: &str,
+    expected: f64,
+    measured: f64,
+    tolerance: Tolerance,
+) -> Row {
+    let pass = (measured - expected).abs() <= tolerance.of(expected);
+    Row {
+        name,
+        peer: peer.to_string(),
+        expected,
+        measured: Some(measured),
+        tolerance: tolerance.words(),
+        pass: Some(pass),
+        reason: String::new(),
+    }
+}
+
+/// A set of rows that one run gives; runs are independent of each other.
+pub type Case<'a> = Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>;
+
+/// All cases. Recorded traces are looked for in `traces`; without them their rows say so.
+pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    for peer in &peers::NS3 {
+        cases.push(Box::new(move || on_constant(peer)));
+    }
+    for peer in &peers::LINUX {
+        cases.push(Box::new(move || on_trace(peer, traces)));
+    }
+    cases.extend(facts::cases());
+    cases
+}
+
+fn measure(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow, String> {
+    let mut scenario = comparison.scenario();
+    scenario.flows[0].ack = ack;
+    let outcome = crate::run(&scenario).map_err(|error| error.to_string())?;
+    Ok(comparison.row(&outcome))
+}
+
+/// A row that could not be measured.
+fn unmeasured(name: String, peer: &str, expected: f64, reason: String) -> Row {
+    Row {
+        name,
+        peer: peer.to_string(),
+        expected,
+        measured: None,
+        tolerance: String::new(),
+        pass: None,
+        reason,
+    }
+}
+
+fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
+    let name = match peer.flows {
+        1 => peer.scheme.to_string(),
+        flows => format!("{}, {flows} flows", peer.scheme),
+    };
+    let measured =
+        check_scheme(peer.scheme).map_err(|error| error.to_string()).and_then(|scheme| {
+            let capacity = Capacity::Constant(Rate::from_mbps(12.0));
+            let comparison = Comparison {
+                flows: peer.flows,
+                warmup: Span::from_secs(10),
+                ..Comparison::new("12 Mbit/s", capacity, scheme)
+            };
+            measure(&comparison, Some(AckPolicy::EACH))
+        });
+    let throughput = format!("{name}: throughput, Mbit/s");
+    let ours = match measured {
+        Ok(ours) => ours,
+        Err(reason) => return vec![unmeasured(throughput, peer.peer, peer.throughput, reason)],
+    };
+    // Until transmission starts: a packet takes a millisecond.
+    let delay = ours.queue_delay_ms.mean - 1.0;
+    let mut rows = vec![
+        row(throughput, peer.peer, peer.throughput, ours.throughput_mbps, Tolerance::Share(0.02)),
+        row(
+            format!("{name}: mean queueing delay, ms"),
+            peer.peer,
+            peer.delay,
+            delay,
+            Tolerance::Either(0.1, 2.0),
+        ),
+    ];
+    if let Some(jain) = peer.jain {
+        let name = format!("{name}: Jain's index");
+        rows.push(row(name, peer.peer, jain, ours.jain, Tolerance::Within(0.02)));
+    }
+    rows
+}
+
+fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {
+    let source = "Linux 6.18 behind Mahimahi";
+    let name = format!("{} on {}: utilisation", peer.scheme, peer.trace);
+    let unable = |reason: String| vec![unmeasured(name.clone(), source, peer.utilization, reason)];
+    let path = traces.map(|folder| folder.join(peer.trace)).filter(|path| path.exists());
+    let Some(path) = path.as_deref().and_then(Path::to_str) else {
+        return unable(format!("the recorded trace {} is not here; name its folder", peer.trace));
+    };
+    let ours = paceline_trace::load(path).map_err(|error| error.to_string()).and_then(|trace| {
+        let scheme = check_scheme(peer.scheme).map_err(|error| error.to_string())?;
+        let capacity = Capacity::trace(trace);
+        let comparison = Comparison {
+            reverse: Some(Capacity::Constant(Rate::from_mbps(12.0))),
+            ..Comparison::new(peer.trace, capacity, scheme)
+        };
+        measure(&comparison, None)
+    });
+    match ours {
+        Err(reason) => unable(reason),
+        Ok(ours) => vec![
+            row(name, source, peer.utilization, ours.utilization, Tolerance::Within(0.03)),
+            row(
+                format!("{} on {}: p95 queueing delay, ms", peer.scheme, peer.trace),
+                source,
+                peer.p95,
+                ours.queue_delay_ms.p95,
+                Tolerance::Share(0.25),
+            ),
+        ],
+    }
+}

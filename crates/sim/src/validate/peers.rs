@@ -1,0 +1,66 @@
+//! Figures of peers: facts measured elsewhere, with their sources.
+
+/// A peer's figures for one scheme on one bottleneck of 12 Mbit/s, 100 ms, 250 packets, every
+/// packet acknowledged, seconds 10 to 60.
+pub(super) struct OnConstant {
+    /// The scheme here.
+    pub(super) scheme: &'static str,
+    /// The peer and its own name of the scheme.
+    pub(super) peer: &'static str,
+    pub(super) flows: u32,
+    /// Megabits per second.
+    pub(super) throughput: f64,
+    /// The mean time from arrival until transmission starts, in milliseconds.
+    pub(super) delay: f64,
+    /// Jain's index, for several flows.
+    pub(super) jain: Option<f64>,
+}
+
+const fn on_constant(
+    scheme: &'static str,
+    peer: &'static str,
+    flows: u32,
+    throughput: f64,
+    delay: f64,
+    jain: Option<f64>,
+) -> OnConstant {
+    OnConstant { scheme, peer, flows, throughput, delay, jain }
+}
+
+/// ns-3 3.37. Left out are its rows of LEDBAT, whose window does not move, and of four Cubic flows
+/// over CoDel, which stay in loss recovery.
+pub(super) static NS3: [OnConstant; 15] = [
+    on_constant("newreno", "ns-3 TcpLinuxReno", 1, 11.984, 169.97, None),
+    on_constant("newreno", "ns-3 TcpLinuxReno", 4, 11.984, 181.15, Some(0.9993)),
+    on_constant("cubic", "ns-3 TcpCubic", 1, 11.984, 201.65, None),
+    on_constant("cubic", "ns-3 TcpCubic", 4, 11.984, 208.68, Some(0.9972)),
+    on_constant("vegas", "ns-3 TcpVegas", 1, 11.984, 1.92, None),
+    on_constant("vegas", "ns-3 TcpVegas", 4, 11.984, 10.90, Some(1.0)),
+    on_constant("bbr", "ns-3 TcpBbr", 1, 11.635, 7.99, None),
+    on_constant("bbr", "ns-3 TcpBbr", 4, 11.685, 106.13, Some(0.9978)),
+    on_constant("dctcp+step[k=20]", "ns-3 TcpDctcp, RED as a step at 20", 1, 11.984, 21.84, None),
+    on_constant("cubic+codel", "ns-3 TcpCubic, CoDel", 1, 10.964, 1.07, None),
+    on_constant("cubic+codel", "ns-3 TcpCubic, CoDel", 2, 11.697, 2.55, Some(0.9923)),
+    on_constant("cubic+pie", "ns-3 TcpCubic, PIE", 1, 11.557, 9.93, None),
+    on_constant("cubic+pie", "ns-3 TcpCubic, PIE", 4, 11.866, 12.89, Some(0.9703)),
+    on_constant("cubic+fq_codel", "ns-3 TcpCubic, FqCoDel", 1, 10.964, 1.07, None),
+    on_constant("cubic+fq_codel", "ns-3 TcpCubic, FqCoDel", 4, 11.865, 2.71, Some(0.9998)),
+];
+
+/// Real Linux TCP (kernel 6.18) behind Mahimahi on a recorded trace: 50 ms each way, 250 packets,
+/// 60 s, the other direction 12 Mbit/s; means of four runs.
+pub(super) struct OnTrace {
+    pub(super) scheme: &'static str,
+    pub(super) trace: &'static str,
+    pub(super) utilization: f64,
+    /// The 95th percentile of the queueing delay in milliseconds.
+    pub(super) p95: f64,
+}
+
+/// Cubic and BBR; Mahimahi's CoDel has a quirk of its own, see docs/metrics.md.
+pub(super) static LINUX: [OnTrace; 4] = [
+    OnTrace { scheme: "cubic", trace: "Verizon-LTE-short.down", utilization: 0.9901, p95: 1352.0 },
+    OnTrace { scheme: "cubic", trace: "Verizon-LTE-short.up", utilization: 0.9892, p95: 908.5 },
+    OnTrace { scheme: "bbr", trace: "Verizon-LTE-short.down", utilization: 0.9596, p95: 684.05 },
+    OnTrace { scheme: "bbr", trace: "Verizon-LTE-short.up", utilization: 0.9557, p95: 768.7 },
+];

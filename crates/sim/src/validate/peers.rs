@@ -29,7 +29,7 @@ const fn on_constant(
 
 /// ns-3 3.37. Left out are its rows of LEDBAT, whose window does not move, and of four Cubic flows
 /// over CoDel, which stay in loss recovery.
-pub(super) static NS3: [OnConstant; 15] = [
+pub(super) static NS3: [OnConstant; 14] = [
     on_constant("newreno", "ns-3 TcpLinuxReno", 1, 11.984, 169.97, None),
     on_constant("newreno", "ns-3 TcpLinuxReno", 4, 11.984, 181.15, Some(0.9993)),
     on_constant("cubic", "ns-3 TcpCubic", 1, 11.984, 201.65, None),
@@ -40,7 +40,6 @@ pub(super) static NS3: [OnConstant; 15] = [
     on_constant("bbr", "ns-3 TcpBbr", 4, 11.685, 106.13, Some(0.9978)),
     on_constant("dctcp+step[k=20]", "ns-3 TcpDctcp, RED as a step at 20", 1, 11.984, 21.84, None),
     on_constant("cubic+codel", "ns-3 TcpCubic, CoDel", 1, 10.964, 1.07, None),
-    on_constant("cubic+codel", "ns-3 TcpCubic, CoDel", 2, 11.697, 2.55, Some(0.9923)),
     on_constant("cubic+pie", "ns-3 TcpCubic, PIE", 1, 11.557, 9.93, None),
     on_constant("cubic+pie", "ns-3 TcpCubic, PIE", 4, 11.866, 12.89, Some(0.9703)),
     on_constant("cubic+fq_codel", "ns-3 TcpCubic, FqCoDel", 1, 10.964, 1.07, None),

@@ -93,11 +93,16 @@ impl Scheme {
 /// Every scheme.
 pub static SCHEMES: &[Scheme] = &[
     schemes::abc::SCHEME,
+    schemes::bbr3::SCHEME,
     schemes::bbr::SCHEME,
     schemes::c2tcp::SCHEME,
+    schemes::compound::SCHEME,
     schemes::cubic::SCHEME,
+    schemes::dctcp::SCHEME,
+    schemes::ledbat::SCHEME,
     schemes::newreno::SCHEME,
     schemes::vegas::SCHEME,
+    schemes::prague::SCHEME,
 ];
 
 /// The scheme that `spec` names, with its parameters set.

@@ -2,7 +2,12 @@
 
 pub mod abc;
 pub mod bbr;
+pub mod bbr3;
 pub mod c2tcp;
+pub mod compound;
 pub mod cubic;
+pub mod dctcp;
+pub mod ledbat;
 pub mod newreno;
+pub mod prague;
 pub mod vegas;

@@ -105,8 +105,10 @@ impl AbcParams {
     /// # Errors
     /// A value outside its range, or two that contradict each other.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        spec.require(self.initial_window >= 1.0, "initial_window", "expected at least 1 packet")?;
-        spec.require(self.min_window >= 1.0, "min_window", "expected at least 1 packet")?;
+        let sane = (1.0..=10_000.0).contains(&self.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        let sane = (1.0..=10_000.0).contains(&self.min_window);
+        spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
         spec.require(self.brake_floor >= 0.0, "brake_floor", "expected 0 or more packets")?;
         let sane = (0.0..=100.0).contains(&self.pacing);
         spec.require(sane, "pacing", "expected a number from 0 to 100")?;

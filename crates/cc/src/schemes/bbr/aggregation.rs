@@ -5,10 +5,10 @@ use crate::units::{Rate, Span, Time};
 /// Excess at most within this time counts (Linux `bbr_extra_acked_max_us`).
 const MAX_SPAN: Span = Span::from_millis(100);
 /// Round trips per half of the window, so that the window is five to ten of them.
-const HALF_WINDOW: u32 = 5;
+pub(crate) const HALF_WINDOW: u32 = 5;
 
-/// The most bytes that were acknowledged beyond what the bandwidth explains, in the last five to
-/// ten round trips.
+/// The most bytes that were acknowledged beyond what the bandwidth explains, in the last round
+/// trips: one to two times a number of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Aggregation {
     start: Time,
@@ -19,22 +19,17 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Takes an acknowledgement of `acked` bytes in.
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Time,
-        acked: u64,
-        round_start: bool,
-        bw: Rate,
-        cwnd: u64,
-    ) {
-        if round_start {
-            self.rounds += 1;
-            if self.rounds >= HALF_WINDOW {
-                self.rounds = 0;
-                self.halves = [0, self.halves[0]];
-            }
+    /// A round trip has begun; half of the window is `half` of them.
+    pub(crate) fn on_round(&mut self, half: u32) {
+        self.rounds += 1;
+        if self.rounds >= half {
+            self.rounds = 0;
+            self.halves = [0, self.halves[0]];
         }
+    }
+
+    /// Takes an acknowledgement of `acked` bytes in.
+    pub(crate) fn on_ack(&mut self, now: Time, acked: u64, bw: Rate, cwnd: u64) {
         let mut expected = bw.bytes_in(now.since(self.start));
         if self.acked <= expected {
             // The batch is over; the next begins here.
@@ -67,19 +62,21 @@ mod tests {
     fn batches_are_remembered_for_five_to_ten_rounds() {
         let mut aggregation = Aggregation::default();
         let mut now = Time::from_secs(1);
-        aggregation.on_ack(now, 1500, true, BW, 300_000);
+        aggregation.on_ack(now, 1500, BW, 300_000);
         // 30 packets at once every 30 ms are 30 ms of bandwidth ahead of their time.
         for _ in 0..4 {
             now += Span::from_millis(30);
-            (0..30).for_each(|_| aggregation.on_ack(now, 1500, false, BW, 300_000));
+            (0..30).for_each(|_| aggregation.on_ack(now, 1500, BW, 300_000));
         }
         assert_eq!(aggregation.extra(BW), 45_000);
-        // Evenly spaced acknowledgements from now on.
+        // A pause, and evenly spaced acknowledgements from then on.
+        now += Span::from_millis(100);
         let mut forgotten = 0;
         for round in 1..=11 {
-            for packet in 0..100 {
+            aggregation.on_round(HALF_WINDOW);
+            for _ in 0..100 {
                 now += Span::from_millis(1);
-                aggregation.on_ack(now, 1500, packet == 0, BW, 300_000);
+                aggregation.on_ack(now, 1500, BW, 300_000);
             }
             if aggregation.extra(BW) >= 45_000 {
                 forgotten = round;
@@ -93,10 +90,10 @@ mod tests {
     fn window_and_time_bound_the_excess() {
         let mut aggregation = Aggregation::default();
         let now = Time::from_secs(1);
-        (0..1000).for_each(|_| aggregation.on_ack(now, 1500, false, BW, 900_000));
+        (0..1000).for_each(|_| aggregation.on_ack(now, 1500, BW, 900_000));
         assert_eq!(aggregation.extra(BW), 150_000);
         let mut aggregation = Aggregation::default();
-        (0..1000).for_each(|_| aggregation.on_ack(now, 1500, false, BW, 60_000));
+        (0..1000).for_each(|_| aggregation.on_ack(now, 1500, BW, 60_000));
         assert_eq!(aggregation.extra(BW), 60_000);
     }
 }

@@ -26,10 +26,11 @@
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `min_window` | packets | 4 | draft §4.2.3.3: `BBRMinPipeCwnd` |
 //! | `min_quantum` | packets | 2 | Linux; ns-3: 1 |
-//! | `aggregation` | | true | Linux since 5.1; in ns-3 |
+//! | `aggregation` | | true | Linux since 5.1 |
 //! | `policer` | | true | Linux; not in ns-3 |
 //!
-//! Kernels from the years of the ABC paper are `bbr[aggregation=false]`.
+//! Kernels before 5.1, those of the ABC paper among them, are `bbr[aggregation=false]`. What ns-3
+//! 3.37 does comes out as `bbr[min_quantum=1,pacing_margin=0,aggregation=false,policer=false]`.
 //!
 //! # Where it fails
 //! A rate that varies is taken for its maximum of ten round trips, so that on a cellular link the
@@ -48,6 +49,7 @@
 //! first window is paced as for an RTT of 1 ms.
 
 mod aggregation;
+mod held;
 mod model;
 mod policer;
 mod recovery;
@@ -56,13 +58,16 @@ mod states;
 mod window;
 
 #[cfg(test)]
+mod fuzz_tests;
+#[cfg(test)]
 mod policer_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use aggregation::Aggregation;
+pub(crate) use aggregation::{Aggregation, HALF_WINDOW};
+pub(crate) use held::Held;
 pub use sender::Bbr;
 
 #[cfg(doc)]

@@ -2,6 +2,7 @@
 //! in which it counts.
 
 use super::BbrParams;
+use super::held::Held;
 use crate::control::{Feedback, RateSample};
 use crate::filter::WindowedMax;
 use crate::units::{Rate, Span, Time};
@@ -18,8 +19,7 @@ pub(super) struct Model {
     rtprop: Option<Span>,
     rtprop_at: Time,
     rtprop_window: Span,
-    /// Samples of packets sent between these totals of delivered bytes are limited by BBR itself.
-    limited: Option<(u64, u64)>,
+    held: Held,
 }
 
 impl Model {
@@ -32,7 +32,7 @@ impl Model {
             rtprop: None,
             rtprop_at: Time::ZERO,
             rtprop_window: params.rtprop_window,
-            limited: None,
+            held: Held::default(),
         }
     }
 
@@ -63,19 +63,14 @@ impl Model {
         Some(libm::ceil(bdp * gain) as u64)
     }
 
-    /// Packets sent from now on are held back by BBR itself, until what is in flight is delivered.
+    /// Packets sent from now on tell of BBR's own restraint.
     pub(super) fn limit(&mut self, feedback: &Feedback<'_>) {
-        let until = feedback.delivered + feedback.in_flight;
-        self.limited = match self.limited {
-            Some((from, end)) if feedback.delivered <= end => Some((from, until)),
-            _ => Some((feedback.delivered, until)),
-        };
+        self.held.hold(feedback);
     }
 
     /// True if something other than the path limited the sample.
     pub(super) fn is_limited(&self, sample: &RateSample) -> bool {
-        let held = |(from, until)| (from..=until).contains(&sample.prior_delivered);
-        sample.app_limited || self.limited.is_some_and(held)
+        self.held.limits(sample)
     }
 
     /// Counts round trips.

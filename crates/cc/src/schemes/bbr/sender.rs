@@ -1,7 +1,7 @@
 //! The sender's half: what happens on an acknowledgement, in its order.
 
 use super::BbrParams;
-use super::aggregation::Aggregation;
+use super::aggregation::{Aggregation, HALF_WINDOW};
 use super::model::Model;
 use super::policer::{Event, Policer};
 use super::recovery::Recovery;
@@ -103,8 +103,10 @@ impl Bbr {
         }
         self.model.on_sample(sample);
         if self.params.aggregation {
-            let (bw, start) = (self.bw(), self.model.round_start());
-            self.aggregation.on_ack(feedback.now, feedback.acked, start, bw, self.cwnd);
+            if self.model.round_start() {
+                self.aggregation.on_round(HALF_WINDOW);
+            }
+            self.aggregation.on_ack(feedback.now, feedback.acked, self.bw(), self.cwnd);
         }
     }
 }

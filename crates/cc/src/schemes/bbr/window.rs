@@ -17,18 +17,22 @@ impl Bbr {
         bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
     }
 
+    /// A packet per second: a wrong estimate must not stop the flow for ever.
+    fn slowest(&self) -> Rate {
+        Rate::from_bps(8 * u64::from(self.mss))
+    }
+
     /// Sets the initial pacing rate: the window in an RTT, with Startup's gain.
     pub(super) fn init_pacing(&mut self, rtt: Span) {
         let bw = Rate::from_bytes_in(self.cwnd, rtt.max(Span::from_micros(1)));
-        self.pacing = self.rate(bw, self.params.high_gain);
+        self.pacing = self.rate(bw, self.params.high_gain).max(self.slowest());
     }
 
     /// Paces at the bandwidth times `gain`; as long as the pipe is not full, only ever faster.
     pub(super) fn pace(&mut self, gain: f64) {
         let rate = self.rate(self.bw(), gain);
         if self.states.is_full() || rate > self.pacing {
-            // A packet per second at least, lest a wrong estimate stop the flow for ever.
-            self.pacing = rate.max(Rate::from_bps(8 * u64::from(self.mss)));
+            self.pacing = rate.max(self.slowest());
         }
     }
 

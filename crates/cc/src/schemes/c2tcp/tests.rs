@@ -24,7 +24,7 @@ fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcp, Acks) {
 }
 
 fn exact() -> C2tcpParams {
-    C2tcpParams { rule: Rule::Paper, settle: Span::ZERO, ..Default::default() }
+    C2tcpParams { rule: Rule::Paper, ..Default::default() }
 }
 
 /// The times, in milliseconds since the first long RTT, at which it backs off, when an
@@ -118,7 +118,7 @@ fn the_kernel_adds_per_round_trip_and_the_paper_per_acknowledgement() {
 
 #[test]
 fn a_cubic_epoch_hides_its_first_second() {
-    let params = C2tcpParams::default();
+    let params = C2tcpParams { settle: Span::from_secs(1), ..Default::default() };
     let (mut c2tcp, mut acks) = avoiding(&params, 50.0);
     acks.in_flight = 50;
     let start = acks.now;
@@ -149,8 +149,8 @@ fn survives_anything() {
         let mut random = Stream::new(seed, "c2tcp");
         let rule = if seed % 2 == 0 { Rule::Paper } else { Rule::Kernel };
         let base = if seed % 4 < 2 { Base::Cubic } else { Base::NewReno };
-        let target_rtts = (seed % 3) as f64;
-        let params = C2tcpParams { rule, base, target_rtts, ..Default::default() };
+        let (target_rtts, settle) = ((seed % 3) as f64, Span::from_millis(seed % 5));
+        let params = C2tcpParams { rule, base, target_rtts, settle, ..Default::default() };
         let mut c2tcp = C2tcp::new(&params, MSS);
         let mut acks = Acks::new(Span::from_millis(100));
         for _ in 0..5_000 {

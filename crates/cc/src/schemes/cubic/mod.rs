@@ -85,7 +85,8 @@ impl CubicParams {
         spec.require(self.c > 0.0, "c", "expected a number above 0")?;
         let inside = 0.0 < self.beta && self.beta < 1.0;
         spec.require(inside, "beta", "expected a number between 0 and 1")?;
-        spec.require(self.initial_window >= 1.0, "initial_window", "expected at least 1 packet")?;
+        let sane = (1.0..=10_000.0).contains(&self.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         let inside = (0.0..=0.5).contains(&self.probe);
         spec.require(inside, "probe", "expected a number from 0 to 0.5")
     }

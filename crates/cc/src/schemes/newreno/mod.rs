@@ -67,7 +67,8 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
         let first = params.initial_window;
-        spec.require(first >= 1.0, "initial_window", "expected at least 1 packet")?;
+        let sane = (1.0..=10_000.0).contains(&first);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         let beta = params.beta;
         spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
         spec.require(params.abc_limit >= 0.0, "abc_limit", "expected 0 or more packets")?;

@@ -42,8 +42,11 @@
 //! L. Brakmo, L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE
 //! JSAC 13(8), 1995; Linux `net/ipv4/tcp_vegas.c`.
 
+mod params;
 #[cfg(test)]
 mod tests;
+
+pub use params::{Diff, RttKind, VegasParams};
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
@@ -51,46 +54,6 @@ use crate::params::Params;
 use crate::registry::{Halves, Scheme};
 use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
-
-crate::choices! {
-    /// How Vegas counts the packets that wait in queues.
-    pub enum Diff {
-        /// The window less what the path holds (the paper, ns-3).
-        Paper = "paper",
-        /// The same times the ratio of the RTT to the smallest RTT (Linux).
-        Linux = "linux",
-    }
-}
-
-crate::choices! {
-    /// Which RTTs Vegas compares.
-    pub enum RttKind {
-        /// Every sample (the paper, Linux).
-        Sample = "sample",
-        /// The smoothed RTT (ns-3 before 3.38).
-        Smoothed = "smoothed",
-    }
-}
-
-crate::params! {
-    /// Parameters of Vegas.
-    pub struct VegasParams {
-        /// Packets in queues below which the window opens (Linux, ns-3).
-        alpha: u32 = 2,
-        /// Packets in queues above which the window closes (Linux, ns-3).
-        beta: u32 = 4,
-        /// Packets in queues above which slow start ends (Linux, ns-3).
-        gamma: u32 = 1,
-        /// How packets in queues are counted.
-        diff: Diff = Diff::Paper,
-        /// Which RTTs are compared.
-        rtt: RttKind = RttKind::Sample,
-        /// Initial window in packets (RFC 6928).
-        initial_window: f64 = 10.0,
-        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
-        ecn: bool = false,
-    }
-}
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
@@ -100,10 +63,7 @@ pub const SCHEME: Scheme = Scheme {
     params: VegasParams::infos,
     build: |spec| {
         let params: VegasParams = spec.params()?;
-        let ordered = params.alpha <= params.beta;
-        spec.require(ordered, "beta", "expected at least alpha")?;
-        let first = params.initial_window;
-        spec.require(first >= 1.0, "initial_window", "expected at least 1 packet")?;
+        params.check(spec)?;
         Ok(Halves::sender(move |setup| Vegas::new(&params, setup.mss)))
     },
 };
@@ -249,18 +209,16 @@ impl Controller for Vegas {
             self.active = true;
             self.next_round();
         }
-        if self.active && feedback.round_start && self.samples >= MIN_SAMPLES {
+        let ends = self.active && feedback.round_start;
+        if ends && self.samples >= MIN_SAMPLES {
             self.adjust(may_grow, acked);
-            self.next_round();
-        } else if self.active && feedback.round_start {
-            if may_grow {
-                self.grow(acked);
-            }
-            self.next_round();
-        } else if may_grow && self.active {
-            self.window.slow_start(acked);
-        } else if may_grow {
+        } else if may_grow && (ends || !self.active) {
             self.grow(acked);
+        } else if may_grow {
+            self.window.slow_start(acked);
+        }
+        if ends {
+            self.next_round();
         }
     }
 

@@ -1,0 +1,178 @@
+//! DCTCP: Reno that reduces its window by the share of packets that routers mark.
+//!
+//! # What it does
+//! Routers mark packets while more than a few wait. The sender counts, window by window, the
+//! share of packets that were marked, and keeps a moving average of it, `alpha`. A mark reduces
+//! the window by the factor `1 - alpha / 2`, at most once per round trip: a little when few
+//! packets are marked, by half when all are. Otherwise, and upon losses, it is Reno. The receiver
+//! acknowledges at once what waits when marks begin or end, so that an acknowledgement never
+//! speaks for packets of both kinds.
+//!
+//! # Signals it needs
+//! Counts of CE; packets leave as ECT(0). The share is that of the exact counter of marked
+//! packets that acknowledgements carry (AccECN), and not RFC 8257's reading of one flag per
+//! acknowledgement: the two agree unless acknowledgements are lost, which cost the counter
+//! nothing. Over classic ECN, whose flag stays up for a round trip whatever the number of marks,
+//! `alpha` tells little.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `g` | | 1/16 | RFC 8257 §4.2 |
+//! | `alpha0` | | 1 | RFC 8257 §3.3 |
+//! | `loss_beta` | | 0.5 | RFC 8257 §3.5 |
+//! | `initial_window` | packets | 10 | RFC 6928 |
+//!
+//! The window keeps fractions of packets; Linux rounds the reduction down, so that it does not
+//! reduce at all while `alpha` times the window is below two packets. Shares count packets
+//! where the RFC counts bytes: the same for packets of one size.
+//!
+//! # Where it fails
+//! It needs routers that mark by a shallow threshold of the queue's present length. Where they
+//! mark like an ordinary AQM, it takes more than its share from Reno flows; where they drop, it
+//! is Reno. The threshold must hold about a seventh of the path's bandwidth-delay product, which
+//! for a wireless link there is no saying in advance. `alpha` takes 16 round trips to learn.
+//!
+//! # Source
+//! RFC 8257; M. Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::packet::Ecn;
+use crate::params::Params;
+use crate::registry::{Halves, Scheme};
+use crate::schemes::abc::Echo;
+use crate::schemes::newreno::Window;
+use crate::units::{Span, Time};
+
+crate::params! {
+    /// Parameters of DCTCP.
+    pub struct DctcpParams {
+        /// Weight of a new window in the average (RFC 8257 section 4.2).
+        g: f64 = 0.0625,
+        /// The average at the start (RFC 8257 section 3.3).
+        alpha0: f64 = 1.0,
+        /// Share of the window that is left after a loss (RFC 8257 section 3.5).
+        loss_beta: f64 = 0.5,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+    }
+}
+
+/// The line of the registry.
+pub const SCHEME: Scheme = Scheme {
+    name: "dctcp",
+    summary: "Reduces the window by the share of packets that routers mark",
+    source: "RFC 8257",
+    params: DctcpParams::infos,
+    build: |spec| {
+        let params: DctcpParams = spec.params()?;
+        let (g, beta) = (params.g, params.loss_beta);
+        spec.require(0.0 < g && g <= 1.0, "g", "expected a number above 0, up to 1")?;
+        let inside = (0.0..=1.0).contains(&params.alpha0);
+        spec.require(inside, "alpha0", "expected a number from 0 to 1")?;
+        let inside = 0.0 < beta && beta < 1.0;
+        spec.require(inside, "loss_beta", "expected a number between 0 and 1")?;
+        let sane = (1.0..=10_000.0).contains(&params.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
+        Ok(Halves {
+            // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
+            // apart as well as its own marks.
+            reporter: Some(Arc::new(|| Box::new(Echo::default()))),
+            ..Halves::sender(move |setup| Dctcp::new(&params, setup.mss))
+        })
+    },
+};
+
+/// The sender's half of DCTCP.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    window: Window,
+    params: DctcpParams,
+    mss: u32,
+    /// The moving average of the share of marked packets.
+    alpha: f64,
+    /// Packets of this window that were acknowledged, and that were marked.
+    acked: u64,
+    marked: u64,
+}
+
+impl Dctcp {
+    /// A sender of packets of `mss` bytes.
+    pub fn new(params: &DctcpParams, mss: u32) -> Dctcp {
+        Dctcp {
+            window: Window::new(params.initial_window),
+            params: params.clone(),
+            mss: mss.max(1),
+            alpha: params.alpha0,
+            acked: 0,
+            marked: 0,
+        }
+    }
+
+    /// Counts marks, and averages them at the end of a window, before any reaction.
+    fn count(&mut self, feedback: &Feedback<'_>) {
+        self.acked += feedback.acked_packets as u64;
+        self.marked += feedback.marked_packets as u64;
+        if feedback.round_start && self.acked > 0 {
+            // Marks of packets that were declared lost and came after all count, too.
+            let share = (self.marked as f64 / self.acked as f64).min(1.0);
+            self.alpha += self.params.g * (share - self.alpha);
+            (self.acked, self.marked) = (0, 0);
+        }
+    }
+}
+
+impl Controller for Dctcp {
+    fn needs(&self) -> Signals {
+        Signals::ECN
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.count(feedback);
+        let cwnd = self.window.cwnd();
+        let reduced = match feedback.congestion {
+            Some(Congestion::Ecn) => cwnd * (1.0 - self.alpha / 2.0),
+            _ => libm::floor(cwnd * self.params.loss_beta),
+        };
+        match feedback.congestion {
+            None => {}
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                self.window.reduce(reduced);
+                self.window.may_grow(feedback);
+                return;
+            }
+            Some(Congestion::Timeout) => {
+                self.window.time_out(reduced);
+                return;
+            }
+            Some(Congestion::Undo) => {
+                self.window.undo();
+            }
+        }
+        if self.window.may_grow(feedback) {
+            let rest = self.window.slow_start(Window::acked(feedback));
+            self.window.avoid_congestion(rest);
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Span, rto: Span) {
+        self.window.restart(self.params.initial_window, idle, rto);
+    }
+
+    fn plan(&self) -> Plan {
+        Plan { ecn: Ecn::Ect0, ..Plan::window(self.window.bytes(self.mss)) }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("cwnd", self.window.cwnd());
+        if self.window.ssthresh().is_finite() {
+            see("ssthresh", self.window.ssthresh());
+        }
+        see("alpha", self.alpha);
+    }
+}

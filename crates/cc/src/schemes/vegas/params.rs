@@ -1,0 +1,55 @@
+//! The parameters of Vegas.
+
+use crate::spec::{Spec, SpecError};
+
+crate::choices! {
+    /// How Vegas counts the packets that wait in queues.
+    pub enum Diff {
+        /// The window less what the path holds (the paper, ns-3).
+        Paper = "paper",
+        /// The same times the ratio of the RTT to the smallest RTT (Linux).
+        Linux = "linux",
+    }
+}
+
+crate::choices! {
+    /// Which RTTs Vegas compares.
+    pub enum RttKind {
+        /// Every sample (the paper, Linux).
+        Sample = "sample",
+        /// The smoothed RTT (ns-3 before 3.38).
+        Smoothed = "smoothed",
+    }
+}
+
+crate::params! {
+    /// Parameters of Vegas.
+    pub struct VegasParams {
+        /// Packets in queues below which the window opens (Linux, ns-3).
+        alpha: u32 = 2,
+        /// Packets in queues above which the window closes (Linux, ns-3).
+        beta: u32 = 4,
+        /// Packets in queues above which slow start ends (Linux, ns-3).
+        gamma: u32 = 1,
+        /// How packets in queues are counted.
+        diff: Diff = Diff::Paper,
+        /// Which RTTs are compared.
+        rtt: RttKind = RttKind::Sample,
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0,
+        /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
+        ecn: bool = false,
+    }
+}
+
+impl VegasParams {
+    /// Checks the values against what they mean; `spec` is where they were written.
+    ///
+    /// # Errors
+    /// A value outside its range, or two that contradict each other.
+    pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        spec.require(self.alpha <= self.beta, "beta", "expected at least alpha")?;
+        let sane = (1.0..=10_000.0).contains(&self.initial_window);
+        spec.require(sane, "initial_window", "expected 1 to 10000 packets")
+    }
+}

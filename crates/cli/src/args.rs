@@ -21,15 +21,36 @@ pub(crate) fn length(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
+/// A round-trip time: up to an hour.
+pub(crate) fn rtt(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    if span > Span::from_secs(3600) { Err("expected a time up to 1h".into()) } else { Ok(span) }
+}
+
+/// The length of a bin: at least a millisecond, since shorter ones hold a packet or none.
+pub(crate) fn bin(text: &str) -> Result<Span, String> {
+    let span = length(text)?;
+    if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
+}
+
 /// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`.
 pub(crate) fn buffer(text: &str) -> Result<BufferSize, String> {
     BufferSize::parse(text)
 }
 
+/// The fastest link; the same as in scenario files.
+const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
+
 /// A rate such as `12Mbps`.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let rate = Rate::read(text.trim())?;
-    if rate.as_bps() == 0 { Err("expected a rate above zero".into()) } else { Ok(rate) }
+    if rate.as_bps() == 0 {
+        Err("expected a rate above zero".into())
+    } else if rate > FASTEST {
+        Err(format!("expected a rate up to {FASTEST}"))
+    } else {
+        Ok(rate)
+    }
 }
 
 /// A list of schemes, separated by commas outside brackets; `all` is every scheme.
@@ -52,9 +73,11 @@ pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
 
 /// A link's capacity with its name: a rate, a built-in trace, or a file.
 pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
-    let looks_like_rate = text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with("bps");
-    if looks_like_rate && !std::path::Path::new(text).exists() {
-        return Ok((text.to_string(), Capacity::Constant(rate(text)?)));
+    let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();
+    let number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+    if number && unit && !std::path::Path::new(text).exists() {
+        let rate = rate(text).map_err(|problem| format!("{text}: {problem}"))?;
+        return Ok((text.to_string(), Capacity::Constant(rate)));
     }
     let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
     Ok((trace.name().to_string(), Capacity::trace(trace)))

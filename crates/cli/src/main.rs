@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod names;
 mod output;
 mod table;
 
@@ -13,7 +14,12 @@ use commands::Command;
 
 /// Congestion control for wireless links: compares schemes in a deterministic simulator.
 #[derive(Parser)]
-#[command(name = "paceline", version, about, arg_required_else_help = true)]
+#[command(name = "paceline", version, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  paceline compare --trace lte-driving --schemes abc,cubic -o results
+  paceline run scenarios/fairness.toml
+  paceline schemes abc")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

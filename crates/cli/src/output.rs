@@ -1,7 +1,8 @@
 //! Where results and messages go: results to standard output, messages to standard error.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -18,6 +19,8 @@ pub(crate) enum Error {
     },
     /// Everything else, in words that name the remedy.
     Message(String),
+    /// The same with the lines that are meant, laid out for a terminal.
+    Diagnostic(String),
 }
 
 impl Error {
@@ -33,7 +36,7 @@ impl fmt::Display for Error {
                 write!(f, "{}: cannot be written: {source}", path.display())
             }
             Error::Io { path: None, source } => write!(f, "standard output: {source}"),
-            Error::Message(message) => f.write_str(message),
+            Error::Message(message) | Error::Diagnostic(message) => f.write_str(message),
         }
     }
 }
@@ -74,13 +77,29 @@ pub(crate) fn note(text: &str) {
 /// Reports a failure.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize;
-    let text = error.to_string();
-    // Mistakes in scenarios come as whole diagnostics that begin with `error`.
-    if text.contains("\n") {
-        note(&text);
-    } else {
-        note(&format!("{} {text}", "error:".red().bold()));
+    match error {
+        // It begins with `error` itself.
+        Error::Diagnostic(text) => note(text),
+        Error::Io { .. } | Error::Message(_) => {
+            note(&format!("{} {error}", "error:".red().bold()));
+        }
     }
+}
+
+/// The bytes of a file, at most so many: a device may never end.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let name = path.display();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes))
+        .map_err(|error| Error::Message(format!("{name}: cannot be read: {error}")))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::Message(format!(
+            "{name}: larger than {} MB; is it the right file?",
+            most / 1_000_000
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Writes a file in a folder, which is made if need be.

@@ -2,11 +2,10 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-/// A table with a heading per column; columns after the first are aligned to the right where
-/// `numbers` says so.
+/// A table with a heading per column; columns from `numbers` on are aligned to the right.
 pub(crate) struct Grid {
     table: Table,
-    numbers: bool,
+    numbers: usize,
 }
 
 /// The width of tables of words, unless the environment's `COLUMNS` says otherwise.
@@ -15,19 +14,24 @@ const WIDTH: u16 = 100;
 impl Grid {
     /// A table of numbers: all columns but the first are aligned to the right.
     pub(crate) fn numbers(headings: &[&str]) -> Grid {
-        Grid::new(headings, true)
+        Grid::new(headings, 1)
+    }
+
+    /// A table whose first `words` columns are words and the others numbers.
+    pub(crate) fn after(words: usize, headings: &[&str]) -> Grid {
+        Grid::new(headings, words)
     }
 
     /// A table of words, broken into lines.
     pub(crate) fn words(headings: &[&str]) -> Grid {
-        Grid::new(headings, false)
+        Grid::new(headings, usize::MAX)
     }
 
-    fn new(headings: &[&str], numbers: bool) -> Grid {
+    fn new(headings: &[&str], numbers: usize) -> Grid {
         let mut table = Table::new();
         let rule = LineStyle::none().fill('─').junction('─');
         table.load_style(TableStyle::new().header_separator(rule));
-        if !numbers {
+        if numbers == usize::MAX {
             let width = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok());
             table.set_content_arrangement(ContentArrangement::Dynamic);
             table.set_width(width.unwrap_or(WIDTH));
@@ -40,7 +44,7 @@ impl Grid {
 
     fn cells(&self, row: Vec<String>) -> Vec<Cell> {
         let aligned = |(at, text): (usize, String)| {
-            let right = self.numbers && at > 0;
+            let right = at >= self.numbers;
             Cell::new(text).set_alignment(if right {
                 CellAlignment::Right
             } else {
@@ -63,16 +67,17 @@ impl Grid {
     }
 }
 
-/// Three significant figures at most, and never an exponent: `0.123`, `4.56`, `78.9`, `1234`.
+/// Three significant figures at most, and never an exponent: `0.123`, `4.56`, `78.9`, `1234`. The
+/// limits are where rounding would add a digit: 99.96 is `100`, not `100.0`.
 pub(crate) fn figure(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         "-".into()
-    } else if size >= 100.0 || size == 0.0 {
+    } else if size >= 99.95 || size == 0.0 {
         format!("{value:.0}")
-    } else if size >= 10.0 {
+    } else if size >= 9.995 {
         format!("{value:.1}")
-    } else if size >= 1.0 {
+    } else if size >= 0.9995 {
         format!("{value:.2}")
     } else {
         format!("{value:.3}")
@@ -82,4 +87,39 @@ pub(crate) fn figure(value: f64) -> String {
 /// A share in per cent, with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_at_most() {
+        let cases = [
+            (0.0, "0"),
+            (0.0664, "0.066"),
+            (0.9994, "0.999"),
+            (0.9996, "1.00"),
+            (9.994, "9.99"),
+            (9.996, "10.0"),
+            (99.94, "99.9"),
+            (99.96, "100"),
+            (1234.5, "1234"),
+            (-99.96, "-100"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn words_stay_on_the_left() {
+        let mut grid = Grid::after(2, &["flow", "scheme", "Mbit/s"]);
+        grid.row(vec!["a".into(), "abc".into(), "4.56".into()]);
+        let text = grid.text();
+        let row = text.lines().nth(2).expect("a row");
+        assert_eq!(row.trim(), "a      abc        4.56");
+    }
 }

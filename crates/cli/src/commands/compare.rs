@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
+use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::table::{Grid, figure, percent};
 
@@ -21,7 +22,7 @@ use crate::table::{Grid, figure, percent};
 #[command(after_help = "\
 Examples:
   paceline compare
-  paceline compare --trace lte-driving --trace my.trace --schemes 'abc,cubic+codel[target=50ms]' -o out
+  paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
@@ -34,13 +35,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::schemes)]
     schemes: args::Schemes,
     /// Round-trip propagation delay
-    #[arg(long, default_value = "100ms", value_parser = args::span, allow_hyphen_values = true)]
+    #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
-    #[arg(long, default_value = "250", value_parser = args::buffer)]
+    #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
     /// How long to run
-    #[arg(long, default_value = "60s", value_parser = args::length)]
+    #[arg(long, default_value = "60s", value_parser = args::length, allow_hyphen_values = true)]
     duration: Span,
     /// Leave so much of the beginning out of the measurements
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
@@ -55,15 +56,21 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
     /// The bins of plots over time
-    #[arg(long, default_value = "100ms", value_parser = args::length)]
+    #[arg(long, default_value = "100ms", value_parser = args::bin, allow_hyphen_values = true)]
     bin: Span,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Show no progress, and do not name the files written
+    #[arg(short, long)]
+    quiet: bool,
     /// Write a page, plots and JSON into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
+
+/// The most bins that a plot over time is made of.
+const MOST_BINS: u64 = 1_000_000;
 
 /// The JSON of `compare`.
 #[derive(Serialize)]
@@ -79,17 +86,27 @@ impl Compare {
                 self.warmup, self.duration
             )));
         }
-        let comparisons = self.comparisons()?;
-        let rows = run_all(&comparisons, self.threads.into())?;
-        if self.json {
-            output::print_json(&Runs { runs: &rows })?;
-        } else {
-            output::print(&tables(&rows))?;
+        let bins = self.duration.as_nanos().div_ceil(self.bin.as_nanos());
+        if self.output.is_some() && bins > MOST_BINS {
+            return Err(Error::Message(format!(
+                "--bin {} makes {bins} bins of --duration {}; {MOST_BINS} are the most, make them \
+                 longer",
+                self.bin, self.duration
+            )));
         }
-        match &self.output {
+        let comparisons = self.comparisons()?;
+        let rows = run_all(&comparisons, self.threads.into(), self.quiet)?;
+        let printed = if self.json {
+            output::print_json(&Runs { runs: &rows })
+        } else {
+            output::print(&tables(&rows))
+        };
+        // A reader that has seen enough of the table still wants the files.
+        let written = match &self.output {
             Some(folder) => self.write(folder, &rows),
             None => Ok(()),
-        }
+        };
+        written.and(printed)
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
@@ -129,7 +146,7 @@ impl Compare {
                 buffer_words(self.buffer),
                 self.rtt
             ),
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: command_line(std::env::args_os().skip(1)),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(self.seed),
             ..PageInfo::default()
@@ -139,10 +156,11 @@ impl Compare {
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
             output::write(folder, "compare.json", &output::to_json(&Runs { runs: rows })?)?,
         ];
-        for trace in traces(rows) {
+        let names = traces(rows);
+        for (trace, name) in names.iter().zip(file_names(&names)) {
             let of_trace: Vec<RunView> =
-                views.iter().filter(|view| view.trace == trace).cloned().collect();
-            let name = format!("timeseries-{}.svg", file_name(trace));
+                views.iter().filter(|view| view.trace == *trace).cloned().collect();
+            let name = format!("timeseries-{name}.svg");
             written.push(output::write(
                 folder,
                 &name,
@@ -150,18 +168,25 @@ impl Compare {
             )?);
         }
         let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-        output::note(&format!("wrote {}", list.join(", ")));
+        if !self.quiet {
+            output::note(&format!("wrote {}", list.join(", ")));
+        }
         Ok(())
     }
 }
 
 /// Runs all comparisons, side by side; the rows come in the comparisons' order.
-fn run_all(comparisons: &[Comparison], threads: usize) -> Result<Vec<CompareRow>, Error> {
+fn run_all(
+    comparisons: &[Comparison],
+    threads: usize,
+    quiet: bool,
+) -> Result<Vec<CompareRow>, Error> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-    let bar = ProgressBar::new(comparisons.len() as u64);
+    let runs = comparisons.len() as u64;
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(runs) };
     if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
     {
         bar.set_style(style);
@@ -171,8 +196,10 @@ fn run_all(comparisons: &[Comparison], threads: usize) -> Result<Vec<CompareRow>
         comparisons
             .par_iter()
             .map(|comparison| {
-                let outcome = paceline_sim::run(&comparison.scenario())
-                    .map_err(|error| Error::Message(error.to_string()))?;
+                let outcome = paceline_sim::run(&comparison.scenario()).map_err(|error| {
+                    let Comparison { scheme, trace, .. } = comparison;
+                    Error::Message(format!("{scheme} on {trace}: {error}"))
+                })?;
                 bar.inc(1);
                 bar.set_message(format!("{} on {}", comparison.scheme, comparison.trace));
                 Ok(comparison.row(&outcome))
@@ -284,10 +311,4 @@ fn buffer_words(buffer: BufferSize) -> String {
         BufferSize::Unlimited => "unlimited length".into(),
         BufferSize::Bytes(_) | BufferSize::Time(_) => buffer.to_string(),
     }
-}
-
-/// A name that is safe as part of a file's name.
-fn file_name(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    name.chars().map(safe).collect()
 }

@@ -12,13 +12,16 @@ use crate::args;
 use crate::output::{self, Error};
 use crate::table::{Grid, figure, percent};
 
+/// The most bytes of a scenario.
+const LARGEST: u64 = 16 << 20;
+
 #[derive(Args)]
 #[command(after_help = "Example: paceline run scenarios/fairness.toml")]
 pub(crate) struct Run {
     /// The scenario (TOML)
     file: PathBuf,
     /// Run for so long instead
-    #[arg(long, value_parser = args::length)]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
     /// Use this seed instead
     #[arg(long)]
@@ -33,8 +36,13 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let mut scenario =
-            scenario::load(&self.file).map_err(|error| Error::Message(diagnostic(&error)))?;
+        let name = self.file.display().to_string();
+        let text = output::read(&self.file, LARGEST)?;
+        let text = String::from_utf8(text).map_err(|_| {
+            Error::Message(format!("{name}: cannot be read: a scenario is text in UTF-8"))
+        })?;
+        let mut scenario = scenario::parse(&name, &text, self.file.parent())
+            .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.duration = self.duration.unwrap_or(scenario.duration);
         if scenario.warmup >= scenario.duration {
@@ -53,17 +61,18 @@ impl Run {
     }
 }
 
-/// A mistake with the line where it is, as compilers show theirs.
-fn diagnostic(error: &ScenarioError) -> String {
-    let (Some(span), Ok(text)) = (error.span.clone(), std::fs::read_to_string(&error.file)) else {
-        return error.to_string();
-    };
+/// A mistake with the line of the text where it is, as compilers show theirs.
+fn diagnostic(error: &ScenarioError, text: &str) -> String {
+    let Some(span) = error.span.clone() else { return format!("error: {error}") };
+    let start = text.floor_char_boundary(span.start);
+    let end = text.ceil_char_boundary(span.end.max(start + 1));
     let mut group = Group::with_title(Level::ERROR.primary_title(&error.message)).element(
-        Snippet::source(&text).path(&error.file).annotation(
-            AnnotationKind::Primary.span(span.start..span.end.max(span.start + 1).min(text.len())),
-        ),
+        Snippet::source(text)
+            .path(&error.file)
+            .annotation(AnnotationKind::Primary.span(start..end.min(text.len()))),
     );
-    if let Some(help) = &error.help {
+    // What the message suggests already need not be said again.
+    if let Some(help) = error.help.as_ref().filter(|help| !error.message.contains(help.as_str())) {
         group = group.element(Level::HELP.message(help));
     }
     Renderer::styled().render(&[group]).to_string()
@@ -100,17 +109,20 @@ fn tables(outcome: &Outcome) -> String {
     }
     text += &links.text();
     text.push('\n');
-    let mut flows = Grid::numbers(&[
-        "flow",
-        "scheme",
-        "Mbit/s",
-        "RTT ms mean",
-        "p95",
-        "sent",
-        "resent",
-        "timeouts",
-        "transfers",
-    ]);
+    let mut flows = Grid::after(
+        2,
+        &[
+            "flow",
+            "scheme",
+            "Mbit/s",
+            "RTT ms mean",
+            "p95",
+            "sent",
+            "resent",
+            "timeouts",
+            "transfers",
+        ],
+    );
     for flow in &outcome.flows {
         flows.row(vec![
             flow.name.clone(),

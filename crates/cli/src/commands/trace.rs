@@ -123,7 +123,7 @@ pub(crate) struct List {
 
 impl List {
     fn run(self) -> Result<(), Error> {
-        let mut grid = Grid::numbers(&["trace", "length s", "mean Mbit/s", "modelled on"]);
+        let mut grid = Grid::after(2, &["trace", "modelled on", "length s", "mean Mbit/s"]);
         let mut listing = Vec::new();
         for name in paceline_trace::names() {
             let Some(target) = paceline_trace::target(name) else { continue };
@@ -134,7 +134,7 @@ impl List {
                 "name": name, "length_s": length, "mean_mbps": mean, "source": source,
                 "recorded": target.recorded,
             }));
-            grid.row(vec![name.into(), figure(length), figure(mean), source]);
+            grid.row(vec![name.into(), source, figure(length), figure(mean)]);
         }
         if self.json {
             output::print_json(&json!({ "traces": listing }))
@@ -156,8 +156,8 @@ pub(crate) struct Generate {
     /// The seed of a built-in trace
     #[arg(long, default_value_t = paceline_trace::DEFAULT_SEED)]
     seed: u64,
-    /// The length
-    #[arg(long, value_parser = args::length)]
+    /// The length; by default a built-in trace's own, 140s of `square`, one lap of `constant`
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
     /// The rate of `constant`
     #[arg(long, default_value = "12Mbps", value_parser = args::rate)]
@@ -171,7 +171,7 @@ pub(crate) struct Generate {
     /// Half the period of `square`
     #[arg(long, default_value = "500ms", value_parser = args::length)]
     half_period: Span,
-    /// The file to write; without it, standard output
+    /// The file to write; without it or with `-`, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -179,7 +179,14 @@ pub(crate) struct Generate {
 impl Generate {
     fn run(self) -> Result<(), Error> {
         let trace = match self.name.as_str() {
-            "constant" => paceline_trace::constant(self.rate),
+            "constant" => match self.duration {
+                // The shortest lap will do.
+                None => paceline_trace::constant(self.rate),
+                Some(length) => {
+                    let name = format!("constant {}", self.rate);
+                    paceline_trace::steps(&name, &[(length, self.rate)])
+                }
+            },
             "square" => {
                 let length = self.duration.unwrap_or(Span::from_secs(140));
                 paceline_trace::square_wave(self.low, self.high, self.half_period, length)
@@ -189,7 +196,14 @@ impl Generate {
                 paceline_trace::synthetic(name, self.seed, length.unwrap_or(Span::from_secs(140)))
             }
         };
-        save(&trace.map_err(tell)?, self.output.as_deref(), None, Span::from_millis(100))
+        let trace = trace.map_err(|mut error| {
+            let known = ["constant", "square"].contains(&self.name.as_str());
+            if !known && paceline_trace::default_length(&self.name).is_none() {
+                error.remedy += "; or constant, square";
+            }
+            tell(error)
+        })?;
+        save(&trace, self.output.as_deref(), None, Span::from_millis(100))
     }
 }
 
@@ -234,9 +248,7 @@ impl Convert {
         let trace = match self.from {
             None => load(&self.input)?,
             Some(format) => {
-                let bytes = std::fs::read(&self.input).map_err(|error| {
-                    Error::Message(format!("{}: cannot be read: {error}", self.input))
-                })?;
+                let bytes = output::read(Path::new(&self.input), LARGEST)?;
                 match format {
                     Format::Mahimahi => paceline_trace::mahimahi::parse(&self.input, &bytes),
                     Format::Csv => paceline_trace::csv::parse(&self.input, &bytes),
@@ -244,9 +256,16 @@ impl Convert {
                 .map_err(tell)?
             }
         };
-        let to_stdout = self.output.as_os_str() == "-";
-        save(&trace, (!to_stdout).then_some(self.output.as_path()), self.to, self.bin)
+        save(&trace, Some(&self.output), self.to, self.bin)
     }
+}
+
+/// The most bytes of a trace: a line of eleven digits for each of the most opportunities.
+const LARGEST: u64 = 12 * paceline_trace::MAX_OPPORTUNITIES as u64;
+
+/// The file that was asked for, unless it is standard output.
+fn file(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| path.as_os_str() != "-")
 }
 
 /// Writes a trace to a file or to standard output.
@@ -256,6 +275,7 @@ fn save(
     format: Option<Format>,
     bin: Span,
 ) -> Result<(), Error> {
+    let path = file(path);
     let format = format.or(path.map(Format::of)).unwrap_or(Format::Mahimahi);
     let text = match format {
         Format::Mahimahi => paceline_trace::mahimahi::write(trace),
@@ -272,7 +292,7 @@ fn save(
 pub(crate) struct Plot {
     /// A built-in trace or a file
     trace: String,
-    /// The SVG to write; without it, standard output
+    /// The SVG to write; without it or with `-`, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The bins
@@ -286,10 +306,10 @@ impl Plot {
         let bin = self.bin.max(Span::from_millis(1));
         let rates = paceline_trace::rates(&trace, bin);
         let svg = paceline_report::capacity_svg(trace.name(), bin.as_secs_f64(), rates);
-        match &self.output {
+        match file(self.output.as_deref()) {
             None => output::print(&svg),
             Some(path) => std::fs::write(path, svg)
-                .map_err(|source| Error::Io { path: Some(path.clone()), source }),
+                .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source }),
         }
     }
 }

@@ -214,6 +214,11 @@ impl Ledger {
         }
     }
 
+    /// True if a number has no final fate yet.
+    pub(crate) fn is_open(&self, number: u64) -> bool {
+        (self.front..self.next).contains(&number) && self.unresolved.get(number)
+    }
+
     /// Takes all losses still remembered back: the packets are in flight after all.
     pub(crate) fn find_all(&mut self) {
         let mut at = self.front;

@@ -45,8 +45,9 @@ impl RateSampler {
 
     /// Writes the state into the entry of a packet that is sent.
     #[inline]
-    pub(crate) fn on_send(&mut self, now: Time, in_flight: u64, entry: &mut Entry) {
-        if in_flight == 0 {
+    /// `idle` tells that nothing sent before waits for its fate.
+    pub(crate) fn on_send(&mut self, now: Time, idle: bool, entry: &mut Entry) {
+        if idle {
             self.first_sent = now;
             self.delivered_at = now;
         }
@@ -60,6 +61,11 @@ impl RateSampler {
     #[inline]
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// A packet that had been declared lost is acknowledged: it counts, but gives no sample.
+    pub(crate) fn on_late(&mut self, size: u32) {
+        self.delivered += size as u64;
     }
 
     /// A packet is acknowledged.

@@ -77,6 +77,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Tail loss probes sent.
     pub probes: u64,
+    /// Acknowledgements that came.
+    pub acks: u64,
 }
 
 /// A segment to be sent again.
@@ -288,7 +290,7 @@ impl Sender {
         let outgoing = Outgoing { number, size, retransmission: again, in_flight };
         let tag = self.controller.on_send(now, &outgoing);
         let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
-        self.rates.on_send(now, in_flight, &mut entry);
+        self.rates.on_send(now, self.ledger.oldest().is_none(), &mut entry);
         self.ledger.on_send(entry);
         self.pacer.on_send(now, size, self.plan.burst);
         self.recovery.on_send(size);

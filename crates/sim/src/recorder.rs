@@ -105,7 +105,8 @@ impl Recorder {
                     }
                 }
                 EventKind::Drop { .. } => record.drops += measured as u64,
-                EventKind::Arrival => {}
+                // Queues and routers may mark what comes in, too.
+                EventKind::Arrival => record.marks += (measured && event.marked) as u64,
             }
         }
         link.clear_events();

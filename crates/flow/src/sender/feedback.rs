@@ -25,6 +25,7 @@ pub(super) fn note_fate(
 impl Sender {
     /// Takes an acknowledgement in.
     pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.stats.acks += 1;
         let prior = self.ledger.in_flight();
         let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, 0u32);
         let mut newest: Option<(u64, Time)> = None;
@@ -36,6 +37,7 @@ impl Sender {
                 acked_packets += 1;
                 if entry.state == State::Lost {
                     late += 1;
+                    rates.on_late(entry.size);
                 } else {
                     rates.on_acked(now, entry);
                 }
@@ -83,9 +85,11 @@ impl Sender {
         // Any reduction answers the classic echo (RFC 3168 §6.1.2).
         self.cwr |= matches!(congestion, Some(Congestion::Ecn | Congestion::Loss));
         if congestion == Some(Congestion::Undo) {
-            // They were late, not lost: what has not been sent again need not be.
+            // They were late, not lost: what has not been sent again need not be, unless the
+            // ledger has forgotten it.
             self.ledger.find_all();
-            self.lost.clear();
+            let ledger = &self.ledger;
+            self.lost.retain(|lost| !ledger.is_open(lost.number));
         }
         self.tell(now, prior, |feedback| {
             feedback.acked = acked;

@@ -57,11 +57,15 @@ impl ScenarioError {
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().trim_end().replace('\n', "; ");
         let mut words = message.split('`').skip(1).step_by(2);
-        let help = match (message.starts_with("unknown"), words.next()) {
-            (true, Some(wrong)) => {
-                nearest(wrong, words).map(|near| format!("did you mean `{near}`?"))
-            }
-            _ => None,
+        let help = if message.contains("did you mean") {
+            None
+        } else if message.starts_with("unknown") {
+            let near = words.next().and_then(|wrong| nearest(wrong, words));
+            near.map(|near| format!("did you mean `{near}`?"))
+        } else if message.ends_with("expected a string") {
+            Some("put it in quotes; times and rates have units: \"10s\", \"12Mbps\"".into())
+        } else {
+            None
         };
         ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span())
     }

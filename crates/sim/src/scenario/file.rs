@@ -359,7 +359,7 @@ impl Reader<'_> {
                 return self.fail(
                     &place,
                     format!("{name} is a probability from 0 to 1"),
-                    "write loss = 0.01 for 1 %",
+                    "1 % is written 0.01",
                 );
             }
         }
@@ -549,7 +549,7 @@ impl Reader<'_> {
     ) -> Result<Arrivals, ScenarioError> {
         let arrivals = read.get_ref();
         let FileArrivals { per_second, bytes, .. } = *arrivals;
-        if !(per_second > 0.0 && per_second <= 1e5 && bytes >= 1.0 && bytes <= 1e12) {
+        if !(per_second > 0.0 && per_second <= 1e5 && (1.0..=1e12).contains(&bytes)) {
             return self.fail(
                 read,
                 "arrivals need per_second up to 100000 and bytes of at least 1",

@@ -5,11 +5,12 @@ mod peers;
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, Rate, Span};
+use paceline_cc::{AckPolicy, Rate, Span, Spec};
+use paceline_path::BufferSize;
 use serde::Serialize;
 
 use crate::compare::{CompareRow, Comparison};
-use crate::scenario::{Capacity, check_scheme};
+use crate::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, check_scheme};
 
 /// One figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
@@ -97,8 +98,29 @@ pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
 fn measure(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow, String> {
     let mut scenario = comparison.scenario();
     scenario.flows[0].ack = ack;
+    if comparison.flows > 1 {
+        give_access_links(&mut scenario);
+    }
     let outcome = crate::run(&scenario).map_err(|error| error.to_string())?;
     Ok(comparison.row(&outcome))
+}
+
+/// Gives every flow an access link of 100 Mbit/s of its own, as the peers' dumbbells have:
+/// without them, windows that start together arrive as one burst after the other.
+fn give_access_links(scenario: &mut Scenario) {
+    let flow = scenario.flows.remove(0);
+    for number in 1..=flow.count {
+        let name = format!("access-{number}");
+        let mut access = LinkSpec::new(&name, Capacity::Constant(Rate::from_mbps(100.0)));
+        access.buffer = BufferSize::Unlimited;
+        access.router = RouterChoice::None;
+        access.queue = Some(Spec { name: "droptail".into(), args: Vec::new() });
+        scenario.links.push(access);
+        let mut own =
+            FlowSpec { count: 1, name: format!("{}-{number}", flow.name), ..flow.clone() };
+        own.path.insert(0, name);
+        scenario.flows.push(own);
+    }
 }
 
 /// A row that could not be measured.

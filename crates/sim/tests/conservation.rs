@@ -1,0 +1,467 @@
+//! Properties of runs over random scenarios: no packet is made or lost without a record, no link
+//! carries more than it can, what is to arrive arrives once, and runs can be repeated and cut.
+
+use paceline_cc::registry::SCHEMES;
+use paceline_cc::{AckPolicy, Rate, Span, Stream, Time};
+use paceline_flow::{Amount, On, Workload};
+use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use paceline_sim::scenario::{
+    Arrivals, Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch, check_scheme,
+};
+use paceline_sim::{Census, Outcome, Simulation, run};
+
+/// Draws scenarios.
+struct Dice(Stream);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+    fn from(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.0.uniform()
+    }
+    fn span(&mut self, low_ms: u64, high_ms: u64) -> Span {
+        Span::from_micros(1000 * low_ms + self.below(1000 * (high_ms - low_ms)))
+    }
+    fn rate(&mut self) -> Rate {
+        Rate::from_bps(500_000 + self.below(20_000_000))
+    }
+
+    fn capacity(&mut self) -> Capacity {
+        match self.below(4) {
+            0 => {
+                let names: Vec<_> = paceline_trace::names().collect();
+                let name = names[self.below(names.len() as u64) as usize];
+                Capacity::trace(paceline_trace::load(name).expect("built in"))
+            }
+            1 => {
+                let mut at = Span::ZERO;
+                let mut steps = Vec::new();
+                for _ in 0..1 + self.below(4) {
+                    let rate = if self.0.chance(0.2) { Rate::ZERO } else { self.rate() };
+                    steps.push((at, rate));
+                    at += self.span(100, 2000);
+                }
+                steps.push((at, self.rate()));
+                Capacity::Schedule { steps, period: self.0.chance(0.5).then_some(at * 2) }
+            }
+            _ => Capacity::Constant(self.rate()),
+        }
+    }
+
+    fn impairments(&mut self, loss: f64) -> Impairments {
+        let mut impairments = Impairments::default();
+        if self.0.chance(0.5) {
+            impairments.loss = Loss::Bernoulli(self.from(0.0, loss));
+        } else if self.0.chance(0.3) {
+            let model = GilbertElliott::with_bursts(self.from(0.0, loss), self.from(1.0, 8.0));
+            impairments.loss = Loss::GilbertElliott(model.expect("valid"));
+        }
+        if self.0.chance(0.3) {
+            let shape = [JitterShape::Uniform, JitterShape::Normal, JitterShape::Exponential];
+            let shape = shape[self.below(3) as usize];
+            let jitter = Jitter { shape, mean: self.span(0, 10), sd: self.span(0, 5) };
+            impairments.jitter = Some(jitter);
+            impairments.reorder_jitter = self.0.chance(0.5);
+        }
+        if self.0.chance(0.3) {
+            let extra = self.0.chance(0.7).then(|| self.span(0, 20));
+            impairments.reorder = Some(Reorder { probability: self.from(0.0, 0.05), extra });
+        }
+        if self.0.chance(0.2) {
+            impairments.duplicate = self.from(0.0, 0.05);
+        }
+        impairments
+    }
+
+    fn link(&mut self, number: u64) -> LinkSpec {
+        let mut link = LinkSpec::new(&format!("link {number}"), self.capacity());
+        link.buffer = match self.below(5) {
+            0 => BufferSize::Packets(1 + self.below(300)),
+            1 => BufferSize::Bytes(3000 + self.below(300_000)),
+            2 => BufferSize::Time(self.span(10, 300)),
+            3 => BufferSize::Bdp(self.from(0.2, 3.0)),
+            _ => BufferSize::Unlimited,
+        };
+        // Some behind several links are equal, so that pipes could be mixed up.
+        link.after.delay = Span::from_millis(5 * self.below(3));
+        if self.0.chance(0.2) {
+            link.after.impairments = self.impairments(0.02);
+        }
+        link
+    }
+
+    fn workload(&mut self) -> Workload {
+        match self.below(6) {
+            0 => Workload::Bytes(1 + self.below(1_000_000)),
+            1 => Workload::Limited { rate: self.rate(), message: 1 + self.below(3000) as u32 },
+            2 => Workload::OnOff {
+                on: On::Time(Amount::Exponential(self.from(0.01, 2.0))),
+                off: Amount::Exponential(self.from(0.0, 1.0)),
+                starts_off: self.0.chance(0.5),
+                fresh: self.0.chance(0.7),
+            },
+            3 => Workload::OnOff {
+                on: On::Bytes(Amount::Pareto { shape: 1.5, scale: self.from(1.0, 50_000.0) }),
+                off: Amount::Fixed(self.from(0.0, 1.0)),
+                starts_off: self.0.chance(0.5),
+                fresh: self.0.chance(0.5),
+            },
+            _ => Workload::Bulk,
+        }
+    }
+
+    /// A flow over some of the links, each at most once.
+    fn flow(&mut self, links: &[LinkSpec], loss: f64) -> FlowSpec {
+        let scheme = SCHEMES[self.below(SCHEMES.len() as u64) as usize].name;
+        let queue = ["", "", "+droptail", "+codel"][self.below(4) as usize];
+        let scheme = check_scheme(&format!("{scheme}{queue}")).expect("a scheme");
+        let mut pick = |least: usize| {
+            let mut names: Vec<_> = links.iter().map(|link| link.name.clone()).collect();
+            for at in (1..names.len()).rev() {
+                names.swap(at, self.below(at as u64 + 1) as usize);
+            }
+            names.truncate(least + self.below((names.len() + 1 - least) as u64) as usize);
+            names
+        };
+        let (path, back) = (pick(1), pick(0));
+        let mut flow = FlowSpec::bulk(scheme, &[]);
+        (flow.path, flow.back) = (path, back);
+        flow.rtt = self.span(1, 200);
+        if self.0.chance(0.5) {
+            flow.data = Stretch { delay: self.span(0, 20), impairments: self.impairments(loss) };
+        }
+        if self.0.chance(0.5) {
+            flow.acks = Stretch { delay: self.span(0, 20), impairments: self.impairments(0.3) };
+        }
+        flow.start = self.span(0, 3000);
+        flow.ack = self
+            .0
+            .chance(0.3)
+            .then(|| AckPolicy { every: 1 + self.below(4) as u32, ..AckPolicy::DELAYED });
+        flow
+    }
+}
+
+const SECONDS: u64 = 8;
+
+/// A random scenario.
+fn random(seed: u64) -> Scenario {
+    let mut dice = Dice(Stream::new(seed, "random scenario"));
+    let mut scenario = Scenario::new(&format!("random {seed}"));
+    scenario.seed = seed;
+    scenario.duration = Span::from_secs(SECONDS);
+    scenario.mss = [1500, 1500, 600, 9000][dice.below(4) as usize];
+    for number in 0..1 + dice.below(4) {
+        let link = dice.link(number);
+        scenario.links.push(link);
+    }
+    for number in 0..1 + dice.below(5) {
+        let mut flow = dice.flow(&scenario.links, 0.05);
+        flow.name = format!("flow {number}");
+        flow.workload = dice.workload();
+        flow.count = 1 + dice.below(3) as u32;
+        flow.stop = dice.0.chance(0.3).then(|| flow.start + dice.span(100, 5000));
+        scenario.flows.push(flow);
+    }
+    if dice.0.chance(0.3) {
+        let flow = dice.flow(&scenario.links, 0.05);
+        let bytes = Amount::Exponential(dice.from(100.0, 50_000.0));
+        scenario.arrivals.push(Arrivals { flow, per_second: dice.from(1.0, 20.0), bytes });
+    }
+    scenario
+}
+
+fn simulate(scenario: &Scenario) -> (Outcome, Census) {
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    simulation.advance(Time::ZERO + scenario.duration);
+    (simulation.outcome().expect("measured"), simulation.world().census())
+}
+
+/// Everything that a run shows, in words.
+fn everything(outcome: &Outcome) -> String {
+    format!("{outcome:?}")
+}
+
+#[test]
+fn packets_are_conserved_and_links_carry_what_they_can() {
+    let mut total = Census::default();
+    for seed in 0..120 {
+        let scenario = random(seed);
+        let mut simulation = Simulation::new(&scenario).expect("builds");
+        for step in 1..=SECONDS {
+            simulation.advance(Time::from_millis(1000 * step));
+            let census = simulation.world().census();
+            assert!(census.is_balanced(), "seed {seed} after {step} s: {census:?}");
+            total = census;
+        }
+        let outcome = simulation.outcome().expect("measured");
+        assert_eq!(outcome.packets, total.received, "seed {seed}");
+        let bytes = |mbps: f64| mbps * 1e6 / 8.0 * SECONDS as f64;
+        for (spec, link) in scenario.links.iter().zip(&outcome.links) {
+            let (carried, offered) = (bytes(link.throughput_mbps), bytes(link.capacity_mbps));
+            assert!(carried <= offered + 0.5, "seed {seed}: {carried} of {offered}");
+            let over = |path: &[String]| path.contains(&spec.name);
+            let mut flows = outcome.flows.iter();
+            let mut goodput = 0.0;
+            for flow in &scenario.flows {
+                let alike = flows.by_ref().take(flow.count as usize);
+                let sum: f64 = alike.map(|flow| flow.goodput_mbps).sum();
+                goodput += if over(&flow.path) { sum } else { 0.0 };
+            }
+            assert!(bytes(goodput) <= carried + 0.5, "seed {seed}: {} {carried}", bytes(goodput));
+        }
+        for flow in &outcome.flows {
+            let sender = flow.sender;
+            assert!(sender.retransmits <= sender.sent && sender.late <= sender.lost, "{flow:?}");
+            assert!(bytes(flow.goodput_mbps) <= (sender.sent * 9000) as f64);
+        }
+    }
+    assert!(total.sent > 0);
+}
+
+#[test]
+fn runs_repeat_and_seeds_matter() {
+    for seed in 0..40 {
+        let scenario = random(seed);
+        let (first, _) = simulate(&scenario);
+        let (again, _) = simulate(&scenario.clone());
+        assert_eq!(everything(&first), everything(&again), "seed {seed}");
+    }
+    let mut scenario = Scenario::new("loss");
+    scenario.duration = Span::from_secs(5);
+    scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
+    let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &["link"]);
+    flow.data.impairments.loss = Loss::Bernoulli(0.01);
+    scenario.flows.push(flow);
+    let mut digests: Vec<String> =
+        (0..20).map(|seed| simulate(&Scenario { seed, ..scenario.clone() }).0.digest).collect();
+    digests.sort();
+    digests.dedup();
+    assert_eq!(digests.len(), 20);
+}
+
+#[test]
+fn runs_can_be_cut_into_pieces() {
+    for seed in 0..40 {
+        let mut scenario = random(seed);
+        let mut dice = Dice(Stream::new(seed, "pieces"));
+        scenario.warmup = [Span::ZERO, Span::from_secs(2)][dice.below(2) as usize];
+        scenario.record =
+            [Record::Metrics, Record::Series(Span::from_millis(70))][dice.below(2) as usize];
+        let (whole, census) = simulate(&scenario);
+        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut now = Time::ZERO;
+        while now < Time::ZERO + scenario.duration {
+            now = (now + dice.span(0, 600)).min(Time::ZERO + scenario.duration);
+            simulation.advance(now);
+        }
+        assert_eq!(simulation.world().census(), census, "seed {seed}");
+        let pieces = simulation.outcome().expect("measured");
+        assert_eq!(pieces.digest, whole.digest, "seed {seed}");
+        assert_eq!(everything(&pieces), everything(&whole), "seed {seed}");
+    }
+}
+
+#[test]
+fn recording_changes_nothing() {
+    for seed in 0..20 {
+        let digest = |record| {
+            let (outcome, census) = simulate(&Scenario { record, ..random(seed) });
+            (outcome.digest, census)
+        };
+        let plain = digest(Record::Counters);
+        assert_eq!(digest(Record::Metrics), plain);
+        assert_eq!(digest(Record::Series(Span::from_millis(50))), plain);
+    }
+}
+
+/// Every byte of a finite transfer arrives exactly once, whatever happens on the way, and then
+/// there is silence.
+#[test]
+fn transfers_complete() {
+    for seed in 0..60 {
+        let mut dice = Dice(Stream::new(seed, "transfers"));
+        let mut scenario = random(seed);
+        scenario.arrivals.clear();
+        scenario.flows.clear();
+        for link in &mut scenario.links {
+            // Schedules may end with an outage, or begin again with one.
+            if let Capacity::Schedule { steps, period } = &mut link.capacity {
+                *period = None;
+                steps.push((Span::from_secs(60), Rate::from_mbps(2.0)));
+            }
+            // A packet that never fits into its buffer never arrives.
+            if !matches!(link.buffer, BufferSize::Packets(_)) {
+                link.buffer = BufferSize::Packets(20);
+            }
+        }
+        let mut sizes = Vec::new();
+        for _ in 0..1 + dice.below(4) {
+            let mut flow = dice.flow(&scenario.links, 0.1);
+            let most = [10, 3000, 400_000][dice.below(3) as usize];
+            sizes.push(1 + dice.below(most));
+            flow.workload = Workload::Bytes(sizes[sizes.len() - 1]);
+            scenario.flows.push(flow);
+        }
+        scenario.duration = Span::from_secs(1200);
+        let (outcome, census) = simulate(&scenario);
+        for (flow, size) in outcome.flows.iter().zip(sizes) {
+            assert_eq!(flow.transfers, 1, "seed {seed}: {size} bytes, {flow:?}");
+            let arrived = flow.goodput_mbps * 1e6 / 8.0 * outcome.duration_s;
+            assert_eq!(arrived.round() as u64, size, "seed {seed}");
+        }
+        assert_eq!(census.under_way, 0, "seed {seed}: {census:?}");
+        assert!(census.is_balanced(), "seed {seed}: {census:?}");
+    }
+}
+
+/// One flow of each scheme on 12 Mbit/s with 40 ms.
+fn single(scheme: &str) -> Scenario {
+    let mut scenario = Scenario::new(scheme);
+    scenario.duration = Span::from_secs(20);
+    scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
+    let mut flow = FlowSpec::bulk(check_scheme(scheme).expect(scheme), &["link"]);
+    flow.rtt = Span::from_millis(40);
+    scenario.flows.push(flow);
+    scenario
+}
+
+fn goodput(scenario: &Scenario) -> f64 {
+    run(scenario).expect("runs").goodput_mbps()
+}
+
+#[test]
+fn lost_acknowledgements_do_not_stall() {
+    for scheme in SCHEMES {
+        let mut scenario = single(scheme.name);
+        let clean = goodput(&scenario);
+        scenario.flows[0].acks.impairments.loss = Loss::Bernoulli(0.3);
+        let lossy = goodput(&scenario);
+        assert!(lossy > 0.85 * clean, "{}: {lossy} after {clean}", scheme.name);
+    }
+}
+
+#[test]
+fn reordering_and_duplicates_do_not_collapse() {
+    for scheme in ["abc", "cubic", "newreno"] {
+        let clean = goodput(&single(scheme));
+        let mut scenario = single(scheme);
+        scenario.flows[0].data.impairments.reorder =
+            Some(Reorder { probability: 0.05, extra: Some(Span::from_millis(8)) });
+        scenario.flows[0].acks.impairments.reorder =
+            Some(Reorder { probability: 0.05, extra: Some(Span::from_millis(8)) });
+        let reordered = goodput(&scenario);
+        assert!(reordered > 0.75 * clean, "{scheme}: {reordered} after {clean}");
+        let mut scenario = single(scheme);
+        scenario.flows[0].data.impairments.duplicate = 0.05;
+        scenario.flows[0].acks.impairments.duplicate = 0.05;
+        let twice = goodput(&scenario);
+        assert!(twice > 0.9 * clean, "{scheme}: {twice} after {clean}");
+    }
+}
+
+#[test]
+fn flows_stop_when_told() {
+    for scheme in SCHEMES {
+        let mut scenario = single(scheme.name);
+        scenario.flows[0].stop = Some(Span::from_secs(3));
+        let mut simulation = Simulation::new(&scenario).expect("builds");
+        simulation.advance(Time::from_secs(3));
+        let before = simulation.world().census();
+        assert!(before.under_way > 0 && before.sent > 1000, "{}: {before:?}", scheme.name);
+        simulation.advance(Time::from_secs(6));
+        let after = simulation.world().census();
+        assert_eq!(after.under_way, 0, "{}: {after:?}", scheme.name);
+        simulation.advance(Time::from_secs(20));
+        assert_eq!(simulation.world().census(), after, "{}", scheme.name);
+        // Nothing but repairs after the stop.
+        let repairs = before.under_way + after.dropped;
+        assert!(after.sent - before.sent <= repairs, "{}: {before:?} {after:?}", scheme.name);
+    }
+}
+
+/// A timeout that a late packet proves wrong takes back what was lost by mistake, and nothing else.
+#[test]
+fn late_packets_do_not_hide_lost_ones() {
+    for seed in 0..150 {
+        let mut scenario = single("cubic");
+        scenario.seed = seed;
+        scenario.duration = Span::from_secs(3600);
+        let flow = &mut scenario.flows[0];
+        flow.workload = Workload::Bytes(200_000);
+        let jitter = |ms| {
+            let mean = Span::from_millis(ms);
+            Some(Jitter { shape: JitterShape::Exponential, mean, sd: mean })
+        };
+        for way in [&mut flow.data.impairments, &mut flow.acks.impairments] {
+            way.loss = Loss::Bernoulli(0.2);
+            way.jitter = jitter(40);
+            way.reorder_jitter = true;
+        }
+        let outcome = run(&scenario).expect("runs");
+        assert_eq!(outcome.flows[0].transfers, 1, "seed {seed}: {:?}", outcome.flows[0]);
+    }
+}
+
+/// The offset of a receiver's clock depends on its flow's name, and on nothing else.
+#[test]
+fn clocks_do_not_matter() {
+    for scheme in SCHEMES {
+        let digest = |name: &str| {
+            let mut scenario = single(scheme.name);
+            scenario.flows[0].name = name.into();
+            run(&scenario).expect("runs").digest
+        };
+        assert_eq!(digest("one clock"), digest("another clock"), "{}", scheme.name);
+    }
+}
+
+/// What a connection leaves lost behind is not waited for by the next: its receiver goes back to
+/// delayed acknowledgements, and its sender out of recovery.
+#[test]
+fn new_connections_begin_anew() {
+    let mut scenario = single("cubic");
+    scenario.flows[0].data.impairments.loss = Loss::Bernoulli(0.002);
+    scenario.flows[0].workload = Workload::OnOff {
+        on: On::Time(Amount::Exponential(0.3)),
+        off: Amount::Fixed(0.001),
+        starts_off: false,
+        fresh: true,
+    };
+    scenario.links[0].capacity = Capacity::Constant(Rate::from_mbps(100.0));
+    let (_, census) = simulate(&scenario);
+    let share = census.acks_sent as f64 / census.received as f64;
+    assert!(share < 0.7, "{share} acknowledgements per packet");
+}
+
+/// Links with the same delay behind them each have a pipe of their own.
+#[test]
+fn equal_delays_behind_links_do_not_mix() {
+    let mut scenario = single("cubic");
+    scenario.links.push(LinkSpec::new("second", Capacity::Constant(Rate::from_mbps(6.0))));
+    for link in &mut scenario.links {
+        link.after.delay = Span::from_millis(20);
+    }
+    scenario.flows[0].path.push("second".into());
+    let outcome = run(&scenario).expect("runs");
+    assert!(outcome.links[1].utilization > 0.95, "{}", outcome.links[1].utilization);
+    assert!(outcome.flows[0].one_way_delay_ms.p50 > 60.0);
+    scenario.flows[0].path.push("link".into());
+    let error = run(&scenario).expect_err("a loop").to_string();
+    assert_eq!(error, "flow `cubic` passes link `link` twice");
+}
+
+/// Packets that go round in no time neither fill the stack nor stop the clock.
+#[test]
+fn no_delay_at_all_is_endured() {
+    let trace = paceline_trace::Trace::new("bursts", vec![100]).expect("valid");
+    let mut scenario = single("newreno");
+    scenario.duration = Span::from_secs(3);
+    scenario.flows[0].rtt = Span::ZERO;
+    scenario.links[0].buffer = BufferSize::Unlimited;
+    scenario.links[0].capacity =
+        Capacity::Trace { trace, opportunity: 30_000_000, overhead: 4, repeat: true };
+    let (_, census) = simulate(&scenario);
+    assert!(census.is_balanced() && census.received > 10_000, "{census:?}");
+}

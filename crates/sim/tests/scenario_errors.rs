@@ -1,0 +1,444 @@
+//! What is said about mistakes in scenario files: where, what, and what to do about it; and that
+//! no file, however broken, makes the simulator panic, hang or fill the memory.
+
+use std::path::{Path, PathBuf};
+
+use paceline_cc::{Rate, Span, Stream};
+use paceline_sim::scenario::{self, Capacity, Scenario};
+use paceline_sim::{Simulation, run};
+
+const VALID: &str = "\
+duration = \"10s\"
+
+[[link]]
+name = \"link\"
+rate = \"12Mbps\"
+
+[[flow]]
+scheme = \"abc\"
+";
+
+const ALL: &str = VALID;
+const DURATION: &str = "duration = \"10s\"";
+const NAME: &str = "name = \"link\"";
+const RATE: &str = "rate = \"12Mbps\"";
+const FLOW: &str = "[[flow]]";
+const SCHEME: &str = "scheme = \"abc\"";
+
+/// Mistakes: a part of the valid scenario, what stands in its place, and what is said about that;
+/// … stands for a list that grows with the program.
+#[rustfmt::skip]
+const MISTAKES: &[(&str, &str, &str)] = &[
+    // The syntax
+    (DURATION, r#"duration = "10s"#, r#"s.toml:1:16: invalid basic string, expected `"`"#),
+    (FLOW, "[[flow]", "s.toml:7:8: unclosed array table, expected `]`"),
+    (DURATION, "duration: 10s", "s.toml:1:11: key with no value, expected `=`"),
+    (SCHEME, "scheme = \"abc\"\nscheme = \"abc\"", "s.toml:9:1: duplicate key"),
+    (ALL, "", "s.toml:1:1: missing field `duration`"),
+    // Names
+    (DURATION, "duration = \"10s\"\nwarmpu = \"1s\"",
+        "s.toml:2:1: unknown field `warmpu`, expected one of … (did you mean `warmup`?)"),
+    (RATE, "rate = \"12Mbps\"\nbufer = 100",
+        "s.toml:6:1: unknown field `bufer`, expected one of … (did you mean `buffer`?)"),
+    (SCHEME, "scheme = \"abc\"\nrrt = \"10ms\"",
+        "s.toml:9:1: unknown field `rrt`, expected one of … (did you mean `rtt`?)"),
+    (SCHEME, "scheme = \"abc\"\ndata = { los = 0.1 }",
+        "s.toml:9:10: unknown field `los`, expected one of … (did you mean `loss`?)"),
+    (FLOW, "[[flwo]]",
+        "s.toml:7:3: unknown field `flwo`, expected one of … (did you mean `flow`?)"),
+    (SCHEME, r#"scheme = "cubci""#,
+        "s.toml:8:10: unknown scheme `cubci` (did you mean `cubic`?); `paceline schemes` lists all"),
+    (SCHEME, r#"scheme = "cubic+codle""#,
+        "s.toml:8:10: unknown queue `codle` (did you mean `codel`?); `paceline schemes` lists all"),
+    (RATE, "rate = \"12Mbps\"\nqueue = \"droptial\"",
+        "s.toml:6:9: unknown queue `droptial` (did you mean `droptail`?); `paceline schemes` lists all"),
+    (SCHEME, r#"scheme = "abc[etta=1]""#,
+        "s.toml:8:10: `abc` has no parameter `etta` (did you mean `eta`?); it has: …"),
+    (RATE, "rate = \"12Mbps\"\nqueue = \"codel[tarjet=5ms]\"",
+        "s.toml:6:9: `codel` has no parameter `tarjet` (did you mean `target`?); it has: …"),
+    (RATE, "rate = \"12Mbps\"\nrouter = \"abd\"",
+        "s.toml:6:10: unknown scheme `abd` (did you mean `abc`?); `paceline schemes` lists all"),
+    (RATE, "rate = \"12Mbps\"\nrouter = \"cubic\"",
+        "s.toml:6:10: scheme `cubic` has no router half"),
+    (SCHEME, "scheme = \"abc\"\npath = [\"lnik\"]",
+        "s.toml:9:9: there is no link `lnik` (the links are link)"),
+    (SCHEME, "scheme = \"abc\"\nback = [\"link\", \"other\"]",
+        "s.toml:9:17: there is no link `other` (the links are link)"),
+    (SCHEME, "scheme = \"abc\"\ndata = { jitter = \"1ms\", jitter_shape = \"gauss\" }",
+        "s.toml:9:41: unknown variant `gauss`, expected one of `uniform`, `normal`, `exponential`"),
+    // What is missing or too much
+    (DURATION, "", "s.toml:1:1: missing field `duration`"),
+    (NAME, "", "s.toml:3:1: missing field `name`"),
+    (SCHEME, "count = 1", "s.toml:7:1: missing field `scheme`"),
+    (RATE, "",
+        r#"s.toml:4:8: link `link` needs exactly one of rate, trace and schedule (write rate = "12Mbps" or trace = "lte-driving")"#),
+    (RATE, "rate = \"12Mbps\"\ntrace = \"lte-driving\"",
+        r#"s.toml:4:8: link `link` needs exactly one of rate, trace and schedule (write rate = "12Mbps" or trace = "lte-driving")"#),
+    ("[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n", "",
+        "s.toml: the scenario has no link (add [[link]] with name and rate or trace)"),
+    ("[[flow]]\nscheme = \"abc\"\n", "",
+        "s.toml: the scenario has no flow (add [[flow]] with a scheme)"),
+    (FLOW, "[[link]]\nname = \"second\"\nrate = \"1Mbps\"\n\n[[flow]]",
+        r#"s.toml:11:1: with several links a flow needs a path (write path = ["first", "second"])"#),
+    (FLOW, "[[link]]\nname = \"link\"\nrate = \"1Mbps\"\n\n[[flow]]",
+        "s.toml:8:8: two links have this name (give each link its own name)"),
+    (SCHEME, "scheme = \"abc\"\npath = [\"link\", \"link\"]",
+        "s.toml:9:17: the path passes link `link` twice (give each passage a link of its own)"),
+    (SCHEME, "scheme = \"abc\"\nbytes = 1000\nlimited = { rate = \"1Mbps\" }",
+        "s.toml:7:1: a flow has at most one of bytes, limited, on_off and arrivals (keep one of them)"),
+    (SCHEME, "scheme = \"abc\"\non_off = { off = \"1s\" }",
+        r#"s.toml:9:10: on_off needs either on (time) or on_bytes (write on = "5s")"#),
+    (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", on_bytes = 5.0, off = \"1s\" }",
+        r#"s.toml:9:10: on_off needs either on (time) or on_bytes (write on = "5s")"#),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 1, bytes = 1000, sizes = \"pareto\" }",
+        r#"s.toml:9:12: sizes = "pareto" needs a shape above 1 (write shape = 1.2)"#),
+    (SCHEME, "scheme = \"abc\"\ndata = { burst = 5 }",
+        "s.toml:9:8: burst needs loss (write loss = 0.01, burst = 5)"),
+    // Times and rates
+    (DURATION, r#"duration = "0s""#,
+        r#"s.toml:1:12: the duration is zero (write duration = "60s")"#),
+    (DURATION, r#"duration = "10""#, "s.toml:1:12: `10`: a time needs a unit: `10ms` or `10s`"),
+    (DURATION, "duration = 10",
+        r#"s.toml:1:12: invalid type: integer `10`, expected a string (put it in quotes; times and rates have units: "10s", "12Mbps")"#),
+    (DURATION, r#"duration = "10 fortnights""#,
+        "s.toml:1:12: `10 fortnights`: unknown unit of time `fortnights`; use ns, us, ms, s, min or h"),
+    (DURATION, r#"duration = "-10s""#, "s.toml:1:12: `-10s`: expected a time that is not negative"),
+    (DURATION, r#"duration = "nan""#, "s.toml:1:12: `nan`: expected a time such as 100ms or 1.5s"),
+    (DURATION, r#"duration = "infs""#,
+        "s.toml:1:12: `infs`: expected a time such as 100ms or 1.5s"),
+    (DURATION, r#"duration = "1e9h""#,
+        r#"s.toml:1:12: the duration is longer than 30 days (write duration = "60s")"#),
+    (DURATION, "duration = \"10s\"\nwarmup = \"10s\"",
+        "s.toml:2:10: the warm-up leaves nothing to measure (make it shorter than the duration)"),
+    (DURATION, "duration = \"10s\"\nbin = \"1us\"",
+        r#"s.toml:2:7: bins are at least 1 ms (write bin = "100ms")"#),
+    (DURATION, "duration = \"700h\"\nbin = \"1ms\"",
+        r#"s.toml:2:7: 5040000000 bins of time series are more than 20000000 (write a longer bin, for example bin = "10s")"#),
+    (RATE, r#"rate = "12""#, "s.toml:5:8: `12`: a rate needs a unit: `12Mbps` or `12kbps`"),
+    (RATE, r#"rate = "12ms""#,
+        "s.toml:5:8: `12ms`: unknown unit of rate `ms`; use bps, kbps, Mbps or Gbps"),
+    (RATE, r#"rate = "-12Mbps""#, "s.toml:5:8: `-12Mbps`: expected a rate that is not negative"),
+    (RATE, r#"rate = "0Mbps""#, r#"s.toml:3:1: link `link` has rate zero (write rate = "12Mbps")"#),
+    (RATE, r#"rate = "1e18bps""#,
+        r#"s.toml:3:1: 1000000000Gbps is faster than 1000Gbps (write rate = "12Mbps")"#),
+    (SCHEME, "scheme = \"abc\"\nstart = \"5s\"\nstop = \"2s\"",
+        "s.toml:7:1: the flow stops before it starts (stop is a time since the beginning of the run, as start is)"),
+    (SCHEME, "scheme = \"abc\"\non_off = { on = \"0s\", off = \"0s\" }",
+        r#"s.toml:9:10: an on-period and an off-period take less than 1 ms together (write on = "5s", off = "5s")"#),
+    // Schedules
+    (RATE, "schedule = []",
+        r#"s.toml:5:12: a schedule needs at least one step (write schedule = [{ at = "0s", rate = "12Mbps" }, { at = "5s", rate = "6Mbps" }])"#),
+    (RATE, r#"schedule = [{ at = "1s", rate = "1Mbps" }]"#,
+        r#"s.toml:5:12: a schedule begins at 0s, not at 1s; add a step at 0s (write schedule = [{ at = "0s", rate = "12Mbps" }, { at = "5s", rate = "6Mbps" }])"#),
+    (RATE, r#"schedule = [{ at = "0s", rate = "1Mbps" }, { at = "2s", rate = "2Mbps" }, { at = "1s", rate = "1Mbps" }]"#,
+        r#"s.toml:5:12: the step at 1s of a schedule does not come after the one before it (write schedule = [{ at = "0s", rate = "12Mbps" }, { at = "5s", rate = "6Mbps" }])"#),
+    (RATE, "period = \"1s\"\nschedule = [{ at = \"0s\", rate = \"1Mbps\" }, { at = \"2s\", rate = \"2Mbps\" }]",
+        r#"s.toml:6:12: a schedule with a step at 2s cannot repeat every 1s (write schedule = [{ at = "0s", rate = "12Mbps" }, { at = "5s", rate = "6Mbps" }])"#),
+    (RATE, r#"schedule = [{ at = "0s", rate = "2000Gbps" }]"#,
+        r#"s.toml:3:1: 2000Gbps is faster than 1000Gbps (write rate = "12Mbps")"#),
+    // Numbers
+    (DURATION, "duration = \"10s\"\nmss = 10",
+        "s.toml:2:7: mss is outside 64..65535 bytes (write mss = 1500)"),
+    (DURATION, "duration = \"10s\"\nmss = 70000",
+        "s.toml:2:7: mss is outside 64..65535 bytes (write mss = 1500)"),
+    (DURATION, "duration = \"10s\"\nseed = -1",
+        "s.toml:2:8: invalid value: integer `-1`, expected u64"),
+    (SCHEME, "scheme = \"abc\"\ncount = 1.5",
+        "s.toml:9:9: invalid type: floating point `1.5`, expected u32"),
+    (SCHEME, "scheme = \"abc\"\ncount = 0",
+        "s.toml:9:9: count is outside 1..100000 (write count = 5)"),
+    (SCHEME, "scheme = \"abc\"\ncount = 100001",
+        "s.toml:9:9: count is outside 1..100000 (write count = 5)"),
+    (SCHEME, "scheme = \"abc\"\ncount = 60000\n\n[[flow]]\nscheme = \"abc\"\ncount = 60000",
+        "s.toml:11:1: 120000 flows are more than 100000 (use fewer flows, fewer arrivals or a shorter run)"),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 20000, bytes = 1000 }",
+        "s.toml:7:1: 200000 flows are more than 100000 (use fewer flows, fewer arrivals or a shorter run)"),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 0, bytes = 1000 }",
+        "s.toml:9:12: arrivals need per_second up to 100000 and bytes of at least 1 (write arrivals = { per_second = 20, bytes = 10000 })"),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 1, bytes = 0 }",
+        "s.toml:9:12: arrivals need per_second up to 100000 and bytes of at least 1 (write arrivals = { per_second = 20, bytes = 10000 })"),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = nan, bytes = 1000 }",
+        "s.toml:9:12: arrivals need per_second up to 100000 and bytes of at least 1 (write arrivals = { per_second = 20, bytes = 10000 })"),
+    (SCHEME, "scheme = \"abc\"\nbytes = 0",
+        "s.toml:7:1: bytes is zero (leave bytes out for a flow without end)"),
+    (SCHEME, "scheme = \"abc\"\nlimited = { rate = \"1Gbps\", message = 1 }",
+        "s.toml:7:1: the application would write 125000000 messages a second (make the messages longer: message = 1500)"),
+    (SCHEME, "scheme = \"abc\"\ndata = { loss = 2.0 }",
+        "s.toml:9:8: loss is a probability from 0 to 1 (1 % is written 0.01)"),
+    (SCHEME, "scheme = \"abc\"\nacks = { loss = nan }",
+        "s.toml:9:8: loss is a probability from 0 to 1 (1 % is written 0.01)"),
+    (SCHEME, "scheme = \"abc\"\ndata = { reorder = -0.1 }",
+        "s.toml:9:8: reorder is a probability from 0 to 1 (1 % is written 0.01)"),
+    (SCHEME, "scheme = \"abc\"\ndata = { loss = 0.9, burst = 2 }",
+        "s.toml:9:8: bursts of 2 packets do not give this loss rate; they must be one packet or longer, and long enough to be separated by good packets (write loss = 0.01, burst = 5)"),
+    (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", off = \"1s\", pareto = 0.0 }",
+        "s.toml:9:10: the shape of a Pareto distribution is positive (write pareto = 1.5)"),
+    (SCHEME, "scheme = \"abc\"\nack_every = 0",
+        "s.toml:9:13: an acknowledgement covers at least one packet (write ack_every = 2)"),
+    (RATE, "trace = \"lte-driving\"\nopportunity = 0",
+        "s.toml:6:15: an opportunity offers 1 to 1000000 bytes (write opportunity = 1504)"),
+    (RATE, "trace = \"lte-driving\"\nopportunity = 4000000000",
+        "s.toml:6:15: an opportunity offers 1 to 1000000 bytes (write opportunity = 1504)"),
+    (RATE, "rate = \"12Mbps\"\nbuffer = 0",
+        "s.toml:6:10: `0`: a buffer must hold at least one packet"),
+    (RATE, "rate = \"12Mbps\"\nbuffer = 1.5",
+        r#"s.toml:6:10: expected a number of packets, or text such as "64kB""#),
+    (RATE, "rate = \"12Mbps\"\nbuffer = \"5 parsecs\"",
+        "s.toml:6:10: `5 parsecs`: unknown unit `parsecs`; use p (packets), B, kB, MB, KiB, MiB, ms, s, bdp or inf"),
+    (SCHEME, r#"scheme = "abc[eta=two]""#,
+        "s.toml:8:10: `abc[eta=two]`: expected a number such as 0.98"),
+    (SCHEME, r#"scheme = "abc[eta=7]""#,
+        "s.toml:8:10: `abc[eta=7]`: expected a number above 0, at most 1.5"),
+    (SCHEME, r#"scheme = "cubic[initial_window=1e9]""#,
+        "s.toml:8:10: `cubic[initial_window=1e9]`: expected 1 to 10000 packets"),
+    (SCHEME, r#"scheme = "abc[eta]""#,
+        "s.toml:8:10: `abc[eta]` is not a scheme: each argument is written param=value; write name[param=value,...]+queue[param=value,...]"),
+    (RATE, "rate = \"12Mbps\"\nqueue = \"codel[target=5]\"",
+        "s.toml:6:9: `codel[target=5]`: a time needs a unit: `5ms` or `5s`"),
+    // Traces
+    (RATE, r#"trace = "lte-drivign""#,
+        "s.toml:5:9: lte-drivign: no such file, and no built-in trace of this name (did you mean the built-in lte-driving? Built in are: …)"),
+    (RATE, r#"trace = "nowhere/at-all""#,
+        "s.toml:5:9: nowhere/at-all: no such file, and no built-in trace of this name (check the path, or use a built-in trace: …)"),
+    (RATE, r#"trace = """#,
+        "s.toml:5:9: : no such file, and no built-in trace of this name (check the path, or use a built-in trace: …)"),
+];
+
+fn told(text: &str) -> String {
+    match scenario::parse("s.toml", text, None) {
+        Ok(_) => "nothing".into(),
+        Err(error) => {
+            assert_eq!(error.line.is_some(), error.column.is_some());
+            assert_eq!(error.line.is_some(), error.span.is_some());
+            error.to_string()
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_place_and_remedy() {
+    assert_eq!(told(VALID), "nothing");
+    let mut wrong = Vec::new();
+    for (part, instead, expected) in MISTAKES {
+        assert!(VALID.contains(part), "{part}");
+        let found = told(&VALID.replace(part, instead));
+        let (begin, end) = expected.split_once('…').unwrap_or((expected, ""));
+        let fits = found.starts_with(begin) && found.ends_with(end);
+        if !fits || (end.is_empty() && !expected.ends_with('…') && found != *expected) {
+            wrong.push(format!("{instead:?}\n  is   {found}\n  not  {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A folder of its own for files of this test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn broken_traces_are_told_with_their_own_line() {
+    let folder = folder("broken-traces");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    write("good.trace", "1\n5\n9\n");
+    write("bad.trace", "1\n5\nfoo\n");
+    write("bad.csv", "time_ms,mbps\n0,12\n1000,much\n");
+    write("empty.trace", "");
+    let told = |name: &str| {
+        let text = VALID.replace(RATE, &format!("trace = {name:?}"));
+        match scenario::parse("s.toml", &text, Some(&folder)) {
+            Ok(_) => "nothing".into(),
+            Err(error) => error.to_string().replace(&format!("{}/", folder.display()), ""),
+        }
+    };
+    assert_eq!(told("good.trace"), "nothing");
+    assert_eq!(
+        told("bad.trace"),
+        "s.toml:5:9: bad.trace:3: expected a number, found \"foo\" (each line must be one whole \
+         number of milliseconds, for example 1250)"
+    );
+    assert_eq!(
+        told("bad.csv"),
+        "s.toml:5:9: bad.csv:3: expected two numbers, found \"1000,much\" (each row is a time in \
+         milliseconds and a rate in Mbit/s, for example 1500,12.5)"
+    );
+    assert!(told("empty.trace").starts_with("s.toml:5:9: empty.trace: a trace needs at least one"));
+    assert!(told(".").contains("cannot be read"), "{}", told("."));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_told() {
+    let told = scenario::load(Path::new("no/such.toml")).expect_err("no file").to_string();
+    assert!(told.starts_with("no/such.toml: cannot be read: "), "{told}");
+    let path = folder("bytes").join("binary.toml");
+    std::fs::write(&path, [0xff, 0xfe, 0x00]).expect("written");
+    let told = scenario::load(&path).expect_err("not text").to_string();
+    assert!(told.contains("cannot be read"), "{told}");
+}
+
+/// The scenarios that come with the program.
+fn valid() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the scenarios").flatten().map(|e| e.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    // Building a trace takes longer than all the rest.
+    let text = |path| std::fs::read_to_string(path).expect("text");
+    let mut texts: Vec<String> =
+        files.iter().map(text).filter(|text| !text.contains("trace =")).collect();
+    texts.push(VALID.into());
+    texts
+}
+
+/// A number in the text gives way to another that is absurd, or nearly so.
+fn absurd(random: &mut Stream, text: &str) -> String {
+    const NUMBERS: [&str; 16] = [
+        "0",
+        "1",
+        "-1",
+        "0.0",
+        "1e-9",
+        "0.5",
+        "3",
+        "1000",
+        "99999",
+        "100000",
+        "4294967295",
+        "4294967296",
+        "9223372036854775807",
+        "18446744073709551615",
+        "1e18",
+        "nan",
+    ];
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut starts: Vec<usize> = Vec::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if c.is_ascii_digit() && !is_number(before) {
+            starts.push(at);
+        }
+        before = c;
+    }
+    let Some(&start) = starts.get(random.below(starts.len() as u64) as usize) else {
+        return text.into();
+    };
+    let length = text[start..].find(|c| !is_number(c)).unwrap_or(text.len() - start);
+    let number = NUMBERS[random.below(NUMBERS.len() as u64) as usize];
+    format!("{}{number}{}", &text[..start], &text[start + length..])
+}
+
+fn mutate(random: &mut Stream, text: &str, others: &[String]) -> String {
+    let line =
+        |random: &mut Stream, text: &str| random.below(text.lines().count().max(1) as u64) as usize;
+    match random.below(6) {
+        0 => {
+            let mut bytes = text.as_bytes().to_vec();
+            let at = random.below(bytes.len().max(1) as u64) as usize;
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 1 << random.below(8);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        1 => {
+            let gone = line(random, text);
+            let keep = text.lines().enumerate().filter(|(at, _)| *at != gone);
+            keep.map(|(_, line)| format!("{line}\n")).collect()
+        }
+        2 => {
+            // A line of another scenario.
+            let other = &others[random.below(others.len() as u64) as usize];
+            let insert = other.lines().nth(line(random, other)).unwrap_or("");
+            let at = line(random, text);
+            let lines = text.lines().enumerate();
+            lines
+                .map(|(i, l)| if i == at { format!("{l}\n{insert}\n") } else { format!("{l}\n") })
+                .collect()
+        }
+        _ => absurd(random, text),
+    }
+}
+
+/// Runs what a mutated file asks for, for as long as that is little work.
+fn exercise(mut scenario: Scenario) {
+    let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
+    let arrivals: f64 = scenario.arrivals.iter().map(|few| few.per_second).sum();
+    let fast = scenario.links.iter().any(|link| match &link.capacity {
+        Capacity::Constant(rate) => *rate > Rate::from_mbps(1e4),
+        Capacity::Schedule { steps, .. } => steps.iter().any(|s| s.1 > Rate::from_mbps(1e4)),
+        Capacity::Trace { .. } => false,
+    });
+    if flows > 3000 || arrivals > 1e4 || fast {
+        return;
+    }
+    scenario.duration = scenario.duration.min(Span::from_millis(300));
+    scenario.warmup = scenario.warmup.min(scenario.duration / 2);
+    match Simulation::new(&scenario) {
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(mut simulation) => {
+            simulation.advance(paceline_cc::Time::ZERO + scenario.duration);
+            assert!(simulation.world().census().is_balanced());
+            simulation.outcome().expect("measured");
+        }
+    }
+}
+
+#[test]
+fn mutated_scenarios_neither_panic_nor_hang() {
+    let mut random = Stream::new(21, "mutations");
+    let texts = valid();
+    let (mut good, mut bad) = (0, 0);
+    for round in 0..6000 {
+        let mut text = texts[random.below(texts.len() as u64) as usize].clone();
+        for _ in 0..1 + random.below(3) {
+            text = mutate(&mut random, &text, &texts);
+        }
+        match scenario::parse("m.toml", &text, None) {
+            Ok(scenario) => {
+                good += 1;
+                if round % 4 == 0 {
+                    exercise(scenario);
+                }
+            }
+            Err(error) => {
+                bad += 1;
+                assert!(error.to_string().len() < 2000, "{error}");
+                let lines = text.split('\n').count();
+                assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)), "{error}");
+                assert!(error.span.is_none_or(|span| span.end <= text.len()));
+            }
+        }
+    }
+    assert!(good > 500 && bad > 500, "{good} accepted, {bad} refused");
+}
+
+#[test]
+fn what_is_allowed_at_most_can_run() {
+    let run_with = |part: &str, instead: &str| {
+        let text = VALID.replace(part, instead).replace(DURATION, "duration = \"200ms\"");
+        let scenario = scenario::parse("s.toml", &text, None).expect(instead);
+        run(&scenario).expect("runs");
+    };
+    run_with(SCHEME, "scheme = \"cubic\"\ncount = 5000");
+    run_with(
+        SCHEME,
+        "scheme = \"cubic\"\ncount = 2000\ndata = { loss = 0.1 }\nacks = { loss = 0.1 }",
+    );
+    run_with(SCHEME, "scheme = \"cubic\"\narrivals = { per_second = 20000, bytes = 1e12 }");
+    run_with(SCHEME, "scheme = \"cubic[initial_window=10000]\"\nrtt = \"0s\"");
+    run_with(SCHEME, "scheme = \"cubic\"\nrtt = \"100000h\"");
+    run_with(SCHEME, "scheme = \"cubic\"\nlimited = { rate = \"8Mbps\", message = 1 }");
+    run_with(SCHEME, "scheme = \"cubic\"\non_off = { on = \"1ms\", off = \"0s\" }");
+    run_with(SCHEME, "scheme = \"cubic\"\non_off = { on_bytes = 1.0, off = \"0s\" }\nrtt = \"0s\"");
+    run_with(SCHEME, "scheme = \"cubic\"\ndata = { duplicate = 1.0, reorder = 1.0 }");
+    run_with(SCHEME, "scheme = \"cubic\"\ndata = { jitter = \"100000h\", overtake = true }");
+    run_with(RATE, "rate = \"1bps\"\nbuffer = \"inf\"");
+    run_with(RATE, "rate = \"1000Gbps\"\nbuffer = 9223372036854775807");
+    run_with(
+        RATE,
+        "schedule = [{ at = \"0s\", rate = \"1000Gbps\" }, { at = \"1ns\", rate = \"0bps\" }]\nperiod = \"2ns\"",
+    );
+    run_with(RATE, "trace = \"lte-driving\"\nopportunity = 1000000\nbuffer = \"inf\"");
+}

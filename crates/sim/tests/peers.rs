@@ -1,6 +1,8 @@
 //! The simulator against its peers: ns-3 3.37 on one droptail link, and real Linux TCP behind
 //! Mahimahi on recorded traces, where those are at hand.
 
+#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+
 use std::path::PathBuf;
 
 use paceline_cc::{AckPolicy, Rate, Span};

@@ -46,9 +46,9 @@
 //! not (RFC 7661), since the kernel's repair takes back what was opened meanwhile.
 //!
 //! # Where it fails
-//! The target has to suit the path: below the RTT without a queue, the window never leaves one
-//! packet for long. A loss-based flow that shares the queue keeps the condition bad. After an
-//! outage, the bad condition and what is left of the window have nothing to do with each other.
+//! A target below the RTT without a queue is never met, nor is one less than the delay of
+//! acknowledgements (40 ms) above it, once the window is one packet. A loss-based flow that
+//! shares the queue keeps the condition bad; so does an outage, long after it is over.
 //!
 //! # Source
 //! S. Abbasloo, T. Li, Y. Xu, H. J. Chao: Cellular Controlled Delay TCP (C2TCP), IFIP Networking

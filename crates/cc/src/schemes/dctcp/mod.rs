@@ -31,7 +31,7 @@
 //! It needs routers that mark by a shallow threshold of the queue's present length. Where they
 //! mark like an ordinary AQM, it takes more than its share from Reno flows; where they drop, it
 //! is Reno. The threshold must hold about a seventh of the path's bandwidth-delay product, which
-//! for a wireless link there is no saying in advance. `alpha` takes 16 round trips to learn.
+//! for a wireless link nobody knows in advance. `alpha` takes 16 round trips to learn.
 //!
 //! # Source
 //! RFC 8257; M. Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010.

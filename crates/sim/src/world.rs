@@ -35,7 +35,7 @@ const MAX_DEPTH: u32 = 32;
 
 /// Stages that hand packets to each other in virtual time.
 ///
-/// Every packet carries the number of its route; [`Routes`] tells where it goes from each stage.
+/// Every packet carries the number of its route; `Routes` tells where it goes from each stage.
 /// After a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
 /// at once.
 pub struct World {

@@ -64,6 +64,33 @@ impl Fifo {
         }
     }
 
+    /// True if a packet of this size would be let in.
+    #[inline]
+    pub(super) fn fits(&self, size: u32) -> bool {
+        (self.packets.len() as u64) < self.max_packets
+            && self.bytes.saturating_add(u64::from(size)) <= self.max_bytes
+    }
+
+    /// The packet at the head.
+    #[inline]
+    pub(super) fn front(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    /// Takes the packet at the head, however long it has waited.
+    pub(super) fn take_front(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    /// Takes the packet at the tail.
+    pub(super) fn take_back(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
     /// Drops those at the head that have waited for too long.
     #[inline(never)]
     fn drop_stale(&mut self, now: Time, drops: &mut Vec<Dropped>) {
@@ -129,7 +156,7 @@ impl Queue for Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::testing::packet;
+    use crate::queue::testing::{open_loop, packet};
 
     fn ms(n: u64) -> Time {
         Time::from_millis(n)
@@ -165,5 +192,12 @@ mod tests {
         assert_eq!(drops.len(), 2);
         assert!(fifo.pop(ms(500), &mut drops).is_none());
         assert_eq!((drops.len(), fifo.packets(), fifo.bytes()), (4, 0, 0));
+    }
+
+    #[test]
+    fn under_constant_overload_the_queue_stands_full() {
+        let outcome = open_loop(&mut Fifo::new(Limit::packets(100)), 800, 1000, 10_000, |p| *p);
+        assert!((outcome.loss() - 0.2).abs() < 0.01, "{outcome:?}");
+        assert!((outcome.delay_ms - 99.0).abs() < 2.0, "{outcome:?}");
     }
 }

@@ -33,6 +33,12 @@ impl Limit {
     pub fn time(time: Span) -> Limit {
         Limit { time: Some(time), ..Limit::NONE }
     }
+    /// True if a buffer of this size may hold so many packets of so many bytes together.
+    #[inline]
+    pub fn holds(&self, packets: u64, bytes: u64) -> bool {
+        self.packets.is_none_or(|most| packets <= most)
+            && self.bytes.is_none_or(|most| bytes <= most)
+    }
 }
 
 /// The size of a buffer as a user writes it: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`.

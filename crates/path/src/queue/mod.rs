@@ -1,18 +1,32 @@
 //! Queues: the only things that may hold or drop packets at a link.
 
 pub mod codel;
+pub mod drophead;
+pub mod dualpi2;
 pub mod fifo;
+pub mod fq;
+#[cfg(test)]
+mod fuzz;
+pub mod infinite;
 mod limit;
+pub mod pie;
+pub mod red;
 pub mod registry;
 #[cfg(test)]
 pub(crate) mod testing;
+mod ticker;
 
 pub use codel::Codel;
+pub use drophead::DropHead;
+pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
+pub use fq::{FqCodel, SfqCodel};
 pub use limit::{BufferSize, Limit};
+pub use pie::Pie;
+pub use red::Red;
 pub use registry::{QUEUES, QueueInfo, build};
 
-use paceline_cc::{Packet, Time};
+use paceline_cc::{Ecn, Packet, Time};
 
 /// Why a packet was dropped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,4 +78,15 @@ pub trait Queue: Send {
     }
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Marks the packet CE if its sender understands ECN, and counts the mark unless it had one.
+/// False if it must be dropped instead.
+fn mark(packet: &mut Packet, marks: &mut u64) -> bool {
+    if !packet.ecn.is_capable() {
+        return false;
+    }
+    *marks += u64::from(packet.ecn != Ecn::Ce);
+    packet.ecn = Ecn::Ce;
+    true
 }

@@ -4,7 +4,7 @@ use paceline_cc::params::ParamInfo;
 use paceline_cc::spec::nearest;
 use paceline_cc::{Spec, SpecError};
 
-use super::{Limit, Queue, codel, fifo};
+use super::{Limit, Queue, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
 
 /// Makes a queue from what the user wrote, with the buffer's limit.
 pub type BuildQueue = fn(&Spec, Limit) -> Result<Box<dyn Queue>, SpecError>;
@@ -24,7 +24,20 @@ pub struct QueueInfo {
 }
 
 /// Every queue.
-pub static QUEUES: &[QueueInfo] = &[fifo::QUEUE, codel::QUEUE];
+pub static QUEUES: &[QueueInfo] = &[
+    fifo::QUEUE,
+    drophead::QUEUE,
+    infinite::QUEUE,
+    codel::QUEUE,
+    codel::mahimahi::QUEUE,
+    fq::fq_codel::QUEUE,
+    fq::sfq_codel::QUEUE,
+    pie::QUEUE,
+    pie::mahimahi::QUEUE,
+    red::QUEUE,
+    red::step::QUEUE,
+    dualpi2::QUEUE,
+];
 
 /// The queue that `spec` names, with its parameters set.
 ///

@@ -1,0 +1,107 @@
+//! The controller, and how its probabilities become decisions.
+
+use paceline_cc::{Span, Stream};
+
+use super::{DualPi2Params, Side};
+
+/// The base probability p', and the delay at the last update.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pi2 {
+    base: f64,
+    previous: Span,
+}
+
+impl Pi2 {
+    /// One update; false if it changed nothing.
+    pub(super) fn update(&mut self, params: &DualPi2Params, delay: Span) -> bool {
+        let before = (self.base, self.previous);
+        let above = |other: Span| delay.as_secs_f64() - other.as_secs_f64();
+        let p =
+            self.base + params.alpha * above(params.target) + params.beta * above(self.previous);
+        // Not a number, too: from infinite gains.
+        self.base = if p > 0.0 { p.min(1.0) } else { 0.0 };
+        self.previous = delay;
+        before != (self.base, self.previous)
+    }
+
+    pub(super) fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// L's probability of marks, by the coupling; one or more is overload.
+    pub(super) fn coupled(&self, k: f64) -> f64 {
+        k * self.base
+    }
+
+    /// C's probability of drops or marks.
+    pub(super) fn classic(&self) -> f64 {
+        self.base * self.base
+    }
+}
+
+/// Decides with a probability: at random, or by counters that add it up.
+#[derive(Clone, Debug)]
+pub(super) struct Coin {
+    stream: Stream,
+    random: bool,
+    l: f64,
+    c: f64,
+}
+
+impl Coin {
+    pub(super) fn new(seed: u64, random: bool) -> Coin {
+        Coin { stream: Stream::new(seed, "dualpi2"), random, l: 0.0, c: 0.0 }
+    }
+
+    pub(super) fn toss(&mut self, side: Side, p: f64) -> bool {
+        if self.random {
+            return self.stream.chance(p);
+        }
+        let count = match side {
+            Side::L => &mut self.l,
+            Side::C => &mut self.c,
+        };
+        *count += p.min(1.0);
+        // At least one, so that certainty is certain.
+        let reached = *count >= 1.0;
+        *count -= f64::from(u8::from(reached));
+        reached
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Span {
+        Span::from_millis(n)
+    }
+
+    #[test]
+    fn the_gains_are_per_update_and_second() {
+        let params = DualPi2Params::default();
+        let mut pi2 = Pi2 { base: 0.5, previous: ms(25) };
+        // 10 ms above the target and no growth: 0.16 · 0.01.
+        assert!(pi2.update(&params, ms(25)));
+        assert!((pi2.base() - 0.5016).abs() < 1e-12);
+        // 10 ms of growth to 35 ms: 0.16 · 0.02 + 3.2 · 0.01.
+        pi2.update(&params, ms(35));
+        assert!((pi2.base() - 0.5368).abs() < 1e-12);
+        assert!((pi2.coupled(2.0) - 1.0736).abs() < 1e-12);
+        assert!((pi2.classic() - 0.5368 * 0.5368).abs() < 1e-12);
+        for _ in 0..1000 {
+            pi2.update(&params, ms(0));
+        }
+        assert_eq!(pi2.base(), 0.0);
+        assert!(!pi2.update(&params, ms(0)));
+    }
+
+    #[test]
+    fn counters_keep_the_mean_exactly() {
+        let mut coin = Coin::new(1, false);
+        let hits = (0..1000).filter(|_| coin.toss(Side::L, 0.125)).count();
+        assert_eq!(hits, 125);
+        assert!((0..10).all(|_| coin.toss(Side::C, 1.0)));
+        assert!((0..10).all(|_| !coin.toss(Side::C, 0.0)));
+    }
+}

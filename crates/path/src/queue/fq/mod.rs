@@ -1,0 +1,79 @@
+//! Fair queues: flows hashed to queues of their own, each under CoDel.
+
+pub mod fq_codel;
+pub mod sfq_codel;
+#[cfg(test)]
+mod tests;
+
+pub use fq_codel::FqCodel;
+pub use sfq_codel::SfqCodel;
+
+use paceline_cc::{Packet, Time};
+
+use super::{Dropped, Fifo, Queue};
+
+/// No queue yet.
+const NONE: u32 = u32::MAX;
+
+/// Flows to queues, by a hash; queues are made when their first packet comes.
+#[derive(Clone, Debug)]
+struct Bins<Q> {
+    slots: Vec<u32>,
+    queues: Vec<Q>,
+    perturbation: u64,
+}
+
+impl<Q> Bins<Q> {
+    fn new(count: u32, perturbation: u64) -> Bins<Q> {
+        Bins { slots: vec![NONE; count.max(1) as usize], queues: Vec::new(), perturbation }
+    }
+
+    /// The number of the flow's queue, counted in the order in which they were made.
+    fn of(&mut self, flow: u32, make: impl FnOnce() -> Q) -> u32 {
+        let hash = mix(u64::from(flow) ^ mix(self.perturbation));
+        let at = (hash % self.slots.len() as u64) as usize;
+        let slot = &mut self.slots[at];
+        if *slot == NONE {
+            *slot = self.queues.len() as u32;
+            self.queues.push(make());
+        }
+        *slot
+    }
+}
+
+/// The finishing step of SplitMix64 (Steele, Lea and Flood 2014): every bit of the input changes
+/// half of those of the output.
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// What all queues hold together.
+#[derive(Clone, Debug, Default)]
+struct Total {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Total {
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+
+    fn remove(&mut self, packet: &Packet) {
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
+    }
+
+    /// Takes a packet out of one of the queues, which may drop stale ones first.
+    fn pop(&mut self, fifo: &mut Fifo, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        let (packets, bytes) = (fifo.packets(), fifo.bytes());
+        let packet = fifo.pop(now, drops);
+        self.packets -= (packets - fifo.packets()) as u64;
+        self.bytes -= bytes - fifo.bytes();
+        packet
+    }
+}

@@ -1,0 +1,236 @@
+//! sfqCoDel: stochastic fair queueing with CoDel, as Winstein's thesis ran it.
+//!
+//! # What it does
+//! Hashes each flow to one of `bins`, each under a CoDel of its own, and serves them in turn, one
+//! packet at a time whatever its size. A bin that has just become busy goes before those already
+//! served. CoDel spares a bin's last packet, and all while the bytes of all bins together are not
+//! above the largest packet seen. When the buffer is full, the tail of the bin with the most
+//! packets is dropped. The state of a bin's CoDel outlives its packets.
+//!
+//! # Signals it needs
+//! None; the senders must react to loss. It does not know ECN.
+//!
+//! # Parameters
+//! `bins` 1024; `target` 5 ms and `interval` 100 ms; `perturbation` changes the hash.
+//!
+//! # Where it fails
+//! Flows with large packets get more than those with small ones. Else as FQ-CoDel.
+//!
+//! # Source
+//! Nichols' model for ns-2 in its version of March 2013, used in Winstein's thesis (MIT, 2014).
+//! It keeps older rules of CoDel: a new start within 8 intervals continues from count − 2, and
+//! count grows only with drops that leave the queue above target.
+
+use std::collections::VecDeque;
+
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Span, Time};
+
+use super::{Bins, Total};
+use crate::queue::codel::{Above, next_drop};
+use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+
+/// Bytes: the size of the largest packet seen begins here.
+const SMALLEST_MAX: u32 = 256;
+
+paceline_cc::params! {
+    /// Parameters of sfqCoDel.
+    pub struct SfqCodelParams {
+        /// CoDel's acceptable standing waiting time.
+        target: Span = Span::from_millis(5),
+        /// CoDel's interval.
+        interval: Span = Span::from_millis(100),
+        /// Bins that flows are hashed to.
+        bins: u32 = 1024,
+        /// Changes the hash of flows to bins.
+        perturbation: u64 = 0,
+    }
+}
+
+/// The line of the registry.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
+    name: "sfq_codel",
+    summary: "A queue under CoDel for each flow, served one packet at a time, new flows first",
+    source: "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
+    params: SfqCodelParams::infos,
+    build: |spec, limit| {
+        let params: SfqCodelParams = spec.params()?;
+        spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
+        spec.require((1..=65_536).contains(&params.bins), "bins", "must be from 1 to 65536")?;
+        Ok(Box::new(SfqCodel::new(params, limit)))
+    },
+};
+
+/// A bin with the state of its CoDel.
+#[derive(Clone, Debug)]
+struct Bin {
+    fifo: Fifo,
+    above: Above,
+    drop_next: Time,
+    count: u32,
+    dropping: bool,
+    /// True from its first packet to its first turn.
+    new: bool,
+    /// True while it is on the schedule.
+    listed: bool,
+}
+
+/// sfqCoDel.
+#[derive(Clone, Debug)]
+pub struct SfqCodel {
+    params: SfqCodelParams,
+    limit: Limit,
+    bins: Bins<Bin>,
+    total: Total,
+    /// The bins in the order in which their turns come.
+    schedule: VecDeque<u32>,
+    /// The bin that was longest at the last overflow.
+    longest: usize,
+    max_packet: u32,
+}
+
+impl SfqCodel {
+    /// Empty bins that may hold `limit` together.
+    pub fn new(params: SfqCodelParams, limit: Limit) -> SfqCodel {
+        SfqCodel {
+            limit,
+            bins: Bins::new(params.bins, params.perturbation),
+            total: Total::default(),
+            schedule: VecDeque::new(),
+            longest: 0,
+            max_packet: SMALLEST_MAX,
+            params,
+        }
+    }
+
+    /// Drops the tail of the longest bin. Of equals another one than the last time.
+    fn drop_longest(&mut self, drops: &mut Vec<Dropped>) {
+        let queues = &mut self.bins.queues;
+        let mut longest = self.longest;
+        for (index, bin) in queues.iter().enumerate() {
+            if index != self.longest && bin.fifo.packets() >= queues[longest].fifo.packets() {
+                longest = index;
+            }
+        }
+        self.longest = longest;
+        if let Some(packet) = queues[longest].fifo.take_back() {
+            self.total.remove(&packet);
+            drops.push(Dropped { packet, reason: DropReason::Full });
+        }
+    }
+
+    /// Puts a bin on the schedule, behind other new bins and before the rest, except that the
+    /// last of the round keeps its turn, as in the model.
+    fn schedule(&mut self, index: u32) {
+        let new = |index: &&u32| self.bins.queues[**index as usize].new;
+        let lead = self.schedule.iter().take_while(new).count();
+        if lead + 1 >= self.schedule.len() {
+            self.schedule.push_back(index);
+        } else {
+            self.schedule.insert(lead, index);
+        }
+        let bin = &mut self.bins.queues[index as usize];
+        (bin.new, bin.listed) = (true, true);
+    }
+
+    /// The bin's next packet, and whether its waiting time has been above target for an interval.
+    fn take(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, bool)> {
+        let bin = &mut self.bins.queues[index as usize];
+        let Some(packet) = self.total.pop(&mut bin.fifo, now, drops) else {
+            bin.above = Above::default();
+            return None;
+        };
+        self.max_packet = self.max_packet.max(packet.size);
+        let below = now.since(packet.queued) < self.params.target
+            || self.total.bytes <= u64::from(self.max_packet)
+            || bin.fifo.is_empty();
+        Some((packet, bin.above.note(now, below, self.params.interval)))
+    }
+
+    /// CoDel on one bin: the packet to send.
+    fn codel(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        let interval = self.params.interval;
+        let at = index as usize;
+        let (mut packet, mut ok_to_drop) = self.take(index, now, drops)?;
+        if !self.bins.queues[at].dropping {
+            if ok_to_drop {
+                drops.push(Dropped { packet, reason: DropReason::Aqm });
+                (packet, _) = self.take(index, now, drops)?;
+                let bin = &mut self.bins.queues[at];
+                bin.dropping = true;
+                let lately = now.since(bin.drop_next) < interval * 8;
+                bin.count = if bin.count > 2 && lately { bin.count - 2 } else { 1 };
+                bin.drop_next = next_drop(now, interval, bin.count);
+            }
+            return Some(packet);
+        }
+        while ok_to_drop && now >= self.bins.queues[at].drop_next {
+            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            (packet, ok_to_drop) = self.take(index, now, drops)?;
+            let bin = &mut self.bins.queues[at];
+            if ok_to_drop {
+                bin.count = bin.count.saturating_add(1);
+                bin.drop_next = next_drop(bin.drop_next, interval, bin.count);
+            }
+        }
+        self.bins.queues[at].dropping = ok_to_drop;
+        Some(packet)
+    }
+}
+
+impl Queue for SfqCodel {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        let size = u64::from(packet.size);
+        // What fits into no buffer of this size must not empty it.
+        if !self.limit.holds(1, size) {
+            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            return;
+        }
+        while !self.limit.holds(self.total.packets + 1, self.total.bytes.saturating_add(size)) {
+            self.drop_longest(drops);
+        }
+        let stale = Limit { packets: None, bytes: None, ..self.limit };
+        let index = self.bins.of(packet.flow, || Bin {
+            fifo: Fifo::new(stale),
+            above: Above::default(),
+            drop_next: Time::ZERO,
+            count: 0,
+            dropping: false,
+            new: false,
+            listed: false,
+        });
+        let bin = &mut self.bins.queues[index as usize];
+        bin.fifo.push(now, packet, drops);
+        self.total.add(packet);
+        if !bin.listed {
+            self.schedule(index);
+        }
+    }
+
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        loop {
+            let index = *self.schedule.front()?;
+            let bin = &mut self.bins.queues[index as usize];
+            bin.new = false;
+            if bin.fifo.is_empty() {
+                (bin.dropping, bin.listed) = (false, false);
+                self.schedule.pop_front();
+            } else if let Some(packet) = self.codel(index, now, drops) {
+                self.schedule.rotate_left(1);
+                return Some(packet);
+            }
+        }
+    }
+
+    fn packets(&self) -> usize {
+        self.total.packets as usize
+    }
+
+    fn bytes(&self) -> u64 {
+        self.total.bytes
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("bins", self.schedule.len() as f64);
+    }
+}

@@ -1,0 +1,204 @@
+//! Every queue of the registry under random packets, times and limits.
+
+use std::collections::BTreeMap;
+
+use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time};
+
+use super::testing::packet;
+use super::{Dropped, Limit, QUEUES, Queue, build};
+
+/// Variants beside the defaults.
+const VARIANTS: &[&str] = &[
+    "codel[ecn=true,target=1ms,interval=10ms]",
+    "codel-mahimahi[target=1ms,interval=10ms]",
+    "fq_codel[ecn=true,flows=2,limit=40,quantum=300,target=1ms,interval=10ms]",
+    "sfq_codel[bins=2,target=1ms,interval=10ms]",
+    "pie[delay=rate,ecn=true,max_burst=0s]",
+    "pie[derandomize=true,ecn=true,max_burst=0s,qdelay_ref=1ms,cap_drop=false]",
+    "pie-mahimahi[qdelay_ref=1ms,max_burst=1ms]",
+    "red[ecn=true,wait=false,w=0.2]",
+    "red[min=2kB,max=9kB,ecn=true,hard_drop=false,gentle=false,w=1]",
+    "step[k=3kB,drop=true]",
+    "dualpi2[scheduler=tsfifo,random=false,target=1ms]",
+    "dualpi2[step_packets=3,th_len=0,k=8,target=1ms]",
+];
+
+/// What went in, and what became of it.
+#[derive(Default)]
+struct Books {
+    held: BTreeMap<u64, Packet>,
+    last: BTreeMap<u32, u64>,
+    changed: u64,
+}
+
+impl Books {
+    /// Takes a packet off the books: it must be one that is held, and the same but for a mark.
+    fn close(&mut self, packet: &Packet) {
+        let was = self.held.remove(&packet.number()).expect("held once");
+        assert_eq!((was.flow, was.size, was.sent), (packet.flow, packet.size, packet.sent));
+        if was.ecn != packet.ecn {
+            assert!(packet.ecn == Ecn::Ce && was.ecn.is_capable(), "{was:?} {packet:?}");
+            self.changed += 1;
+        }
+    }
+
+    fn drops(&mut self, drops: &mut Vec<Dropped>) {
+        for dropped in drops.drain(..) {
+            self.close(&dropped.packet);
+        }
+    }
+
+    fn out(&mut self, packet: &Packet) {
+        assert_eq!(packet.queued, self.held[&packet.number()].queued);
+        let last = self.last.insert(packet.flow, packet.number());
+        assert!(last.is_none_or(|last| last < packet.number()), "order of flow {}", packet.flow);
+        self.close(packet);
+    }
+
+    fn agrees(&self, queue: &dyn Queue, what: &str) {
+        let bytes: u64 = self.held.values().map(|packet| u64::from(packet.size)).sum();
+        assert_eq!((queue.packets(), queue.bytes()), (self.held.len(), bytes), "{what}");
+        assert_eq!(queue.is_empty(), self.held.is_empty(), "{what}");
+        queue.inspect(&mut |name, value| assert!(value.is_finite(), "{what} {name}"));
+    }
+}
+
+fn random_limit(stream: &mut Stream) -> Limit {
+    let mut limit = match stream.below(4) {
+        0 => Limit::NONE,
+        1 => Limit::packets(stream.below(60)),
+        2 => Limit::bytes(stream.below(60_000)),
+        _ => Limit { bytes: Some(stream.below(60_000)), ..Limit::packets(stream.below(60)) },
+    };
+    if stream.chance(0.3) {
+        limit.time = Some(Span::from_millis(stream.below(100)));
+    }
+    limit
+}
+
+fn random_packet(stream: &mut Stream, number: u64, now: Time) -> Packet {
+    let flow = stream.below(6) as u32;
+    let size = match stream.below(10) {
+        0 => 0,
+        1 => stream.below(70_000) as u32,
+        2 => 40,
+        _ => 1500,
+    };
+    // One code point per flow, or a dual queue may reorder it.
+    let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
+    Packet { flow, ecn, ..packet(number, size, now) }
+}
+
+fn random_step(stream: &mut Stream, now: Time) -> Time {
+    match stream.below(400) {
+        0 => now + Span::from_secs(stream.below(1000)),
+        1..5 => now + Span::from_millis(stream.below(500)),
+        5..20 => now - Span::from_micros(stream.below(3000)),
+        _ => now + Span::from_micros(stream.below(1500)),
+    }
+}
+
+fn fuzz(text: &str, seed: u64, steps: u64) {
+    let mut stream = Stream::new(seed, text);
+    let limit = random_limit(&mut stream);
+    let mut queue = build(&Spec::parse(text).expect("legal"), limit).expect("known");
+    let (mut books, mut drops) = (Books::default(), Vec::new());
+    let (mut now, mut busy) = (Time::ZERO, 0.5);
+    for number in 0..steps {
+        now = random_step(&mut stream, now);
+        if stream.chance(0.005) {
+            busy = 0.3 + 0.4 * stream.uniform();
+        }
+        if stream.chance(busy) {
+            let packet = random_packet(&mut stream, number, now);
+            queue.push(now, &packet, &mut drops);
+            books.held.insert(number, Packet { queued: now, ..packet });
+        } else if let Some(packet) = queue.pop(now, &mut drops) {
+            books.drops(&mut drops);
+            books.out(&packet);
+        } else {
+            books.drops(&mut drops);
+            assert!(queue.is_empty(), "{text} idles");
+        }
+        books.drops(&mut drops);
+        books.agrees(&*queue, text);
+        let (packets, bytes) = (queue.packets() as u64, queue.bytes());
+        assert!(limit.holds(packets, bytes) || text == "infinite", "{text} {limit:?}");
+        assert!(queue.marks() >= books.changed);
+    }
+    now = if seed.is_multiple_of(2) { Time::NEVER } else { now };
+    while let Some(packet) = queue.pop(now, &mut drops) {
+        books.drops(&mut drops);
+        books.out(&packet);
+    }
+    books.drops(&mut drops);
+    books.agrees(&*queue, text);
+    assert_eq!(queue.marks(), books.changed, "{text}");
+}
+
+#[test]
+fn packets_are_conserved_in_order_and_within_limits() {
+    let names = QUEUES.iter().map(|queue| queue.name);
+    for text in names.chain(VARIANTS.iter().copied()) {
+        for seed in 0..12 {
+            fuzz(text, seed, 4000);
+        }
+    }
+}
+
+#[test]
+fn extreme_parameters_are_refused_or_survived() {
+    const VALUES: [&str; 15] = [
+        "0",
+        "1",
+        "1e-300",
+        "1e300",
+        "-1",
+        "-1e300",
+        "0s",
+        "1ns",
+        "100us",
+        "5000000h",
+        "4294967295",
+        "18446744073709551615",
+        "1kB",
+        "true",
+        "false",
+    ];
+    let mut survived = 0;
+    for queue in QUEUES {
+        for info in (queue.params)() {
+            for value in VALUES {
+                let text = format!("{}[{}={value}]", queue.name, info.name);
+                let spec = Spec::parse(&text).expect("legal");
+                if build(&spec, Limit::NONE).is_ok() {
+                    fuzz(&text, 2, 600);
+                    survived += 1;
+                }
+            }
+        }
+    }
+    assert!(survived > 100, "{survived}");
+}
+
+#[test]
+fn the_same_calls_give_the_same_results() {
+    for queue in QUEUES {
+        let run = || {
+            let (mut stream, mut drops) = (Stream::new(5, "same"), Vec::new());
+            let spec = Spec::parse(queue.name).expect("legal");
+            let mut queue = build(&spec, Limit::packets(100)).expect("known");
+            let (mut now, mut seen) = (Time::ZERO, Vec::new());
+            for number in 0..3000 {
+                now = random_step(&mut stream, now);
+                if stream.chance(0.53) {
+                    queue.push(now, &random_packet(&mut stream, number, now), &mut drops);
+                } else {
+                    seen.extend(queue.pop(now, &mut drops).map(|p| (p.number(), p.ecn)));
+                }
+            }
+            (seen, drops.len())
+        };
+        assert_eq!(run(), run(), "{}", queue.name);
+    }
+}

@@ -1,0 +1,58 @@
+//! First in, first out, without any limit.
+//!
+//! # What it does
+//! Holds every packet until it is sent. The buffer's limit does not apply.
+//!
+//! # Signals it needs
+//! None.
+//!
+//! # Parameters
+//! None.
+//!
+//! # Where it fails
+//! Under every sender that waits for loss: the delay grows without end. It is for measuring
+//! senders that must not depend on loss, as Sprout's evaluation did.
+//!
+//! # Source
+//! The default of Mahimahi's `mm-link`, and the queue of Sprout's Cellsim.
+
+use paceline_cc::params::Params;
+
+use super::{Fifo, Limit, QueueInfo};
+
+paceline_cc::params! {
+    /// Parameters of the unlimited queue: none.
+    pub struct InfiniteParams {}
+}
+
+/// The line of the registry.
+pub(super) const QUEUE: QueueInfo = QueueInfo {
+    name: "infinite",
+    summary: "First in, first out, without limit, whatever the buffer's size",
+    source: "Mahimahi and Cellsim",
+    params: InfiniteParams::infos,
+    build: |spec, _limit| {
+        let InfiniteParams {} = spec.params()?;
+        Ok(Box::new(Fifo::new(Limit::NONE)))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::{Spec, Time};
+
+    use crate::queue::testing::packet;
+    use crate::queue::{Limit, build};
+
+    #[test]
+    fn nothing_is_ever_dropped() {
+        let spec = Spec::parse("infinite").expect("legal");
+        let mut queue = build(&spec, Limit::packets(1)).expect("known");
+        let mut drops = Vec::new();
+        for number in 0..10_000 {
+            queue.push(Time::ZERO, &packet(number, 1500, Time::ZERO), &mut drops);
+        }
+        assert!(queue.pop(Time::from_secs(1_000_000), &mut drops).is_some());
+        assert_eq!((queue.packets(), queue.bytes(), drops.len()), (9_999, 14_998_500, 0));
+    }
+}

@@ -1,0 +1,238 @@
+//! PIE: proportional integral controller enhanced.
+//!
+//! # What it does
+//! Drops arriving packets with a probability that it updates every `t_update` from how far the
+//! queueing delay is from `qdelay_ref`, and from how it changed since the last update. Steps are
+//! scaled down while the probability is small. Nothing is dropped while a burst allowance lasts,
+//! while the delay was less than half the reference and the probability is below 20 %, or while
+//! two MTUs or less are queued.
+//!
+//! The updates come at the multiples of `t_update`, without timers: each push and pop first
+//! catches up on those that it missed. So the probability decays while nothing happens, and in
+//! an outage it goes on growing from the last known delay.
+//!
+//! # Signals it needs
+//! None; the senders must react to loss, or to CE marks if `ecn` is set.
+//!
+//! # Parameters
+//! Defaults of RFC 8033: `qdelay_ref` 15 ms, `t_update` 15 ms, `max_burst` 150 ms, `alpha` 0.125
+//! and `beta` 1.25 per second of delay (§4.2, §4.4). `delay` chooses between the waiting time of
+//! the last packet that left and the backlog over the departure rate (§5.2). Options of §5:
+//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. Random decisions come from the stream
+//! `pie` of `seed`.
+//!
+//! # Where it fails
+//! Links whose rate changes faster than some updates; few large flows at low rates, where the
+//! delay swings around the reference; the waiting time of the last packet says nothing in an
+//! outage.
+//!
+//! # Source
+//! RFC 8033. As in Linux and ns-3, the waiting time is taken as zero once the queue is empty, and
+//! more than 250 ms of it adds 2 % to each step.
+
+mod control;
+pub mod mahimahi;
+mod rate;
+#[cfg(test)]
+mod tests;
+
+use control::Control;
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Span, Stream, Time};
+use rate::Departures;
+
+use super::ticker::Ticker;
+use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+
+paceline_cc::choices! {
+    /// How the queueing delay is known.
+    pub enum Delay {
+        /// The waiting time of the last packet that left.
+        Sojourn = "sojourn",
+        /// The backlog over the measured departure rate.
+        Rate = "rate",
+    }
+}
+
+paceline_cc::params! {
+    /// Parameters of PIE, with the RFC's names.
+    pub struct PieParams {
+        /// The queueing delay to hold (RFC 8033 §4.2, QDELAY_REF).
+        qdelay_ref: Span = Span::from_millis(15),
+        /// Time between updates of the probability (§4.2, T_UPDATE).
+        t_update: Span = Span::from_millis(15),
+        /// How long a burst may last before drops begin (§4.4, MAX_BURST).
+        max_burst: Span = Span::from_millis(150),
+        /// Probability per update and second of delay above the reference (§4.2).
+        alpha: f64 = 0.125,
+        /// Probability per update and second by which the delay grew (§4.2).
+        beta: f64 = 1.25,
+        /// How the queueing delay is known (§4.3, §5.2).
+        delay: Delay = Delay::Sojourn,
+        /// Bytes of one measurement of the departure rate (§5.2, DQ_THRESHOLD).
+        dq_threshold: u32 = 16_384,
+        /// Marks ECN-capable packets CE instead of dropping them (§5.1).
+        ecn: bool = false,
+        /// At this probability and above, ECN-capable packets are dropped too (§5.1, mark_ecnth).
+        mark_ecnth: f64 = 0.1,
+        /// At probabilities of 10 % and above, no step is larger than 2 % (§5.5).
+        cap_drop: bool = true,
+        /// Spreads drops evenly: none until the probabilities since the last add up to 0.85, one
+        /// for certain from 8.5 on (§5.4).
+        derandomize: bool = false,
+        /// Bytes of a full packet: nothing is dropped while two of these or less are queued.
+        mtu: u32 = 1514,
+        /// The seed of the random decisions.
+        seed: u64 = 1,
+    }
+}
+
+/// The line of the registry.
+pub(super) const QUEUE: QueueInfo = QueueInfo {
+    name: "pie",
+    summary: "Drops arrivals at random so that the queueing delay stays near a reference",
+    source: "RFC 8033",
+    params: PieParams::infos,
+    build: |spec, limit| {
+        let params: PieParams = spec.params()?;
+        let slow = params.t_update >= Span::from_micros(100);
+        spec.require(slow, "t_update", "must be 100us or longer")?;
+        spec.require(params.alpha >= 0.0, "alpha", "must not be negative")?;
+        spec.require(params.beta >= 0.0, "beta", "must not be negative")?;
+        let share = (0.0..=1.0).contains(&params.mark_ecnth);
+        spec.require(share, "mark_ecnth", "must be between 0 and 1")?;
+        spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
+        Ok(Box::new(Pie::new(params, limit)))
+    },
+};
+
+/// PIE over a first-in-first-out buffer. Names of fields as in RFC 8033.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: PieParams,
+    fifo: Fifo,
+    control: Control,
+    departures: Departures,
+    ticker: Ticker,
+    stream: Stream,
+    burst_allowance: Span,
+    /// The sum of probabilities since the last drop, for `derandomize`.
+    accu_prob: f64,
+    /// The waiting time of the last packet that left.
+    sojourn: Span,
+    marks: u64,
+}
+
+impl Pie {
+    /// An empty queue.
+    pub fn new(params: PieParams, limit: Limit) -> Pie {
+        Pie {
+            fifo: Fifo::new(limit),
+            control: Control::default(),
+            departures: Departures::new(params.dq_threshold),
+            ticker: Ticker::new(params.t_update),
+            stream: Stream::new(params.seed, "pie"),
+            burst_allowance: params.max_burst,
+            accu_prob: 0.0,
+            sojourn: Span::ZERO,
+            marks: 0,
+            params,
+        }
+    }
+
+    fn qdelay(&self) -> Span {
+        match self.params.delay {
+            Delay::Sojourn => self.sojourn,
+            Delay::Rate => self.departures.delay(self.fifo.bytes()),
+        }
+    }
+
+    /// The updates that have come due since the last call.
+    fn catch_up(&mut self, now: Time) {
+        while self.ticker.due(now).is_some() {
+            let qdelay = self.qdelay();
+            let burst = self.burst_allowance;
+            self.burst_allowance = burst - self.params.t_update;
+            let changed = self.control.update(&self.params, qdelay);
+            if !changed && burst == self.burst_allowance {
+                self.ticker.skip(now);
+            }
+        }
+    }
+
+    /// True if the packet that arrives is to be dropped or marked.
+    fn drop_early(&mut self) -> bool {
+        let (p, half) = (self.control.drop_prob, self.params.qdelay_ref / 2);
+        if p == 0.0 {
+            self.accu_prob = 0.0;
+            if self.qdelay() < half && self.control.qdelay_old < half {
+                self.burst_allowance = self.params.max_burst;
+            }
+        }
+        let guarded = !self.burst_allowance.is_zero()
+            || (self.control.qdelay_old < half && p < 0.2)
+            || self.fifo.bytes() <= 2 * u64::from(self.params.mtu);
+        if guarded {
+            return false;
+        }
+        if self.params.derandomize {
+            self.accu_prob += p;
+            if self.accu_prob < 0.85 {
+                return false;
+            }
+        }
+        let chosen = self.stream.chance(p) || (self.params.derandomize && self.accu_prob >= 8.5);
+        if chosen {
+            self.accu_prob = 0.0;
+        }
+        chosen
+    }
+}
+
+impl Queue for Pie {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        self.catch_up(now);
+        if !self.fifo.fits(packet.size) || !self.drop_early() {
+            self.fifo.push(now, packet, drops);
+            return;
+        }
+        let mut packet = *packet;
+        let may_mark = self.params.ecn && self.control.drop_prob < self.params.mark_ecnth;
+        if may_mark && mark(&mut packet, &mut self.marks) {
+            self.fifo.push(now, &packet, drops);
+        } else {
+            drops.push(Dropped { packet, reason: DropReason::Aqm });
+        }
+    }
+
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        self.catch_up(now);
+        let packet = self.fifo.pop(now, drops);
+        if let Some(packet) = &packet {
+            self.sojourn = now.since(packet.queued);
+            self.departures.note(now, packet.size, self.fifo.bytes());
+        }
+        if self.fifo.is_empty() {
+            self.sojourn = Span::ZERO;
+        }
+        packet
+    }
+
+    fn packets(&self) -> usize {
+        self.fifo.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("drop_prob", self.control.drop_prob);
+        see("qdelay_ms", self.qdelay().as_millis_f64());
+        see("burst_allowance_ms", self.burst_allowance.as_millis_f64());
+    }
+}

@@ -1,0 +1,228 @@
+//! RED: random early detection.
+//!
+//! # What it does
+//! Keeps a moving average of the queue's length at arrivals. Below `min` every packet enters; from
+//! `min` to `max` packets are dropped with a probability that grows to `max_p`, spread so that
+//! drops come at even distances; above, all are dropped, or with `gentle` the probability grows
+//! to one at twice `max`. After an idle time the average decays as if packets had arrived to an
+//! empty queue all that while.
+//!
+//! # Signals it needs
+//! None; the senders must react to loss, or to CE marks if `ecn` is set.
+//!
+//! # Parameters
+//! `min` 5 and `max` 15, in packets or in bytes; `w` 0.002, `max_p` 0.02, `gentle` and `wait` as
+//! in ns-3. `packet_time` is what idle times are counted in; zero means the measured time of
+//! packets while the queue is busy. `hard_drop` drops ECN-capable packets too where all are
+//! dropped. DCTCP's marking is `red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]`, or
+//! in short [`step`]. Random decisions come from the stream `red` of `seed`.
+//!
+//! # Where it fails
+//! Its thresholds fit one rate: on a link whose rate varies the same length is another delay. The
+//! average is slow against bursts, and against outages.
+//!
+//! # Source
+//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN
+//! 1(4), 1993; Floyd, "Recommendation on using the gentle variant of RED", 2000; RFC 3168 §7.
+
+mod average;
+pub mod step;
+#[cfg(test)]
+mod tests;
+
+use average::Average;
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Span, Stream, Time};
+
+use super::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+
+paceline_cc::params! {
+    /// Parameters of RED.
+    pub struct RedParams {
+        /// The average below which nothing is dropped: packets (`5`) or bytes (`5kB`).
+        min: BufferSize = BufferSize::Packets(5),
+        /// The average at which the probability is `max_p`, in the same unit.
+        max: BufferSize = BufferSize::Packets(15),
+        /// The weight of one arrival in the average.
+        w: f64 = 0.002,
+        /// The probability of drops at `max`.
+        max_p: f64 = 0.02,
+        /// Lets the probability grow to one from `max` to twice `max`, instead of jumping.
+        gentle: bool = true,
+        /// Waits longer between drops: distances from 1/p to 2/p instead of up to 1/p.
+        wait: bool = true,
+        /// Marks ECN-capable packets CE instead of dropping them.
+        ecn: bool = false,
+        /// Drops ECN-capable packets too where the probability is one (RFC 3168 §7).
+        hard_drop: bool = true,
+        /// The time of a packet on the link, in which idle times are counted; 0s: as measured.
+        packet_time: Span = Span::ZERO,
+        /// The seed of the random decisions.
+        seed: u64 = 1,
+    }
+}
+
+/// The line of the registry.
+pub(super) const QUEUE: QueueInfo = QueueInfo {
+    name: "red",
+    summary: "Drops arrivals at random as the average length grows from one threshold to another",
+    source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
+    params: RedParams::infos,
+    build: |spec, limit| {
+        let params: RedParams = spec.params()?;
+        let length = "must be packets (5) or bytes (5kB)";
+        let (min, min_bytes) =
+            threshold(params.min).ok_or_else(|| spec.bad_value("min", length))?;
+        let (max, max_bytes) =
+            threshold(params.max).ok_or_else(|| spec.bad_value("max", length))?;
+        spec.require(min_bytes == max_bytes, "max", "must have the same unit as min")?;
+        spec.require(min <= max, "max", "must not be below min")?;
+        let share = |value: f64| value > 0.0 && value <= 1.0;
+        spec.require(share(params.w), "w", "must be above 0 and at most 1")?;
+        spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
+        Ok(Box::new(Red::new(params, limit)))
+    },
+};
+
+/// The length, and true if it is in bytes; `None` for what is no length.
+fn threshold(size: BufferSize) -> Option<(f64, bool)> {
+    match size {
+        BufferSize::Packets(packets) => Some((packets as f64, false)),
+        BufferSize::Bytes(bytes) => Some((bytes as f64, true)),
+        _ => None,
+    }
+}
+
+/// What is to happen to a packet that arrives.
+#[derive(Copy, Clone, Debug, PartialEq)]
+enum Fate {
+    Enter,
+    /// Dropped or marked.
+    Signal,
+    /// Dropped or, without `hard_drop`, marked.
+    Forced,
+}
+
+/// RED over a first-in-first-out buffer.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    min: f64,
+    max: f64,
+    in_bytes: bool,
+    fifo: Fifo,
+    average: Average,
+    stream: Stream,
+    /// Arrivals since the last drop, while the average is above `min`.
+    count: Option<u64>,
+    marks: u64,
+}
+
+impl Red {
+    /// An empty queue. Thresholds that are neither packets nor bytes are never reached.
+    pub fn new(params: RedParams, limit: Limit) -> Red {
+        let (min, in_bytes) = threshold(params.min).unwrap_or((f64::INFINITY, false));
+        let (max, _) = threshold(params.max).unwrap_or((f64::INFINITY, false));
+        Red {
+            min,
+            max,
+            in_bytes,
+            fifo: Fifo::new(limit),
+            average: Average::new(params.w, params.packet_time),
+            stream: Stream::new(params.seed, "red"),
+            count: None,
+            marks: 0,
+            params,
+        }
+    }
+
+    /// The probability at the present average, before drops are spread; `None` for certainty.
+    fn probability(&self) -> Option<f64> {
+        let (avg, max_p) = (self.average.value(), self.params.max_p);
+        if avg < self.min {
+            Some(0.0)
+        } else if avg < self.max {
+            Some(max_p * (avg - self.min) / (self.max - self.min))
+        } else if self.params.gentle && avg < 2.0 * self.max {
+            Some(max_p + (1.0 - max_p) * (avg - self.max) / self.max)
+        } else {
+            None
+        }
+    }
+
+    /// Decides over a packet that arrives.
+    fn judge(&mut self) -> Fate {
+        if self.average.value() < self.min {
+            self.count = None;
+            return Fate::Enter;
+        }
+        let Some(p) = self.probability() else {
+            self.count = Some(0);
+            return Fate::Forced;
+        };
+        let count = self.count.map_or(0, |count| count.saturating_add(1));
+        self.count = Some(count);
+        if self.stream.chance(spread(p, count, self.params.wait)) {
+            self.count = Some(0);
+            return Fate::Signal;
+        }
+        Fate::Enter
+    }
+}
+
+/// The probability of a drop at so many arrivals after the last one, so that distances are even.
+fn spread(p: f64, count: u64, wait: bool) -> f64 {
+    let reached = count as f64 * p;
+    match wait {
+        true if reached < 1.0 => 0.0,
+        true if reached < 2.0 => p / (2.0 - reached),
+        false if reached < 1.0 => p / (1.0 - reached),
+        _ => 1.0,
+    }
+}
+
+impl Queue for Red {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        let length = if self.in_bytes { self.fifo.bytes() } else { self.fifo.packets() as u64 };
+        self.average.arrival(now, length);
+        if !self.fifo.fits(packet.size) {
+            self.count = self.count.map(|_| 0);
+            self.fifo.push(now, packet, drops);
+            return;
+        }
+        let mut packet = *packet;
+        let may_mark = match self.judge() {
+            Fate::Enter => return self.fifo.push(now, &packet, drops),
+            Fate::Signal => self.params.ecn,
+            Fate::Forced => self.params.ecn && !self.params.hard_drop,
+        };
+        if may_mark && mark(&mut packet, &mut self.marks) {
+            self.fifo.push(now, &packet, drops);
+        } else {
+            drops.push(Dropped { packet, reason: DropReason::Aqm });
+        }
+    }
+
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        let packet = self.fifo.pop(now, drops);
+        self.average.departure(now, packet.is_some(), self.fifo.is_empty());
+        packet
+    }
+
+    fn packets(&self) -> usize {
+        self.fifo.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("average", self.average.value());
+        see("probability", self.probability().unwrap_or(1.0));
+    }
+}

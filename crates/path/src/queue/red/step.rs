@@ -1,0 +1,175 @@
+//! A step of marks, as DCTCP's switches do it.
+//!
+//! # What it does
+//! First in, first out. A packet that makes the queue longer than `k` is marked CE on arrival,
+//! from the length of the moment, with no average. This is RED with both thresholds at `k` and a
+//! weight of one.
+//!
+//! # Signals it needs
+//! None; the senders must react to the fraction of marks, as DCTCP does.
+//!
+//! # Parameters
+//! `k` in packets or in bytes; DCTCP's paper has 20 packets at 1 Gbit/s and 65 at 10 Gbit/s. The
+//! arriving packet counts, the one in transmission does not. `drop` drops what cannot be marked,
+//! as switches do whose RED treats all packets; without it such packets fill the buffer.
+//!
+//! # Where it fails
+//! Senders that halve on a mark; packets of others, which see either every drop or none. ABC's
+//! packets look ECN-capable, and would be marked.
+//!
+//! # Source
+//! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257 §3.1.
+
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Time};
+
+use super::threshold;
+use crate::queue::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+
+paceline_cc::params! {
+    /// Parameters of the step.
+    pub struct StepParams {
+        /// The length above which packets are marked: packets (`20`) or bytes (`30kB`).
+        k: BufferSize = BufferSize::Packets(20),
+        /// Drops packets that cannot be marked.
+        drop: bool = false,
+    }
+}
+
+/// The line of the registry.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
+    name: "step",
+    summary: "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
+    source: "DCTCP (SIGCOMM 2010); RFC 8257",
+    params: StepParams::infos,
+    build: |spec, limit| {
+        let params: StepParams = spec.params()?;
+        let length = threshold(params.k).is_some();
+        spec.require(length, "k", "must be packets (20) or bytes (30kB)")?;
+        Ok(Box::new(Step::new(params, limit)))
+    },
+};
+
+/// First in, first out, with a step of marks.
+#[derive(Clone, Debug)]
+pub struct Step {
+    params: StepParams,
+    fifo: Fifo,
+    marks: u64,
+}
+
+impl Step {
+    /// An empty queue. A `k` that is neither packets nor bytes is never reached.
+    pub fn new(params: StepParams, limit: Limit) -> Step {
+        Step { params, fifo: Fifo::new(limit), marks: 0 }
+    }
+
+    /// True if the queue is longer than `k` with this packet.
+    fn beyond(&self, packet: &Packet) -> bool {
+        match self.params.k {
+            BufferSize::Packets(packets) => self.fifo.packets() as u64 >= packets,
+            BufferSize::Bytes(bytes) => self.fifo.bytes() + u64::from(packet.size) > bytes,
+            _ => false,
+        }
+    }
+}
+
+impl Queue for Step {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        let mut packet = *packet;
+        if self.fifo.fits(packet.size)
+            && self.beyond(&packet)
+            && !mark(&mut packet, &mut self.marks)
+            && self.params.drop
+        {
+            drops.push(Dropped { packet, reason: DropReason::Aqm });
+        } else {
+            self.fifo.push(now, &packet, drops);
+        }
+    }
+
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        self.fifo.pop(now, drops)
+    }
+
+    fn packets(&self) -> usize {
+        self.fifo.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::{Ecn, Spec, Stream};
+
+    use super::*;
+    use crate::queue::build;
+    use crate::queue::testing::{open_loop, packet};
+
+    fn queue(text: &str) -> Box<dyn Queue> {
+        build(&Spec::parse(text).expect("legal"), Limit::packets(50)).expect("known")
+    }
+
+    #[test]
+    fn the_packet_beyond_k_is_marked() {
+        for (text, first) in [("step[k=20]", 20), ("step[k=3kB]", 3)] {
+            let (mut queue, mut drops) = (queue(text), Vec::new());
+            for number in 0..60 {
+                let packet = Packet { ecn: Ecn::Ect0, ..packet(number, 1000, Time::ZERO) };
+                queue.push(Time::ZERO, &packet, &mut drops);
+            }
+            assert_eq!((queue.marks(), drops.len()), (50 - first, 10), "{text}");
+            for number in 0..50 {
+                let packet = queue.pop(Time::ZERO, &mut drops).expect("held");
+                assert_eq!(packet.ecn == Ecn::Ce, number >= first, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_marked_may_be_dropped() {
+        for (text, held) in [("step[k=20,drop=true]", 20), ("step[k=20]", 30)] {
+            let (mut queue, mut drops) = (queue(text), Vec::new());
+            for number in 0..30 {
+                queue.push(Time::ZERO, &packet(number, 1000, Time::ZERO), &mut drops);
+            }
+            assert_eq!((queue.packets(), queue.marks()), (held, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn under_constant_overload_it_is_droptail_with_marks() {
+        let capable = |packet: &Packet| Packet { ecn: Ecn::Ect1, ..*packet };
+        let outcome = open_loop(&mut *queue("step"), 800, 1000, 10_000, capable);
+        assert!((outcome.loss() - 0.2).abs() < 0.01, "{outcome:?}");
+        assert!(outcome.marking() > 0.999, "{outcome:?}");
+        assert!((outcome.delay_ms - 49.0).abs() < 2.0, "{outcome:?}");
+    }
+
+    #[test]
+    fn red_with_equal_thresholds_is_a_step() {
+        let red = "red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]";
+        let (mut red, mut step) = (queue(red), queue("step[k=20]"));
+        let (mut stream, mut drops) = (Stream::new(3, "test"), Vec::new());
+        for number in 0..5000 {
+            let now = Time::from_millis(number);
+            let packet = Packet { ecn: Ecn::Ect0, ..packet(number, 1500, now) };
+            if stream.chance(0.52) {
+                red.push(now, &packet, &mut drops);
+                step.push(now, &packet, &mut drops);
+            } else {
+                let marks = [&mut red, &mut step].map(|q| q.pop(now, &mut drops).map(|p| p.ecn));
+                assert_eq!(marks[0], marks[1]);
+            }
+        }
+        assert!(red.marks() > 100);
+        assert_eq!(red.marks(), step.marks());
+    }
+}

@@ -249,9 +249,6 @@ impl Sender {
     #[inline]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
         let in_flight = self.ledger.in_flight();
-        if self.pacer.next() > now {
-            return false;
-        }
         let ready = self.source.ready();
         let repeats = !self.lost.is_empty();
         if ready == 0 && !repeats {
@@ -260,9 +257,13 @@ impl Sender {
             }
             return false;
         }
-        // Linux sends a packet as long as one whole packet fits; one is always allowed.
+        // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
+        // window counts as such even if the pacer is closed, too.
         if in_flight > 0 && in_flight + self.config.mss as u64 > self.window() {
             self.limited_at = self.ledger.next();
+            return false;
+        }
+        if self.pacer.next() > now {
             return false;
         }
         if in_flight == 0 && self.last_sent < now {

@@ -36,7 +36,9 @@ impl Validate {
             std::fs::write(path, markdown(&rows))
                 .map_err(|source| Error::Io { path: Some(path.clone()), source })?;
         }
-        let failed = rows.iter().filter(|row| row.pass == Some(false)).count();
+        // A difference whose reason is shown is a result, not a failure.
+        let unexplained = |row: &&Row| row.pass == Some(false) && row.reason.is_empty();
+        let failed = rows.iter().filter(unexplained).count();
         let report = Report { rows };
         if self.json {
             output::print_json(&report)?;
@@ -54,6 +56,7 @@ impl Validate {
 fn verdict(row: &Row) -> &'static str {
     match row.pass {
         Some(true) => "agrees",
+        Some(false) if !row.reason.is_empty() => "differs, explained",
         Some(false) => "differs",
         None => "not measured",
     }

@@ -19,7 +19,7 @@ struct Fact {
 }
 
 /// The facts. Formulas are in their names; all runs have an RTT of 100 ms.
-static FACTS: [Fact; 6] = [
+static FACTS: [Fact; 7] = [
     Fact {
         name: "abc, A < 0: utilisation eta + N/(mu*l)",
         source: "ABC paper, theorem 1",
@@ -72,6 +72,16 @@ static FACTS: [Fact; 6] = [
         tolerance: Tolerance::Within(1.5),
         // Less the packet's own transmission.
         figure: |row| row.queue_delay_ms.mean - 1.0,
+    },
+    Fact {
+        name: "cubic+pie, 4 flows: mean delay at QDELAY_REF, ms",
+        source: "RFC 8033 §4.2",
+        scheme: "cubic+pie",
+        mbps: 12.0,
+        flows: 4,
+        expected: 15.0,
+        tolerance: Tolerance::Share(0.15),
+        figure: |row| row.queue_delay_ms.mean,
     },
     Fact {
         name: "cubic over codel[ecn=true]: drops when packets can be marked",

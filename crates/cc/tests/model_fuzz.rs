@@ -1,0 +1,162 @@
+//! Every registered controller under random events: whatever happens, its plan stays sane.
+//!
+//! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-cc --test model_fuzz` runs a
+//! hundred times as long.
+
+use paceline_cc::{
+    Congestion, Controller, Ecn, Fate, Feedback, Outgoing, Rate, RateSample, SCHEMES, Setup, Span,
+    Spec, Stream, Time,
+};
+
+const MSS: u32 = 1500;
+const EVENTS: u64 = 4000;
+
+/// What a sender would know of itself.
+struct Model {
+    now: Time,
+    number: u64,
+    in_flight: u64,
+    delivered: u64,
+    round: u64,
+    srtt: Span,
+    min_rtt: Span,
+    tags: Vec<(u64, u64, Time)>,
+}
+
+fn pause(random: &mut Stream) -> Span {
+    match random.below(50) {
+        0 => Span::from_secs(random.below(30)),
+        1..=10 => Span::ZERO,
+        _ => Span::from_micros(random.below(20_000)),
+    }
+}
+
+fn send(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream) {
+    let outgoing = Outgoing {
+        number: model.number,
+        size: 1 + random.below(MSS as u64) as u32,
+        retransmission: random.chance(0.05),
+        in_flight: model.in_flight,
+    };
+    let tag = controller.on_send(model.now, &outgoing);
+    model.tags.push((model.number, tag, model.now));
+    model.number += 1;
+    model.in_flight += outgoing.size as u64;
+}
+
+fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream) {
+    let packets = random.below(5).min(model.tags.len() as u64);
+    let sent = model.tags.first().map_or(model.now, |tag| tag.2);
+    let known: Vec<_> = model.tags.drain(..packets as usize).collect();
+    let fates: Vec<Fate> = known
+        .iter()
+        .map(|&(number, tag, sent)| Fate {
+            number,
+            size: MSS,
+            lost: random.chance(0.1),
+            tag,
+            sent,
+            received: if random.chance(0.5) {
+                Time::NEVER
+            } else {
+                Time::from_millis(random.below(1 << 40))
+            },
+        })
+        .collect();
+    let lost = fates.iter().filter(|fate| fate.lost).count() as u64;
+    let acked = packets - lost;
+    let rtt = model.now.since(sent).max(Span::from_nanos(1 + random.below(1000)));
+    if acked > 0 {
+        model.srtt = if model.srtt.is_zero() { rtt } else { model.srtt - model.srtt / 8 + rtt / 8 };
+        model.min_rtt = if model.min_rtt.is_zero() { rtt } else { model.min_rtt.min(rtt) };
+    }
+    let prior = model.in_flight;
+    model.in_flight = model.in_flight.saturating_sub(packets * MSS as u64);
+    model.delivered += acked * MSS as u64;
+    let round_start = random.chance(0.1);
+    model.round += round_start as u64;
+    let congestion = match random.below(60) {
+        0 => Some(Congestion::Loss),
+        1 => Some(Congestion::Ecn),
+        2 => Some(Congestion::Timeout),
+        3 => Some(Congestion::Undo),
+        _ => None,
+    };
+    let magnitude = random.below(40);
+    let sample = random.chance(0.7).then(|| RateSample {
+        rate: Rate::from_bps(random.below(1 << magnitude)),
+        interval: rtt,
+        delivered: acked * MSS as u64,
+        prior_delivered: model.delivered.saturating_sub(random.below(1 << 20)),
+        app_limited: random.chance(0.2),
+    });
+    let echoes = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+    controller.on_feedback(&Feedback {
+        now: model.now,
+        mss: MSS,
+        acked: acked * MSS as u64,
+        acked_packets: acked as u32,
+        lost: lost * MSS as u64,
+        lost_packets: lost as u32,
+        marked_packets: random.below(acked + 1) as u32,
+        echo: echoes[random.below(4) as usize],
+        prior_in_flight: prior,
+        in_flight: model.in_flight,
+        cwnd_limited: random.chance(0.7),
+        rtt: (acked > 0).then_some(rtt),
+        srtt: model.srtt,
+        min_rtt: model.min_rtt,
+        delivered: model.delivered,
+        round: model.round,
+        round_start,
+        sample,
+        congestion,
+        in_recovery: random.chance(0.2),
+        fates: &fates,
+    });
+}
+
+#[test]
+fn plans_stay_sane() {
+    let budget = std::env::var("PACELINE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
+    for scheme in SCHEMES {
+        let spec = Spec { name: scheme.name.into(), args: Vec::new() };
+        let halves = (scheme.build)(&spec).expect(scheme.name);
+        for seed in 0..20 * budget {
+            let mut random = Stream::new(seed, scheme.name);
+            let setup = Setup { mss: MSS, seed, flow: 0 };
+            let mut controller = (halves.controller)(&setup);
+            let mut model = Model {
+                now: Time::from_millis(random.below(1000)),
+                number: 0,
+                in_flight: 0,
+                delivered: 0,
+                round: 0,
+                srtt: Span::ZERO,
+                min_rtt: Span::ZERO,
+                tags: Vec::new(),
+            };
+            for step in 0..EVENTS {
+                model.now += pause(&mut random);
+                match random.below(10) {
+                    0..=4 => send(&mut *controller, &mut model, &mut random),
+                    5..=8 => feed(&mut *controller, &mut model, &mut random),
+                    _ => controller.on_idle(model.now, pause(&mut random), Span::from_millis(300)),
+                }
+                if controller.plan().timer <= model.now {
+                    controller.on_timer(model.now);
+                }
+                let plan = controller.plan();
+                let place = format!("{} seed {seed} step {step}: {plan:?}", scheme.name);
+                assert!(plan.cwnd >= MSS as u64 || plan.pacing.is_some(), "{place}");
+                // A window that no memory could hold means that arithmetic went astray.
+                assert!(plan.cwnd < 1 << 50, "{place}");
+                assert!(plan.pacing.is_none_or(|rate| rate.as_bps() > 0), "{place}");
+                assert!(plan.timer > model.now, "{place}");
+                controller.inspect(&mut |name, value| {
+                    assert!(!value.is_nan(), "{} seed {seed} step {step}: {name}", scheme.name);
+                });
+            }
+        }
+    }
+}

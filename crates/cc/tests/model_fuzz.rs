@@ -117,7 +117,7 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
 }
 
 #[test]
-fn plans_stay_sane() {
+fn fuzz_keeps_plans_sane() {
     let budget = std::env::var("PACELINE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
     for scheme in SCHEMES {
         let spec = Spec { name: scheme.name.into(), args: Vec::new() };

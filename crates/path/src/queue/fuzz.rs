@@ -136,11 +136,16 @@ fn fuzz(text: &str, seed: u64, steps: u64) {
     assert_eq!(queue.marks(), books.changed, "{text}");
 }
 
+/// How many times as long as usual to run: `PACELINE_FUZZ`.
+fn budget() -> u64 {
+    std::env::var("PACELINE_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
 #[test]
 fn packets_are_conserved_in_order_and_within_limits() {
     let names = QUEUES.iter().map(|queue| queue.name);
     for text in names.chain(VARIANTS.iter().copied()) {
-        for seed in 0..12 {
+        for seed in 0..12 * budget() {
             fuzz(text, seed, 4000);
         }
     }

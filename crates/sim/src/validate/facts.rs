@@ -80,8 +80,9 @@ static FACTS: [Fact; 7] = [
         mbps: 12.0,
         flows: 4,
         expected: 15.0,
-        tolerance: Tolerance::Share(0.15),
-        figure: |row| row.queue_delay_ms.mean,
+        tolerance: Tolerance::Either(0.1, 2.0),
+        // Less the packet's own transmission.
+        figure: |row| row.queue_delay_ms.mean - 1.0,
     },
     Fact {
         name: "cubic over codel[ecn=true]: drops when packets can be marked",

@@ -187,14 +187,12 @@ fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
             Tolerance::Either(0.1, 2.0),
         ),
     ];
+    for row in rows.iter_mut().skip(1).filter(|row| row.pass == Some(false)) {
+        row.reason = peer.delay_reason.into();
+    }
     if let Some(jain) = peer.jain {
         let name = format!("{name}: Jain's index");
         rows.push(row(name, peer.peer, jain, mean(|row| row.jain), Tolerance::Within(0.02)));
-    }
-    if peer.scheme == "cubic+pie" && peer.flows > 1 {
-        for row in rows.iter_mut().filter(|row| row.pass == Some(false)) {
-            row.reason = peers::PIE_WITH_FLOWS.into();
-        }
     }
     rows
 }

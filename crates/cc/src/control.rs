@@ -1,5 +1,6 @@
 //! The sender's half of a scheme: what it is told, and what it decides.
 
+use crate::header::{Header, Report};
 use crate::packet::Ecn;
 use crate::units::{Rate, Span, Time};
 
@@ -20,13 +21,20 @@ impl Signals {
     pub const FATES: Signals = Signals(1 << 3);
     /// Receive times on the receiver's clock: [`Fate::received`].
     pub const RECEIVE_TIME: Signals = Signals(1 << 4);
+    /// Congestion headers, and what receivers return of them: [`Outgoing::header`],
+    /// [`Feedback::explicit`].
+    pub const HEADERS: Signals = Signals(1 << 5);
+    /// Reports of the receiver's half: [`Controller::on_report`].
+    pub const REPORTS: Signals = Signals(1 << 6);
 
-    const NAMES: [(Signals, &'static str); 5] = [
+    const NAMES: [(Signals, &'static str); 7] = [
         (Signals::ECN, "ecn"),
         (Signals::ABC_ECHO, "abc-echo"),
         (Signals::DELIVERY_RATE, "delivery-rate"),
         (Signals::FATES, "fates"),
         (Signals::RECEIVE_TIME, "receive-time"),
+        (Signals::HEADERS, "headers"),
+        (Signals::REPORTS, "reports"),
     ];
 
     /// The union of two sets.
@@ -109,6 +117,8 @@ pub struct Feedback<'a> {
     pub marked_packets: u32,
     /// The mark that the acknowledgement echoes.
     pub echo: Ecn,
+    /// What the receiver's half wrote into the acknowledgement; 0 without an acknowledgement.
+    pub explicit: u32,
     /// Bytes in flight before this acknowledgement.
     pub prior_in_flight: u64,
     /// Bytes in flight after it.
@@ -158,12 +168,23 @@ pub struct Plan {
     /// True if the sender spreads a reduction of the window over a round trip by Proportional
     /// Rate Reduction (RFC 6937) while it repairs losses.
     pub prr: bool,
+    /// True if one packet without data is to leave now, whatever the window. The plan after it
+    /// has left must not ask for it again.
+    pub beat: bool,
 }
 
 impl Plan {
     /// A plan of window only: unpaced, not ECN-capable, reduced by PRR.
     pub fn window(cwnd: u64) -> Plan {
-        Plan { cwnd, pacing: None, burst: 0, ecn: Ecn::NotEct, timer: Time::NEVER, prr: true }
+        Plan {
+            cwnd,
+            pacing: None,
+            burst: 0,
+            ecn: Ecn::NotEct,
+            timer: Time::NEVER,
+            prr: true,
+            beat: false,
+        }
     }
 }
 
@@ -178,6 +199,18 @@ pub struct Outgoing {
     pub retransmission: bool,
     /// Bytes in flight before it.
     pub in_flight: u64,
+    /// True if it carries no data: a beat.
+    pub beat: bool,
+    /// Its congestion header, for the controller to fill in.
+    pub header: Header,
+}
+
+impl Outgoing {
+    /// A packet of new data.
+    pub fn new(number: u64, size: u32, in_flight: u64) -> Outgoing {
+        let header = Header::None;
+        Outgoing { number, size, retransmission: false, in_flight, beat: false, header }
+    }
 }
 
 /// The sender's half of a scheme.
@@ -186,12 +219,14 @@ pub trait Controller: Send {
     fn needs(&self) -> Signals {
         Signals::NONE
     }
-    /// A packet is about to leave; returns a tag that comes back in its [`Fate`].
-    fn on_send(&mut self, _now: Time, _packet: &Outgoing) -> u64 {
+    /// A packet is about to leave: fills in its congestion header and returns a tag that comes back in its [`Fate`].
+    fn on_send(&mut self, _now: Time, _packet: &mut Outgoing) -> u64 {
         0
     }
     /// An acknowledgement came, or a loss timer expired.
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
+    /// A report of the receiver's half came.
+    fn on_report(&mut self, _now: Time, _report: &Report) {}
     /// The time of [`Plan::timer`] has come.
     fn on_timer(&mut self, _now: Time) {}
     /// Sending resumes with nothing in flight, `idle` after the last packet was sent (RFC 5681
@@ -199,6 +234,10 @@ pub trait Controller: Send {
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {}
     /// What the sender may do now.
     fn plan(&self) -> Plan;
+    /// The rate at which an adaptive application should make data, if the scheme has an opinion.
+    fn target(&self) -> Option<Rate> {
+        None
+    }
     /// Names and values of inner state, for plots: windows in packets, rates in Mbit/s, times in
     /// milliseconds.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}

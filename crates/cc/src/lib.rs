@@ -3,6 +3,7 @@
 
 pub mod control;
 pub mod filter;
+pub mod header;
 pub mod packet;
 pub mod params;
 pub mod registry;
@@ -15,6 +16,7 @@ pub mod stage;
 pub mod units;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
+pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::{Halves, SCHEMES, Scheme, Setup};

@@ -1,5 +1,6 @@
 //! What travels: data packets, acknowledgements, and packets whose inside is not ours to read.
 
+use crate::header::{Header, Report};
 use crate::units::Time;
 
 /// The ECN field of the IP header (RFC 3168), with the meanings that ABC gives it (paper §4.2).
@@ -64,9 +65,14 @@ pub enum Body {
     Data(Data),
     /// An acknowledgement.
     Ack(Ack),
+    /// What a receiver sends of its own accord.
+    Report(Report),
     /// Somebody else's packet; the number is the driver's handle of its bytes.
     Opaque(u32),
 }
+
+/// The segment of a packet without data, which only keeps its flow's control going.
+pub const NO_SEGMENT: u64 = u64::MAX;
 
 /// A data packet.
 #[derive(Copy, Clone, Debug, Default)]
@@ -74,8 +80,11 @@ pub struct Data {
     /// The number of this transmission: counts up by one with every packet that the flow sends,
     /// retransmissions included, so that no acknowledgement is ambiguous.
     pub number: u64,
-    /// The position of this segment in the flow's data, counted in segments from 0.
+    /// The position of this segment in the flow's data, counted in segments from 0;
+    /// [`NO_SEGMENT`] if the packet carries none.
     pub segment: u64,
+    /// The congestion header.
+    pub header: Header,
     /// Classic ECN's CWR flag: the sender has reacted to the echo (RFC 3168 §6.1.2).
     pub cwr: bool,
 }
@@ -100,8 +109,10 @@ pub struct Ack {
     pub ce_packets: u32,
     /// Lengths of the blocks, newest first; 0 if the block is unused.
     pub lengths: [u32; ACK_BLOCKS],
-    /// Unreceived numbers between a block and the newer one above it; entry 0 is unused.
-    pub gaps: [u32; ACK_BLOCKS],
+    /// Unreceived numbers between each block and the next, older one.
+    pub gaps: [u32; ACK_BLOCKS - 1],
+    /// What the receiver's half of the scheme has to say, in a format of the scheme's own.
+    pub explicit: u32,
     /// The mark that the receiver's half of the scheme echoes.
     pub echo: Ecn,
     /// Classic ECN's echo, the ECE flag: a CE arrived and no CWR since (RFC 3168 §6.1.3).
@@ -114,7 +125,8 @@ impl Ack {
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut above = self.largest.wrapping_add(1);
         (0..ACK_BLOCKS).map_while(move |i| {
-            let (length, gap) = (self.lengths[i], self.gaps[i]);
+            let length = self.lengths[i];
+            let gap = if i == 0 { 0 } else { self.gaps[i - 1] };
             let last = above.wrapping_sub(gap as u64 + 1);
             let first = last.wrapping_sub(length as u64).wrapping_add(1);
             above = first;
@@ -146,6 +158,7 @@ impl Packet {
             Body::Data(data) => data.number,
             Body::Ack(ack) => ack.largest,
             Body::Opaque(handle) => *handle as u64,
+            Body::Report(_) => 0,
         }
     }
 }
@@ -156,14 +169,14 @@ mod tests {
 
     #[test]
     fn blocks_count_down() {
-        let ack = Ack { largest: 20, lengths: [5, 3, 0], gaps: [0, 2, 0], ..Ack::default() };
+        let ack = Ack { largest: 20, lengths: [5, 3, 0], gaps: [2, 0], ..Ack::default() };
         // 16..=20 received, 14 and 15 missing, 11..=13 received.
         assert_eq!(ack.blocks().collect::<Vec<_>>(), [(16, 20), (11, 13)]);
     }
 
     #[test]
     fn impossible_blocks_end_the_list() {
-        let ack = Ack { largest: 2, lengths: [9, 9, 9], gaps: [0, 9, 9], ..Ack::default() };
+        let ack = Ack { largest: 2, lengths: [9, 9, 9], gaps: [9, 9], ..Ack::default() };
         assert_eq!(ack.blocks().count(), 0);
     }
 

@@ -46,6 +46,8 @@ pub struct Halves {
     pub ack: AckPolicy,
     /// True if routers know its packets as ABC's.
     pub abc: bool,
+    /// True if what is lost is sent again, as TCP does.
+    pub reliable: bool,
 }
 
 impl Halves {
@@ -59,6 +61,7 @@ impl Halves {
             router: None,
             ack: AckPolicy::DELAYED,
             abc: false,
+            reliable: true,
         }
     }
 }

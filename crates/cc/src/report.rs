@@ -1,5 +1,6 @@
 //! The receiver's half of a scheme: when to acknowledge, and what to echo.
 
+use crate::header::Report;
 use crate::packet::{Ecn, Packet};
 use crate::units::{Span, Time};
 
@@ -21,7 +22,23 @@ pub trait Reporter: Send {
     fn on_arrival(&mut self, now: Time, packet: &Packet, pending: bool) -> Verdict;
     /// The mark that an acknowledgement sent now echoes. For a flush it is asked before
     /// [`Reporter::on_arrival`]'s packet takes effect.
-    fn echo(&self) -> Ecn;
+    fn echo(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    /// What an acknowledgement sent now tells the controller, in a format of the scheme's own.
+    /// What adds up begins anew. For a flush, it is asked at the same time as the echo.
+    fn explicit(&mut self) -> u32 {
+        0
+    }
+    /// When [`Reporter::report`] is to be called; asked after each arrival and report.
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
+    /// The time of [`Reporter::wake`] has come: a report to send to the controller, if there is
+    /// something to tell. `clock` is the time that the receiver's own clock shows.
+    fn report(&mut self, _now: Time, _clock: Time) -> Option<Report> {
+        None
+    }
 }
 
 /// How a connection conveys congestion marks, as negotiated at its start.

@@ -4,8 +4,8 @@
 //! hundred times as long.
 
 use paceline_cc::{
-    Congestion, Controller, Ecn, Fate, Feedback, Outgoing, Rate, RateSample, SCHEMES, Setup, Span,
-    Spec, Stream, Time,
+    Congestion, Controller, Ecn, Fate, Feedback, Forecast, Outgoing, Rate, RateSample, Report,
+    SCHEMES, Setup, Span, Spec, Stream, Time,
 };
 
 const MSS: u32 = 1500;
@@ -32,16 +32,27 @@ fn pause(random: &mut Stream) -> Span {
 }
 
 fn send(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream) {
-    let outgoing = Outgoing {
-        number: model.number,
-        size: 1 + random.below(MSS as u64) as u32,
-        retransmission: random.chance(0.05),
-        in_flight: model.in_flight,
-    };
-    let tag = controller.on_send(model.now, &outgoing);
+    let size = 1 + random.below(MSS as u64) as u32;
+    let mut outgoing = Outgoing::new(model.number, size, model.in_flight);
+    outgoing.retransmission = random.chance(0.05);
+    outgoing.beat = controller.plan().beat;
+    let tag = controller.on_send(model.now, &mut outgoing);
+    assert!(!outgoing.beat || !controller.plan().beat, "asks for a second beat");
     model.tags.push((model.number, tag, model.now));
     model.number += 1;
     model.in_flight += outgoing.size as u64;
+}
+
+fn report(controller: &mut dyn Controller, model: &Model, random: &mut Stream) {
+    let report = match random.below(2) {
+        0 => Report::Rate(Rate::from_bps(random.below(1 << 40))),
+        _ => Report::Forecast(Forecast {
+            total: random.below(1 << 60),
+            from: Time::from_millis(random.below(1 << 40)),
+            counts: std::array::from_fn(|_| random.below(1 << 17) as u16),
+        }),
+    };
+    controller.on_report(model.now, &report);
 }
 
 fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream) {
@@ -100,6 +111,7 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
         lost_packets: lost as u32,
         marked_packets: random.below(acked + 1) as u32,
         echo: echoes[random.below(4) as usize],
+        explicit: random.below(1 << 33) as u32,
         prior_in_flight: prior,
         in_flight: model.in_flight,
         cwnd_limited: random.chance(0.7),
@@ -138,9 +150,10 @@ fn fuzz_keeps_plans_sane() {
             };
             for step in 0..EVENTS {
                 model.now += pause(&mut random);
-                match random.below(10) {
-                    0..=4 => send(&mut *controller, &mut model, &mut random),
-                    5..=8 => feed(&mut *controller, &mut model, &mut random),
+                match random.below(20) {
+                    0..=8 => send(&mut *controller, &mut model, &mut random),
+                    9..=16 => feed(&mut *controller, &mut model, &mut random),
+                    17 => report(&mut *controller, &model, &mut random),
                     _ => controller.on_idle(model.now, pause(&mut random), Span::from_millis(300)),
                 }
                 if controller.plan().timer <= model.now {

@@ -68,7 +68,7 @@ impl Blocks {
             if i == 0 {
                 ack.largest = block.last;
             } else {
-                ack.gaps[i] = (above - block.last - 1).min(u32::MAX as u64) as u32;
+                ack.gaps[i - 1] = (above - block.last - 1).min(u32::MAX as u64) as u32;
             }
             ack.lengths[i] = (block.last - block.first + 1).min(u32::MAX as u64) as u32;
             above = block.first;

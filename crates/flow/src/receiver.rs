@@ -1,5 +1,6 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
+use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
 
 use crate::blocks::{Arrival, Blocks};
@@ -19,6 +20,8 @@ pub struct ReceiverConfig {
     pub ack: AckPolicy,
     /// How it conveys congestion marks.
     pub ecn: EcnFeedback,
+    /// True if lost data is sent again; else nobody waits for it.
+    pub reliable: bool,
     /// The receiver's half of the scheme, if it has one.
     pub reporter: Option<Box<dyn Reporter>>,
     /// What the receiver's clock shows at the start of the run.
@@ -58,6 +61,8 @@ pub struct Receiver {
     ece: bool,
     /// What the coming acknowledgement tells the driver to send it at once.
     now: bool,
+    /// When the reporter wants to report.
+    report_at: Time,
 }
 
 impl Receiver {
@@ -74,6 +79,7 @@ impl Receiver {
             flushed: None,
             ece: false,
             now: false,
+            report_at: Time::NEVER,
         }
     }
 
@@ -83,7 +89,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&self) -> Ack {
+    fn ack(&mut self) -> Ack {
         let mut ack = Ack {
             cumulative: self.reassembly.cumulative(),
             received: self.newest_at + self.config.clock_offset,
@@ -92,26 +98,47 @@ impl Receiver {
                 EcnFeedback::Classic | EcnFeedback::Off => 0,
             },
             ece: self.ece,
-            echo: self.config.reporter.as_ref().map_or(Ecn::NotEct, |reporter| reporter.echo()),
             ..Ack::default()
         };
+        if let Some(reporter) = &mut self.config.reporter {
+            ack.echo = reporter.echo();
+            ack.explicit = reporter.explicit();
+        }
         self.blocks.fill(&mut ack);
         ack
     }
 
     #[inline]
-    fn write(&mut self, now: Time, ack: Ack, place: &mut Packet) {
-        self.stats.acks += 1;
+    fn write(&self, now: Time, size: u32, body: Body, place: &mut Packet) {
         *place = Packet {
             flow: self.config.flow,
-            size: ACK_SIZE,
+            size,
             route: self.config.route,
             ecn: Ecn::NotEct,
             abc: false,
             sent: now,
             queued: now,
-            body: Body::Ack(ack),
+            body,
         };
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, now: Time, ack: Ack, place: &mut Packet) {
+        self.stats.acks += 1;
+        self.write(now, ACK_SIZE, Body::Ack(ack), place);
+    }
+
+    /// Lets the reporter report. True if a report stands in `place`.
+    #[cold]
+    fn report(&mut self, now: Time, place: &mut Packet) -> bool {
+        let Some(reporter) = &mut self.config.reporter else { return false };
+        let report = reporter.report(now, now + self.config.clock_offset);
+        // A reporter that leaves its time in the past must not stop time.
+        self.report_at = reporter.wake().max(now + Span::from_micros(1));
+        if let Some(report) = report {
+            self.write(now, report.size(), Body::Report(report), place);
+        }
+        report.is_some()
     }
 }
 
@@ -120,12 +147,13 @@ impl Stage for Receiver {
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
         if let Some(reporter) = &mut self.config.reporter {
-            // The flushed acknowledgement echoes what held before this packet.
+            // The flushed acknowledgement tells what held before this packet.
             let pending = self.pending > 0;
-            let before = reporter.echo();
+            let echo = reporter.echo();
             let verdict = reporter.on_arrival(now, packet, pending);
+            self.report_at = reporter.wake();
             if verdict.flush && pending {
-                self.flushed = Some(Ack { echo: before, ..self.ack() });
+                self.flushed = Some(Ack { echo, ..self.ack() });
                 self.pending = 0;
             }
             self.now |= verdict.now;
@@ -137,8 +165,9 @@ impl Stage for Receiver {
             self.ece = packet.ecn == Ecn::Ce || (self.ece && !data.cwr);
         }
         let gap_before = self.reassembly.has_gap();
-        if self.reassembly.insert(data.segment) {
-            self.stats.goodput += packet.size as u64;
+        if data.segment != NO_SEGMENT {
+            let new = !self.config.reliable || self.reassembly.insert(data.segment);
+            self.stats.goodput += if new { packet.size as u64 } else { 0 };
         }
         let arrival = self.blocks.insert(data.number);
         if self.blocks.largest() == Some(data.number) {
@@ -157,7 +186,10 @@ impl Stage for Receiver {
     #[inline]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if let Some(ack) = self.flushed.take() {
-            self.write(now, ack, place);
+            self.acknowledge(now, ack, place);
+            return true;
+        }
+        if self.report_at <= now && self.report(now, place) {
             return true;
         }
         if self.due > now {
@@ -167,12 +199,12 @@ impl Stage for Receiver {
         self.pending = 0;
         self.now = false;
         let ack = self.ack();
-        self.write(now, ack, place);
+        self.acknowledge(now, ack, place);
         true
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        if self.flushed.is_some() { Time::ZERO } else { self.due }
+        if self.flushed.is_some() { Time::ZERO } else { self.due.min(self.report_at) }
     }
 }

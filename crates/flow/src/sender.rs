@@ -6,10 +6,11 @@ mod timers;
 
 use std::collections::VecDeque;
 
+use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::registry::MakeController;
 use paceline_cc::{
-    Body, Controller, Data, Ecn, EcnFeedback, Fate, Outgoing, Packet, Plan, Setup, Signals, Span,
-    Stage, Stream, Time,
+    Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Setup, Signals,
+    Span, Stage, Stream, Time,
 };
 
 use crate::ledger::{Entry, Ledger};
@@ -36,6 +37,8 @@ pub struct SenderConfig {
     pub start: Time,
     /// When it stops, whatever is left to send.
     pub stop: Time,
+    /// True if lost data is sent again.
+    pub reliable: bool,
     /// How congestion marks come back to it.
     pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
@@ -55,6 +58,7 @@ impl SenderConfig {
             workload: Workload::Bulk,
             start: Time::ZERO,
             stop: Time::NEVER,
+            reliable: true,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             seed: 1,
@@ -80,6 +84,9 @@ pub struct SenderStats {
     /// Acknowledgements that came.
     pub acks: u64,
 }
+
+/// Bytes of a packet without data on the wire: IP and UDP headers and a scheme's own.
+const BEAT_SIZE: u32 = 64;
 
 /// A segment to be sent again.
 #[derive(Copy, Clone, Debug)]
@@ -136,7 +143,9 @@ pub const SENDER_SIGNALS: Signals = Signals::ECN
     .and(Signals::ABC_ECHO)
     .and(Signals::DELIVERY_RATE)
     .and(Signals::FATES)
-    .and(Signals::RECEIVE_TIME);
+    .and(Signals::RECEIVE_TIME)
+    .and(Signals::HEADERS)
+    .and(Signals::REPORTS);
 
 impl Sender {
     /// A sender under the controllers that `make` makes.
@@ -235,13 +244,14 @@ impl Sender {
     #[inline]
     fn replan(&mut self) {
         // Field by field: a copy of what has just been written in parts would stall.
-        let Plan { cwnd, pacing, burst, ecn, timer, prr } = self.controller.plan();
+        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat } = self.controller.plan();
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
         self.plan.burst = burst;
         self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
         self.plan.timer = timer;
         self.plan.prr = prr;
+        self.plan.beat = beat;
         self.pacer.set_rate(self.plan.pacing);
     }
 
@@ -288,8 +298,13 @@ impl Sender {
     fn emit(&mut self, now: Time, segment: u64, size: u32, again: bool, place: &mut Packet) {
         let in_flight = self.ledger.in_flight();
         let number = self.ledger.next();
-        let outgoing = Outgoing { number, size, retransmission: again, in_flight };
-        let tag = self.controller.on_send(now, &outgoing);
+        let mut outgoing = Outgoing::new(number, size, in_flight);
+        outgoing.retransmission = again;
+        outgoing.beat = segment == NO_SEGMENT;
+        let tag = self.controller.on_send(now, &mut outgoing);
+        // A copy of what has just been written would stall.
+        let headed = self.needs.contains(Signals::HEADERS);
+        let header = if headed { outgoing.header } else { Header::None };
         let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
         self.rates.on_send(now, self.ledger.oldest().is_none(), &mut entry);
         self.ledger.on_send(entry);
@@ -309,8 +324,15 @@ impl Sender {
             abc: self.config.abc,
             sent: now,
             queued: now,
-            body: Body::Data(Data { number, segment, cwr: std::mem::take(&mut self.cwr) }),
+            body: Body::Data(Data { number, segment, header, cwr: std::mem::take(&mut self.cwr) }),
         };
+    }
+
+    /// Sends a packet without data.
+    #[cold]
+    fn beat(&mut self, now: Time, place: &mut Packet) {
+        self.emit(now, NO_SEGMENT, BEAT_SIZE, false, place);
+        self.replan();
     }
 
     /// Begins a new connection: window and estimates start anew.
@@ -335,14 +357,24 @@ impl SenderConfig {
 
 impl Stage for Sender {
     fn push(&mut self, now: Time, packet: &Packet) {
-        if let Body::Ack(ack) = &packet.body {
-            self.on_ack(now, ack);
+        match &packet.body {
+            Body::Ack(ack) => self.on_ack(now, ack),
+            Body::Report(report) => {
+                self.controller.on_report(now, report);
+                self.replan();
+                self.timers.attend();
+            }
+            Body::Data(_) | Body::Opaque(_) => {}
         }
     }
 
     #[inline]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.timers.due() <= now && self.on_timers(now, place) {
+            return true;
+        }
+        if self.plan.beat {
+            self.beat(now, place);
             return true;
         }
         let sent = self.send(now, place);

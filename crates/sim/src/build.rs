@@ -311,6 +311,7 @@ impl Builder<'_> {
             route,
             mss: self.scenario.mss,
             abc: halves.abc,
+            reliable: halves.reliable,
             workload,
             start,
             stop,
@@ -328,6 +329,7 @@ impl Builder<'_> {
             route: route + 1,
             ack: spec.ack.unwrap_or(halves.ack),
             ecn: spec.ecn,
+            reliable: halves.reliable,
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
         }))));

@@ -1,5 +1,6 @@
 //! From an acknowledgement to the controller's feedback.
 
+use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{Ack, Congestion, Ecn, EcnFeedback, Fate, Feedback, Signals, Time};
 
 use super::Sender;
@@ -98,6 +99,7 @@ impl Sender {
             feedback.lost_packets = lost_packets;
             feedback.marked_packets = marked;
             feedback.echo = ack.echo;
+            feedback.explicit = ack.explicit;
             feedback.rtt = rtt;
             feedback.congestion = congestion;
         });
@@ -130,7 +132,12 @@ impl Sender {
     /// What follows when all that was sent is acknowledged; and the next pop is due at once.
     #[inline]
     fn on_progress(&mut self, now: Time) {
-        if self.source.is_draining() && self.cumulative == self.next_segment {
+        let gone = if self.config.reliable {
+            self.cumulative == self.next_segment
+        } else {
+            self.ledger.in_flight() == 0
+        };
+        if self.source.is_draining() && gone {
             self.transfers.push(self.source.on_drained(now));
             self.lost.clear();
         }
@@ -150,12 +157,17 @@ impl Sender {
     fn detect_losses(&mut self, now: Time) -> (u64, u32, u64) {
         let (mut bytes, mut packets, mut segment) = (0u64, 0u32, 0u64);
         let (lost, fates, needs) = (&mut self.lost, &mut self.fates, self.needs);
+        let reliable = self.config.reliable;
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
         self.timers.loss = self.ledger.detect_losses(now, rtt, |number, entry| {
             bytes += entry.size as u64;
             packets += 1;
-            segment = segment.max(entry.segment);
-            note_lost(lost, number, entry);
+            if entry.segment != NO_SEGMENT {
+                segment = segment.max(entry.segment);
+                if reliable {
+                    note_lost(lost, number, entry);
+                }
+            }
             note_fate(fates, needs, number, entry, true);
         });
         self.stats.lost += packets as u64;
@@ -223,6 +235,7 @@ impl Sender {
             lost_packets: 0,
             marked_packets: 0,
             echo: Ecn::NotEct,
+            explicit: 0,
             prior_in_flight,
             in_flight: self.ledger.in_flight(),
             cwnd_limited: limited,

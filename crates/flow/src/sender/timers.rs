@@ -1,6 +1,7 @@
 //! The sender's timers: retransmission timeout, tail loss probe, loss by time, pacing, the
 //! workload's and the controller's, all behind one wake-up.
 
+use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{Congestion, Packet, Span, Time};
 
 use super::{Lost, Sender};
@@ -133,10 +134,13 @@ impl Sender {
         let prior = self.ledger.in_flight();
         let mut count = 0;
         let (lost, fates, needs) = (&mut self.lost, &mut self.fates, self.needs);
+        let reliable = self.config.reliable;
         fates.clear();
         self.ledger.lose_all(now, |number, entry| {
             count += 1;
-            note_lost(lost, number, entry);
+            if reliable && entry.segment != NO_SEGMENT {
+                note_lost(lost, number, entry);
+            }
             super::feedback::note_fate(fates, needs, number, entry, true);
         });
         self.stats.lost += count;

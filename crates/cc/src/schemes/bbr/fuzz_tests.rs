@@ -21,8 +21,8 @@ fn survives_anything() {
             bbr.on_feedback(&feedback);
             let size = 1 + random.below(1500) as u32;
             let in_flight = random.below(1_000_000);
-            let packet = Outgoing { number, size, retransmission: false, in_flight };
-            bbr.on_send(acks.now, &packet);
+            let mut packet = Outgoing::new(number, size, in_flight);
+            bbr.on_send(acks.now, &mut packet);
             if random.chance(0.01) {
                 let idle = Span::from_millis(random.below(9000));
                 bbr.on_idle(acks.now, idle, Span::from_millis(random.below(900)));

@@ -116,7 +116,7 @@ impl Controller for Bbr {
         Signals::DELIVERY_RATE
     }
 
-    fn on_send(&mut self, now: Time, packet: &Outgoing) -> u64 {
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
         self.departure = self.departure.max(now) + self.pacing.time_for(u64::from(packet.size));
         0
     }
@@ -166,6 +166,7 @@ impl Controller for Bbr {
             ecn: Ecn::NotEct,
             timer: Time::NEVER,
             prr: false,
+            beat: false,
         }
     }
 

@@ -87,7 +87,7 @@ impl Link {
         let now = self.now;
         let size = MSS as u32;
         let (number, in_flight) = (self.next, self.in_flight);
-        let tag = cc.on_send(now, &Outgoing { number, size, retransmission: false, in_flight });
+        let tag = cc.on_send(now, &mut Outgoing::new(number, size, in_flight));
         self.next += 1;
         if in_flight == 0 {
             self.delivered_at = now;
@@ -164,6 +164,7 @@ impl Link {
             lost_packets: lost as u32,
             marked_packets: 0,
             echo: Ecn::NotEct,
+            explicit: 0,
             prior_in_flight,
             in_flight: self.in_flight,
             cwnd_limited: self.in_flight + 2 * MSS > cc.plan().cwnd,

@@ -156,7 +156,7 @@ impl Controller for Bbr3 {
         if self.params.ecn { needs.and(Signals::ECN) } else { needs }
     }
 
-    fn on_send(&mut self, _now: Time, packet: &Outgoing) -> u64 {
+    fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
         let flight = packet.in_flight + u64::from(packet.size);
         Tag::new(flight.div_ceil(u64::from(self.mss)), self.lost, self.marked).pack()
     }
@@ -217,6 +217,7 @@ impl Controller for Bbr3 {
             ecn: if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct },
             timer: Time::NEVER,
             prr: false,
+            beat: false,
         }
     }
 

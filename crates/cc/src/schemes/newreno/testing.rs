@@ -66,6 +66,7 @@ impl Acks {
             lost_packets: 0,
             marked_packets: 0,
             echo: Ecn::NotEct,
+            explicit: 0,
             prior_in_flight: self.in_flight * mss,
             in_flight: self.in_flight * mss,
             cwnd_limited: self.cwnd_limited,

@@ -80,7 +80,7 @@ pub(crate) fn row(
 }
 
 /// How many seeds figures that depend on random drops are taken over.
-const SEEDS: u32 = 10;
+const SEEDS: u32 = 20;
 
 /// A set of rows that one run gives; runs are independent of each other.
 pub type Case<'a> = Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>;
@@ -167,34 +167,45 @@ fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
         Ok(ours) => ours,
         Err(reason) => return vec![unmeasured(throughput, peer.peer, peer.throughput, reason)],
     };
-    // Until transmission starts: a packet takes a millisecond.
-    let mean =
-        |figure: fn(&CompareRow) -> f64| ours.iter().map(figure).sum::<f64>() / ours.len() as f64;
-    let delay = mean(|row| row.queue_delay_ms.mean) - 1.0;
+    let compare = |name: String, expected: f64, figure: fn(&CompareRow) -> f64, tolerance| {
+        let figures: Vec<f64> = ours.iter().map(figure).collect();
+        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+        let mut row = row(name, peer.peer, expected, mean, tolerance);
+        if row.pass == Some(false) {
+            row.reason = within_spread(expected, &figures);
+        }
+        row
+    };
     let mut rows = vec![
-        row(
-            throughput,
-            peer.peer,
-            peer.throughput,
-            mean(|row| row.throughput_mbps),
-            Tolerance::Share(0.02),
-        ),
-        row(
+        compare(throughput, peer.throughput, |row| row.throughput_mbps, Tolerance::Share(0.02)),
+        compare(
             format!("{name}: mean queueing delay, ms"),
-            peer.peer,
             peer.delay,
-            delay,
+            // Until transmission starts: a packet takes a millisecond.
+            |row| row.queue_delay_ms.mean - 1.0,
             Tolerance::Either(0.1, 2.0),
         ),
     ];
-    for row in rows.iter_mut().skip(1).filter(|row| row.pass == Some(false)) {
-        row.reason = peer.delay_reason.into();
-    }
     if let Some(jain) = peer.jain {
         let name = format!("{name}: Jain's index");
-        rows.push(row(name, peer.peer, jain, mean(|row| row.jain), Tolerance::Within(0.02)));
+        rows.push(compare(name, jain, |row| row.jain, Tolerance::Within(0.02)));
     }
     rows
+}
+
+/// Why a peer's figure may be off the mean of several runs: it is one run, and theirs spread as
+/// far. Empty if they do not.
+fn within_spread(expected: f64, figures: &[f64]) -> String {
+    let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if figures.len() < 2 || !(least..=most).contains(&expected) {
+        return String::new();
+    }
+    format!(
+        "the peer's figure is one run of a random process; {} seeds of ours give {least:.3} to \
+         {most:.3}.",
+        figures.len()
+    )
 }
 
 fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {

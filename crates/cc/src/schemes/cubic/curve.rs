@@ -14,6 +14,7 @@ pub(super) struct Curve {
     /// Growth per packet acknowledged while `w_max` is unknown, at least.
     probe: f64,
     fast_convergence: bool,
+    whole: bool,
     friendly: bool,
     /// The window at which congestion is expected; 0 while unknown.
     w_max: f64,
@@ -37,6 +38,7 @@ impl Curve {
             alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
             probe: params.probe,
             fast_convergence: params.fast_convergence,
+            whole: params.whole_packets,
             friendly: params.tcp_friendliness,
             w_max: 0.0,
             prior: 0.0,
@@ -80,7 +82,8 @@ impl Curve {
     #[inline]
     fn at(&self, t: Span) -> f64 {
         let x = t.as_secs_f64() - self.k;
-        self.c * x * x * x + self.origin
+        let distance = self.c * x * x * x;
+        self.origin + if self.whole { libm::trunc(distance) } else { distance }
     }
 
     /// The window that follows `cwnd` when `acked` packets are acknowledged.

@@ -17,6 +17,7 @@
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `fast_convergence` | | true | RFC 9438 §4.7 |
 //! | `tcp_friendliness` | | true | RFC 9438 §4.3 |
+//! | `whole_packets` | | false | true for Linux, ns-3 |
 //! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
 //! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
 //! | `ecn` | | false | RFC 3168 |
@@ -66,6 +67,9 @@ crate::params! {
         fast_convergence: bool = true,
         /// Whether the window is at least a Reno flow's (RFC 9438 §4.3).
         tcp_friendliness: bool = true,
+        /// Whether the distance from the plateau is cut to whole packets, as in Linux and ns-3: the
+        /// window comes back sooner and stays longer.
+        whole_packets: bool = false,
         /// Growth per round trip, at least, while no loss has told the path's capacity (Linux);
         /// 0 for RFC 9438.
         probe: f64 = 0.05,

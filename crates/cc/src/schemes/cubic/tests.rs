@@ -82,6 +82,23 @@ fn the_window_follows_the_curve() {
 }
 
 #[test]
+fn in_whole_packets_the_plateau_is_reached_sooner_and_kept_longer() {
+    // Within one packet of the plateau, cbrt(1 / 0.4) = 1.36 s on either side of K = 4.2 s after
+    // a loss at 100 packets, the target is the plateau itself.
+    let window_after = |whole_packets: bool, span: Span| {
+        let params =
+            CubicParams { whole_packets, tcp_friendliness: false, ..CubicParams::default() };
+        let (mut window, mut acks) = avoiding(&params, 100.0);
+        lose(&mut window, &mut acks);
+        run(&mut window, &mut acks, span);
+        window.cwnd()
+    };
+    let (before, after) = (Span::from_millis(3200), Span::from_millis(5200));
+    assert!(window_after(true, before) > 99.8 && window_after(false, before) < 99.7);
+    assert!(window_after(true, after) < 100.1 && window_after(false, after) > 100.3);
+}
+
+#[test]
 fn at_small_windows_it_grows_as_reno() {
     let (mut window, mut acks) = avoiding(&CubicParams::default(), 10.0);
     let rtt = Span::from_millis(10);

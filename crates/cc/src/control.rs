@@ -171,6 +171,9 @@ pub struct Plan {
     /// True if one packet without data is to leave now, whatever the window. The plan after it
     /// has left must not ask for it again.
     pub beat: bool,
+    /// True if the window is exact: a packet is cut to what it leaves, and none goes beyond it,
+    /// neither when nothing is in flight nor to probe the tail.
+    pub exact: bool,
 }
 
 impl Plan {
@@ -184,6 +187,7 @@ impl Plan {
             timer: Time::NEVER,
             prr: true,
             beat: false,
+            exact: false,
         }
     }
 }
@@ -201,6 +205,8 @@ pub struct Outgoing {
     pub in_flight: u64,
     /// True if it carries no data: a beat.
     pub beat: bool,
+    /// True if the application has nothing more to send at present.
+    pub last: bool,
     /// Its congestion header, for the controller to fill in.
     pub header: Header,
 }
@@ -208,8 +214,15 @@ pub struct Outgoing {
 impl Outgoing {
     /// A packet of new data.
     pub fn new(number: u64, size: u32, in_flight: u64) -> Outgoing {
-        let header = Header::None;
-        Outgoing { number, size, retransmission: false, in_flight, beat: false, header }
+        Outgoing {
+            number,
+            size,
+            retransmission: false,
+            in_flight,
+            beat: false,
+            last: false,
+            header: Header::None,
+        }
     }
 }
 

@@ -100,12 +100,20 @@ pub static SCHEMES: &[Scheme] = &[
     schemes::bbr::SCHEME,
     schemes::c2tcp::SCHEME,
     schemes::compound::SCHEME,
+    schemes::copa::SCHEME,
     schemes::cubic::SCHEME,
     schemes::dctcp::SCHEME,
+    schemes::gcc::SCHEME,
     schemes::ledbat::SCHEME,
     schemes::newreno::SCHEME,
+    schemes::sprout::SCHEME,
+    schemes::sprout_ewma::SCHEME,
     schemes::vegas::SCHEME,
+    schemes::verus::SCHEME,
+    schemes::vivace::SCHEME,
     schemes::prague::SCHEME,
+    schemes::rcp::SCHEME,
+    schemes::vcp::SCHEME,
 ];
 
 /// The scheme that `spec` names, with its parameters set.

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod emulation;
 mod names;
 mod output;
 mod table;
@@ -12,14 +13,16 @@ use clap::Parser;
 
 use commands::Command;
 
-/// Congestion control for wireless links: compares schemes in a deterministic simulator.
+/// Congestion control for wireless links: compares schemes in a deterministic
+/// simulator, and emulates links around real programs.
 #[derive(Parser)]
 #[command(name = "paceline", version, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   paceline compare --trace lte-driving --schemes abc,cubic -o results
   paceline run scenarios/fairness.toml
-  paceline schemes abc")]
+  paceline schemes abc
+  paceline delay 20ms -- paceline link --up 12Mbps --down lte-driving")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -29,9 +32,12 @@ struct Cli {
 const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.command.run() {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = match mahimahi_name() {
+        Some(name) => commands::mahimahi::run(name, std::env::args_os().skip(1).collect()),
+        None => Cli::parse().command.run(),
+    };
+    match done {
+        Ok(status) => status,
         // Whoever read our output has seen enough: not a failure.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,4 +45,11 @@ fn main() -> ExitCode {
             ExitCode::from(FAILURE)
         }
     }
+}
+
+/// The one of Mahimahi's names under which the program was called, if it was.
+fn mahimahi_name() -> Option<&'static str> {
+    let called = std::env::args_os().next()?;
+    let name = std::path::Path::new(&called).file_name()?;
+    emulation::mahimahi::NAMES.into_iter().find(|known| name == *known)
 }

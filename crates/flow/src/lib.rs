@@ -16,4 +16,4 @@ mod workload;
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
 pub use rtt::{RtoBounds, RttEstimator};
 pub use sender::{MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};
-pub use workload::{Amount, On, Transfer, Workload};
+pub use workload::{Amount, Frame, On, Transfer, Video, VideoStats, Workload};

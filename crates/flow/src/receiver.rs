@@ -41,6 +41,8 @@ pub struct ReceiverStats {
     pub ce_packets: u64,
     /// Acknowledgements sent.
     pub acks: u64,
+    /// Reports sent.
+    pub reports: u64,
 }
 
 /// The receiver of a flow. Push data packets in; pop acknowledgements.
@@ -136,6 +138,7 @@ impl Receiver {
         // A reporter that leaves its time in the past must not stop time.
         self.report_at = reporter.wake().max(now + Span::from_micros(1));
         if let Some(report) = report {
+            self.stats.reports += 1;
             self.write(now, report.size(), Body::Report(report), place);
         }
         report.is_some()
@@ -165,11 +168,15 @@ impl Stage for Receiver {
             self.ece = packet.ecn == Ecn::Ce || (self.ece && !data.cwr);
         }
         let gap_before = self.reassembly.has_gap();
+        let arrival = self.blocks.insert(data.number);
         if data.segment != NO_SEGMENT {
-            let new = !self.config.reliable || self.reassembly.insert(data.segment);
+            // Without retransmissions a segment comes twice only if its number does.
+            let new = match self.config.reliable {
+                true => self.reassembly.insert(data.segment),
+                false => arrival != Arrival::Duplicate,
+            };
             self.stats.goodput += if new { packet.size as u64 } else { 0 };
         }
-        let arrival = self.blocks.insert(data.number);
         if self.blocks.largest() == Some(data.number) {
             self.newest_at = now;
         }

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::registry::MakeController;
 use paceline_cc::{
-    Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Setup, Signals,
-    Span, Stage, Stream, Time,
+    Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Rate, Setup,
+    Signals, Span, Stage, Stream, Time,
 };
 
 use crate::ledger::{Entry, Ledger};
@@ -18,7 +18,7 @@ use crate::pacer::Pacer;
 use crate::rate::RateSampler;
 use crate::recovery::Recovery;
 use crate::rtt::{RtoBounds, RttEstimator};
-use crate::workload::{Source, Transfer, Workload};
+use crate::workload::{Frame, Source, Transfer, VideoStats, Workload};
 
 /// What a sender is made from.
 #[derive(Clone)]
@@ -83,6 +83,8 @@ pub struct SenderStats {
     pub probes: u64,
     /// Acknowledgements that came.
     pub acks: u64,
+    /// Reports that came.
+    pub reports: u64,
 }
 
 /// Bytes of a packet without data on the wire: IP and UDP headers and a scheme's own.
@@ -115,6 +117,8 @@ pub struct Sender {
     stats: SenderStats,
     /// The segment that new data gets.
     next_segment: u64,
+    /// The number of the newest packet with data.
+    newest_data: u64,
     /// All segments below are acknowledged.
     cumulative: u64,
     marked: u32,
@@ -184,6 +188,7 @@ impl Sender {
             transfers: Vec::new(),
             stats: SenderStats::default(),
             next_segment: 0,
+            newest_data: 0,
             cumulative: 0,
             marked: 0,
             cwr: false,
@@ -231,6 +236,21 @@ impl Sender {
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
+    /// The frames of a video workload so far.
+    pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
+        self.source.video()
+    }
+    /// The rate that an adaptive application should make data at: what the controller says, or
+    /// else what it would let through, a window per RTT and no more than it paces at; zero if
+    /// neither is known.
+    pub fn media_rate(&self) -> Rate {
+        self.controller.target().unwrap_or_else(|| {
+            let rtt = self.rtt.smoothed();
+            let window = if rtt.is_zero() { None } else { Some(self.plan.cwnd) };
+            let window = window.map(|cwnd| Rate::from_bytes_in(cwnd, rtt));
+            self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
+        })
+    }
     /// The most bytes that may be in flight now.
     pub fn window(&self) -> u64 {
         if self.recovery.is_reducing() && self.plan.prr {
@@ -244,7 +264,7 @@ impl Sender {
     #[inline]
     fn replan(&mut self) {
         // Field by field: a copy of what has just been written in parts would stall.
-        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat } = self.controller.plan();
+        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat, exact } = self.controller.plan();
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
         self.plan.burst = burst;
@@ -252,6 +272,7 @@ impl Sender {
         self.plan.timer = timer;
         self.plan.prr = prr;
         self.plan.beat = beat;
+        self.plan.exact = exact;
         self.pacer.set_rate(self.plan.pacing);
     }
 
@@ -269,7 +290,14 @@ impl Sender {
         }
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
-        if in_flight > 0 && in_flight + self.config.mss as u64 > self.window() {
+        let mut largest = self.config.mss as u64;
+        let full = if self.plan.exact {
+            largest = largest.min(self.window().saturating_sub(in_flight));
+            largest < BEAT_SIZE as u64
+        } else {
+            in_flight > 0 && in_flight + largest > self.window()
+        };
+        if full {
             self.limited_at = self.ledger.next();
             return false;
         }
@@ -283,7 +311,7 @@ impl Sender {
         let (segment, size) = match self.lost.pop_front() {
             Some(lost) => (lost.segment, lost.size),
             None => {
-                let size = ready.min(self.config.mss as u64) as u32;
+                let size = ready.min(largest) as u32;
                 self.source.take(size as u64);
                 self.next_segment += 1;
                 (self.next_segment - 1, size)
@@ -301,6 +329,7 @@ impl Sender {
         let mut outgoing = Outgoing::new(number, size, in_flight);
         outgoing.retransmission = again;
         outgoing.beat = segment == NO_SEGMENT;
+        outgoing.last = self.source.ready() == 0 && self.lost.is_empty();
         let tag = self.controller.on_send(now, &mut outgoing);
         // A copy of what has just been written would stall.
         let headed = self.needs.contains(Signals::HEADERS);
@@ -311,6 +340,9 @@ impl Sender {
         self.pacer.on_send(now, size, self.plan.burst);
         self.recovery.on_send(size);
         self.last_sent = now;
+        if segment != NO_SEGMENT {
+            self.newest_data = number;
+        }
         self.stats.sent += 1;
         self.stats.retransmits += again as u64;
         if in_flight == 0 {
@@ -333,6 +365,12 @@ impl Sender {
     fn beat(&mut self, now: Time, place: &mut Packet) {
         self.emit(now, NO_SEGMENT, BEAT_SIZE, false, place);
         self.replan();
+    }
+
+    /// True if nothing will be sent any more, and nothing is waited for.
+    fn is_over(&self) -> bool {
+        let source = &self.source;
+        source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining()
     }
 
     /// Begins a new connection: window and estimates start anew.
@@ -360,6 +398,7 @@ impl Stage for Sender {
         match &packet.body {
             Body::Ack(ack) => self.on_ack(now, ack),
             Body::Report(report) => {
+                self.stats.reports += 1;
                 self.controller.on_report(now, report);
                 self.replan();
                 self.timers.attend();
@@ -373,7 +412,7 @@ impl Stage for Sender {
         if self.timers.due() <= now && self.on_timers(now, place) {
             return true;
         }
-        if self.plan.beat {
+        if self.plan.beat && !self.is_over() {
             self.beat(now, place);
             return true;
         }

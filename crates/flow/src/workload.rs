@@ -1,6 +1,11 @@
 //! What the application has to send, and when.
 
+mod video;
+
 use paceline_cc::{Rate, Span, Stream, Time};
+
+use video::Encoder;
+pub use video::{Frame, Video, VideoStats};
 
 /// A random amount: of time in seconds, or of bytes.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -63,6 +68,8 @@ pub enum Workload {
         /// True if each on-period is a new connection: window and estimates begin anew.
         fresh: bool,
     },
+    /// Frames of a video whose encoder follows the rate that the flow may send at.
+    Video(Video),
 }
 
 /// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
@@ -102,11 +109,17 @@ pub(crate) struct Source {
     left: u64,
     transfer: u64,
     started: Time,
+    encoder: Option<Box<Encoder>>,
 }
 
 impl Source {
     pub(crate) fn new(workload: Workload, start: Time, stop: Time, random: Stream) -> Source {
+        let encoder = match &workload {
+            Workload::Video(video) => Some(Box::new(Encoder::new(video))),
+            _ => None,
+        };
         let mut source = Source {
+            encoder,
             workload,
             random,
             phase: Phase::Off,
@@ -136,6 +149,19 @@ impl Source {
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
+    }
+
+    /// Tells an encoder at which rate the flow may send.
+    #[inline]
+    pub(crate) fn set_target(&mut self, target: Rate) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_target(target);
+        }
+    }
+
+    /// The frames so far, if it is a video.
+    pub(crate) fn video(&self) -> Option<(&[Frame], VideoStats)> {
+        self.encoder.as_ref().map(|encoder| (encoder.frames(), encoder.stats()))
     }
 
     /// Moves on to `now`. True if a new connection begins.
@@ -171,6 +197,13 @@ impl Source {
                 let gap = rate.time_for(*message as u64).max(Span::from_nanos(1));
                 self.next = (at + gap).min(self.stop.max(at + Span::from_nanos(1)));
             }
+            (Workload::Video(_), _) => {
+                self.phase = Phase::Counted;
+                if let Some(encoder) = &mut self.encoder {
+                    self.left = encoder.frame(at, self.left, &mut self.random);
+                    self.next = at + encoder.gap();
+                }
+            }
             (Workload::OnOff { off, .. }, Phase::Unlimited) => {
                 self.phase = Phase::Off;
                 self.next = at + Span::from_secs_f64(off.draw(&mut self.random));
@@ -204,7 +237,9 @@ impl Source {
     pub(crate) fn take(&mut self, bytes: u64) {
         if self.phase == Phase::Counted {
             self.left -= bytes.min(self.left);
-            if self.left == 0 && !matches!(self.workload, Workload::Limited { .. }) {
+            if let Some(encoder) = &mut self.encoder {
+                encoder.on_packet(bytes);
+            } else if self.left == 0 && !matches!(self.workload, Workload::Limited { .. }) {
                 self.phase = Phase::Draining;
             }
         }

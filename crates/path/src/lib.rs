@@ -15,4 +15,4 @@ pub use pipe::{
     GilbertElliott, Impairments, Jitter, JitterShape, Loss, Pipe, PipeCounters, PipeError, Reorder,
 };
 pub use queue::{BufferSize, DropReason, Dropped, Limit, QUEUES, Queue, QueueInfo};
-pub use service::{OpportunityOptions, Service, ServiceError};
+pub use service::{Opportunities, OpportunityOptions, Service, ServiceError};

@@ -37,6 +37,11 @@ impl Page {
         self.body.el("h2").a("id", &id).text(text);
     }
 
+    /// Adds a heading inside a section.
+    pub fn subheading(&mut self, text: &str) {
+        self.body.el("h3").text(text);
+    }
+
     /// Adds a paragraph.
     pub fn paragraph(&mut self, text: &str) {
         if !text.is_empty() {

@@ -22,7 +22,10 @@ pub fn time_series_svg(runs: &[RunView]) -> String {
 /// The same as a figure, with the colours of a larger set of schemes.
 pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
     let trace = runs.first().map_or("", |run| run.trace.as_str());
-    let mut panels: Vec<Panel> = runs.iter().map(|run| throughput(run, palette)).collect();
+    // Several panels share their title, which a single one must have room for.
+    let height = if runs.len() > 1 { 84.0 } else { 130.0 };
+    let panel = |run| throughput(run, palette, height);
+    let mut panels: Vec<Panel> = runs.iter().map(panel).collect();
     let log = differ_much(runs);
     let title = if log { "Queueing delay (ms, log)" } else { "Queueing delay (ms)" };
     panels.extend(overlays(runs, palette, title, log, |run| {
@@ -40,7 +43,7 @@ pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
     Chart { label, panels }.figure()
 }
 
-fn throughput(run: &RunView, palette: &Palette) -> Panel {
+fn throughput(run: &RunView, palette: &Palette, height: f64) -> Panel {
     let TimeSeries { bin_s, capacity_mbps, throughput_mbps, .. } = &run.series;
     let paint = palette.paint(&run.scheme);
     let capacity = Series {
@@ -66,12 +69,7 @@ fn throughput(run: &RunView, palette: &Palette) -> Panel {
         ],
         ..capacity.clone()
     };
-    Panel {
-        title: "Throughput (Mbit/s)".into(),
-        height: 84.0,
-        log: false,
-        series: vec![capacity, line],
-    }
+    Panel { title: "Throughput (Mbit/s)".into(), height, log: false, series: vec![capacity, line] }
 }
 
 type Quantity = (&'static str, &'static str, Fold);

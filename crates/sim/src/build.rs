@@ -366,6 +366,11 @@ impl Builder<'_> {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
             let mut recorder = Recorder::new(from, bin, nodes.len(), flows);
+            for (record, place) in recorder.flows.iter_mut().zip(&self.places.flows) {
+                if let Node::Sender(sender) = &nodes[place.sender] {
+                    record.segments = sender.video().map(|_| Vec::new());
+                }
+            }
             for &stage in &self.places.links {
                 recorder.links[stage] = Some(LinkRecord::default());
             }

@@ -7,13 +7,13 @@ use crate::world::{Node, World};
 pub struct Census {
     /// Data packets sent.
     pub sent: u64,
-    /// Acknowledgements sent.
+    /// Acknowledgements and reports sent.
     pub acks_sent: u64,
     /// Copies made on the way.
     pub duplicated: u64,
     /// Data packets that reached their receivers.
     pub received: u64,
-    /// Acknowledgements that reached their senders.
+    /// Acknowledgements and reports that reached their senders.
     pub acks_received: u64,
     /// Packets that queues dropped.
     pub dropped: u64,
@@ -39,11 +39,11 @@ impl World {
             match node {
                 Node::Sender(sender) => {
                     census.sent += sender.stats().sent;
-                    census.acks_received += sender.stats().acks;
+                    census.acks_received += sender.stats().acks + sender.stats().reports;
                 }
                 Node::Receiver(receiver) => {
                     census.received += receiver.stats().packets;
-                    census.acks_sent += receiver.stats().acks;
+                    census.acks_sent += receiver.stats().acks + receiver.stats().reports;
                 }
                 Node::Link(link) => {
                     census.dropped += link.counters().dropped_packets();

@@ -1,77 +1,7 @@
-//! Exact statistics of samples: quantiles, the age of the newest delivered packet, fairness.
+//! Exact statistics of a run: quantiles, the age of the newest delivered packet, fairness.
 
 use paceline_cc::{Span, Time};
-use serde::Serialize;
-
-/// Mean and quantiles of a set of samples, in milliseconds. Zero if there are none.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Quantiles {
-    /// The mean.
-    pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The largest.
-    pub max: f64,
-}
-
-/// Samples of a span of time, kept to the microsecond (exact to half of one).
-#[derive(Clone, Debug, Default)]
-pub struct Samples {
-    micros: Vec<u32>,
-}
-
-impl Samples {
-    /// Room for `count` samples without a further allocation.
-    pub fn with_capacity(count: usize) -> Samples {
-        Samples { micros: Vec::with_capacity(count) }
-    }
-
-    /// Adds a sample; longer ones than 71 minutes count as 71 minutes.
-    #[inline]
-    pub fn push(&mut self, span: Span) {
-        let micros = (span.as_nanos() + 500) / 1000;
-        self.micros.push(micros.min(u32::MAX as u64) as u32);
-    }
-
-    /// Adds the samples of another set.
-    pub fn extend(&mut self, other: &Samples) {
-        self.micros.extend_from_slice(&other.micros);
-    }
-
-    /// The number of samples.
-    pub fn len(&self) -> usize {
-        self.micros.len()
-    }
-
-    /// True if there are no samples.
-    pub fn is_empty(&self) -> bool {
-        self.micros.is_empty()
-    }
-
-    /// The quantiles by nearest rank: the smallest sample that at least that share of all
-    /// samples does not exceed.
-    pub fn quantiles(&self) -> Quantiles {
-        if self.micros.is_empty() {
-            return Quantiles::default();
-        }
-        let mut sorted = self.micros.clone();
-        sorted.sort_unstable();
-        let n = sorted.len();
-        let rank = |p: f64| sorted[((p * n as f64).ceil() as usize).clamp(1, n) - 1] as f64 / 1e3;
-        let sum: u64 = sorted.iter().map(|&micros| micros as u64).sum();
-        Quantiles {
-            mean: sum as f64 / n as f64 / 1e3,
-            p50: rank(0.5),
-            p95: rank(0.95),
-            p99: rank(0.99),
-            max: rank(1.0),
-        }
-    }
-}
+pub use paceline_measure::{Quantiles, Samples};
 
 /// The age of the newest delivered packet over time: grows by a second per second, and falls when
 /// a packet arrives that was sent later than all before (Winstein's thesis §2.4.2).
@@ -148,15 +78,6 @@ pub fn jain(shares: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_by_nearest_rank() {
-        let mut samples = Samples::default();
-        (1..=100).for_each(|i| samples.push(Span::from_millis(i)));
-        let q = samples.quantiles();
-        assert_eq!((q.mean, q.p50, q.p95, q.p99, q.max), (50.5, 50.0, 95.0, 99.0, 100.0));
-        assert_eq!(Samples::default().quantiles(), Quantiles::default());
-    }
 
     #[test]
     fn age_is_a_sawtooth() {

@@ -1,9 +1,10 @@
 //! What a run has shown.
 
-use paceline_flow::{SenderStats, Transfer};
+use paceline_cc::Time;
+use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
 use serde::Serialize;
 
-use crate::metrics::{Quantiles, jain};
+use crate::metrics::{Quantiles, Samples, jain};
 
 /// The results of a run, measured from the warm-up's end to the end of the run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -98,9 +99,25 @@ pub struct FlowOutcome {
     pub completion_ms: Option<Quantiles>,
     /// Finished transfers of a given size.
     pub transfers: u64,
+    /// The frames of a video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FramesOutcome>,
     /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<FlowSeries>,
+}
+
+/// What has become of the frames of a video.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FramesOutcome {
+    /// Frames made, warm-up included.
+    pub made: u64,
+    /// Frames that the encoder left out because too much waited, warm-up included.
+    pub skipped: u64,
+    /// Frames made after the warm-up that arrived completely.
+    pub delivered: u64,
+    /// Of those, from the frame's making to the arrival of its last packet.
+    pub delay_ms: Quantiles,
 }
 
 /// Counters of a sender since the start of the run.
@@ -163,9 +180,40 @@ impl Outcome {
     }
 }
 
+/// What became of `frames`, given the segments that arrived; counts delays of those made after
+/// `from`.
+pub(crate) fn frames(
+    (frames, stats): (&[Frame], VideoStats),
+    segments: &[(u64, Time)],
+    from: Time,
+) -> FramesOutcome {
+    let count = frames.iter().filter_map(|frame| frame.last).max().map_or(0, |last| last + 1);
+    let mut arrived = vec![Time::NEVER; count as usize];
+    for &(segment, at) in segments {
+        if let Some(first) = arrived.get_mut(segment as usize) {
+            *first = at.min(*first);
+        }
+    }
+    let mut delays = Samples::default();
+    for frame in frames.iter().filter(|frame| frame.made >= from) {
+        let Some(last) = frame.last else { continue };
+        let parts = arrived.get(frame.first as usize..=last as usize).unwrap_or_default();
+        match parts.iter().max() {
+            Some(&at) if at != Time::NEVER => delays.push(at.since(frame.made)),
+            _ => {}
+        }
+    }
+    FramesOutcome {
+        made: stats.made,
+        skipped: stats.skipped,
+        delivered: delays.len() as u64,
+        delay_ms: delays.quantiles(),
+    }
+}
+
 /// Quantiles of the times that transfers took.
 pub(crate) fn completion(transfers: &[Transfer]) -> Quantiles {
-    let mut samples = crate::metrics::Samples::with_capacity(transfers.len());
+    let mut samples = Samples::with_capacity(transfers.len());
     transfers.iter().for_each(|transfer| samples.push(transfer.end.since(transfer.start)));
     samples.quantiles()
 }

@@ -27,6 +27,8 @@ pub(crate) struct FlowRecord {
     /// Bytes that arrived per bin.
     pub(crate) bins: Vec<u64>,
     pub(crate) state: Vec<(&'static str, Vec<f64>)>,
+    /// Segments as they arrived, of videos only.
+    pub(crate) segments: Option<Vec<(u64, Time)>>,
 }
 
 /// Collects delays, counts and time series. Measures from `from` on.
@@ -48,6 +50,7 @@ impl Recorder {
             age: Age::new(from),
             bins: Vec::new(),
             state: Vec::new(),
+            segments: None,
         };
         Recorder {
             from,
@@ -114,7 +117,7 @@ impl Recorder {
 
     /// A data packet reaches its receiver.
     fn on_arrival(&mut self, now: Time, packet: &Packet) {
-        let Body::Data(_) = packet.body else { return };
+        let Body::Data(data) = &packet.body else { return };
         let bin = self.bin_of(now);
         let measured = now >= self.from;
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
@@ -122,6 +125,9 @@ impl Recorder {
             flow.one_way.push(now.since(packet.sent));
         }
         flow.age.on_arrival(now, packet.sent);
+        if let Some(segments) = &mut flow.segments {
+            segments.push((data.segment, now));
+        }
         if let Some(at) = bin {
             if flow.bins.len() <= at {
                 flow.bins.resize(at + 1, 0);

@@ -9,6 +9,7 @@ use crate::build::{BuildError, FlowPlace, Places, build, service};
 use crate::metrics::{Age, Samples};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, LinkSeries, Outcome, Pooled, completion,
+    frames,
 };
 use crate::scenario::{Capacity, LinkSpec, Record, Scenario};
 use crate::world::{Node, World};
@@ -220,6 +221,12 @@ impl<'a> Simulation<'a> {
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
         let record = &recorder.flows[index];
+        if let (Node::Sender(sender), Some(segments)) =
+            (&self.world.nodes[place.sender], &record.segments)
+        {
+            let from = Time::ZERO + self.scenario.warmup;
+            outcome.frames = sender.video().map(|video| frames(video, segments, from));
+        }
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();
         let end = self.world.now();

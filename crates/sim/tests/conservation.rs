@@ -308,12 +308,22 @@ fn transfers_complete() {
         let (outcome, census) = simulate(&scenario);
         for (flow, size) in outcome.flows.iter().zip(sizes) {
             assert_eq!(flow.transfers, 1, "seed {seed}: {size} bytes, {flow:?}");
-            let arrived = flow.goodput_mbps * 1e6 / 8.0 * outcome.duration_s;
-            assert_eq!(arrived.round() as u64, size, "seed {seed}");
+            let arrived = (flow.goodput_mbps * 1e6 / 8.0 * outcome.duration_s).round() as u64;
+            if is_reliable(&flow.scheme) {
+                assert_eq!(arrived, size, "seed {seed}");
+            } else {
+                assert!(arrived <= size, "seed {seed}: {arrived} of {size}");
+            }
         }
         assert_eq!(census.under_way, 0, "seed {seed}: {census:?}");
         assert!(census.is_balanced(), "seed {seed}: {census:?}");
     }
+}
+
+/// Whether what a scheme loses is sent again.
+fn is_reliable(scheme: &str) -> bool {
+    let spec = check_scheme(scheme).expect("a scheme").sender;
+    paceline_cc::registry::build(&spec).expect("a scheme").reliable
 }
 
 /// One flow of each scheme on 12 Mbit/s with 40 ms.
@@ -369,7 +379,8 @@ fn flows_stop_when_told() {
         let mut simulation = Simulation::new(&scenario).expect("builds");
         simulation.advance(Time::from_secs(3));
         let before = simulation.world().census();
-        assert!(before.under_way > 0 && before.sent > 1000, "{}: {before:?}", scheme.name);
+        // GCC begins at 300 kbit/s.
+        assert!(before.under_way > 0 && before.sent > 50, "{}: {before:?}", scheme.name);
         simulation.advance(Time::from_secs(6));
         let after = simulation.world().census();
         assert_eq!(after.under_way, 0, "{}: {after:?}", scheme.name);

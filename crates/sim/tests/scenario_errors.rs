@@ -85,7 +85,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (SCHEME, "scheme = \"abc\"\npath = [\"link\", \"link\"]",
         "s.toml:9:17: the path passes link `link` twice (give each passage a link of its own)"),
     (SCHEME, "scheme = \"abc\"\nbytes = 1000\nlimited = { rate = \"1Mbps\" }",
-        "s.toml:7:1: a flow has at most one of bytes, limited, on_off and arrivals (keep one of them)"),
+        "s.toml:7:1: a flow has at most one of bytes, limited, on_off, video and arrivals (keep one of them)"),
     (SCHEME, "scheme = \"abc\"\non_off = { off = \"1s\" }",
         r#"s.toml:9:10: on_off needs either on (time) or on_bytes (write on = "5s")"#),
     (SCHEME, "scheme = \"abc\"\non_off = { on = \"1s\", on_bytes = 5.0, off = \"1s\" }",
@@ -161,6 +161,18 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "s.toml:9:12: arrivals need per_second up to 100000 and bytes of at least 1 (write arrivals = { per_second = 20, bytes = 10000 })"),
     (SCHEME, "scheme = \"abc\"\nbytes = 0",
         "s.toml:7:1: bytes is zero (leave bytes out for a flow without end)"),
+    (SCHEME, "scheme = \"abc\"\nvideo = { fsp = 30.0 }",
+        "s.toml:9:11: unknown field `fsp`, expected one of … (did you mean `fps`?)"),
+    (SCHEME, "scheme = \"abc\"\nvideo = { fps = 0.0 }",
+        "s.toml:7:1: fps is outside 0.1..1000 (write fps = 30)"),
+    (SCHEME, "scheme = \"abc\"\nvideo = { max = \"50kbps\" }",
+        r#"s.toml:7:1: the video's min and max are not in order (write min = "100kbps", max = "2500kbps")"#),
+    (SCHEME, "scheme = \"abc\"\nvideo = { noise = 2.0 }",
+        "s.toml:7:1: noise is a share from 0 to 1 (write noise = 0.2)"),
+    (SCHEME, "scheme = \"abc\"\nvideo = { key_size = 0.5 }",
+        "s.toml:7:1: key_size is outside 1..100 (write key_size = 4)"),
+    (SCHEME, "scheme = \"abc\"\nvideo = { queue = \"0s\" }",
+        r#"s.toml:7:1: a queue of no time lets no frame wait (write queue = "200ms")"#),
     (SCHEME, "scheme = \"abc\"\nlimited = { rate = \"1Gbps\", message = 1 }",
         "s.toml:7:1: the application would write 125000000 messages a second (make the messages longer: message = 1500)"),
     (SCHEME, "scheme = \"abc\"\ndata = { loss = 2.0 }",
@@ -429,6 +441,8 @@ fn what_is_allowed_at_most_can_run() {
     run_with(SCHEME, "scheme = \"cubic\"\narrivals = { per_second = 20000, bytes = 1e12 }");
     run_with(SCHEME, "scheme = \"cubic[initial_window=10000]\"\nrtt = \"0s\"");
     run_with(SCHEME, "scheme = \"cubic\"\nrtt = \"100000h\"");
+    run_with(SCHEME, "scheme = \"gcc\"\nvideo = { fps = 1000, key_every = 1, lag = \"0s\" }");
+    run_with(SCHEME, "scheme = \"gcc\"\nvideo = { fps = 0.1, min = \"0bps\", key_every = 0 }");
     run_with(SCHEME, "scheme = \"cubic\"\nlimited = { rate = \"8Mbps\", message = 1 }");
     run_with(SCHEME, "scheme = \"cubic\"\non_off = { on = \"1ms\", off = \"0s\" }");
     run_with(SCHEME, "scheme = \"cubic\"\non_off = { on_bytes = 1.0, off = \"0s\" }\nrtt = \"0s\"");

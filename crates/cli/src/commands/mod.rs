@@ -2,11 +2,22 @@
 
 mod bench;
 mod compare;
+mod delay;
+mod gap;
 mod generate;
-mod run;
+mod link;
+mod loss;
+pub(crate) mod mahimahi;
+mod meter;
+mod onoff;
+mod reproduce;
+pub(crate) mod run;
 mod schemes;
 mod trace;
+mod traffic;
 mod validate;
+
+use std::process::ExitCode;
 
 use clap::Subcommand;
 
@@ -25,8 +36,43 @@ pub(crate) enum Command {
     Trace(trace::TraceCommand),
     /// Hold our figures against those of ns-3, real Linux and the papers
     Validate(validate::Validate),
+    /// Measure the papers' claims anew
+    Reproduce(reproduce::Reproduce),
+    /// Hold the simulator against real TCP in the emulator
+    Gap(gap::Gap),
     /// Measure the simulator's speed
     Bench(bench::Bench),
+    /// Emulate a delay around a program, in real time
+    Delay(delay::Delay),
+    /// Emulate a link each way around a program, or the path of a scenario
+    Link(Box<link::LinkCommand>),
+    /// Emulate random loss around a program
+    Loss(loss::Loss),
+    /// Emulate a line that comes and goes around a program
+    Onoff(onoff::OnOff),
+    /// Show the traffic of a program, unchanged
+    Meter(meter::Meter),
+    /// Mahimahi's commands for existing scripts
+    #[command(subcommand)]
+    Mahimahi(mahimahi::Mahimahi),
+    /// Mahimahi's delay
+    #[command(hide = true)]
+    MmDelay(mahimahi::Raw),
+    /// Mahimahi's link
+    #[command(hide = true)]
+    MmLink(mahimahi::Raw),
+    /// Mahimahi's loss
+    #[command(hide = true)]
+    MmLoss(mahimahi::Raw),
+    /// Mahimahi's meter
+    #[command(hide = true)]
+    MmMeter(mahimahi::Raw),
+    /// Mahimahi's line that comes and goes
+    #[command(hide = true)]
+    MmOnoff(mahimahi::Raw),
+    /// What `gap` runs inside and outside
+    #[command(subcommand, hide = true)]
+    Traffic(traffic::Traffic),
     /// Print a shell's completions
     Completions(generate::Completions),
     /// Print the manual page, or write all of them into a folder
@@ -34,16 +80,32 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> Result<(), Error> {
+    /// Runs it. Emulations pass the status of the program inside on.
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Schemes(command) => command.run(),
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),
+            Command::Gap(command) => command.run(),
             Command::Bench(command) => command.run(),
+            Command::Reproduce(command) => command.run(),
+            Command::Delay(command) => return command.run(),
+            Command::Link(command) => return command.run(),
+            Command::Loss(command) => return command.run(),
+            Command::Onoff(command) => return command.run(),
+            Command::Meter(command) => return command.run(),
+            Command::Mahimahi(command) => command.run(),
+            Command::MmDelay(command) => return command.run("mm-delay"),
+            Command::MmLink(command) => return command.run("mm-link"),
+            Command::MmLoss(command) => return command.run("mm-loss"),
+            Command::MmMeter(command) => return command.run("mm-meter"),
+            Command::MmOnoff(command) => return command.run("mm-onoff"),
+            Command::Traffic(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
 }

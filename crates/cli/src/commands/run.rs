@@ -1,12 +1,12 @@
 //! `paceline run`: a scenario file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_sim::Outcome;
-use paceline_sim::scenario::{self, ScenarioError};
+use paceline_sim::scenario::{self, Scenario, ScenarioError};
 
 use crate::args;
 use crate::output::{self, Error};
@@ -36,13 +36,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let name = self.file.display().to_string();
-        let text = output::read(&self.file, LARGEST)?;
-        let text = String::from_utf8(text).map_err(|_| {
-            Error::Message(format!("{name}: cannot be read: a scenario is text in UTF-8"))
-        })?;
-        let mut scenario = scenario::parse(&name, &text, self.file.parent())
-            .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))?;
+        let mut scenario = read_scenario(&self.file)?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.duration = self.duration.unwrap_or(scenario.duration);
         if scenario.warmup >= scenario.duration {
@@ -59,6 +53,17 @@ impl Run {
         }
         if self.json { output::print_json(&outcome) } else { output::print(&tables(&outcome)) }
     }
+}
+
+/// Reads a scenario file; a mistake is shown with its line.
+pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
+    let name = file.display().to_string();
+    let text = output::read(file, LARGEST)?;
+    let text = String::from_utf8(text).map_err(|_| {
+        Error::Message(format!("{name}: cannot be read: a scenario is text in UTF-8"))
+    })?;
+    scenario::parse(&name, &text, file.parent())
+        .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))
 }
 
 /// A mistake with the line of the text where it is, as compilers show theirs.

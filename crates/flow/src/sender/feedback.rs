@@ -131,11 +131,13 @@ impl Sender {
 
     /// What follows when all that was sent is acknowledged; and the next pop is due at once.
     #[inline]
-    fn on_progress(&mut self, now: Time) {
+    pub(super) fn on_progress(&mut self, now: Time) {
         let gone = if self.config.reliable {
             self.cumulative == self.next_segment
         } else {
-            self.ledger.in_flight() == 0
+            // Packets without data may be on the way all the time.
+            let data = |oldest| oldest <= self.newest_data;
+            self.ledger.in_flight() == 0 || !self.ledger.oldest().is_some_and(data)
         };
         if self.source.is_draining() && gone {
             self.transfers.push(self.source.on_drained(now));
@@ -200,6 +202,9 @@ impl Sender {
         if self.recovery.is_reducing() {
             let (in_flight, mss) = (self.ledger.in_flight(), self.config.mss as u64);
             self.recovery.reduce(self.plan.cwnd, in_flight, 0, false, mss);
+        }
+        if !self.config.reliable {
+            self.on_progress(now);
         }
     }
 

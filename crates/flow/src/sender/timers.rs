@@ -69,11 +69,13 @@ impl Sender {
         }
     }
 
-    /// When the tail is probed: two RTTs after the last progress, if nothing is being repaired.
+    /// When the tail is probed: two RTTs after the last progress, if nothing is being repaired and
+    /// the window allows what exceeds it.
     /// A lone packet may wait for a delayed acknowledgement.
     #[inline]
     fn probe_at(&self) -> Time {
         let idle = self.timers.probed || !self.lost.is_empty() || self.recovery.is_reducing();
+        let idle = idle || self.plan.exact;
         if idle || self.ledger.in_flight() == 0 || self.rtt.smoothed().is_zero() {
             return Time::NEVER;
         }
@@ -104,6 +106,8 @@ impl Sender {
     #[cold]
     pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.source.next() <= now {
+            let media_rate = self.media_rate();
+            self.source.set_target(media_rate);
             let fresh = self.source.update(now);
             if fresh {
                 self.reconnect();
@@ -150,6 +154,9 @@ impl Sender {
             feedback.lost_packets = count as u32;
             feedback.congestion = Some(Congestion::Timeout);
         });
+        if !self.config.reliable {
+            self.on_progress(now);
+        }
     }
 
     /// Sends new data beyond the window, or repeats the newest packet, so that its

@@ -64,6 +64,11 @@ impl Opportunities {
         self.options.overhead
     }
 
+    /// True if the trace starts again after its last opportunity.
+    pub fn repeats(&self) -> bool {
+        self.options.repeat
+    }
+
     /// The next opportunity that is neither used nor skipped; [`Time::NEVER`] after the last.
     #[inline]
     pub(crate) fn next(&self) -> Time {

@@ -10,6 +10,7 @@ use toml::Spanned;
 
 use super::limits::{self, Excess};
 use super::read::{Buffer, Period, QueueName, RouterName, Scheme, Speed};
+use super::video::FileVideo;
 use super::{
     Arrivals, Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, ScenarioError, Stretch,
 };
@@ -110,6 +111,7 @@ struct FileFlow {
     bytes: Option<u64>,
     limited: Option<FileLimited>,
     on_off: Option<Spanned<FileOnOff>>,
+    video: Option<FileVideo>,
     arrivals: Option<Spanned<FileArrivals>>,
 }
 
@@ -477,12 +479,13 @@ impl Reader<'_> {
             read.bytes.is_some(),
             read.limited.is_some(),
             read.on_off.is_some(),
+            read.video.is_some(),
             read.arrivals.is_some(),
         ];
         if kinds.iter().filter(|kind| **kind).count() > 1 {
             return self.fail(
                 &place,
-                "a flow has at most one of bytes, limited, on_off and arrivals",
+                "a flow has at most one of bytes, limited, on_off, video and arrivals",
                 "keep one of them",
             );
         }
@@ -495,6 +498,9 @@ impl Reader<'_> {
         }
         if let Some(on_off) = &read.on_off {
             flow.workload = self.on_off(on_off)?;
+        }
+        if let Some(video) = &read.video {
+            flow.workload = video.workload();
         }
         self.within(&place, limits::workload(&flow))?;
         match &read.arrivals {

@@ -4,13 +4,14 @@ mod error;
 mod file;
 mod limits;
 mod read;
+mod video;
 
 pub use error::ScenarioError;
 pub use file::{load, parse};
 pub use read::check_scheme;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
-use paceline_flow::Workload;
+pub use paceline_flow::{Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 

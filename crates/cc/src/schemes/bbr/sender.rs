@@ -167,6 +167,7 @@ impl Controller for Bbr {
             timer: Time::NEVER,
             prr: false,
             beat: false,
+            exact: false,
         }
     }
 

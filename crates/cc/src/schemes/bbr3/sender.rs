@@ -218,6 +218,7 @@ impl Controller for Bbr3 {
             timer: Time::NEVER,
             prr: false,
             beat: false,
+            exact: false,
         }
     }
 

@@ -1,0 +1,153 @@
+//! The receiver's half: keeps the model's time, and sends forecasts back.
+
+use super::belief::TICK;
+use super::model::Model;
+use super::total::Total;
+use super::{Feedback, payload};
+use crate::header::{Forecast, Header, Report, SproutHeader};
+use crate::packet::{Body, Packet};
+use crate::report::{Reporter, Verdict};
+use crate::units::{Span, Time};
+
+/// After so many ticks of silence nothing that a model believes changes any more.
+const SETTLED: u64 = 1000;
+/// Forecasts cease when nothing has come for so long: not even heartbeats, so that the sender has
+/// ended or the path has, and there is nothing to hope for. The next packet brings the next one.
+const SILENCE: Span = Span::from_secs(2);
+/// Ticks end when their time is over, strictly.
+const OVER: Span = Span::from_nanos(1);
+
+/// What a receiver is made from.
+#[derive(Copy, Clone, Debug)]
+pub struct ReceiverRules {
+    /// When forecasts go back.
+    pub feedback: Feedback,
+    /// Bytes of payload that count as a packet.
+    pub packet: u32,
+    /// The longest pause between forecasts that stand for heartbeats.
+    pub heartbeat: Span,
+}
+
+/// The receiver's half of Sprout and Sprout-EWMA.
+#[derive(Clone, Debug)]
+pub struct Receiver<M> {
+    model: M,
+    rules: ReceiverRules,
+    total: Total,
+    /// When the present tick began; none before the first packet.
+    tick: Option<Time>,
+    /// Ticks that begin earlier and bring nothing say nothing: the sender had announced a pause.
+    expected: Time,
+    /// Packets of this tick so far, by their payload.
+    packets: f64,
+    /// The tick of the last forecast, and when that was made.
+    forecast_of: Option<Time>,
+    forecast_at: Time,
+    /// When the last packet came.
+    heard: Time,
+}
+
+impl<M: Model> Receiver<M> {
+    /// A receiver to which nothing has come yet.
+    pub fn new(model: M, rules: ReceiverRules) -> Receiver<M> {
+        Receiver {
+            model,
+            rules,
+            total: Total::default(),
+            tick: None,
+            expected: Time::ZERO,
+            packets: 0.0,
+            forecast_of: None,
+            forecast_at: Time::ZERO,
+            heard: Time::ZERO,
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// Lets the ticks pass that are over at `now`.
+    pub fn advance(&mut self, now: Time) {
+        let Some(mut start) = self.tick else { return };
+        while start + TICK < now {
+            self.model.evolve();
+            if start >= self.expected || self.packets > 0.0 {
+                self.model.observe(self.packets);
+                self.packets = 0.0;
+            }
+            start += TICK;
+            let ahead = now.since(start).as_nanos() / TICK.as_nanos();
+            if ahead > SETTLED {
+                start += TICK * (ahead - SETTLED);
+            }
+        }
+        self.tick = Some(start);
+    }
+
+    /// A packet of `size` bytes on the wire arrives.
+    pub fn take(&mut self, now: Time, header: &SproutHeader, size: u32) {
+        if header.offset == 0 && self.total.bytes() > 0 {
+            // The first packet of a new connection.
+            self.model.restart();
+            self.total = Total::default();
+            (self.tick, self.forecast_of) = (None, None);
+            self.packets = 0.0;
+        }
+        self.advance(now);
+        let start = *self.tick.get_or_insert_with(|| {
+            self.expected = now;
+            now
+        });
+        let payload = payload(size);
+        self.packets += payload as f64 / self.rules.packet as f64;
+        let pause = Span::from_millis(header.time_to_next.min(u16::MAX as u32) as u64);
+        self.expected = self.expected.max(start + pause);
+        self.total.on_arrival(header, payload);
+        self.heard = now;
+    }
+
+    /// The forecast at `now`, once for each tick, with the time on the receiver's own clock.
+    fn forecast(&mut self, now: Time, clock: Time) -> Option<Forecast> {
+        self.advance(now);
+        let start = self.tick?;
+        if self.forecast_of == Some(start) {
+            return None;
+        }
+        self.forecast_of = Some(start);
+        self.forecast_at = now;
+        let from = clock - now.since(start);
+        Some(Forecast { total: self.total.bytes(), from, counts: self.model.forecast() })
+    }
+}
+
+impl<M: Model> Reporter for Receiver<M> {
+    fn on_arrival(&mut self, now: Time, packet: &Packet, _pending: bool) -> Verdict {
+        if let Body::Data(data) = &packet.body
+            && let Header::Sprout(header) = &data.header
+        {
+            self.take(now, header, packet.size);
+        }
+        Verdict::default()
+    }
+
+    fn wake(&self) -> Time {
+        let Some(start) = self.tick else { return Time::NEVER };
+        match self.forecast_of {
+            // At once: the first packet has come.
+            None => start,
+            _ if self.forecast_at > self.heard + SILENCE => Time::NEVER,
+            Some(_) if self.rules.feedback == Feedback::Heartbeat => {
+                self.forecast_at + self.rules.heartbeat
+            }
+            // Packets have ended the tick before the timer did.
+            Some(of) if of != start => start,
+            Some(_) => start + TICK + OVER,
+        }
+    }
+
+    fn report(&mut self, now: Time, clock: Time) -> Option<Report> {
+        self.forecast(now, clock).map(Report::Forecast)
+    }
+}

@@ -1,0 +1,195 @@
+//! The sender's half: how much may leave so that it clears the queue in time (thesis §2.2.5).
+
+use super::recent::Recent;
+use super::{Drain, HEADERS, SproutParams, belief::TICK, payload};
+use crate::control::{Controller, Feedback, Outgoing, Plan, Signals};
+use crate::header::{FORECAST_TICKS, Forecast, Header, Report, SproutHeader};
+use crate::units::{Rate, Span, Time};
+
+/// What the authors add to each packet's payload when they count the bytes sent.
+const COUNTED_HEADERS: u64 = 50;
+/// How long a heartbeat waits for data that may leave instead of it.
+const GRACE: Span = Span::from_micros(1);
+/// The least payload that is worth a packet: a heartbeat's.
+const LEAST: u64 = 4;
+/// The last tick of a forecast.
+const LAST: usize = FORECAST_TICKS - 1;
+
+/// The sender's half of Sprout and Sprout-EWMA.
+#[derive(Clone, Debug)]
+pub struct Sprout {
+    params: SproutParams,
+    /// The largest packet on the wire, and its payload.
+    mss: u64,
+    largest: u64,
+    /// Bytes sent, headers included.
+    sent: u64,
+    recent: Recent,
+    forecast: Option<Forecast>,
+    /// The tick of the forecast, and when the next one begins.
+    tick: usize,
+    next_tick: Time,
+    /// Payload that waits in the network, as far as known.
+    queue: u64,
+    /// Bytes on the wire in flight.
+    in_flight: u64,
+    last_sent: Time,
+    beat: bool,
+}
+
+impl Sprout {
+    /// A sender of packets of `mss` bytes on the wire.
+    pub fn new(params: &SproutParams, mss: u32) -> Sprout {
+        let mss = mss.max(HEADERS + 1);
+        Sprout {
+            params: params.clone(),
+            mss: mss as u64,
+            largest: payload(mss) as u64,
+            sent: 0,
+            recent: Recent::default(),
+            forecast: None,
+            tick: 0,
+            next_tick: Time::NEVER,
+            queue: 0,
+            in_flight: 0,
+            last_sent: Time::ZERO,
+            // Nothing is known before the first forecast: only a packet without data may leave.
+            beat: true,
+        }
+    }
+
+    /// The payload of so many packets of a forecast.
+    fn bytes(&self, count: u16) -> u64 {
+        count as u64 * self.params.sent_packet as u64
+    }
+
+    /// Payload that may leave now: what the link delivers until the look-ahead's end, less what
+    /// waits for it already.
+    pub fn window(&self) -> u64 {
+        let Some(forecast) = &self.forecast else { return 0 };
+        let ahead = (self.tick + self.params.lookahead as usize).min(LAST);
+        let counts = &forecast.counts;
+        let drains = self.bytes(counts[ahead].saturating_sub(counts[self.tick]));
+        let window = drains.saturating_sub(self.queue);
+        if window < LEAST { 0 } else { window }
+    }
+
+    /// Payload that waits in the network, as far as known.
+    pub fn queue(&self) -> u64 {
+        self.queue
+    }
+
+    /// The window on the wire: whole packets, and a last one as short as the rest.
+    fn on_wire(&self) -> u64 {
+        let window = self.window();
+        let rest = window % self.largest;
+        let last = if rest >= LEAST { rest + HEADERS as u64 } else { 0 };
+        window / self.largest * self.mss + last
+    }
+
+    /// Lets the forecast's ticks pass that are over, and the queue drain.
+    fn advance(&mut self, now: Time) {
+        while self.next_tick <= now {
+            let Some(forecast) = &self.forecast else { return };
+            let counts = &forecast.counts;
+            let before = match self.params.drain {
+                Drain::Incremental if self.tick > 0 => counts[self.tick - 1],
+                _ => 0,
+            };
+            let drained = counts[self.tick].saturating_sub(before);
+            self.queue = self.queue.saturating_sub(self.bytes(drained));
+            self.tick += 1;
+            self.next_tick = if self.tick < LAST { self.next_tick + TICK } else { Time::NEVER };
+        }
+    }
+
+    /// When a packet without data is to leave if none with data does before.
+    fn beat_at(&self) -> Time {
+        let due = self.last_sent + self.params.heartbeat;
+        if self.beat {
+            Time::NEVER
+        } else if self.window() > 0 {
+            due + GRACE
+        } else {
+            due
+        }
+    }
+
+    fn on_forecast(&mut self, now: Time, forecast: &Forecast) {
+        // Reports may overtake each other, and one of an earlier connection may still come.
+        let stale = self.forecast.is_some_and(|last| forecast.from <= last.from);
+        if stale || forecast.total > self.sent {
+            return;
+        }
+        self.queue = self.sent - forecast.total;
+        self.forecast = Some(*forecast);
+        self.tick = 0;
+        self.next_tick = now + TICK;
+    }
+}
+
+impl Controller for Sprout {
+    fn needs(&self) -> Signals {
+        Signals::HEADERS.and(Signals::REPORTS)
+    }
+
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.advance(now);
+        let payload = payload(packet.size) as u64;
+        let throwaway = self.recent.on_send(now, self.sent);
+        let offset = self.sent;
+        self.sent = offset.saturating_add(payload + COUNTED_HEADERS);
+        self.queue = self.queue.saturating_add(payload);
+        self.in_flight = packet.in_flight + packet.size as u64;
+        self.last_sent = now;
+        self.beat &= !packet.beat;
+        let flight_ends = packet.beat || packet.last || self.window() == 0;
+        let pause = self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32;
+        let time_to_next = if flight_ends { pause } else { 0 };
+        packet.header = Header::Sprout(SproutHeader { offset, throwaway, time_to_next });
+        0
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.advance(feedback.now);
+        self.in_flight = feedback.in_flight;
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report) {
+        self.advance(now);
+        if let Report::Forecast(forecast) = report {
+            self.on_forecast(now, forecast);
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.advance(now);
+        self.beat |= self.beat_at() <= now;
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            timer: self.next_tick.min(self.beat_at()),
+            beat: self.beat,
+            exact: true,
+            prr: false,
+            ..Plan::window(self.in_flight + self.on_wire())
+        }
+    }
+
+    fn target(&self) -> Option<Rate> {
+        let forecast = self.forecast.as_ref()?;
+        let ahead = (self.params.lookahead as usize).min(LAST);
+        let bytes = self.bytes(forecast.counts[ahead]);
+        Some(Rate::from_bytes_in(bytes, TICK * (ahead as u64 + 1)))
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let packets = |bytes: u64| bytes as f64 / self.largest as f64;
+        see("window", packets(self.window()));
+        see("queue", packets(self.queue));
+        if let Some(forecast) = &self.forecast {
+            see("forecast", forecast.counts[LAST] as f64);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The sender: intervals on the one hand, the rule that chooses their rates on the other.
+
+use super::kernel::Kernel;
+use super::monitor::{Interval, Monitor, Summary};
+use super::nsdi::Nsdi;
+use super::paper::Paper;
+use super::{Rule, VivaceParams};
+use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
+use crate::registry::Setup;
+use crate::units::{Rate, Span, Time};
+
+/// Chooses the rates of intervals from what earlier ones have shown.
+pub(super) trait Pilot: Send {
+    /// Interval `number` is about to begin.
+    fn begin(&mut self, number: u64);
+    /// The rate to send at, in bits per second.
+    fn rate(&self) -> f64;
+    /// True if the interval being sent is long enough.
+    fn is_full(&self, open: &Interval, now: Time, rtt: Span) -> bool;
+    /// The result of an interval; `open` is the one being sent. True if that one is to end now.
+    fn on_result(&mut self, summary: &Summary, open: u64) -> bool;
+    /// The retransmission timer expired. True if the interval being sent is to end now.
+    fn on_timeout(&mut self, open: u64) -> bool;
+    /// Losses are repaired, or there are none. True if the interval being sent is to end now.
+    fn on_recovered(&mut self) -> bool {
+        false
+    }
+    /// The phase, for plots: 0 starting, 1 probing, 2 moving, 3 hibernating.
+    fn phase(&self) -> u32;
+}
+
+/// The window of the user-space programs, in packets: none, in effect.
+const WIDE: u64 = 100_000;
+/// The initial window in packets, until an RTT is known.
+const INITIAL: u64 = 10;
+
+/// The sender's half of PCC Vivace.
+pub struct Vivace {
+    monitor: Monitor,
+    pilot: Box<dyn Pilot>,
+    rule: Rule,
+    mss: u32,
+    rtt: Span,
+}
+
+impl Vivace {
+    /// A sender as `setup` describes it.
+    pub fn new(params: &VivaceParams, setup: &Setup) -> Vivace {
+        let mss = setup.mss.max(1);
+        let mut pilot: Box<dyn Pilot> = match params.rule {
+            Rule::Kernel => Box::new(Kernel::new(params.utility, setup)),
+            Rule::Nsdi2018 => Box::new(Nsdi::new(params.utility, setup)),
+            Rule::Paper => Box::new(Paper::new(params.utility, setup)),
+        };
+        let margin = if params.rule == Rule::Kernel { super::kernel::MARGIN } else { 0 };
+        let monitor = Monitor::new(mss, margin);
+        pilot.begin(monitor.open().number);
+        Vivace { monitor, pilot, rule: params.rule, mss, rtt: Span::ZERO }
+    }
+
+    fn close(&mut self) {
+        let next = self.monitor.close();
+        self.pilot.begin(next);
+    }
+}
+
+impl Controller for Vivace {
+    fn needs(&self) -> Signals {
+        Signals::FATES
+    }
+
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        let tag = self.monitor.on_send(now, packet.size);
+        if self.pilot.is_full(self.monitor.open(), now, self.rtt) {
+            self.close();
+        }
+        tag
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.rtt = feedback.srtt;
+        for fate in feedback.fates {
+            self.monitor.on_fate(fate, feedback);
+        }
+        let mut end = false;
+        if feedback.congestion == Some(Congestion::Timeout) {
+            end |= self.pilot.on_timeout(self.monitor.open().number);
+        } else if !feedback.in_recovery && feedback.acked > 0 {
+            end |= self.pilot.on_recovered();
+        }
+        if end {
+            self.close();
+        }
+        while let Some(summary) = self.monitor.take(self.rtt) {
+            if self.pilot.on_result(&summary, self.monitor.open().number) {
+                self.close();
+            }
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let rate = Rate::from_bps(self.pilot.rate().clamp(1000.0, 1e12) as u64);
+        let mss = u64::from(self.mss);
+        let (cwnd, burst) = match self.rule {
+            Rule::Kernel if self.rtt.is_zero() => (INITIAL * mss, 2 * self.mss),
+            Rule::Kernel => {
+                let cwnd = rate.bytes_in(self.rtt).saturating_mul(2).clamp(4 * mss, 1 << 40);
+                // Linux sends a millisecond's worth at once, at least two packets.
+                let burst = rate.bytes_in(Span::from_millis(1)).clamp(2 * mss, 1 << 16);
+                (cwnd, burst as u32)
+            }
+            Rule::Nsdi2018 | Rule::Paper => (WIDE * mss, 0),
+        };
+        Plan { pacing: Some(rate), burst, prr: false, ..Plan::window(cwnd) }
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rate", self.pilot.rate() / 1e6);
+        see("phase", f64::from(self.pilot.phase()));
+    }
+}

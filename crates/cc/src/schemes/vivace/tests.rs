@@ -1,0 +1,112 @@
+use super::*;
+use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
+use crate::registry::Setup;
+use crate::rng::Stream;
+use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::units::{Rate, Span, Time};
+
+/// A link of fixed capacity without a buffer, one RTT long: packets beyond the capacity are lost.
+fn share_of(rule: Rule, capacity: Rate) -> f64 {
+    let params = VivaceParams { rule, utility: Utility::Loss };
+    let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 3, flow: 0 });
+    let rtt = Span::from_millis(50);
+    let mut acks = Acks::new(rtt);
+    let mut under_way = std::collections::VecDeque::new();
+    let mut next = Time::ZERO;
+    let (mut free, mut rates, mut count) = (Time::ZERO, 0.0, 0.0);
+    for number in 0..60_000u64 {
+        while under_way.front().is_some_and(|fate: &Fate| fate.sent + rtt <= next) {
+            let Some(fate) = under_way.pop_front() else { break };
+            acks.now = fate.sent + rtt;
+            let feedback = acks.ack(u64::from(!fate.lost));
+            sender.on_feedback(&Feedback { fates: &[fate], ..feedback });
+        }
+        let tag = sender.on_send(next, &mut Outgoing::new(number, MSS, 0));
+        let lost = free > next + Span::from_millis(3);
+        if !lost {
+            free = free.max(next) + capacity.time_for(MSS.into());
+        }
+        under_way.push_back(Fate { number, size: MSS, lost, tag, sent: next, received: next });
+        let rate = sender.plan().pacing.expect("paced");
+        next += rate.time_for(MSS.into());
+        if number > 30_000 {
+            (rates, count) = (rates + rate.as_mbps(), count + 1.0);
+        }
+    }
+    rates / count / capacity.as_mbps()
+}
+
+#[test]
+fn every_rule_finds_the_rate_of_a_link() {
+    for rule in [Rule::Kernel, Rule::Nsdi2018, Rule::Paper] {
+        let share = share_of(rule, Rate::from_mbps(20.0));
+        assert!((0.85..1.15).contains(&share), "{rule:?}: {share}");
+    }
+}
+
+#[test]
+fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
+    for (rule, factor) in [(Rule::Kernel, 1.0), (Rule::Nsdi2018, 0.5), (Rule::Paper, 0.5)] {
+        let params = VivaceParams { rule, utility: Utility::Loss };
+        let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 1, flow: 0 });
+        let mut acks = Acks::new(Span::from_millis(100));
+        let mut now = Time::from_secs(1);
+        let rate = |sender: &Vivace| sender.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
+        // Nothing lost: the rate rises.
+        for number in 0..2_000 {
+            let tag = sender.on_send(now, &mut Outgoing::new(number, MSS, 0));
+            let fate = Fate { number, size: MSS, lost: false, tag, sent: now, received: now };
+            now += Span::from_millis(1);
+            acks.now = now;
+            sender.on_feedback(&Feedback { fates: &[fate], ..acks.ack(1) });
+        }
+        let before = rate(&sender);
+        assert!(before > 5.0, "{rule:?}: {before}");
+        sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
+        let ratio = rate(&sender) / before;
+        // Probing may begin at once, 5 % above or below.
+        assert!((0.94 * factor..=1.06 * factor).contains(&ratio), "{rule:?}: {ratio}");
+    }
+}
+
+/// Random events under the rules and utilities that are not the default.
+#[test]
+fn fuzz_keeps_rates_sane() {
+    for rule in [Rule::Kernel, Rule::Nsdi2018, Rule::Paper] {
+        for (seed, utility) in
+            [Utility::Latency, Utility::Loss].into_iter().cycle().take(10).enumerate()
+        {
+            let mut random = Stream::new(seed as u64, "vivace fuzz");
+            let params = VivaceParams { rule, utility };
+            let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 1, flow: 0 });
+            let mut acks = Acks::new(Span::from_millis(100));
+            let mut sent = std::collections::VecDeque::new();
+            for number in 0..5_000 {
+                let feedback = acks.any(&mut random);
+                for _ in 0..random.below(4) {
+                    let tag = sender.on_send(acks.now, &mut Outgoing::new(number, MSS, 0));
+                    sent.push_back((tag, acks.now));
+                }
+                let count = random.below(4).min(sent.len() as u64) as usize;
+                let fates: Vec<Fate> = sent
+                    .drain(..count)
+                    .map(|(tag, sent)| Fate {
+                        number,
+                        size: MSS,
+                        lost: random.chance(0.1),
+                        // Some are not ours, or twice.
+                        tag: if random.chance(0.01) { random.next_u64() } else { tag },
+                        sent,
+                        received: if random.chance(0.5) { Time::NEVER } else { Time::ZERO },
+                    })
+                    .collect();
+                sender.on_feedback(&Feedback { fates: &fates, ..feedback });
+                let plan = sender.plan();
+                let rate = plan.pacing.map_or(0.0, |rate| rate.as_mbps());
+                assert!((0.001..1e6 + 1.0).contains(&rate), "{rule:?} {seed} {number}: {rate}");
+                assert!(plan.cwnd >= u64::from(MSS) && plan.cwnd < 1 << 50, "{plan:?}");
+                sender.inspect(&mut |name, value| assert!(!value.is_nan(), "{rule:?}: {name}"));
+            }
+        }
+    }
+}

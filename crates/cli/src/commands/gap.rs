@@ -1,0 +1,222 @@
+//! `paceline gap`: the simulator against real TCP over the same link.
+
+mod emulated;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paceline_cc::{SchemeSpec, Span};
+use paceline_path::BufferSize;
+use paceline_sim::Scenario;
+use paceline_sim::compare::{CompareRow, Comparison};
+use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
+use serde::Serialize;
+
+use crate::args;
+use crate::commands::run::read_scenario;
+use crate::output::{self, Error};
+
+use emulated::Emulated;
+
+#[derive(Args)]
+#[command(after_help = "\
+Each scheme runs in the simulator, and for as long in real time in the emulator with this
+machine's own TCP. The schemes are those that both have: cubic, bbr, reno.
+
+Examples:
+  paceline gap --trace lte-driving --schemes cubic,bbr
+  paceline gap --trace verizon.up --reverse-trace verizon.down --json
+  paceline gap scenarios/outage.toml --schemes cubic,bbr")]
+pub(crate) struct Gap {
+    /// A scenario file, instead of --trace and what belongs to it
+    #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
+    scenario: Option<PathBuf>,
+    /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
+    #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    traces: Vec<String>,
+    /// The link that acknowledgements take; without it they meet no queue
+    #[arg(long, value_name = "NAME|FILE|RATE")]
+    reverse_trace: Option<String>,
+    /// Schemes, separated by commas, perhaps with queues: cubic+codel. Without it cubic, bbr and
+    /// reno, or those of the scenario's flows
+    #[arg(long, value_name = "LIST", value_parser = schemes)]
+    schemes: Option<args::Schemes>,
+    /// Round-trip propagation delay
+    #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
+    rtt: Span,
+    /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
+    #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
+    buffer: BufferSize,
+    /// How long to run; of scenarios, instead of their own duration
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    duration: Option<Span>,
+    /// Flows of each scheme
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    flows: u32,
+    /// The seed of all random streams
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Do not say what is running
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Both sides of one run.
+#[derive(Serialize)]
+struct Row {
+    trace: String,
+    scheme: String,
+    simulated: CompareRow,
+    emulated: Emulated,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    rows: &'a [Row],
+}
+
+/// Schemes; the kernel's name `reno` stands for `newreno`.
+fn schemes(text: &str) -> Result<args::Schemes, String> {
+    let parts = paceline_cc::spec::split_list(text);
+    let ours = parts.into_iter().map(|part| match part.strip_prefix("reno") {
+        Some(rest) if rest.is_empty() || rest.starts_with(['+', '[']) => format!("newreno{rest}"),
+        _ => part.to_string(),
+    });
+    let schemes = args::schemes(&ours.collect::<Vec<_>>().join(","))?;
+    schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;
+    Ok(schemes)
+}
+
+/// What the kernel calls the scheme.
+fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
+    if !scheme.sender.args.is_empty() {
+        return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
+    }
+    Ok(match scheme.sender.name.as_str() {
+        "newreno" => "reno".into(),
+        name => name.to_string(),
+    })
+}
+
+impl Gap {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let runs = match &self.scenario {
+            Some(file) => self.of_file(file)?,
+            None => self.comparisons()?,
+        };
+        // The emulations first: they start processes, which is best done by a program that has
+        // no threads yet.
+        let mut rows = Vec::new();
+        for (comparison, scenario) in runs {
+            if !self.quiet {
+                let Comparison { scheme, trace, .. } = &comparison;
+                output::note(&format!("{scheme} on {trace}: {} in real time", scenario.duration));
+            }
+            let emulated = emulated::run(&comparison, &scenario)?;
+            let outcome =
+                paceline_sim::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+            let simulated = comparison.row(&outcome);
+            let CompareRow { trace, scheme, .. } = simulated.clone();
+            rows.push(Row { trace, scheme, simulated, emulated });
+        }
+        if self.json {
+            output::print_json(&Rows { rows: &rows })
+        } else {
+            output::print(&table::tables(&rows))
+        }
+    }
+
+    fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {
+        let read = |text: &str| args::capacity(text).map_err(Error::Message);
+        let reverse = self.reverse_trace.as_deref().map(read).transpose()?;
+        let reverse: Option<Capacity> = reverse.map(|(_, capacity)| capacity);
+        let usual = schemes("cubic,bbr,reno").map_err(Error::Message)?;
+        let mut runs = Vec::new();
+        for written in &self.traces {
+            let (name, capacity) = read(written)?;
+            for scheme in &self.schemes.as_ref().unwrap_or(&usual).0 {
+                let mut comparison = Comparison {
+                    reverse: reverse.clone(),
+                    flows: self.flows,
+                    rtt: self.rtt,
+                    buffer: self.buffer,
+                    ..Comparison::new(&name, capacity.clone(), scheme.clone())
+                };
+                comparison.duration = self.duration.unwrap_or(comparison.duration);
+                comparison.seed = self.seed.unwrap_or(comparison.seed);
+                let scenario = comparison.scenario();
+                runs.push((comparison, scenario));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// A scenario whose flows all send bulk data over one path from the beginning on; the link
+    /// that counts is the first of the path.
+    fn of_file(&self, file: &Path) -> Result<Vec<(Comparison, Scenario)>, Error> {
+        let mut scenario = read_scenario(file)?;
+        let refuse = |what: &str| {
+            Error::Message(format!(
+                "{}: {what}; `gap` runs bulk flows over one path, from the beginning to the end",
+                file.display()
+            ))
+        };
+        scenario.duration = self.duration.unwrap_or(scenario.duration);
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.warmup = Span::ZERO;
+        let Some(first) = scenario.flows.first().cloned() else {
+            return Err(refuse("there is no flow"));
+        };
+        if !scenario.arrivals.is_empty() {
+            return Err(refuse("there are flows of random arrivals"));
+        }
+        let way = |flow: &FlowSpec| {
+            (flow.path.clone(), flow.back.clone(), flow.rtt, flow.data.clone(), flow.acks.clone())
+        };
+        for flow in &scenario.flows {
+            let name = &flow.name;
+            let whole = flow.start.is_zero() && flow.stop.is_none() && flow.stagger.is_zero();
+            if !matches!(flow.workload, Workload::Bulk) {
+                return Err(refuse(&format!("flow `{name}` is no bulk flow")));
+            } else if !whole {
+                return Err(refuse(&format!("flow `{name}` starts or stops on the way")));
+            } else if way(flow) != way(&first) {
+                return Err(refuse(&format!("flow `{name}` takes another way than the first")));
+            } else if self.schemes.is_none() && flow.scheme != first.scheme {
+                let text =
+                    format!("flow `{name}` has another scheme than the first: name --schemes");
+                return Err(refuse(&text));
+            }
+        }
+        let of_path = |name: &String| scenario.links.iter().position(|link| link.name == *name);
+        let Some(at) = first.path.first().and_then(of_path) else {
+            return Err(refuse("there is no link"));
+        };
+        // The first link is the one measured.
+        scenario.links.swap(0, at);
+        let own = args::Schemes(vec![first.scheme]);
+        let mut runs = Vec::new();
+        for scheme in &self.schemes.as_ref().unwrap_or(&own).0 {
+            kernel_name(scheme).map_err(|problem| {
+                Error::Message(format!("{}: {problem}; name --schemes", file.display()))
+            })?;
+            let mut scenario = scenario.clone();
+            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone());
+            let link = &scenario.links[0];
+            let comparison = Comparison {
+                flows: scenario.flows.iter().map(|flow| flow.count).sum(),
+                rtt: first.rtt,
+                buffer: link.buffer,
+                duration: scenario.duration,
+                seed: scenario.seed,
+                ..Comparison::new(&link.name, link.capacity.clone(), scheme.clone())
+            };
+            runs.push((comparison, scenario));
+        }
+        Ok(runs)
+    }
+}

@@ -1,0 +1,148 @@
+//! The emulated half: this machine's TCP through the emulator.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use paceline_live::traffic::Counts;
+use paceline_sim::Scenario;
+use paceline_sim::compare::Comparison;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::emulation::{Emulation, Plan, scenario};
+use crate::output::Error;
+
+/// A run of real TCP, with the names of the rows of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Emulated {
+    /// What was measured at the link.
+    #[serde(flatten)]
+    pub(super) link: Link,
+    /// The scheme as the kernel names it.
+    pub(super) kernel_scheme: String,
+    /// Flows.
+    pub(super) flows: u32,
+    /// Bytes that reached the receiving program, as a rate.
+    pub(super) goodput_mbps: f64,
+    /// Packets sent again.
+    pub(super) retransmits: u64,
+    /// Expiries of retransmission timers.
+    pub(super) timeouts: u64,
+    /// True if packets were released so late that the results are not those of the link.
+    pub(super) late: bool,
+    /// How late packets were released.
+    pub(super) lateness_ms: Value,
+}
+
+/// The part of an emulation's summary that is of its first link up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Link {
+    pub(super) duration_s: f64,
+    pub(super) capacity_mbps: f64,
+    pub(super) throughput_mbps: f64,
+    pub(super) utilization: f64,
+    pub(super) queue_delay_ms: Delay,
+    pub(super) drops: u64,
+    pub(super) marks: u64,
+    pub(super) packets: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Delay {
+    pub(super) mean: f64,
+    pub(super) p50: f64,
+    pub(super) p95: f64,
+    pub(super) p99: f64,
+    pub(super) max: f64,
+}
+
+/// A folder for the files of one run, which goes with this value.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// A new folder that nobody else can write to: the temporary one is everybody's.
+    fn make() -> Result<Folder, Error> {
+        let name = |n| format!("paceline-gap-{}-{n}", std::process::id());
+        let mut paths = (0..100).map(|n| std::env::temp_dir().join(name(n)));
+        loop {
+            let path = paths.next().unwrap_or_default();
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Folder(path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::Io { path: Some(path), source }),
+            }
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Left over, it does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the scenario's path with real TCP for its duration.
+pub(super) fn run(comparison: &Comparison, scenario: &Scenario) -> Result<Emulated, Error> {
+    let kernel_scheme = super::kernel_name(&comparison.scheme).map_err(Error::Message)?;
+    let known = paceline_live::traffic::schemes();
+    let known = known.map_err(|error| Error::Message(error.to_string()))?;
+    if !known.contains(&kernel_scheme) {
+        return Err(Error::Message(format!(
+            "this kernel's TCP has {}, but no `{kernel_scheme}`: name one of these with --schemes, or \
+             try `sudo modprobe tcp_{kernel_scheme}`",
+            known.join(", ")
+        )));
+    }
+    let folder = Folder::make()?;
+    let (json, counts, bytes) =
+        (folder.file("summary.json"), folder.file("counts.json"), folder.file("bytes"));
+    let own = std::env::current_exe()
+        .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+    let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
+    command.extend(["--duration".into(), comparison.duration.to_string().into()]);
+    command.extend(["--counts".into(), counts.clone().into()]);
+    command.extend((0..comparison.flows).map(|_| OsString::from(&kernel_scheme)));
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+    let outside = format!("exec {} traffic receive --bytes {}", quoted(&own), quoted(&bytes));
+    let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
+    let options = Emulation {
+        command,
+        outside: Some(outside),
+        json: Some(json.clone()),
+        seed: Some(scenario.seed),
+        quiet: true,
+        ..Emulation::default()
+    };
+    let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
+    if status != std::process::ExitCode::SUCCESS {
+        return Err(Error::Message("the sender inside the emulation has failed".into()));
+    }
+    let summary: Value = read(&json)?;
+    let counts: Counts = read(&counts)?;
+    let received: f64 = read(&bytes)?;
+    let link: Link = serde_json::from_value(summary["up"].clone())
+        .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))?;
+    Ok(Emulated {
+        goodput_mbps: received * 8e-6 / link.duration_s,
+        link,
+        kernel_scheme,
+        flows: comparison.flows,
+        retransmits: counts.retransmits,
+        timeouts: counts.timeouts,
+        late: summary["late"] == true,
+        lateness_ms: summary["lateness_ms"].clone(),
+    })
+}
+
+fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
+    let fail = |problem: String| Error::Message(format!("{}: {problem}", path.display()));
+    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))
+}

@@ -1,0 +1,115 @@
+//! `paceline link`: a link each way, with its queue and router.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use paceline_cc::Span;
+use paceline_live::emulator::Element;
+use paceline_path::BufferSize;
+use paceline_sim::scenario::{Capacity, LinkSpec};
+
+use crate::args;
+use crate::emulation::link::{QueueChoice, limit, link, queue_choice};
+use crate::emulation::{Emulation, Plan, Side, scenario};
+use crate::output::Error;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline link --up 12Mbps --down lte-driving -- iperf3 -c server -R
+  paceline link --up lte-driving --down lte-driving --up-queue abc --buffer 500 --meter
+  paceline link --scenario scenarios/fairness.toml -- bash")]
+pub(crate) struct LinkCommand {
+    /// The way from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
+    up: Option<String>,
+    /// The way from outside to inside
+    #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
+    down: Option<String>,
+    /// The queue of the way up: droptail, codel, fq_codel, ...; or a scheme with a router: abc
+    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
+    up_queue: QueueChoice,
+    /// The queue of the way down
+    #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
+    down_queue: QueueChoice,
+    /// The buffer of both: packets, or 64kB, 50ms, 1bdp (of 100 ms), inf
+    #[arg(long, default_value = "250", value_parser = args::buffer)]
+    buffer: BufferSize,
+    /// The buffer of the way up
+    #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
+    up_buffer: Option<BufferSize>,
+    /// The buffer of the way down
+    #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
+    down_buffer: Option<BufferSize>,
+    /// Do not repeat the traces: at their end, nothing passes any more
+    #[arg(long)]
+    once: bool,
+    /// Write Mahimahi's logs: FILE.up and FILE.down
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Emulate the path of a scenario file; what is inside sends its data
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "once"])]
+    scenario: Option<PathBuf>,
+    /// With --scenario: the flow whose path is meant, if they differ
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    flow: Option<String>,
+    /// With --scenario: what is inside receives its data
+    #[arg(long, requires = "scenario")]
+    receive: bool,
+    #[command(flatten)]
+    emulation: Emulation,
+}
+
+/// Buffers in bandwidth-delay products are of this round-trip time, as in `compare`.
+const RTT: Span = Span::from_millis(100);
+
+impl LinkCommand {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let (mut up, mut down, prompt) = match (&self.scenario, &self.up, &self.down) {
+            (Some(file), _, _) => {
+                let (data, acks) =
+                    scenario::sides(file, self.flow.as_deref(), self.emulation.seed)?;
+                let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let (up, down) = if self.receive { (acks, data) } else { (data, acks) };
+                (up, down, format!("[{name}] "))
+            }
+            (None, Some(up), Some(down)) => {
+                let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
+                let above = self.side(up, both)?;
+                let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
+                let below = self.side(down, both)?;
+                let names = if up == down { up.clone() } else { format!("{up} {down}") };
+                (above, below, format!("[link {names}] "))
+            }
+            _ => return Err(Error::Message("expected --up and --down, or --scenario".into())),
+        };
+        if let Some(log) = &self.log {
+            let with = |end: &str| {
+                let mut name = log.clone().into_os_string();
+                name.push(end);
+                Some(PathBuf::from(name))
+            };
+            (up.log, down.log) = (with(".up"), with(".down"));
+        }
+        Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
+    }
+
+    fn side(&self, text: &str, both: (BufferSize, &QueueChoice)) -> Result<Side, Error> {
+        let (buffer, choice) = both;
+        let (name, mut capacity) = args::capacity(text).map_err(Error::Message)?;
+        if let Capacity::Trace { repeat, .. } = &mut capacity {
+            *repeat = !self.once;
+        }
+        let mut spec = LinkSpec::new(&name, capacity);
+        spec.router = choice.router.clone();
+        let limit = limit(buffer, &spec.capacity, RTT);
+        let made = link(&spec, &choice.queue, limit)?;
+        Ok(Side {
+            hops: vec![Element::Link(Box::new(made))],
+            name: Some(name),
+            queue: Some(format!("{} [{buffer}]", choice.queue)),
+            ..Side::default()
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! `paceline loss`: packets get lost at random in one direction.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use paceline_cc::Span;
+use paceline_live::emulator::Element;
+use paceline_path::{Impairments, Loss as Model};
+use paceline_sim::scenario::Stretch;
+
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, link};
+use crate::output::Error;
+
+/// Which way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// From inside to outside
+    Uplink,
+    /// From outside to inside
+    Downlink,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: paceline loss uplink 0.01 -- iperf3 -c server")]
+pub(crate) struct Loss {
+    /// The direction
+    way: Way,
+    /// The probability that a packet gets lost, from 0 to 1
+    #[arg(value_parser = rate)]
+    rate: f64,
+    #[command(flatten)]
+    emulation: Emulation,
+}
+
+/// A probability.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.0..=1.0).contains(&rate) => Ok(rate),
+        _ => Err("expected a probability from 0 to 1, such as 0.01 for 1 %".into()),
+    }
+}
+
+impl Loss {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        plan(self.way, self.rate, self.emulation)?.run()
+    }
+}
+
+/// An emulation of nothing but loss.
+pub(crate) fn plan(way: Way, rate: f64, options: Emulation) -> Result<Plan, Error> {
+    let impairments = Impairments { loss: Model::Bernoulli(rate), ..Impairments::default() };
+    let stretch = Stretch { delay: Span::ZERO, impairments };
+    let seed = options.seed.unwrap_or(DEFAULT_SEED);
+    let lossy = link::pipe("loss", Span::ZERO, &stretch, seed)?;
+    let lossy = Side {
+        hops: lossy.map(|pipe| Element::Pipe(Box::new(pipe))).into_iter().collect(),
+        ..Side::default()
+    };
+    let (up, down, word) = match way {
+        Way::Uplink => (lossy, Side::default(), "up"),
+        Way::Downlink => (Side::default(), lossy, "down"),
+    };
+    Ok(Plan { kind: "loss", prompt: format!("[loss {word}={rate}] "), up, down, options })
+}

@@ -1,0 +1,201 @@
+//! `paceline mm-link` and its like: Mahimahi's commands with their own arguments.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use paceline_cc::Span;
+use paceline_live::emulator::Element;
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice};
+
+use super::{delay, loss, onoff};
+use crate::emulation::link::link;
+use crate::emulation::mahimahi::{Direction, NAMES, link_words, meter_words, queue, seconds};
+use crate::emulation::{Emulation, Plan, Side};
+use crate::output::{self, Error};
+
+#[derive(Subcommand)]
+pub(crate) enum Mahimahi {
+    /// Make links to this program under Mahimahi's names, for scripts that call those
+    Install(Install),
+}
+
+#[derive(Args)]
+pub(crate) struct Install {
+    /// The folder; it must be on the PATH of the scripts
+    folder: PathBuf,
+}
+
+/// Words as Mahimahi's command of this name reads them.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Raw {
+    /// As Mahimahi's command reads them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    words: Vec<OsString>,
+}
+
+impl Mahimahi {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let Mahimahi::Install(Install { folder }) = self;
+        let own = std::env::current_exe()
+            .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+        let fail = |path: &std::path::Path, source| Error::Io { path: Some(path.into()), source };
+        std::fs::create_dir_all(&folder).map_err(|source| fail(&folder, source))?;
+        for name in NAMES {
+            let path = folder.join(name);
+            match std::fs::symlink_metadata(&path) {
+                Ok(found) if !found.is_symlink() => {
+                    let path = path.display();
+                    return Err(Error::Message(format!(
+                        "{path} exists and is no link: name another folder, or remove it"
+                    )));
+                }
+                Ok(_) => std::fs::remove_file(&path).map_err(|source| fail(&path, source))?,
+                Err(_) => {}
+            }
+            std::os::unix::fs::symlink(&own, &path).map_err(|source| fail(&path, source))?;
+            output::note(&format!("wrote {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+impl Raw {
+    pub(crate) fn run(self, name: &str) -> Result<ExitCode, Error> {
+        run(name, self.words)
+    }
+}
+
+/// Runs Mahimahi's command of this name; the words are those after it.
+pub(crate) fn run(name: &str, words: Vec<OsString>) -> Result<ExitCode, Error> {
+    let plan = match name {
+        "mm-delay" => delay_plan(words),
+        "mm-loss" => loss_plan(words),
+        "mm-onoff" => onoff_plan(words),
+        "mm-meter" => meter_plan(words),
+        _ => link_plan(words),
+    };
+    plan.map_err(|problem| match problem {
+        Error::Message(problem) => Error::Message(format!("{problem}\n{}", usage(name))),
+        other => other,
+    })?
+    .run()
+}
+
+fn usage(name: &str) -> &'static str {
+    match name {
+        "mm-delay" => "usage: mm-delay DELAY-MILLISECONDS [COMMAND...]",
+        "mm-loss" => "usage: mm-loss uplink|downlink RATE [COMMAND...]",
+        "mm-onoff" => "usage: mm-onoff uplink|downlink MEAN-ON-TIME MEAN-OFF-TIME [COMMAND...]",
+        "mm-meter" => "usage: mm-meter [--meter-uplink] [--meter-downlink] [COMMAND...]",
+        _ => {
+            "\
+usage: mm-link UPLINK-TRACE DOWNLINK-TRACE [OPTION]... [COMMAND]
+  --once
+  --uplink-log=FILE --downlink-log=FILE
+  --meter-uplink --meter-uplink-delay --meter-downlink --meter-downlink-delay --meter-all
+  --uplink-queue=QUEUE --downlink-queue=QUEUE  (infinite, droptail, drophead, codel, pie)
+  --uplink-queue-args=ARGS --downlink-queue-args=ARGS  (NAME=NUMBER, ...: packets, bytes;
+      target, interval, qdelay_ref, max_burst in milliseconds)"
+        }
+    }
+}
+
+/// Takes the first words as text; the rest is the program, which `--` may precede.
+fn split<const N: usize>(words: Vec<OsString>) -> Result<([String; N], Emulation), Error> {
+    let mut words = words.into_iter();
+    let first: Vec<String> =
+        words.by_ref().take(N).map(|word| word.to_string_lossy().into_owned()).collect();
+    let first = first.try_into().map_err(|_| Error::Message("arguments are missing".into()))?;
+    let mut command: Vec<_> = words.collect();
+    if command.first().is_some_and(|word| word == "--") {
+        command.remove(0);
+    }
+    Ok((first, Emulation { command, ..Emulation::default() }))
+}
+
+fn delay_plan(words: Vec<OsString>) -> Result<Plan, Error> {
+    let ([text], options) = split::<1>(words)?;
+    let delay: u64 =
+        text.parse().ok().filter(|&delay| delay <= 3_600_000).ok_or_else(|| {
+            Error::Message(format!("expected whole milliseconds, found `{text}`"))
+        })?;
+    let prompt = format!("[delay {delay} ms] ");
+    Ok(delay::plan(Span::from_millis(delay), prompt, options))
+}
+
+fn way(text: &str) -> Result<loss::Way, Error> {
+    match text {
+        "uplink" => Ok(loss::Way::Uplink),
+        "downlink" => Ok(loss::Way::Downlink),
+        _ => Err(Error::Message(format!("expected uplink or downlink, found `{text}`"))),
+    }
+}
+
+fn loss_plan(words: Vec<OsString>) -> Result<Plan, Error> {
+    let ([direction, rate], options) = split::<2>(words)?;
+    loss::plan(way(&direction)?, loss::rate(&rate).map_err(Error::Message)?, options)
+}
+
+fn onoff_plan(words: Vec<OsString>) -> Result<Plan, Error> {
+    let ([direction, on, off], options) = split::<3>(words)?;
+    let time = |text: &str| seconds(text).map_err(Error::Message);
+    let mut plan = onoff::plan(way(&direction)?, time(&on)?, time(&off)?, options)?;
+    let word = direction.trim_end_matches("link");
+    plan.prompt = format!("[onoff ({word}) on={on}s off={off}s] ");
+    Ok(plan)
+}
+
+fn meter_plan(words: Vec<OsString>) -> Result<Plan, Error> {
+    let read = meter_words(words).map_err(Error::Message)?;
+    let side = |direction: Direction| Side { meter: direction.meter, ..Side::default() };
+    let options = Emulation { command: read.rest, ..Emulation::default() };
+    let prompt = "[meter] ".into();
+    Ok(Plan { kind: "meter", prompt, up: side(read.up), down: side(read.down), options })
+}
+
+fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
+    let mut read = link_words(words).map_err(Error::Message)?;
+    if read.rest.len() < 2 {
+        return Err(Error::Message("two traces are needed".into()));
+    }
+    let command = read.rest.split_off(2);
+    let side = |file: &OsString, direction: Direction| -> Result<Side, Error> {
+        let name = file.to_string_lossy().into_owned();
+        // Here a file goes before a built-in trace of the same name.
+        let load = match std::path::Path::new(file).exists() {
+            true => paceline_trace::file::load_file,
+            false => paceline_trace::load,
+        };
+        let trace = load(&name).map_err(|error| Error::Message(error.to_string()))?;
+        let mut capacity = Capacity::trace(trace);
+        if let Capacity::Trace { repeat, .. } = &mut capacity {
+            *repeat = !read.once;
+        }
+        let mut spec = LinkSpec::new(&name, capacity);
+        spec.router = RouterChoice::None;
+        let made = queue(&direction.queue, &direction.queue_args).map_err(Error::Message)?;
+        let (choice, limit) = (made.0, made.1);
+        let bytes = limit.bytes.map(|bytes| format!("bytes={bytes}"));
+        let packets = limit.packets.map(|packets| format!("packets={packets}"));
+        let limits = bytes.into_iter().chain(packets).collect::<Vec<_>>().join(", ");
+        let queue = match limits.as_str() {
+            "" => direction.queue.clone(),
+            limits => format!("{} [{limits}]", direction.queue),
+        };
+        let made = link(&spec, &choice, limit)?;
+        Ok(Side {
+            hops: vec![Element::Link(Box::new(made))],
+            name: Some(name),
+            queue: Some(queue),
+            log: direction.log,
+            meter: direction.meter,
+        })
+    };
+    let up = side(&read.rest[0], read.up)?;
+    let down = side(&read.rest[1], read.down)?;
+    let options = Emulation { command, ..Emulation::default() };
+    Ok(Plan { kind: "link", prompt: "[link] ".into(), up, down, options })
+}

@@ -1,0 +1,23 @@
+//! `paceline meter`: changes nothing and shows what passes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::emulation::{Emulation, Plan, Side};
+use crate::output::Error;
+
+#[derive(Args)]
+#[command(after_help = "Example: paceline meter -- curl -O https://example.org/file")]
+pub(crate) struct Meter {
+    #[command(flatten)]
+    emulation: Emulation,
+}
+
+impl Meter {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let side = || Side { meter: (true, false), ..Side::default() };
+        let prompt = "[meter] ".into();
+        Plan { kind: "meter", prompt, up: side(), down: side(), options: self.emulation }.run()
+    }
+}

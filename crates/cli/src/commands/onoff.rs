@@ -1,0 +1,50 @@
+//! `paceline onoff`: one direction comes and goes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use paceline_cc::{Span, Stream};
+use paceline_live::emulator::Element;
+use paceline_live::shell::onoff::OnOff as Line;
+
+use super::loss::Way;
+use crate::args;
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
+use crate::output::Error;
+
+#[derive(Args)]
+#[command(after_help = "Example: paceline onoff downlink 10s 500ms -- bash")]
+pub(crate) struct OnOff {
+    /// The direction
+    way: Way,
+    /// The mean time that it is on
+    #[arg(value_parser = args::span)]
+    on: Span,
+    /// The mean time that it is off
+    #[arg(value_parser = args::span)]
+    off: Span,
+    #[command(flatten)]
+    emulation: Emulation,
+}
+
+impl OnOff {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        plan(self.way, self.on, self.off, self.emulation)?.run()
+    }
+}
+
+/// An emulation of nothing but a line that comes and goes.
+pub(crate) fn plan(way: Way, on: Span, off: Span, options: Emulation) -> Result<Plan, Error> {
+    if on.is_zero() && off.is_zero() {
+        return Err(Error::Message("the mean times on and off cannot both be zero".into()));
+    }
+    let stream = Stream::new(options.seed.unwrap_or(DEFAULT_SEED), "onoff");
+    let line = Element::OnOff(Box::new(Line::new(on, off, stream)));
+    let line = Side { hops: vec![line], ..Side::default() };
+    let (up, down, word) = match way {
+        Way::Uplink => (line, Side::default(), "up"),
+        Way::Downlink => (Side::default(), line, "down"),
+    };
+    let prompt = format!("[onoff ({word}) on={on} off={off}] ");
+    Ok(Plan { kind: "onoff", prompt, up, down, options })
+}

@@ -1,0 +1,225 @@
+//! `paceline reproduce`: the papers' claims, measured anew.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+use paceline_reproduce::{
+    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, claims, page, reproduce,
+};
+use serde::Serialize;
+
+use crate::args;
+use crate::names::command_line;
+use crate::output::{self, Error};
+use crate::table::Grid;
+
+#[derive(Args)]
+#[command(after_help = "\
+Finished runs are kept in DIR/runs: a reproduction that was stopped goes on where it was.
+
+Examples:
+  paceline reproduce --quick
+  paceline reproduce A01 A33 --traces TRACES -o out
+  paceline reproduce --list")]
+pub(crate) struct Reproduce {
+    /// The claims, such as A01; all of them if none is named
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// Shorter runs and fewer traces: minutes instead of an hour
+    #[arg(long)]
+    quick: bool,
+    /// The folder of recorded traces; without it, synthetic traces take their place
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// List the claims and what is expected, and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// The seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Runs at the same time; 0 for one per core
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Show no progress, and do not name the files written
+    #[arg(short, long)]
+    quiet: bool,
+    /// Write the page, the JSON and finished runs into this folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// The JSON of `reproduce`.
+#[derive(Serialize)]
+struct Claims<'a> {
+    claims: &'a [Judged],
+}
+
+/// A progress bar over units of cost.
+struct Bar(ProgressBar);
+
+/// The bar counts thousandths, since costs are not whole.
+const FINE: f64 = 1000.0;
+
+impl Progress for Bar {
+    fn begin(&self, total: f64, done: f64) {
+        self.0.set_length((total * FINE) as u64);
+        self.0.set_position((done * FINE) as u64);
+        self.0.reset_eta();
+    }
+
+    fn done(&self, task: &str, cost: f64) {
+        self.0.inc((cost * FINE) as u64);
+        self.0.set_message(task.to_string());
+    }
+}
+
+impl Reproduce {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let chosen = self.chosen()?;
+        if self.list {
+            return output::print(&list(&chosen));
+        }
+        if let Some(folder) = self.traces.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Error::Message(format!(
+                "{}: not a folder; --traces wants one of recorded traces",
+                folder.display()
+            )));
+        }
+        let store = match &self.output {
+            Some(folder) => {
+                let runs = Setting::runs(folder);
+                Store::open(&runs).map_err(|source| Error::Io { path: Some(runs), source })?
+            }
+            None => Store::nowhere(),
+        };
+        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.into())
+            .build()
+            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+        let bar = if self.quiet { ProgressBar::hidden() } else { ProgressBar::new(1) };
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:32} {percent} %, {eta} left  {wide_msg}")
+        {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(args::wall(0.2));
+        let progress = Bar(bar.clone());
+        let began = Instant::now();
+        let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
+        bar.finish_and_clear();
+        let done = done?;
+        let printed = if self.json {
+            output::print_json(&Claims { claims: &done.claims })
+        } else {
+            output::print(&table(&done))
+        };
+        let written = match &self.output {
+            Some(folder) => self.write(folder, &done, &chosen, began.elapsed().as_secs_f64()),
+            None => Ok(()),
+        };
+        written.and(printed)
+    }
+
+    fn chosen(&self) -> Result<Vec<Claim>, Error> {
+        let all = claims().map_err(|error| Error::Message(error.to_string()))?;
+        let known = |id: &str| all.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).cloned();
+        if self.ids.is_empty() {
+            return Ok(all);
+        }
+        let find = |id: &String| {
+            known(id).ok_or_else(|| {
+                Error::Message(format!(
+                    "there is no claim `{id}`; `paceline reproduce --list` shows them"
+                ))
+            })
+        };
+        self.ids.iter().map(find).collect()
+    }
+
+    fn write(
+        &self,
+        folder: &std::path::Path,
+        done: &Reproduction,
+        chosen: &[Claim],
+        seconds: f64,
+    ) -> Result<(), Error> {
+        let facts = [
+            ("command", command_line(std::env::args_os().skip(1))),
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("seed", self.seed.to_string()),
+            ("tasks", done.tasks.to_string()),
+            ("took", format!("{seconds:.0} s")),
+        ];
+        let written = [
+            output::write(folder, "reproduce.html", &page(done, chosen, &facts))?,
+            output::write(
+                folder,
+                "reproduce.json",
+                &output::to_json(&Claims { claims: &done.claims })?,
+            )?,
+        ];
+        if !self.quiet {
+            let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+            output::note(&format!("wrote {}", list.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+fn list(claims: &[Claim]) -> String {
+    let mut grid = Grid::words(&["claim", "paper", "where", "what", "checks"]);
+    for claim in claims {
+        grid.row(vec![
+            claim.id.clone(),
+            claim.paper.clone(),
+            claim.place.clone(),
+            claim.title.clone(),
+            claim.checks.len().to_string(),
+        ]);
+    }
+    grid.text()
+}
+
+fn table(done: &Reproduction) -> String {
+    let mut text = String::new();
+    let mut grid = Grid::words(&["claim", "what", "paper", "here", "verdict"]);
+    for judged in &done.claims {
+        for (at, check) in judged.checks.iter().enumerate() {
+            let first = at == 0;
+            let verdict = match (first, judged.verdict) {
+                (false, _) => String::new(),
+                (true, Verdict::Reproduced) => "reproduced".green().to_string(),
+                (true, Verdict::Partly) => "in part".yellow().to_string(),
+                (true, Verdict::Not) => "not reproduced".red().to_string(),
+            };
+            let mark = if check.holds { "" } else { " ✗" };
+            grid.row(vec![
+                if first { judged.id.clone() } else { String::new() },
+                check.what.clone(),
+                check.expected.clone(),
+                format!("{}{mark}", check.measured),
+                verdict,
+            ]);
+        }
+    }
+    text += &grid.text();
+    for (task, problem) in &done.failures {
+        text += &format!("failed: {task}: {problem}\n");
+    }
+    let count = |verdict| done.claims.iter().filter(|judged| judged.verdict == verdict).count();
+    text += &format!(
+        "{} claims: {} reproduced, {} in part, {} not\n",
+        done.claims.len(),
+        count(Verdict::Reproduced),
+        count(Verdict::Partly),
+        count(Verdict::Not)
+    );
+    text
+}

@@ -1,0 +1,61 @@
+//! `paceline traffic`: what `gap` runs inside and outside its emulation.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use paceline_cc::Span;
+use paceline_live::traffic;
+
+use crate::args;
+use crate::output::{self, Error};
+
+#[derive(Subcommand)]
+pub(crate) enum Traffic {
+    /// Send to $PACELINE_BASE, with a flow per scheme
+    Send {
+        /// Schemes as the kernel names them
+        #[arg(required = true)]
+        schemes: Vec<String>,
+        /// How long
+        #[arg(long, value_parser = args::length)]
+        duration: Span,
+        /// Ask for explicit congestion notification
+        #[arg(long)]
+        ecn: bool,
+        /// Where to write what the kernel has counted (JSON)
+        #[arg(long, value_name = "FILE")]
+        counts: PathBuf,
+    },
+    /// Receive at $PACELINE_BASE until ended
+    Receive {
+        /// Where to keep the number of bytes
+        #[arg(long, value_name = "FILE")]
+        bytes: PathBuf,
+    },
+}
+
+impl Traffic {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let base = base()?;
+        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        match self {
+            Traffic::Send { schemes, duration, ecn, counts } => {
+                traffic::prepare(ecn).map_err(fail)?;
+                let length = args::wall(duration.as_secs_f64());
+                let counted = traffic::send(base, &schemes, length).map_err(fail)?;
+                let text = output::to_json(&counted)?;
+                std::fs::write(&counts, text)
+                    .map_err(|source| Error::Io { path: Some(counts), source })
+            }
+            Traffic::Receive { bytes } => traffic::receive(base, &bytes).map_err(fail),
+        }
+    }
+}
+
+fn base() -> Result<IpAddr, Error> {
+    let base = std::env::var("PACELINE_BASE").ok().and_then(|text| text.parse().ok());
+    base.ok_or_else(|| {
+        Error::Message("$PACELINE_BASE is no address: `paceline gap` runs this by itself".into())
+    })
+}

@@ -1,0 +1,147 @@
+//! From what the user wrote to links, queues and pipes.
+
+use paceline_cc::{Rate, Router, SchemeSpec, Span, Spec, SpecError, Stream, Time};
+use paceline_path::{
+    BufferSize, Impairments, Limit, Link, OpportunityOptions, Pipe, QUEUES, Service, queue,
+};
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Stretch, check_scheme};
+
+use crate::output::Error;
+
+/// A queue by its name, or a scheme's router on the queue that it names or on droptail.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueChoice {
+    pub(crate) queue: Spec,
+    pub(crate) router: RouterChoice,
+}
+
+/// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
+pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
+    let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
+    let is_queue = QUEUES.iter().any(|queue| queue.name == scheme.sender.name);
+    if is_queue && scheme.queue.is_none() {
+        queue::build(&scheme.sender, Limit::NONE).map_err(|error| error.to_string())?;
+        return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
+    }
+    let scheme = check_scheme(text).map_err(|error| match error {
+        SpecError::UnknownName { name, .. } => {
+            let known = QUEUES.iter().map(|queue| queue.name);
+            let near = paceline_cc::spec::nearest(&name, known.clone())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let list = known.collect::<Vec<_>>().join(", ");
+            format!("no queue and no scheme is called `{name}`{near} Queues are {list}")
+        }
+        error => error.to_string(),
+    })?;
+    let halves = paceline_cc::registry::build(&scheme.sender).map_err(|error| error.to_string())?;
+    if halves.router.is_none() {
+        let name = &scheme.sender.name;
+        return Err(format!(
+            "`{name}` has no router half: the programs inside bring their own senders; name a \
+             queue such as droptail or codel, or a scheme with a router such as abc"
+        ));
+    }
+    let droptail = || Spec { name: "droptail".into(), args: Vec::new() };
+    Ok(QueueChoice {
+        queue: scheme.queue.unwrap_or_else(droptail),
+        router: RouterChoice::Scheme(scheme.sender),
+    })
+}
+
+/// A link with its queue and router. `limit` is that of the queue.
+pub(crate) fn link(spec: &LinkSpec, queue: &Spec, limit: Limit) -> Result<Link, Error> {
+    let fail = |problem: String| Error::Message(format!("link `{}`: {problem}", spec.name));
+    let service = match &spec.capacity {
+        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
+        Capacity::Schedule { steps, period } => Service::schedule(steps, *period),
+        Capacity::Trace { trace, opportunity, overhead, repeat } => {
+            let options = OpportunityOptions {
+                opportunity: *opportunity,
+                overhead: *overhead,
+                repeat: *repeat,
+            };
+            Service::trace(trace.clone(), options)
+        }
+    };
+    let service = service.map_err(|error| fail(error.to_string()))?;
+    let queue = queue::build(queue, limit).map_err(|error| fail(error.to_string()))?;
+    let link = Link::new(queue, service);
+    Ok(match router(&spec.router).map_err(|error| fail(error.to_string()))? {
+        Some(router) => link.with_router(router),
+        None => link,
+    })
+}
+
+fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
+    match choice {
+        RouterChoice::Auto | RouterChoice::None => Ok(None),
+        RouterChoice::Scheme(spec) => {
+            Ok(paceline_cc::registry::build(spec)?.router.map(|make| make()))
+        }
+    }
+}
+
+/// The limit of a link's queue.
+pub(crate) fn limit(size: BufferSize, capacity: &Capacity, rtt: Span) -> Limit {
+    size.resolve(mean_rate(capacity), rtt)
+}
+
+/// The mean rate, for buffers given in time or in bandwidth-delay products.
+fn mean_rate(capacity: &Capacity) -> Rate {
+    match capacity {
+        Capacity::Constant(rate) => *rate,
+        Capacity::Schedule { steps, period } => {
+            let end = period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at));
+            match Service::schedule(steps, *period) {
+                Ok(service) if !end.is_zero() => {
+                    use paceline_cc::Capacity as _;
+                    Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + end), end)
+                }
+                _ => steps.first().map_or(Rate::ZERO, |(_, rate)| *rate),
+            }
+        }
+        Capacity::Trace { trace, opportunity, .. } => {
+            Rate::from_bytes_in(trace.len() as u64 * u64::from(*opportunity), trace.period())
+        }
+    }
+}
+
+/// A delay with what may happen on the way; `None` if that is nothing.
+pub(crate) fn pipe(
+    place: &str,
+    delay: Span,
+    stretch: &Stretch,
+    seed: u64,
+) -> Result<Option<Pipe>, Error> {
+    let delay = delay + stretch.delay;
+    if stretch.impairments == Impairments::default() {
+        return Ok((!delay.is_zero()).then(|| Pipe::new(delay)));
+    }
+    let stream = Stream::new(seed, place);
+    Pipe::with_impairments(delay, stretch.impairments.clone(), stream)
+        .map(Some)
+        .map_err(|error| Error::Message(format!("{place}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_and_schemes_with_routers_are_read() {
+        let codel = queue_choice("codel[target=5ms]").expect("a queue");
+        assert_eq!((codel.queue.name.as_str(), codel.router), ("codel", RouterChoice::None));
+        let abc = queue_choice("abc").expect("a router");
+        assert_eq!(abc.queue.name, "droptail");
+        assert!(matches!(abc.router, RouterChoice::Scheme(_)));
+        assert_eq!(queue_choice("abc+codel").expect("both").queue.name, "codel");
+    }
+
+    #[test]
+    fn what_cannot_be_a_queue_is_refused_with_a_remedy() {
+        let refused = |text: &str| queue_choice(text).err().unwrap_or_default();
+        assert!(refused("cubic").contains("no router half"));
+        assert!(refused("codle").contains("did you mean `codel`"));
+        assert!(refused("codel[target=x]").contains("target"));
+    }
+}

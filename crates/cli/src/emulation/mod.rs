@@ -1,0 +1,86 @@
+//! Emulation: what all its commands have in common.
+
+pub(crate) mod link;
+pub(crate) mod mahimahi;
+mod observers;
+mod run;
+pub(crate) mod scenario;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use paceline_live::emulator::Element;
+
+/// The seed unless the user names one.
+pub(crate) const DEFAULT_SEED: u64 = 1;
+
+/// Options of every emulation.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Emulation {
+    /// The seed of all random streams
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Bind the emulator to this processor
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<usize>,
+    /// Run the emulator ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
+    #[arg(long)]
+    pub(crate) realtime: bool,
+    /// Show rate, queue and delay while it runs
+    #[arg(long)]
+    pub(crate) meter: bool,
+    /// Write a summary as JSON: the fields of `compare`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write every packet at both sides of the link (pcapng)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Of each packet, write at most so many bytes into the capture
+    #[arg(long, value_name = "BYTES", requires = "pcap")]
+    pub(crate) snaplen: Option<u32>,
+    /// Write when each packet was to be released and when it was
+    #[arg(long, value_name = "FILE")]
+    pub(crate) releases: Option<PathBuf>,
+    /// Write a page with plots into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
+    /// Run this in the network outside meanwhile; $PACELINE_BASE is its address
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) outside: Option<String>,
+    /// Do not say what does not work
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The program to run inside, with its arguments; your shell if none is given
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// One direction.
+#[derive(Default)]
+pub(crate) struct Side {
+    /// What packets pass, in order.
+    pub(crate) hops: Vec<Element>,
+    /// What its capacity is called: a trace, a file, a rate.
+    pub(crate) name: Option<String>,
+    /// What its queue is called in logs.
+    pub(crate) queue: Option<String>,
+    /// Where to write Mahimahi's log.
+    pub(crate) log: Option<PathBuf>,
+    /// Whether the live meter shows its rate, and its delay.
+    pub(crate) meter: (bool, bool),
+}
+
+/// A whole emulation.
+pub(crate) struct Plan {
+    /// One word: the outer device is called after it.
+    pub(crate) kind: &'static str,
+    /// What stands before the prompt.
+    pub(crate) prompt: String,
+    /// From inside to outside.
+    pub(crate) up: Side,
+    /// From outside to inside.
+    pub(crate) down: Side,
+    /// The common options.
+    pub(crate) options: Emulation,
+}

@@ -1,0 +1,139 @@
+//! Who watches an emulation: logs, captures, meters, summaries.
+
+use std::io;
+use std::path::Path;
+
+use paceline_live::emulator::{Direction, Element, Observer};
+use paceline_live::output::{
+    Accountant, LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, Watched,
+};
+use paceline_path::Link;
+
+use super::{DEFAULT_SEED, Plan, Side};
+use crate::names::command_line;
+use crate::output::Error;
+
+/// All observers that a plan asks for. Their files are made now.
+pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
+    let options = &plan.options;
+    let mut made: Vec<Box<dyn Observer>> = Vec::new();
+    for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
+        let Some(path) = &side.log else { continue };
+        let Some((stage, link)) = first_link(side) else {
+            return Err(Error::Message(format!("{}: there is no link to log", path.display())));
+        };
+        let log = MahimahiLog::create(path, head(side), (direction, stage), link.service());
+        made.push(Box::new(log.map_err(fail(path))?));
+    }
+    let watched = watched(plan);
+    if let Some(path) = &options.pcap {
+        let capture = Pcapng::create(path, bottlenecks(&watched), options.snaplen);
+        made.push(Box::new(capture.map_err(fail(path))?));
+    }
+    if let Some(path) = &options.releases {
+        let last = |side: &Side| side.hops.len().saturating_sub(1);
+        let releases = Releases::create(path, last(&plan.up), last(&plan.down));
+        made.push(Box::new(releases.map_err(fail(path))?));
+    }
+    if options.json.is_some() || options.report.is_some() {
+        let links = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
+        let mut accountant = Accountant::new(links);
+        if let Some(path) = &options.json {
+            accountant = accountant.with_json(path).map_err(fail(path))?;
+        }
+        if let Some(folder) = &options.report {
+            accountant = accountant.with_report(folder, facts(plan)).map_err(fail(folder))?;
+        }
+        made.push(Box::new(accountant));
+    }
+    let shown = metered(plan, &watched);
+    if !shown.is_empty() {
+        made.push(Box::new(Meter::new(shown)));
+    }
+    Ok(made)
+}
+
+fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = Some(path.into());
+    |source| Error::Io { path, source }
+}
+
+fn first_link(side: &Side) -> Option<(usize, &Link)> {
+    side.hops.iter().enumerate().find_map(|(stage, hop)| match hop {
+        Element::Link(link) => Some((stage, &**link)),
+        _ => None,
+    })
+}
+
+/// Every element of both ways; of a way without any, the one that only passes packets on.
+fn watched(plan: &Plan) -> Vec<Watched> {
+    let mut list = Vec::new();
+    for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
+        let plain = |stage, name: &str| Watched {
+            direction,
+            stage,
+            name: name.into(),
+            queue: String::new(),
+            service: None,
+        };
+        for (stage, hop) in side.hops.iter().enumerate() {
+            list.push(match hop {
+                Element::Link(link) => Watched {
+                    name: side.name.clone().unwrap_or_else(|| "link".into()),
+                    queue: side.queue.clone().unwrap_or_default(),
+                    service: Some(link.service().clone()),
+                    ..plain(stage, "")
+                },
+                _ => plain(stage, plan.kind),
+            });
+        }
+        if side.hops.is_empty() {
+            list.push(plain(0, plan.kind));
+        }
+    }
+    list
+}
+
+/// The links, or all elements where there are none.
+fn bottlenecks(watched: &[Watched]) -> Vec<Watched> {
+    let links: Vec<_> = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
+    if links.is_empty() { watched.to_vec() } else { links }
+}
+
+/// What the live meter shows: rate, and delay where it is `true`.
+fn metered(plan: &Plan, watched: &[Watched]) -> Vec<(Watched, bool)> {
+    let mut shown = Vec::new();
+    for it in bottlenecks(watched) {
+        let side = if it.direction == Direction::Up { &plan.up } else { &plan.down };
+        let (rate, delay) = side.meter;
+        if plan.options.meter || rate || delay {
+            shown.push((it, plan.options.meter || delay));
+        }
+    }
+    shown
+}
+
+fn head(side: &Side) -> LogHead {
+    LogHead {
+        trace: side.name.clone().unwrap_or_default(),
+        command: words(),
+        queue: side.queue.clone().unwrap_or_default(),
+        config: std::env::var("MAHIMAHI_SHELL_PREFIX").ok().filter(|text| !text.is_empty()),
+    }
+}
+
+/// The words of the command line as they are, as Mahimahi writes them.
+fn words() -> String {
+    let words: Vec<_> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.join(" ")
+}
+
+fn facts(plan: &Plan) -> PageFacts {
+    PageFacts {
+        title: plan.prompt.trim().trim_matches(['[', ']']).to_string(),
+        command: command_line(std::env::args_os().skip(1)),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed: Some(plan.options.seed.unwrap_or(DEFAULT_SEED)),
+    }
+}

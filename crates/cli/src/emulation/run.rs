@@ -1,0 +1,78 @@
+//! Runs an emulation until the program inside ends.
+
+use std::process::ExitCode;
+
+use paceline_live::LiveError;
+use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, Ended, Summary};
+use paceline_live::linux::priority;
+use paceline_live::shell::{Shell, ShellOptions};
+
+use super::{Emulation, Plan, observers};
+use crate::output::{self, Error};
+
+impl Plan {
+    /// Starts the program and carries its packets; the program's status.
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        // Files that cannot be made are told of before anything runs.
+        let observers = observers::observers(&self)?;
+        let Plan { kind, prompt, up, down, options } = self;
+        let mut shell = ShellOptions::new(kind, options.command.clone());
+        shell.prompt = prompt;
+        shell.outside = options.outside.clone();
+        shell.offload = true;
+        let (shell, devices) = Shell::start(&shell).map_err(told)?;
+        if !options.quiet {
+            shell.remarks().iter().for_each(|remark| output::note(&format!("note: {remark}")));
+        }
+        let (up, down) = (Chain::new(up.hops), Chain::new(down.hops));
+        let tuning = EmulatorOptions::default();
+        let mut emulator = Emulator::new(devices.inner, devices.outer, up, down, tuning);
+        observers.into_iter().for_each(|observer| emulator.watch(observer));
+        let ran =
+            tune(&options).and_then(|()| emulator.run(&[shell.ended()], &mut |_| Control::Stop));
+        let summary = match ran {
+            Ok(summary) => summary,
+            Err(error) => {
+                shell.stop();
+                let _ = shell.finish();
+                return Err(told(error));
+            }
+        };
+        if let Ended::Closed(_) = summary.ended {
+            shell.stop();
+        }
+        let status = shell.finish().map_err(told)?;
+        report(&summary);
+        Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
+    }
+}
+
+fn told(error: LiveError) -> Error {
+    Error::Message(error.to_string())
+}
+
+/// What the user wants for the emulator itself; the program inside is already running without it.
+fn tune(options: &Emulation) -> Result<(), LiveError> {
+    if let Some(cpu) = options.cpu {
+        priority::bind_to(cpu)?;
+    }
+    if options.realtime { priority::real_time() } else { Ok(()) }
+}
+
+/// Says what went wrong on the way.
+fn report(summary: &Summary) {
+    for error in &summary.errors {
+        output::note(&format!("warning: {error}"));
+    }
+    if let Ended::Closed(_) = summary.ended {
+        output::note("warning: a device of the emulator was taken away; the program was ended");
+    }
+    if summary.late {
+        output::note(&format!(
+            "warning: late: 1 % of the packets were released more than {:.1} ms after their time, \
+             so that these results are not those of the link; use --cpu and --realtime, or a \
+             machine with less to do",
+            summary.lateness.p99.as_millis_f64()
+        ));
+    }
+}

@@ -1,0 +1,120 @@
+//! The path of a scenario file, to be emulated in one process.
+
+use std::path::Path;
+
+use paceline_cc::registry::build;
+use paceline_cc::{Span, Spec};
+use paceline_live::emulator::Element;
+use paceline_sim::scenario::{FlowSpec, LinkSpec, RouterChoice, Scenario};
+
+use super::Side;
+use super::link::{limit, link, pipe};
+use crate::commands::run::read_scenario;
+use crate::output::Error;
+
+/// Reads a scenario and makes the two directions of its path: that of its flows' data, and that
+/// of their acknowledgements. If flows take different ways, `flow` says which one is meant.
+pub(crate) fn sides(
+    file: &Path,
+    flow: Option<&str>,
+    seed: Option<u64>,
+) -> Result<(Side, Side), Error> {
+    let mut scenario = read_scenario(file)?;
+    scenario.seed = seed.unwrap_or(scenario.seed);
+    sides_of(&scenario, &file.display().to_string(), flow)
+}
+
+/// The same for a scenario called `file`.
+pub(crate) fn sides_of(
+    scenario: &Scenario,
+    file: &str,
+    flow: Option<&str>,
+) -> Result<(Side, Side), Error> {
+    let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+    let flows: Vec<_> = scenario.flows.iter().chain(arrivals).collect();
+    let first = choose_flow(file, &flows, flow)?;
+    let half = first.rtt / 2;
+    let data = side(scenario, first, &first.path, (half, &first.data), "data")?;
+    let acks = side(scenario, first, &first.back, (first.rtt - half, &first.acks), "acks")?;
+    Ok((data, acks))
+}
+
+fn choose_flow<'a>(
+    file: &str,
+    flows: &[&'a FlowSpec],
+    name: Option<&str>,
+) -> Result<&'a FlowSpec, Error> {
+    let names = || flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(name) = name {
+        let named = flows.iter().find(|flow| flow.name == name);
+        return named.copied().ok_or_else(|| {
+            Error::Message(format!("{file}: there is no flow `{name}`; its flows are {}", names()))
+        });
+    }
+    let Some(&first) = flows.first() else {
+        return Err(Error::Message(format!("{file}: there is no flow whose path to emulate")));
+    };
+    let same = |flow: &FlowSpec| {
+        (&flow.path, &flow.back, flow.rtt, &flow.data, &flow.acks)
+            == (&first.path, &first.back, first.rtt, &first.data, &first.acks)
+    };
+    match flows.iter().find(|flow| !same(flow)) {
+        None => Ok(first),
+        Some(other) => Err(Error::Message(format!(
+            "{file}: flows `{}` and `{}` take different ways, and an emulation has one: choose it \
+             with --flow, of {}",
+            first.name,
+            other.name,
+            names()
+        ))),
+    }
+}
+
+fn side(
+    scenario: &Scenario,
+    flow: &FlowSpec,
+    names: &[String],
+    (delay, stretch): (Span, &paceline_sim::scenario::Stretch),
+    what: &str,
+) -> Result<Side, Error> {
+    let mut side = Side::default();
+    let seed = scenario.seed;
+    for name in names {
+        let spec = scenario.links.iter().find(|link| link.name == *name).ok_or_else(|| {
+            Error::Message(format!("flow `{}`: there is no link `{name}`", flow.name))
+        })?;
+        let (queue, spec) = choose(spec, scenario)?;
+        let limit = limit(spec.buffer, &spec.capacity, flow.rtt);
+        side.hops.push(Element::Link(Box::new(link(&spec, &queue, limit)?)));
+        let place = format!("link {}", spec.name);
+        side.hops.extend(
+            pipe(&place, Span::ZERO, &spec.after, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))),
+        );
+        side.name.get_or_insert_with(|| spec.name.clone());
+    }
+    let place = format!("{what} of {}", flow.name);
+    side.hops.extend(pipe(&place, delay, stretch, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))));
+    Ok(side)
+}
+
+/// A link's queue, and the link with its router named: those of the first flow where the scenario
+/// leaves the choice, as in the simulator.
+fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Error> {
+    let over = |flow: &&FlowSpec| flow.path.contains(&spec.name);
+    let first = scenario.flows.iter().find(over);
+    let droptail = || Spec { name: "droptail".into(), args: Vec::new() };
+    let queue = spec.queue.clone().or_else(|| first?.scheme.queue.clone()).unwrap_or_else(droptail);
+    let mut spec = spec.clone();
+    if spec.router == RouterChoice::Auto {
+        spec.router = RouterChoice::None;
+        let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+        for flow in scenario.flows.iter().chain(arrivals).filter(over) {
+            let halves = build(&flow.scheme.sender);
+            if halves.map_err(|error| Error::Message(error.to_string()))?.router.is_some() {
+                spec.router = RouterChoice::Scheme(flow.scheme.sender.clone());
+                break;
+            }
+        }
+    }
+    Ok((queue, spec))
+}

@@ -1,0 +1,268 @@
+//! Video: an encoder that follows the rate that congestion control offers, as those of
+//! videoconferences do.
+
+use paceline_cc::{Rate, Span, Stream, Time};
+
+/// A video's encoder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Video {
+    /// Frames per second.
+    pub fps: f64,
+    /// The encoder makes at least this rate, whatever congestion control says.
+    pub min: Rate,
+    /// The encoder makes at most this rate.
+    pub max: Rate,
+    /// The time constant with which the encoder follows the rate.
+    pub lag: Span,
+    /// The standard deviation of frames' sizes, as a share of their mean.
+    pub noise: f64,
+    /// Every so many frames is a key frame; 0 for none but the first.
+    pub key_every: u32,
+    /// The size of a key frame as a multiple of other frames'.
+    pub key_size: f64,
+    /// A frame is left out if what waits to be sent would take longer than this at the encoder's
+    /// rate.
+    pub queue: Span,
+}
+
+impl Default for Video {
+    /// 30 frames a second, 100 kbit/s to 2.5 Mbit/s, a key frame of fourfold size every ten
+    /// seconds.
+    fn default() -> Video {
+        Video {
+            fps: 30.0,
+            min: Rate::from_bps(100_000),
+            max: Rate::from_bps(2_500_000),
+            lag: Span::from_millis(200),
+            noise: 0.2,
+            key_every: 300,
+            key_size: 4.0,
+            queue: Span::from_millis(200),
+        }
+    }
+}
+
+/// A frame, and the segments that carry it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// When it was made.
+    pub made: Time,
+    /// The first segment that carries a part of it.
+    pub first: u64,
+    /// The last one; `None` while not all of it is sent.
+    pub last: Option<u64>,
+    /// Where it ends in the stream of bytes.
+    end: u64,
+}
+
+/// Counts of frames.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct VideoStats {
+    /// Frames made.
+    pub made: u64,
+    /// Frames left out because too much waited.
+    pub skipped: u64,
+}
+
+/// The least size of a frame, in bytes.
+const LEAST: f64 = 64.0;
+
+/// Makes frames, and notes which segments carry them.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    video: Video,
+    /// What the flow may send, and what the encoder has come to, in bits per second.
+    target: f64,
+    rate: Option<f64>,
+    /// Frames until the next key frame.
+    until_key: u32,
+    frames: Vec<Frame>,
+    /// Frames of which everything is sent.
+    gone: usize,
+    skipped: u64,
+    made: u64,
+    sent: u64,
+    segments: u64,
+}
+
+impl Encoder {
+    pub(super) fn new(video: &Video) -> Encoder {
+        Encoder {
+            video: video.clone(),
+            target: 0.0,
+            rate: None,
+            until_key: 0,
+            frames: Vec::new(),
+            gone: 0,
+            skipped: 0,
+            made: 0,
+            sent: 0,
+            segments: 0,
+        }
+    }
+
+    pub(super) fn set_target(&mut self, target: Rate) {
+        self.target = target.as_bps() as f64;
+    }
+
+    /// The time between frames.
+    pub(super) fn gap(&self) -> Span {
+        Span::from_secs_f64(1.0 / self.video.fps).max(Span::from_micros(1))
+    }
+
+    /// A frame is due while `left` bytes wait; returns how many wait then.
+    pub(super) fn frame(&mut self, at: Time, left: u64, random: &mut Stream) -> u64 {
+        let video = &self.video;
+        let target = self.target.max(video.min.as_bps() as f64).min(video.max.as_bps() as f64);
+        let gap = 1.0 / video.fps;
+        let follows = gap / (gap + video.lag.as_secs_f64());
+        let rate = self.rate.map_or(target, |rate| rate + follows * (target - rate));
+        self.rate = Some(rate);
+        if left as f64 * 8.0 > rate * video.queue.as_secs_f64() {
+            self.skipped += 1;
+            return left;
+        }
+        let size = rate / 8.0 / video.fps * self.share() * self.deviation(random);
+        let size = size.clamp(LEAST, 1e9) as u64;
+        self.made += size;
+        let first = self.segments;
+        self.frames.push(Frame { made: at, first, last: None, end: self.made });
+        left.saturating_add(size)
+    }
+
+    /// The next frame's size as a share of the mean: key frames are larger, the others smaller.
+    fn share(&mut self) -> f64 {
+        let is_key = self.until_key == 0 && (self.video.key_every > 0 || self.frames.is_empty());
+        let Video { key_every, key_size, .. } = self.video;
+        if is_key {
+            self.until_key = key_every;
+        }
+        self.until_key = self.until_key.saturating_sub(1);
+        if key_every == 0 {
+            return if is_key { key_size } else { 1.0 };
+        }
+        let mean = (key_size + f64::from(key_every - 1)) / f64::from(key_every);
+        if is_key { key_size / mean } else { 1.0 / mean }
+    }
+
+    /// Normal with mean 1, but never less than a tenth.
+    fn deviation(&self, random: &mut Stream) -> f64 {
+        (1.0 + self.video.noise * random.normal()).max(0.1)
+    }
+
+    /// The next segment takes `bytes` along.
+    pub(super) fn on_packet(&mut self, bytes: u64) {
+        let segment = self.segments;
+        self.segments += 1;
+        let from = self.sent;
+        self.sent += bytes;
+        let mut start = self.gone.checked_sub(1).map_or(0, |last| self.frames[last].end);
+        while let Some(frame) = self.frames.get_mut(self.gone) {
+            if start >= from {
+                frame.first = segment;
+            }
+            if frame.end > self.sent {
+                break;
+            }
+            frame.last = Some(segment);
+            start = frame.end;
+            self.gone += 1;
+        }
+    }
+
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    pub(super) fn stats(&self) -> VideoStats {
+        VideoStats { made: self.frames.len() as u64, skipped: self.skipped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoder(video: Video, target: f64) -> (Encoder, Stream) {
+        let mut encoder = Encoder::new(&video);
+        encoder.set_target(Rate::from_mbps(target));
+        (encoder, Stream::new(1, "video"))
+    }
+
+    /// Makes frames for so many seconds and sends them at once; returns the bits per second.
+    fn rate(encoder: &mut Encoder, random: &mut Stream, seconds: u64) -> f64 {
+        let before = encoder.made;
+        for i in 0..30 * seconds {
+            let left = encoder.frame(Time::from_millis(33 * i), 0, random);
+            encoder.on_packet(left);
+        }
+        (encoder.made - before) as f64 * 8.0 / seconds as f64
+    }
+
+    #[test]
+    fn frames_sum_up_to_the_target_within_bounds() {
+        for (target, made) in [(1.0, 1.0), (50.0, 2.5), (0.01, 0.1)] {
+            let (mut encoder, mut random) = encoder(Video::default(), target);
+            let share = rate(&mut encoder, &mut random, 100) / (made * 1e6);
+            assert!((share - 1.0).abs() < 0.02, "{target}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_encoder_lags() {
+        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let (mut encoder, mut random) = encoder(video, 1.0);
+        assert!((rate(&mut encoder, &mut random, 1) / 1e6 - 1.0).abs() < 0.01);
+        encoder.set_target(Rate::from_mbps(2.0));
+        // 200 ms are six frames.
+        let after: Vec<f64> = (0..7)
+            .map(|i| encoder.frame(Time::from_secs(2 + i), 0, &mut random) as f64 * 240.0 / 1e6)
+            .collect();
+        assert!(after[0] < 1.2 && (1.5..1.7).contains(&after[5]), "{after:?}");
+    }
+
+    #[test]
+    fn key_frames_are_larger_and_come_on_time() {
+        let video = Video { noise: 0.0, key_every: 10, ..Video::default() };
+        let (mut encoder, mut random) = encoder(video, 1.0);
+        let sizes: Vec<u64> =
+            (0..30).map(|i| encoder.frame(Time::from_secs(i), 0, &mut random)).collect();
+        for (at, size) in sizes.iter().enumerate() {
+            let expected = if at % 10 == 0 { 4 * sizes[1] } else { sizes[1] };
+            assert!(size.abs_diff(expected) <= 4, "{at}: {size}");
+        }
+    }
+
+    #[test]
+    fn too_long_a_queue_skips_frames() {
+        let (mut encoder, mut random) = encoder(Video::default(), 1.0);
+        encoder.frame(Time::ZERO, 0, &mut random);
+        // 200 ms at 1 Mbit/s are 25 000 bytes.
+        assert_eq!(encoder.frame(Time::from_secs(1), 25_001, &mut random), 25_001);
+        assert!(encoder.frame(Time::from_secs(1), 24_000, &mut random) > 24_000);
+        assert_eq!(encoder.stats(), VideoStats { made: 2, skipped: 1 });
+    }
+
+    #[test]
+    fn frames_know_their_segments() {
+        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let (mut encoder, mut random) = encoder(video, 0.6);
+        // Three frames of 2500 bytes in packets of 1500: 1500, 1000 + 500, 1500, 500 + 1000, 1500.
+        for i in 0..3 {
+            assert_eq!(encoder.frame(Time::from_secs(i), 0, &mut random), 2500);
+        }
+        for _ in 0..4 {
+            encoder.on_packet(1500);
+        }
+        let spans = |encoder: &Encoder| -> Vec<(u64, Option<u64>)> {
+            encoder.frames().iter().map(|frame| (frame.first, frame.last)).collect()
+        };
+        assert_eq!(spans(&encoder), [(0, Some(1)), (1, Some(3)), (3, None)]);
+        encoder.on_packet(1500);
+        assert_eq!(spans(&encoder), [(0, Some(1)), (1, Some(3)), (3, Some(4))]);
+        // The next frame begins with a packet of its own.
+        encoder.frame(Time::from_secs(4), 0, &mut random);
+        encoder.on_packet(1500);
+        assert_eq!(spans(&encoder)[3], (5, None));
+    }
+}

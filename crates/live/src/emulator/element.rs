@@ -1,0 +1,216 @@
+//! One element of a chain: the simulator's stages, with what a driver that owns the bytes needs.
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Capacity, Packet, Stage, Time};
+use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe};
+
+use super::observe::{ElementKind, StageSummary};
+use super::pool::Pool;
+use crate::shell::onoff::OnOff;
+
+/// What packets pass.
+pub enum Element {
+    /// A queue, perhaps a router, and a service.
+    Link(Box<Link>),
+    /// Delay, jitter, loss, duplication.
+    Pipe(Box<Pipe>),
+    /// A line that comes and goes.
+    OnOff(Box<OnOff>),
+    /// Nothing happens here; observers are told of what passes.
+    Meter(VecDeque<(Time, Packet)>),
+}
+
+impl Element {
+    /// A meter.
+    pub fn meter() -> Element {
+        Element::Meter(VecDeque::new())
+    }
+}
+
+/// An element with its log.
+pub(super) struct Place {
+    pub(super) element: Element,
+    recording: bool,
+    /// Events of elements that keep no log themselves: arrivals and losses, and departures.
+    pub(super) arrivals: VecDeque<LinkEvent>,
+    pub(super) departures: VecDeque<LinkEvent>,
+    /// What such elements have done.
+    counters: Counters,
+    duplicated: u64,
+    /// Handles of lost packets, to be given back once their loss has been told.
+    pub(super) lost: Vec<u32>,
+}
+
+impl Place {
+    pub(super) fn new(mut element: Element) -> Place {
+        match &mut element {
+            Element::Link(link) => link.keep_drops(true),
+            Element::Pipe(pipe) => pipe.keep_lost(true),
+            Element::OnOff(_) | Element::Meter(_) => {}
+        }
+        Place {
+            element,
+            recording: false,
+            arrivals: VecDeque::new(),
+            departures: VecDeque::new(),
+            counters: Counters::default(),
+            duplicated: 0,
+            lost: Vec::new(),
+        }
+    }
+
+    pub(super) fn record(&mut self, on: bool) {
+        self.recording = on;
+        if let Element::Link(link) = &mut self.element {
+            link.record(on);
+        }
+    }
+
+    pub(super) fn kind(&self) -> ElementKind {
+        match &self.element {
+            Element::Link(_) => ElementKind::Link,
+            Element::Pipe(_) => ElementKind::Pipe,
+            Element::OnOff(_) => ElementKind::OnOff,
+            Element::Meter(_) => ElementKind::Meter,
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, now: Time, packet: &Packet, pool: &mut Pool) {
+        if let Element::Link(link) = &mut self.element {
+            link.push(now, packet);
+            return;
+        }
+        self.counters.arrived_packets += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        let mut packet = *packet;
+        packet.queued = now;
+        if self.recording {
+            self.arrivals.push_back(event(now, EventKind::Arrival, &packet));
+        }
+        let mut lost = None;
+        match &mut self.element {
+            Element::Link(_) => {}
+            Element::Pipe(pipe) => {
+                pipe.push(now, &packet);
+                lost = pipe.drain_lost().next();
+                let duplicated = pipe.counters().duplicated;
+                if duplicated > self.duplicated {
+                    self.duplicated = duplicated;
+                    pool.duplicate(packet.number() as u32);
+                }
+            }
+            Element::OnOff(line) => {
+                line.push(now, &packet);
+                lost = line.drain_lost().next();
+            }
+            Element::Meter(passing) => passing.push_back((now, packet)),
+        }
+        if let Some(lost) = lost {
+            self.counters.dropped_full += 1;
+            self.counters.dropped_bytes += u64::from(lost.size);
+            self.lost.push(lost.number() as u32);
+            if self.recording {
+                let kind = EventKind::Drop { reason: DropReason::Full };
+                self.arrivals.push_back(event(now, kind, &lost));
+            }
+        }
+    }
+
+    /// Pops what is due at or before `now`; the time at which it left.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Time, packet: &mut Packet) -> Option<Time> {
+        loop {
+            let due = self.wake();
+            if due > now || due == Time::NEVER {
+                return None;
+            }
+            let stage: &mut dyn Stage = match &mut self.element {
+                Element::Link(link) => {
+                    // An opportunity may be too small for the packet.
+                    if link.pop_into(due, packet) {
+                        return Some(due);
+                    }
+                    if link.wake() <= due {
+                        return None;
+                    }
+                    continue;
+                }
+                Element::Pipe(pipe) => &mut **pipe,
+                Element::OnOff(line) => &mut **line,
+                Element::Meter(passing) => {
+                    let (_, passed) = passing.pop_front()?;
+                    *packet = passed;
+                    self.leave(due, packet);
+                    return Some(due);
+                }
+            };
+            if !stage.pop_into(due, packet) {
+                return None;
+            }
+            self.leave(due, packet);
+            return Some(due);
+        }
+    }
+
+    fn leave(&mut self, at: Time, packet: &Packet) {
+        let sojourn = at.since(packet.queued);
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += u64::from(packet.size);
+        self.counters.sojourn += sojourn;
+        if self.recording {
+            self.departures.push_back(event(at, EventKind::Departure { sojourn }, packet));
+        }
+    }
+
+    #[inline]
+    pub(super) fn wake(&self) -> Time {
+        match &self.element {
+            Element::Link(link) => link.wake(),
+            Element::Pipe(pipe) => pipe.wake(),
+            Element::OnOff(line) => line.wake(),
+            Element::Meter(passing) => passing.front().map_or(Time::NEVER, |&(at, _)| at),
+        }
+    }
+
+    /// Gives the bytes of dropped and lost packets back.
+    pub(super) fn give_back(&mut self, pool: &mut Pool) {
+        if let Element::Link(link) = &mut self.element {
+            for dropped in link.drain_drops() {
+                pool.release(dropped.packet.number() as u32);
+            }
+        }
+        for handle in self.lost.drain(..) {
+            pool.release(handle);
+        }
+    }
+
+    pub(super) fn summary(&self, end: Time) -> StageSummary {
+        let (counters, offered_bytes, backlog_packets, backlog_bytes) = match &self.element {
+            Element::Link(link) => {
+                let offered = link.service().offered(Time::ZERO, end);
+                (link.counters(), offered, link.backlog_packets(), link.backlog_bytes())
+            }
+            Element::Pipe(pipe) => (self.counters, 0, pipe.packets(), 0),
+            Element::OnOff(_) => (self.counters, 0, 0, 0),
+            Element::Meter(passing) => (self.counters, 0, passing.len(), 0),
+        };
+        let element = self.kind();
+        StageSummary { element, counters, offered_bytes, backlog_packets, backlog_bytes }
+    }
+}
+
+fn event(time: Time, kind: EventKind, packet: &Packet) -> LinkEvent {
+    LinkEvent {
+        time,
+        kind,
+        flow: packet.flow,
+        number: packet.number(),
+        size: packet.size,
+        before: packet.ecn,
+        after: packet.ecn,
+        marked: false,
+        queue_bytes: 0,
+    }
+}

@@ -1,0 +1,33 @@
+//! Moves packets between two devices through the links of the simulator, in real time.
+//!
+//! One thread. It waits for packets and for the next release (`reactor`), reads packets into
+//! buffers that stay where they are (`pool`), lets stand-ins pass through the simulator's links
+//! and pipes (`chain`), and writes those that are through (`lane`). What the kernel hands over
+//! in one piece is accounted for as the packets that it stands for ([`offload`]).
+
+mod chain;
+mod clock;
+mod element;
+mod lane;
+mod lateness;
+pub mod observe;
+pub mod offload;
+pub mod packet;
+mod pool;
+mod port;
+mod reactor;
+mod run;
+#[cfg(test)]
+mod testing;
+mod watch;
+
+pub use chain::{Chain, Release};
+pub use element::Element;
+pub use lateness::Lateness;
+pub use observe::{
+    Direction, DirectionSummary, ElementKind, Ended, LatenessSummary, LiveEvent, Observer,
+    StageSummary, Summary, View,
+};
+pub use pool::Pool;
+pub use port::{Port, SocketPort};
+pub use run::{Control, Emulator, EmulatorOptions};

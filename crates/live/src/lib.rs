@@ -1,0 +1,15 @@
+//! Real-time emulation of links around any program.
+//!
+//! The links, queues and routers are those of the simulator; what differs is who supplies the
+//! time and the packets. [`linux`] holds everything that asks the kernel for something (and all
+//! `unsafe` code), [`emulator`] moves packets, [`shell`] runs a program inside, [`output`] says
+//! what happened, [`traffic`] is something to run inside.
+
+pub mod emulator;
+mod error;
+pub mod linux;
+pub mod output;
+pub mod shell;
+pub mod traffic;
+
+pub use error::LiveError;

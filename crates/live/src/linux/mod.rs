@@ -1,0 +1,15 @@
+//! What is asked of the Linux kernel. The only place with `unsafe` code.
+
+#![allow(unsafe_code)]
+
+pub mod capability;
+pub mod namespace;
+pub mod nat;
+pub mod netlink;
+pub mod priority;
+pub mod process;
+pub mod route;
+pub mod terminal;
+pub mod tun;
+
+pub use tun::{Tun, TunOptions};

@@ -1,0 +1,113 @@
+//! Namespaces: a user's own rights, networks and mounts. Nothing here has a name in the file
+//! system, so that all of it goes with its last process.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{getegid, geteuid};
+
+use crate::LiveError;
+
+/// Puts this process into a user namespace of its own, in which it has every capability and the
+/// user it had before, with a network namespace that belongs to it. For processes of one thread.
+///
+/// # Errors
+/// The system does not allow this; the error says what to change.
+pub fn enter_own_user_and_network() -> Result<(), LiveError> {
+    let (user, group) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+        .map_err(|error| refused(error.into()))?;
+    let write = |file: &str, text: String| {
+        fs::write(file, text)
+            .map_err(|error| refused(io::Error::new(error.kind(), format!("{file}: {error}"))))
+    };
+    write("/proc/self/setgroups", "deny".into())?;
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// What to do where unprivileged user namespaces are not to be had.
+fn refused(error: io::Error) -> LiveError {
+    let setting = |name: &str| {
+        fs::read_to_string(format!("/proc/sys/{name}")).ok().map(|text| text.trim().to_string())
+    };
+    let mut reasons = Vec::new();
+    if setting("kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+        reasons.push("sudo sysctl kernel.unprivileged_userns_clone=1");
+    }
+    if setting("kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        reasons.push("sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0");
+    }
+    if setting("user/max_user_namespaces").as_deref() == Some("0") {
+        reasons.push("sudo sysctl user.max_user_namespaces=10000");
+    }
+    let cause = if reasons.is_empty() {
+        String::from("in a container, start it with --cap-add NET_ADMIN --cap-add SYS_ADMIN")
+    } else {
+        format!("allow user namespaces ({})", reasons.join("; "))
+    };
+    LiveError::Message(format!(
+        "the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN are missing, and a user namespace of \
+         one's own is refused ({error}); run it with sudo, or give the program the capabilities \
+         (sudo setcap cap_net_admin,cap_sys_admin+ep PROGRAM), or {cause}"
+    ))
+}
+
+/// Puts this process into a network namespace and a mount namespace of its own. Mounts made
+/// outside still show inside, but not the other way.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn enter_own_network_and_mounts() -> Result<(), LiveError> {
+    unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)
+        .map_err(LiveError::system("new network and mount namespace"))?;
+    let none: Option<&str> = None;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
+        .map_err(LiveError::system("keeping mounts to oneself"))
+}
+
+/// A handle on the network namespace of this thread.
+///
+/// # Errors
+/// `/proc` is missing.
+pub fn current_network() -> Result<OwnedFd, LiveError> {
+    File::open("/proc/thread-self/ns/net")
+        .map(OwnedFd::from)
+        .map_err(LiveError::system("/proc/thread-self/ns/net"))
+}
+
+/// Puts this thread into a network namespace.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn enter_network(namespace: impl AsFd) -> Result<(), LiveError> {
+    setns(namespace, CloneFlags::CLONE_NEWNET)
+        .map_err(LiveError::system("entering a network namespace"))
+}
+
+/// Shows `text` in the place of a file, for this mount namespace alone.
+///
+/// # Errors
+/// What the system refused.
+pub fn cover_file(file: &Path, text: &str) -> Result<(), LiveError> {
+    let name = format!("paceline-{}", std::process::id());
+    let source = std::env::temp_dir().join(name);
+    let what = format!("covering {}", file.display());
+    let fail = |error| LiveError::system(what)(error);
+    // Nobody may have put a link to another file there.
+    let mut made = File::create_new(&source)
+        .map_err(LiveError::system(format!("{}: a file for the names inside", source.display())))?;
+    let covered = made.write_all(text.as_bytes()).and_then(|()| {
+        fs::set_permissions(&source, Permissions::from_mode(0o644))?;
+        let none: Option<&str> = None;
+        mount(Some(&source), file, none, MsFlags::MS_BIND, none).map_err(io::Error::from)
+    });
+    // The mount keeps the contents.
+    let _ = fs::remove_file(&source);
+    covered.map_err(fail)
+}

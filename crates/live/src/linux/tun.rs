@@ -1,0 +1,186 @@
+//! TUN devices: interfaces whose packets this process reads and writes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use crate::LiveError;
+
+use super::route::Links;
+
+/// The device file from which TUN devices are made.
+const DEVICE: &str = "/dev/net/tun";
+
+/// Bytes of the header that precedes each packet of a device with offloads: `virtio_net_hdr`.
+pub const HEADER: usize = 10;
+
+/// What a TUN device shall be like.
+#[derive(Clone, Debug)]
+pub struct TunOptions {
+    /// The interface's name, 15 bytes at most.
+    pub name: String,
+    /// Whether packets carry a `virtio_net_hdr` of [`HEADER`] bytes, may exceed the MTU (to be
+    /// segmented by the reader) and may lack their checksum.
+    pub offload: bool,
+    /// The interface's MTU, in bytes.
+    pub mtu: u32,
+    /// Packets that the kernel keeps for the reader.
+    pub queue_len: u32,
+}
+
+impl TunOptions {
+    /// A device with an MTU of 1500 bytes, no offloads, and a long queue.
+    pub fn new(name: impl Into<String>) -> TunOptions {
+        TunOptions { name: name.into(), offload: false, mtu: 1500, queue_len: 10_000 }
+    }
+}
+
+/// An open TUN device, which vanishes when it is closed. Reads and writes do not block.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+    name: String,
+    offload: bool,
+}
+
+/// `struct ifreq` as far as TUNSETIFF reads it.
+#[repr(C)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    flags: libc::c_short,
+    rest: [u8; 22],
+}
+
+impl Tun {
+    /// Makes a device in the network namespace of the calling thread, and brings it up with the
+    /// MTU and queue asked for.
+    ///
+    /// # Errors
+    /// What the kernel refused, and what would help.
+    pub fn open(options: &TunOptions) -> Result<Tun, LiveError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open(DEVICE)
+            .map_err(device_missing)?;
+        let mut flags = libc::IFF_TUN | libc::IFF_NO_PI;
+        if options.offload {
+            flags |= libc::IFF_VNET_HDR;
+        }
+        let mut request =
+            Request { name: [0; libc::IFNAMSIZ], flags: flags as libc::c_short, rest: [0; 22] };
+        let name = options.name.as_bytes();
+        match request.name.get_mut(..name.len()) {
+            Some(place) if name.len() < libc::IFNAMSIZ => place.copy_from_slice(name),
+            _ => {
+                return Err(LiveError::Message(format!(
+                    "{}: a device's name has 15 bytes at most",
+                    options.name
+                )));
+            }
+        }
+        let fd = file.as_raw_fd();
+        // SAFETY: TUNSETIFF reads and writes one `ifreq`, whose size `Request` has.
+        check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
+            .map_err(|error| not_made(&options.name, error))?;
+        let tun = Tun { file, name: options.name.clone(), offload: options.offload };
+        if options.offload {
+            tun.offload()?;
+        }
+        let mut links = Links::open()?;
+        let index = links.index(&tun.name)?;
+        links.set_up(index, options.mtu, options.queue_len)?;
+        Ok(tun)
+    }
+
+    /// A device that another process has opened with the same options.
+    pub fn from_fd(fd: OwnedFd, options: &TunOptions) -> Tun {
+        Tun { file: File::from(fd), name: options.name.clone(), offload: options.offload }
+    }
+
+    /// Lets the kernel hand over large segments and packets without checksums. UDP segments only
+    /// where the kernel knows them (6.2 and later).
+    fn offload(&self) -> Result<(), LiveError> {
+        let fd = self.file.as_raw_fd();
+        let size: libc::c_int = HEADER as libc::c_int;
+        // SAFETY: TUNSETVNETHDRSZ reads one int.
+        check(unsafe { libc::ioctl(fd, libc::TUNSETVNETHDRSZ, &raw const size) })
+            .map_err(LiveError::system(format!("{}: size of the offload header", self.name)))?;
+        let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+        let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+        // SAFETY: TUNSETOFFLOAD takes its flags by value.
+        let set = |flags: libc::c_uint| {
+            check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
+        };
+        set(tcp | udp)
+            .or_else(|_| set(tcp))
+            .map_err(LiveError::system(format!("{}: segmentation offload", self.name)))
+    }
+
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether packets are preceded by a header of [`HEADER`] bytes.
+    pub fn has_header(&self) -> bool {
+        self.offload
+    }
+
+    /// Reads one packet, its header included; its length.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if there is none.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+
+    /// Writes one packet given in parts, its header included; its length.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for what is no packet; `EIO` when the interface is down.
+    pub fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.file.write_vectored(parts)
+    }
+
+    /// The open file, to be sent to another process.
+    pub fn into_fd(self) -> OwnedFd {
+        self.file.into()
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn device_missing(error: io::Error) -> LiveError {
+    let help = match error.raw_os_error() {
+        Some(libc::ENOENT) => {
+            "load the module (sudo modprobe tun), or make the file in a container \
+             (mkdir -p /dev/net && mknod /dev/net/tun c 10 200, or docker run --device /dev/net/tun)"
+        }
+        Some(libc::ENODEV | libc::ENXIO) => "the kernel has no TUN driver: sudo modprobe tun",
+        Some(libc::EACCES | libc::EPERM) => {
+            "let everybody use it: sudo chmod 0666 /dev/net/tun (it grants nothing by itself)"
+        }
+        _ => "emulation needs TUN devices",
+    };
+    LiveError::Message(format!("{DEVICE}: {error}; {help}"))
+}
+
+fn not_made(name: &str, error: io::Error) -> LiveError {
+    let help = match error.raw_os_error() {
+        Some(libc::EPERM) => "the capability CAP_NET_ADMIN is missing in this network namespace",
+        Some(libc::EBUSY) => "an interface of this name exists",
+        _ => "the kernel refused to make the device",
+    };
+    LiveError::Message(format!("TUN device {name}: {error}; {help}"))
+}

@@ -1,0 +1,183 @@
+//! What an emulation was like, in numbers: those of the simulator's tables.
+
+use paceline_cc::{Capacity as _, Span, Time};
+use paceline_measure::{Histogram, Quantiles};
+use paceline_path::{EventKind, LinkEvent, Service};
+use paceline_report::TimeSeries;
+use serde::Serialize;
+
+use super::series::Bins;
+use super::watched::Watched;
+use crate::emulator::{Direction, DirectionSummary, LatenessSummary, Summary};
+
+/// An emulation in numbers; the fields of links are those of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Account {
+    /// How long it ran, in seconds.
+    pub duration_s: f64,
+    /// True if packets were released so late that the results are not those of the link.
+    pub late: bool,
+    /// How late packets were released.
+    pub lateness_ms: Lateness,
+    /// Processor time of the emulator, in seconds.
+    pub cpu_s: f64,
+    /// From inside to outside.
+    pub up: Way,
+    /// From outside to inside.
+    pub down: Way,
+    /// What went wrong without ending the run.
+    pub errors: Vec<String>,
+}
+
+/// How long after its time a packet was released, in milliseconds.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct Lateness {
+    /// Packets.
+    pub packets: u64,
+    /// The median.
+    pub p50: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+    /// What the 99th percentile may be before the run counts as late; for the whole run only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Way {
+    /// Its first link, if it has one.
+    #[serde(flatten)]
+    pub link: Option<LinkRow>,
+    /// Its other links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_links: Vec<LinkRow>,
+    /// IP packets that came in.
+    pub received_packets: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// IP packets that came out.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that could not be carried: no IP packets, no memory for them, refused by the
+    /// device.
+    pub failed_packets: u64,
+    /// How late packets were released.
+    pub lateness_ms: Lateness,
+}
+
+/// A link, with the names of the rows of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkRow {
+    /// The trace, or another name of the capacity.
+    pub trace: String,
+    /// The queue as written.
+    pub queue: String,
+    /// The measured time in seconds.
+    pub duration_s: f64,
+    /// The bytes that the link offered, as a rate.
+    pub capacity_mbps: f64,
+    /// The bytes that the link delivered, as a rate; on traces with 4 bytes per packet more.
+    pub throughput_mbps: f64,
+    /// Delivered bytes over offered bytes.
+    pub utilization: f64,
+    /// Per packet, from its arrival at the queue until it has left the link.
+    pub queue_delay_ms: Quantiles,
+    /// Packets dropped by the link's queue.
+    pub drops: u64,
+    /// Packets marked CE, or turned from accelerate to brake, at the link.
+    pub marks: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// The link over time; not part of the JSON.
+    #[serde(skip)]
+    pub series: TimeSeries,
+}
+
+/// What is counted at one link.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    delays: Histogram,
+    bytes: u64,
+    drops: u64,
+    marks: u64,
+    bins: Bins,
+}
+
+impl Tally {
+    #[inline]
+    pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64) {
+        match event.kind {
+            EventKind::Departure { sojourn } => {
+                self.delays.push(sojourn);
+                self.bytes += bytes;
+                self.bins.push(event.time, bytes, sojourn);
+            }
+            EventKind::Drop { .. } => self.drops += 1,
+            EventKind::Arrival => {}
+        }
+        self.marks += u64::from(event.marked);
+    }
+
+    fn row(&self, element: &Watched, service: &Service, end: Time) -> LinkRow {
+        let seconds = end.as_secs_f64();
+        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
+        let offered = service.offered(Time::ZERO, end);
+        LinkRow {
+            trace: element.name.clone(),
+            queue: element.queue.clone(),
+            duration_s: seconds,
+            capacity_mbps: mbps(offered),
+            throughput_mbps: mbps(self.bytes),
+            utilization: if offered > 0 { self.bytes as f64 / offered as f64 } else { 0.0 },
+            queue_delay_ms: self.delays.quantiles(),
+            drops: self.drops,
+            marks: self.marks,
+            packets: self.delays.len(),
+            series: self.bins.series(service, end),
+        }
+    }
+}
+
+impl Account {
+    pub(super) fn new(summary: &Summary, links: &[(Watched, Tally)]) -> Account {
+        let end = Time::ZERO + summary.duration;
+        let way = |direction: Direction, told: &DirectionSummary| {
+            let mut rows =
+                links.iter().filter(|(element, _)| element.direction == direction).filter_map(
+                    |(watched, tally)| Some(tally.row(watched, watched.service.as_ref()?, end)),
+                );
+            Way {
+                link: rows.next(),
+                more_links: rows.collect(),
+                received_packets: told.received_packets,
+                received_bytes: told.received_bytes,
+                sent_packets: told.sent_packets,
+                sent_bytes: told.sent_bytes,
+                failed_packets: told.malformed + told.no_memory + told.refused,
+                lateness_ms: told.lateness.into(),
+            }
+        };
+        let bound = Some(summary.bound.as_millis_f64());
+        Account {
+            duration_s: summary.duration.as_secs_f64(),
+            late: summary.late,
+            lateness_ms: Lateness { bound, ..summary.lateness.into() },
+            cpu_s: summary.cpu.as_secs_f64(),
+            up: way(Direction::Up, &summary.up),
+            down: way(Direction::Down, &summary.down),
+            errors: summary.errors.clone(),
+        }
+    }
+}
+
+impl From<LatenessSummary> for Lateness {
+    fn from(told: LatenessSummary) -> Lateness {
+        let LatenessSummary { count, p50, p99, max } = told;
+        let [p50, p99, max] = [p50, p99, max].map(Span::as_millis_f64);
+        Lateness { packets: count, p50, p99, max, bound: None }
+    }
+}

@@ -1,0 +1,114 @@
+//! The bottom lines of a terminal, written by a thread of their own: a terminal that was stopped
+//! must not stop packets.
+
+use std::io::{self, Write as _};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Frames that may wait; what does not fit is not shown.
+const WAITING: usize = 4;
+/// Fewer rows than these besides the meter's are left to the program.
+const LEAST_ROWS: usize = 4;
+
+/// Standard error as a terminal.
+#[derive(Debug, Default)]
+pub(super) struct Screen {
+    writer: Option<(SyncSender<String>, JoinHandle<()>)>,
+    /// Lines taken from a terminal of so many rows.
+    taken: Option<(usize, u16)>,
+}
+
+impl Screen {
+    /// Shows a text, unless the terminal is busy.
+    pub(super) fn write(&mut self, text: String) -> io::Result<()> {
+        let sender = match &self.writer {
+            Some((sender, _)) => sender,
+            None => {
+                let (sender, texts) = sync_channel::<String>(WAITING);
+                let thread = std::thread::Builder::new().name("meter".into()).spawn(move || {
+                    for text in texts {
+                        let mut out = io::stderr().lock();
+                        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+                            return;
+                        }
+                    }
+                })?;
+                &self.writer.insert((sender, thread)).0
+            }
+        };
+        match sender.try_send(text) {
+            Ok(()) | Err(TrySendError::Full(_)) => Ok(()),
+            Err(TrySendError::Disconnected(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Draws the lines at the bottom.
+    pub(super) fn draw(&mut self, lines: &[String], rows: u16) -> io::Result<()> {
+        if usize::from(rows) < lines.len() + LEAST_ROWS {
+            return Ok(());
+        }
+        let mut text = String::new();
+        let taken = Some((lines.len(), rows));
+        if self.taken != taken {
+            text += &take(lines.len(), rows, self.taken);
+            self.taken = taken;
+        }
+        text += &frame(lines, rows);
+        self.write(text)
+    }
+
+    /// Gives the lines back and waits a moment until everything is shown.
+    pub(super) fn leave(&mut self) -> io::Result<()> {
+        if let Some((count, rows)) = self.taken.take() {
+            self.write(give_back(count, rows))?;
+        }
+        if let Some((sender, thread)) = self.writer.take() {
+            drop(sender);
+            for _ in 0..50 {
+                if thread.is_finished() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the last `count` of `rows` lines out of what scrolls. What stands there moves up first.
+fn take(count: usize, rows: u16, before: Option<(usize, u16)>) -> String {
+    let end = usize::from(rows) - count;
+    // After a change of size, the old lines have moved with the text.
+    let room = if before.is_some() { String::new() } else { "\n".repeat(count) };
+    let up = if before.is_some() { String::new() } else { format!("\x1b[{count}A") };
+    format!("{room}\x1b7\x1b[1;{end}r\x1b8{up}")
+}
+
+/// The lines, the cursor back where it was.
+fn frame(lines: &[String], rows: u16) -> String {
+    let first = usize::from(rows) - lines.len() + 1;
+    let mut text = String::from("\x1b7");
+    for (at, line) in lines.iter().enumerate() {
+        text += &format!("\x1b[{};1H\x1b[2K{line}", first + at);
+    }
+    text + "\x1b8"
+}
+
+fn give_back(count: usize, rows: u16) -> String {
+    let first = usize::from(rows) - count + 1;
+    format!("\x1b7\x1b[r\x1b[{first};1H\x1b[J\x1b8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_keeps_its_lines() {
+        assert_eq!(take(2, 24, None), "\n\n\x1b7\x1b[1;22r\x1b8\x1b[2A");
+        let lines = ["up".to_string(), "down".to_string()];
+        assert_eq!(frame(&lines, 24), "\x1b7\x1b[23;1H\x1b[2Kup\x1b[24;1H\x1b[2Kdown\x1b8");
+        assert_eq!(give_back(2, 24), "\x1b7\x1b[r\x1b[23;1H\x1b[J\x1b8");
+    }
+}

@@ -1,0 +1,137 @@
+//! The times at which a link may send, as lines of a log, whether or not anything is sent.
+
+use paceline_cc::{Capacity as _, Span, Time};
+use paceline_path::{LinkEvent, Opportunities, Service};
+use paceline_trace::Cursor;
+
+const MILLISECOND: Span = Span::from_millis(1);
+
+/// What a link offers, one opportunity after the other.
+#[derive(Clone, Debug)]
+pub(super) enum Offers {
+    /// At the instants of a trace.
+    Trace(Box<TraceOffers>),
+    /// All the time: what each millisecond offered, at its end.
+    Steady { service: Box<Service>, until: Time, told: u64 },
+}
+
+/// The opportunities of a trace, and which of them the packets used.
+#[derive(Clone, Debug)]
+pub(super) struct TraceOffers {
+    bytes: u32,
+    told: Walk,
+    used: Walk,
+    /// What packets left of the last opportunity that they used, and its time.
+    credit: u64,
+    at: Option<Time>,
+}
+
+/// A walk over the opportunities of a link.
+#[derive(Clone, Debug)]
+struct Walk {
+    cursor: Cursor,
+    /// How many are still to come; `None` for a trace that repeats.
+    left: Option<usize>,
+    passed: u64,
+}
+
+impl Walk {
+    fn new(opportunities: &Opportunities) -> Walk {
+        let trace = opportunities.trace();
+        let left = (!opportunities.repeats()).then_some(trace.len());
+        Walk { cursor: trace.cursor(), left, passed: 0 }
+    }
+
+    fn next(&self) -> Time {
+        if self.left == Some(0) { Time::NEVER } else { self.cursor.peek() }
+    }
+
+    fn take(&mut self) -> Time {
+        let time = self.next();
+        self.cursor.advance();
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        self.passed += 1;
+        time
+    }
+}
+
+impl Offers {
+    pub(super) fn new(service: &Service) -> Offers {
+        match service {
+            Service::Trace(trace) => Offers::Trace(Box::new(TraceOffers {
+                bytes: trace.bytes(),
+                told: Walk::new(trace),
+                used: Walk::new(trace),
+                credit: 0,
+                at: None,
+            })),
+            Service::Constant(_) | Service::Schedule(_) => {
+                Offers::Steady { service: Box::new(service.clone()), until: Time::ZERO, told: 0 }
+            }
+        }
+    }
+
+    /// Tells the opportunities up to and including `time` that have not been told.
+    pub(super) fn pass(&mut self, time: Time, tell: &mut dyn FnMut(Time, u64)) {
+        match self {
+            Offers::Trace(trace) => {
+                while trace.told.next() <= time && trace.told.next() != Time::NEVER {
+                    tell(trace.told.take(), trace.bytes.into());
+                }
+            }
+            Offers::Steady { service, until, told } => {
+                while let next = *until + MILLISECOND
+                    && next <= time
+                    && next != Time::NEVER
+                {
+                    let offered = service.offered(Time::ZERO, next);
+                    if offered > *told {
+                        tell(next, offered - *told);
+                    }
+                    (*until, *told) = (next, offered);
+                }
+            }
+        }
+    }
+
+    /// A packet of so many bytes, overhead included, departs: tells the opportunities up to the
+    /// one in which it does. Several may have the same time.
+    pub(super) fn depart(
+        &mut self,
+        event: &LinkEvent,
+        sojourn: Span,
+        bytes: u64,
+        tell: &mut dyn FnMut(Time, u64),
+    ) {
+        match self {
+            Offers::Trace(trace) => trace.depart(event.time, sojourn, bytes, tell),
+            Offers::Steady { .. } => self.pass(event.time, tell),
+        }
+    }
+}
+
+impl TraceOffers {
+    /// The link serves one packet after the other, and turns to the next in the same opportunity
+    /// if that has come by then. From that follows which opportunities each has used.
+    fn depart(&mut self, time: Time, sojourn: Span, bytes: u64, tell: &mut dyn FnMut(Time, u64)) {
+        let arrival = Time::from_nanos(time.as_nanos().saturating_sub(sojourn.as_nanos()));
+        if self.at.is_none_or(|at| arrival >= at) {
+            self.credit = 0;
+        }
+        let first = self.credit.min(bytes);
+        self.credit -= first;
+        let mut owed = bytes - first;
+        while self.used.next() <= arrival && owed > 0 {
+            self.used.take();
+        }
+        while owed > 0 && self.used.next() <= time {
+            self.at = Some(self.used.take());
+            let part = owed.min(self.bytes.into());
+            owed -= part;
+            self.credit = u64::from(self.bytes) - part;
+        }
+        while self.told.passed < self.used.passed {
+            tell(self.told.take(), self.bytes.into());
+        }
+    }
+}

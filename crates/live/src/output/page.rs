@@ -1,0 +1,113 @@
+//! The page of an emulation: the simulator's plots and tables, a section per direction.
+
+use std::io;
+use std::path::Path;
+
+use paceline_report::{
+    Page, Palette, Quantiles, RunView, summary_table, time_series_figure, time_series_svg,
+};
+
+use super::account::{Account, LinkRow};
+
+/// What a page says about how it came about.
+#[derive(Clone, Debug, Default)]
+pub struct PageFacts {
+    /// The title.
+    pub title: String,
+    /// The command line.
+    pub command: String,
+    /// The version of the program.
+    pub version: String,
+    /// The seed, if there is one.
+    pub seed: Option<u64>,
+}
+
+/// Writes `emulation.html`, and a plot of each direction with a link, into a folder.
+pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::Result<()> {
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text)
+            .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))
+    };
+    for (way, _, runs) in views(account) {
+        file(&format!("{way}.svg"), &time_series_svg(&runs))?;
+    }
+    file("emulation.html", &page(facts, account))
+}
+
+fn page(facts: &PageFacts, account: &Account) -> String {
+    let mut page = Page::new(&facts.title);
+    let seconds = account.duration_s;
+    page.paragraph(&format!(
+        "Measured in real time for {seconds:.1} s. Queueing delay is the time from a packet's \
+         arrival at the queue until it has left the link."
+    ));
+    let lateness = account.lateness_ms;
+    let exact = format!(
+        "Half of {} packets were released within {:.3} ms of their time, 99 % within {:.3} ms, \
+         all within {:.3} ms.",
+        lateness.packets, lateness.p50, lateness.p99, lateness.max
+    );
+    page.paragraph(&match (account.late, lateness.bound) {
+        (true, Some(bound)) => format!(
+            "These results are not those of the link: {exact} The bound for 99 % is {bound:.3} ms."
+        ),
+        _ => exact,
+    });
+    let views = views(account);
+    let all: Vec<RunView> = views.iter().flat_map(|(.., runs)| runs.clone()).collect();
+    let palette = Palette::new(all.iter().map(|run| run.scheme.as_str()));
+    page.heading("Summary");
+    page.table(&summary_table(&all, &palette));
+    page.paragraph("Queueing delays are per packet, in milliseconds.");
+    for (_, title, runs) in &views {
+        page.heading(title);
+        page.figure(
+            &time_series_figure(runs, &palette),
+            "The shaded area is the link's capacity, the line what it delivered; below, the \
+             longest queueing delay in each bin.",
+        );
+    }
+    if !account.errors.is_empty() {
+        page.heading("What went wrong");
+        account.errors.iter().for_each(|error| page.paragraph(error));
+    }
+    let seed = facts.seed.map(|seed| seed.to_string()).unwrap_or_default();
+    let footer = [("command", &facts.command), ("version", &facts.version), ("seed", &seed)];
+    footer.iter().filter(|(_, value)| !value.is_empty()).for_each(|(name, value)| {
+        page.footer(name, value);
+    });
+    page.to_html()
+}
+
+/// The links of each direction that has any: its name for files, its title, its runs.
+fn views(account: &Account) -> Vec<(&'static str, &'static str, Vec<RunView>)> {
+    let ways = [
+        ("up", "Up: from inside to outside", &account.up),
+        ("down", "Down: from outside to inside", &account.down),
+    ];
+    let mut found = Vec::new();
+    for (name, title, way) in ways {
+        let rows = way.link.iter().chain(&way.more_links);
+        let runs: Vec<RunView> = rows.map(|row| view(name, row)).collect();
+        if !runs.is_empty() {
+            found.push((name, title, runs));
+        }
+    }
+    found
+}
+
+fn view(way: &str, row: &LinkRow) -> RunView {
+    let paceline_measure::Quantiles { mean, p50, p95, p99, max } = row.queue_delay_ms;
+    let passed = row.packets + row.drops;
+    RunView {
+        trace: format!("{way}: {}", row.trace),
+        scheme: row.queue.clone(),
+        capacity_mbps: row.capacity_mbps,
+        throughput_mbps: row.throughput_mbps,
+        utilization: row.utilization,
+        queue_delay_ms: Quantiles { mean, p50, p95, p99, max },
+        loss: (passed > 0).then(|| row.drops as f64 / passed as f64),
+        series: row.series.clone(),
+        ..RunView::default()
+    }
+}

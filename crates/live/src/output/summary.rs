@@ -1,0 +1,91 @@
+//! Counts what passes the links; at the end, writes it down and hands it over.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::account::{Account, Tally};
+use super::page::{self, PageFacts};
+use super::watched::Watched;
+use crate::emulator::{LiveEvent, Observer, Summary};
+
+/// Where an [`Account`] is found after the run.
+pub type Found = Arc<Mutex<Option<Account>>>;
+
+/// An [`Observer`] that keeps account of the links.
+#[derive(Debug, Default)]
+pub struct Accountant {
+    links: Vec<(Watched, Tally)>,
+    json: Option<(PathBuf, File)>,
+    report: Option<(PathBuf, PageFacts)>,
+    found: Found,
+}
+
+impl Accountant {
+    /// Keeps account of these links.
+    pub fn new(links: Vec<Watched>) -> Accountant {
+        let links = links.into_iter().map(|link| (link, Tally::default())).collect();
+        Accountant { links, ..Accountant::default() }
+    }
+
+    /// Writes the account as JSON to the file `path`, too.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn with_json(mut self, path: &Path) -> io::Result<Accountant> {
+        self.json = Some((path.into(), File::create(path)?));
+        Ok(self)
+    }
+
+    /// Writes a page and plots into a folder, too, which is made if need be.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn with_report(mut self, folder: &Path, facts: PageFacts) -> io::Result<Accountant> {
+        std::fs::create_dir_all(folder)?;
+        self.report = Some((folder.into(), facts));
+        Ok(self)
+    }
+
+    /// Where the account will be.
+    pub fn found(&self) -> Found {
+        Arc::clone(&self.found)
+    }
+}
+
+impl Observer for Accountant {
+    fn name(&self) -> String {
+        let json = self.json.as_ref().map(|(path, _)| path);
+        let path = json.or(self.report.as_ref().map(|(path, _)| path));
+        path.map_or("summary".into(), |path| format!("summary {}", path.display()))
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        for (watched, tally) in &mut self.links {
+            if watched.is_of(event) {
+                tally.event(&event.event, watched.bytes(&event.event));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let account = Account::new(summary, &self.links);
+        let json = self.json.take().map(|(_, mut file)| {
+            let text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
+            writeln!(file, "{text}")
+        });
+        let report =
+            self.report.take().map(|(folder, facts)| page::write(&folder, &facts, &account));
+        if let Ok(mut place) = self.found.lock() {
+            *place = Some(account);
+        }
+        json.unwrap_or(Ok(())).and(report.unwrap_or(Ok(())))
+    }
+}
+
+#[cfg(test)]
+mod tests;

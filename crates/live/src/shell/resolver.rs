@@ -1,0 +1,214 @@
+//! Names inside: what /etc/resolv.conf says there, and a relay for name servers that only this
+//! machine reaches.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const FILE: &str = "/etc/resolv.conf";
+const PORT: u16 = 53;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Questions on the way at the same time.
+const MOST: usize = 64;
+const LARGEST: usize = 65_535;
+
+/// What names need inside.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Resolver {
+    /// The contents of the file inside, if they differ from those outside.
+    pub(crate) text: Option<String>,
+    /// The name server to which questions must be relayed.
+    pub(crate) relay: Option<IpAddr>,
+}
+
+impl Resolver {
+    /// Reads the settings outside. `beyond` tells if the inside can reach other machines.
+    pub(crate) fn outside(base: Ipv4Addr, beyond: bool) -> Resolver {
+        fs::read_to_string(FILE).map_or_else(|_| Resolver::default(), |t| plan(&t, base, beyond))
+    }
+}
+
+/// A loopback name server is not the inside's own; without a way on, none is reached from there.
+fn plan(text: &str, base: Ipv4Addr, beyond: bool) -> Resolver {
+    let server = |line: &str| {
+        let address = line.trim().strip_prefix("nameserver")?.split_whitespace().next()?;
+        address.split('%').next()?.parse::<IpAddr>().ok()
+    };
+    let servers: Vec<IpAddr> = text.lines().filter_map(server).collect();
+    let Some(&first) = servers.first() else { return Resolver::default() };
+    let reached = |address: &IpAddr| beyond && !address.is_loopback();
+    if servers.iter().all(reached) {
+        return Resolver::default();
+    }
+    let relay = (!servers.iter().any(reached)).then_some(first);
+    let mut inside = String::new();
+    if relay.is_some() {
+        inside += &format!("nameserver {base}\n");
+    }
+    for line in text.lines().filter(|line| server(line).is_none_or(|address| reached(&address))) {
+        inside += line;
+        inside.push('\n');
+    }
+    Resolver { text: Some(inside), relay }
+}
+
+/// Answers questions at `base` with the answers of `server`, for as long as this process lives.
+///
+/// # Errors
+/// The port is not free or not allowed.
+pub(crate) fn relay(base: Ipv4Addr, server: IpAddr) -> io::Result<()> {
+    relay_between(SocketAddr::new(base.into(), PORT), SocketAddr::new(server, PORT)).map(drop)
+}
+
+/// The same for any ports; the address where it answers.
+fn relay_between(at: SocketAddr, to: SocketAddr) -> io::Result<SocketAddr> {
+    let streams = TcpListener::bind(at)?;
+    let at = streams.local_addr()?;
+    let datagrams = Arc::new(UdpSocket::bind(at)?);
+    let busy = Arc::new(AtomicUsize::new(0));
+    thread::Builder::new().name("names".into()).spawn(move || {
+        let mut question = vec![0; LARGEST];
+        while let Ok((length, from)) = datagrams.recv_from(&mut question) {
+            let question = question.get(..length).unwrap_or_default().to_vec();
+            let back = Arc::clone(&datagrams);
+            attempt(&busy, move || {
+                ask(&question, to).and_then(|a| back.send_to(&a, from)).map(drop)
+            });
+        }
+    })?;
+    let busy = Arc::new(AtomicUsize::new(0));
+    thread::Builder::new().name("names-tcp".into()).spawn(move || {
+        for inside in streams.incoming().flatten() {
+            attempt(&busy, move || carry(inside, to));
+        }
+    })?;
+    Ok(at)
+}
+
+/// Does something aside, unless too much is being done. What fails is asked again by the asker.
+fn attempt(busy: &Arc<AtomicUsize>, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+    if busy.fetch_add(1, Ordering::Relaxed) >= MOST {
+        busy.fetch_sub(1, Ordering::Relaxed);
+        return;
+    }
+    let done = Arc::clone(busy);
+    let started = thread::Builder::new().spawn(move || {
+        let _ = work();
+        done.fetch_sub(1, Ordering::Relaxed);
+    });
+    if started.is_err() {
+        busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn ask(question: &[u8], server: SocketAddr) -> io::Result<Vec<u8>> {
+    let any: IpAddr = if server.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        std::net::Ipv6Addr::UNSPECIFIED.into()
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.connect(server)?;
+    socket.send(question)?;
+    let mut answer = vec![0; LARGEST];
+    let length = socket.recv(&mut answer)?;
+    answer.truncate(length);
+    Ok(answer)
+}
+
+/// Carries a connection's bytes both ways.
+fn carry(inside: TcpStream, server: SocketAddr) -> io::Result<()> {
+    let outside = TcpStream::connect_timeout(&server, PATIENCE)?;
+    for stream in [&inside, &outside] {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+    }
+    let (from, to) = (inside.try_clone()?, outside.try_clone()?);
+    let up = thread::Builder::new().spawn(move || pump(from, to))?;
+    let down = pump(outside, inside);
+    let _ = up.join();
+    down
+}
+
+fn pump(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
+    let mut bytes = vec![0; 16_384];
+    loop {
+        let length = from.read(&mut bytes)?;
+        if length == 0 {
+            return to.shutdown(Shutdown::Write);
+        }
+        to.write_all(bytes.get(..length).unwrap_or_default())?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+
+    #[test]
+    fn servers_elsewhere_are_reached_directly() {
+        assert_eq!(plan("nameserver 192.0.2.53\n", BASE, true), Resolver::default());
+        assert_eq!(plan("# nothing\n", BASE, true), Resolver::default());
+    }
+
+    #[test]
+    fn a_loopback_server_is_relayed() {
+        let stub = plan("nameserver 127.0.0.53\noptions edns0\nsearch x.example\n", BASE, true);
+        let text = "nameserver 100.64.0.1\noptions edns0\nsearch x.example\n";
+        assert_eq!(stub.text.as_deref(), Some(text));
+        assert_eq!(stub.relay, Some(Ipv4Addr::new(127, 0, 0, 53).into()));
+    }
+
+    #[test]
+    fn a_loopback_server_among_others_is_left_out() {
+        let both = plan("nameserver ::1\nnameserver 192.0.2.53\n", BASE, true);
+        assert_eq!(both, Resolver { text: Some("nameserver 192.0.2.53\n".into()), relay: None });
+    }
+
+    #[test]
+    fn without_a_way_on_all_are_relayed() {
+        let closed = plan("nameserver 192.0.2.53\n", BASE, false);
+        assert_eq!(closed.relay, Some(Ipv4Addr::new(192, 0, 2, 53).into()));
+    }
+
+    #[test]
+    fn the_relay_carries_datagrams_and_connections() -> io::Result<()> {
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let streams = TcpListener::bind(local)?;
+        let to = streams.local_addr()?;
+        let datagrams = UdpSocket::bind(to)?;
+        let at = relay_between(local, to)?;
+
+        let asker = UdpSocket::bind(local)?;
+        asker.set_read_timeout(Some(PATIENCE))?;
+        asker.send_to(b"question", at)?;
+        let mut bytes = [0; 64];
+        let (length, from) = datagrams.recv_from(&mut bytes)?;
+        assert_eq!(&bytes[..length], b"question");
+        datagrams.send_to(b"answer", from)?;
+        let length = asker.recv(&mut bytes)?;
+        assert_eq!(&bytes[..length], b"answer");
+
+        let mut asker = TcpStream::connect(at)?;
+        asker.write_all(b"long question")?;
+        asker.shutdown(Shutdown::Write)?;
+        let mut question = Vec::new();
+        let (mut stream, _) = streams.accept()?;
+        stream.read_to_end(&mut question)?;
+        assert_eq!(question, b"long question");
+        stream.write_all(b"long answer")?;
+        drop(stream);
+        let mut answer = Vec::new();
+        asker.read_to_end(&mut answer)?;
+        assert_eq!(answer, b"long answer");
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! What is said of a set of samples.
+
+use serde::Serialize;
+
+/// Mean and quantiles of a set of samples, in milliseconds. Zero if there are none.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}

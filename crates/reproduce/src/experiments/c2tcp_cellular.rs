@@ -1,0 +1,155 @@
+//! C2TCP and others over cellular links with endless queues (its paper's §IV-A and -B).
+
+use paceline_cc::Span;
+use paceline_path::BufferSize;
+use paceline_report::{
+    Palette, RunView, bars_figure, scatter_figure, summary_table, time_series_figure,
+};
+use paceline_sim::compare::Comparison;
+use paceline_sim::scenario::{Capacity, Record};
+
+use super::Experiment;
+use super::common::{mean, on, scheme, view};
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::{Cellular, Setting};
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "c2tcp-cellular",
+    title: "C2TCP over cellular links",
+    about: "One backlogged flow of each scheme over each trace of five networks, both directions: \
+            round-trip propagation delay 40 ms, an unlimited queue. Delay is the queueing delay.",
+    plan,
+    find,
+};
+
+const SCHEMES: [(&str, &str); 8] = [
+    ("c2tcp", "c2tcp"),
+    ("newreno", "newreno"),
+    ("vegas", "vegas"),
+    ("cubic", "cubic"),
+    ("sprout", "sprout"),
+    ("verus", "verus"),
+    ("bbr", "bbr"),
+    ("codel", "cubic+codel"),
+];
+
+/// In a quick reproduction, so many traces.
+const QUICK: usize = 4;
+
+fn comparison(text: &str, cellular: &Cellular, length: Span) -> Result<Comparison, String> {
+    let capacity = Capacity::trace(cellular.trace.clone());
+    Ok(Comparison {
+        rtt: Span::from_millis(40),
+        buffer: BufferSize::Unlimited,
+        duration: length,
+        ..Comparison::new(&cellular.name, capacity, scheme(text)?)
+    })
+}
+
+/// The name of the task for the time series of one minute.
+fn minute(scheme: &str) -> String {
+    format!("a minute of {scheme}")
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let length = setting.length(120, 30);
+    let mut tasks = Vec::new();
+    for cellular in setting.some(setting.c2tcp_traces()?, QUICK) {
+        for (short, scheme) in SCHEMES {
+            let comparison = comparison(scheme, &cellular, length)?;
+            tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
+        }
+    }
+    for scheme in ["c2tcp", "cubic"] {
+        let comparison = comparison(scheme, &setting.verizon_down()?, Span::from_secs(60))?;
+        let mut scenario = comparison.scenario();
+        scenario.record = Record::Series(Span::from_millis(200));
+        tasks.push(Task::scenario(minute(scheme), scenario));
+    }
+    Ok(tasks)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let traces = setting.some(setting.c2tcp_traces()?, QUICK);
+    let mut findings = Findings {
+        traces: traces.iter().map(|cellular| cellular.name.clone()).collect(),
+        ..Findings::default()
+    };
+    let mut views: Vec<RunView> = Vec::new();
+    for cellular in &traces {
+        for (short, _) in SCHEMES {
+            let record = results.get(&on(short, &cellular.name));
+            views.push(view(short, &cellular.name, "link", record));
+        }
+    }
+    let of = |scheme: &str| -> Vec<&RunView> {
+        views.iter().filter(|view| view.scheme == scheme).collect()
+    };
+    for (short, _) in SCHEMES {
+        let own = of(short);
+        let mut add = |part: &str, figure: fn(&RunView) -> f64| {
+            findings.measure(format!("{short}.{part}"), mean(own.iter().map(|view| figure(view))));
+        };
+        add("throughput", |view| view.throughput_mbps);
+        add("mean", |view| view.queue_delay_ms.mean);
+        add("p95", |view| view.queue_delay_ms.p95);
+    }
+    for (short, _) in SCHEMES {
+        for part in ["throughput", "mean", "p95"] {
+            let ratio =
+                findings.get(&format!("{short}.{part}")) / findings.get(&format!("c2tcp.{part}"));
+            findings.measure(format!("{short}/c2tcp.{part}"), ratio);
+        }
+    }
+    per_network(&traces, &views, &mut findings);
+
+    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    let minutes: Vec<RunView> = ["c2tcp", "cubic"]
+        .iter()
+        .map(|scheme| view(scheme, "a minute", "link", results.get(&minute(scheme))))
+        .collect();
+    findings.measure("minute.cubic.max", minutes[1].queue_delay_ms.max);
+    findings.measure("minute.cubic.p95", minutes[1].queue_delay_ms.p95);
+    findings.measure("minute.c2tcp.p95", minutes[0].queue_delay_ms.p95);
+    findings.figure(
+        "minute",
+        time_series_figure(&minutes, &palette),
+        "A minute of Verizon's LTE downlink (Fig. 2 of the paper).",
+    );
+    findings.figure(
+        "tradeoff",
+        scatter_figure(&views, &palette),
+        "Utilisation over the 95th percentile of the queueing delay.",
+    );
+    findings.figure(
+        "bars",
+        bars_figure(&views, &palette),
+        "Utilisation and 95th-percentile queueing delay on each trace (Fig. 4).",
+    );
+    findings.table("summary", summary_table(&views, &palette), "All runs.");
+    Ok(findings)
+}
+
+/// On each network: is C2TCP's delay low, and are Cubic and NewReno fastest?
+fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
+    let (mut low, mut fast) = (0, 0);
+    for cellular in traces {
+        let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
+        let figure = |scheme: &str, of: fn(&RunView) -> f64| {
+            own.iter().find(|view| view.scheme == scheme).map_or(f64::NAN, |view| of(view))
+        };
+        let delay = |scheme: &str| figure(scheme, |view| view.queue_delay_ms.mean);
+        let speed = |scheme: &str| figure(scheme, |view| view.throughput_mbps);
+        // Below every scheme that fills the queue.
+        let bloated = ["newreno", "cubic", "verus", "bbr"];
+        low += usize::from(bloated.iter().all(|other| delay("c2tcp") < delay(other)));
+        let others = ["c2tcp", "vegas", "sprout", "verus", "bbr"];
+        let slower = |scheme: &str| others.iter().all(|other| speed(scheme) >= 0.98 * speed(other));
+        fast += usize::from(slower("cubic") && slower("newreno"));
+    }
+    findings.measure("links", traces.len() as f64);
+    findings.measure("c2tcp.low", low as f64 / traces.len() as f64);
+    findings.measure("cubic.fast", fast as f64 / traces.len() as f64);
+}

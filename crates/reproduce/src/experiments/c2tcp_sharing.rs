@@ -1,0 +1,163 @@
+//! C2TCP beside other flows (its paper's §IV-C), and what its condition is (§III-A).
+
+use paceline_cc::registry::Setup;
+use paceline_cc::{Feedback, Rate, SchemeSpec, Span, Time};
+use paceline_path::BufferSize;
+use paceline_report::{Chart, Fold, Palette, Panel, Series, Shade};
+use paceline_sim::metrics::jain;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario};
+
+use super::Experiment;
+use super::common::{mean, scheme};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "c2tcp-sharing",
+    title: "C2TCP beside other flows",
+    about: "A flow that has the link to itself, and 30 s later a second one: 24 Mbit/s, \
+            round-trip propagation delay 40 ms, a buffer of the bandwidth-delay product. Shares \
+            are taken from 35 s on.",
+    plan,
+    find,
+};
+
+/// The first flow and the second.
+const PAIRS: [(&str, &str); 7] = [
+    ("cubic", "bbr"),
+    ("cubic", "verus"),
+    ("cubic", "vegas"),
+    ("cubic", "c2tcp"),
+    ("newreno", "c2tcp"),
+    ("c2tcp", "c2tcp"),
+    ("c2tcp", "cubic"),
+];
+
+fn name(first: &str, second: &str) -> String {
+    format!("{first} then {second}")
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    for (first, second) in PAIRS {
+        let mut scenario = Scenario::new(&name(first, second));
+        scenario.duration = setting.length(120, 70);
+        scenario.warmup = Span::from_secs(35);
+        scenario.record = Recording::Series(Span::from_secs(1));
+        let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(24.0)));
+        link.buffer = BufferSize::Bdp(1.0);
+        scenario.links.push(link);
+        for (which, text, start) in [("first", first, 0), ("second", second, 30)] {
+            let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
+            flow.name = which.into();
+            flow.rtt = Span::from_millis(40);
+            flow.start = Span::from_secs(start);
+            scenario.flows.push(flow);
+        }
+        tasks.push(Task::scenario(name(first, second), scenario));
+    }
+    tasks.push(Task::other("condition", "c2tcp condition", 0.1, condition));
+    Ok(tasks)
+}
+
+/// Two histories of a second, below Target and above it, and after each the same 90 ms above it.
+/// Counts the back-offs within these.
+fn condition() -> Result<Record, String> {
+    let mut record = Record::default();
+    for (history, before) in [("good", 40), ("bad", 140)] {
+        let spec = SchemeSpec::parse("c2tcp").map_err(|error| error.to_string())?;
+        let halves =
+            paceline_cc::registry::build(&spec.sender).map_err(|error| error.to_string())?;
+        let mut sender = (halves.controller)(&Setup::default());
+        let mut rtts = vec![before; 200];
+        rtts.extend([140; 18]);
+        let mut counts = Vec::new();
+        for (at, rtt) in (0u64..).zip(rtts) {
+            let cwnd = sender.plan().cwnd;
+            let now = Time::from_millis(1000 + 5 * at);
+            sender.on_feedback(&feedback(now, Span::from_millis(rtt), cwnd));
+            sender.inspect(&mut |name, value| {
+                if name == "backoffs" {
+                    counts.push(value);
+                }
+            });
+        }
+        let cuts = counts.last().unwrap_or(&f64::NAN) - counts.get(199).unwrap_or(&f64::NAN);
+        record.set(format!("{history}.cuts"), cuts);
+    }
+    Ok(record)
+}
+
+fn feedback(now: Time, rtt: Span, cwnd: u64) -> Feedback<'static> {
+    Feedback {
+        now,
+        mss: 1500,
+        acked: 15_000,
+        acked_packets: 10,
+        lost: 0,
+        lost_packets: 0,
+        marked_packets: 0,
+        echo: paceline_cc::Ecn::NotEct,
+        explicit: 0,
+        prior_in_flight: cwnd,
+        in_flight: cwnd,
+        cwnd_limited: true,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: Span::from_millis(40),
+        delivered: 0,
+        round: 0,
+        round_start: false,
+        sample: None,
+        congestion: None,
+        in_recovery: false,
+        fates: &[],
+    }
+}
+
+fn find(_: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    let palette = Palette::new(["cubic", "newreno", "c2tcp", "bbr", "verus", "vegas"]);
+    for (first, second) in PAIRS {
+        let record = results.get(&name(first, second));
+        let goodput = |flow: &str| record.number(&format!("flow.{flow}.goodput"));
+        let shares = [goodput("first"), goodput("second")];
+        let key = format!("{first}+{second}");
+        findings.measure(format!("{key}.second"), shares[1] / (shares[0] + shares[1]));
+        findings.measure(format!("{key}.jain"), jain(&shares));
+        let late = record.series("flow.second.goodput");
+        findings.measure(format!("{key}.second_mbps"), mean(late.into_iter().skip(35)));
+        let line = |flow: &str, text: &str| Series {
+            name: format!("{flow}: {text}"),
+            quantity: "goodput".into(),
+            unit: "Mbit/s".into(),
+            bin_s: record.number("bin"),
+            values: record.series(&format!("flow.{flow}.goodput")),
+            paint: palette.paint(if first == second && flow == "second" { "cubic" } else { text }),
+            shade: Shade::Line,
+            fold: Fold::Mean,
+            label: vec![text.to_string()],
+        };
+        let chart = Chart {
+            label: format!("Shares of {first} and {second}"),
+            panels: vec![Panel {
+                title: "Mbit/s".into(),
+                height: 120.0,
+                log: false,
+                series: vec![line("first", first), line("second", second)],
+            }],
+        };
+        findings.figure(
+            &key,
+            chart.figure(),
+            &format!("A {first} flow, joined by a {second} flow after 30 s."),
+        );
+    }
+    let condition = results.get("condition");
+    findings.measure("condition.good", condition.number("good.cuts"));
+    findings.measure("condition.bad", condition.number("bad.cuts"));
+    Ok(findings)
+}

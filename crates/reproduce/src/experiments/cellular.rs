@@ -1,0 +1,132 @@
+//! Every scheme of the ABC paper over cellular links (§1's table, Figs 7, 8, 17, 18).
+
+use paceline_report::{Palette, RunView, bars_figure, scatter_figure, summary_table};
+
+use super::Experiment;
+use super::common::{abc_emulation, mean, on, view};
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::{Cellular, Setting};
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "cellular",
+    title: "Cellular links",
+    about: "One backlogged flow of each scheme over each trace: round-trip propagation delay \
+            100 ms, a buffer of 250 packets, acknowledgements over 12 Mbit/s. Utilisation is \
+            delivered bytes over offered bytes; delay is the queueing delay of each packet at the \
+            link. Ratios are of the means over the traces, relative to ABC's.",
+    plan,
+    find,
+};
+
+/// Short names for measures, and the schemes.
+const SCHEMES: [(&str, &str); 14] = [
+    ("abc", "abc"),
+    ("xcp", "xcp[alpha=0.55,beta=0.4]"),
+    ("xcpw", "xcpw"),
+    ("rcp", "rcp"),
+    ("vcp", "vcp"),
+    ("cubic", "cubic"),
+    ("codel", "cubic+codel[target=50ms,interval=100ms]"),
+    ("pie", "cubic+pie"),
+    ("bbr", "bbr"),
+    ("copa", "copa"),
+    ("vivace", "vivace"),
+    ("vegas", "vegas"),
+    ("sprout", "sprout"),
+    ("verus", "verus"),
+];
+
+/// In a quick reproduction, so many traces, and so many seconds.
+const QUICK: (usize, u64) = (2, 30);
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let length = setting.length(140, QUICK.1);
+    let mut tasks = Vec::new();
+    for cellular in setting.some(setting.abc_traces()?, QUICK.0) {
+        for (short, scheme) in SCHEMES {
+            let comparison = abc_emulation(scheme, &cellular, length)?;
+            tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
+        }
+    }
+    Ok(tasks)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let traces = setting.some(setting.abc_traces()?, QUICK.0);
+    let mut findings = Findings {
+        traces: traces.iter().map(|cellular| cellular.name.clone()).collect(),
+        ..Findings::default()
+    };
+    let mut views: Vec<RunView> = Vec::new();
+    for (short, _) in SCHEMES {
+        let own: Vec<RunView> = traces
+            .iter()
+            .map(|cellular| {
+                view(short, &cellular.name, "link", results.get(&on(short, &cellular.name)))
+            })
+            .collect();
+        findings
+            .measure(format!("{short}.utilization"), mean(own.iter().map(|view| view.utilization)));
+        findings
+            .measure(format!("{short}.p95"), mean(own.iter().map(|view| view.queue_delay_ms.p95)));
+        findings.measure(
+            format!("{short}.mean"),
+            mean(own.iter().map(|view| view.queue_delay_ms.mean)),
+        );
+        views.extend(own);
+    }
+    for (short, _) in SCHEMES {
+        for part in ["utilization", "p95", "mean"] {
+            let ratio =
+                findings.get(&format!("{short}.{part}")) / findings.get(&format!("abc.{part}"));
+            findings.measure(format!("{short}/abc.{part}"), ratio);
+            findings.measure(format!("abc/{short}.{part}"), 1.0 / ratio);
+        }
+    }
+    fronts(&traces, &views, &mut findings);
+    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    findings.figure(
+        "tradeoff",
+        scatter_figure(&views, &palette),
+        "Utilisation over the 95th percentile of the queueing delay, the means over the traces.",
+    );
+    for cellular in &traces {
+        let own: Vec<RunView> =
+            views.iter().filter(|view| view.trace == cellular.name).cloned().collect();
+        findings.figure(
+            &format!("trace {}", cellular.name),
+            scatter_figure(&own, &palette),
+            &format!("Throughput over delay on {}.", cellular.name),
+        );
+    }
+    findings.figure(
+        "bars",
+        bars_figure(&views, &palette),
+        "Utilisation and 95th-percentile queueing delay on each trace.",
+    );
+    findings.table("summary", summary_table(&views, &palette), "All runs.");
+    Ok(findings)
+}
+
+/// On each trace: how many schemes that are not under explicit control reach ABC's utilisation
+/// with no more than its delay. Zero means that ABC lies outside their Pareto front.
+fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
+    const EXPLICIT: [&str; 5] = ["abc", "xcp", "xcpw", "rcp", "vcp"];
+    for (at, cellular) in traces.iter().enumerate() {
+        let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
+        let Some(abc) = own.iter().find(|view| view.scheme == "abc") else { continue };
+        let better = own.iter().filter(|view| {
+            !EXPLICIT.contains(&view.scheme.as_str())
+                && view.utilization >= abc.utilization
+                && view.queue_delay_ms.p95 <= abc.queue_delay_ms.p95
+        });
+        findings.measure(format!("trace{}.better", at + 1), better.count() as f64);
+        for view in &own {
+            let name = format!("trace{}.{}", at + 1, view.scheme);
+            findings.measure(format!("{name}.utilization"), view.utilization);
+            findings.measure(format!("{name}.p95"), view.queue_delay_ms.p95);
+        }
+    }
+}

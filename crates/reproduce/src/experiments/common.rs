@@ -1,0 +1,73 @@
+//! What several experiments need: scenarios of the papers' emulations, and views of records.
+
+use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_report::{Quantiles, RunView, TimeSeries};
+use paceline_sim::compare::Comparison;
+use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
+
+use crate::record::Record;
+use crate::setting::Cellular;
+
+/// A scheme as users write it.
+pub(super) fn scheme(text: &str) -> Result<SchemeSpec, String> {
+    check_scheme(text).map_err(|error| format!("{text}: {error}"))
+}
+
+/// The emulation of the ABC paper: RTT 100 ms, 250 packets, acknowledgements over 12 Mbit/s.
+pub(super) fn abc_emulation(
+    text: &str,
+    cellular: &Cellular,
+    length: Span,
+) -> Result<Comparison, String> {
+    let capacity = Capacity::trace(cellular.trace.clone());
+    Ok(Comparison {
+        reverse: Some(Capacity::Constant(Rate::from_mbps(12.0))),
+        duration: length,
+        ..Comparison::new(&cellular.name, capacity, scheme(text)?)
+    })
+}
+
+/// The name of the task that runs `scheme` on a trace.
+pub(super) fn on(scheme: &str, trace: &str) -> String {
+    format!("{scheme} on {trace}")
+}
+
+/// Records time series in bins of so many milliseconds.
+pub(super) fn with_series(mut scenario: Scenario, bin_ms: u64) -> Scenario {
+    scenario.record = Recording::Series(Span::from_millis(bin_ms));
+    scenario
+}
+
+/// The mean; NaN of nothing.
+pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.into_iter().collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A record of a link as the charts want it.
+pub(super) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> RunView {
+    let number = |name: &str| record.number(&format!("link.{link}.{name}"));
+    let series = |name: &str| record.series(&format!("link.{link}.{name}"));
+    RunView {
+        trace: trace.to_string(),
+        scheme: scheme.to_string(),
+        capacity_mbps: number("capacity"),
+        throughput_mbps: number("throughput"),
+        utilization: number("utilization"),
+        queue_delay_ms: Quantiles {
+            mean: number("delay.mean"),
+            p50: number("delay.p50"),
+            p95: number("delay.p95"),
+            p99: number("delay.p99"),
+            max: number("delay.max"),
+        },
+        series: TimeSeries {
+            bin_s: record.number("bin"),
+            capacity_mbps: series("capacity"),
+            throughput_mbps: series("throughput"),
+            queue_delay_ms: series("delay"),
+            window_packets: None,
+        },
+        ..RunView::default()
+    }
+}

@@ -1,0 +1,170 @@
+//! One LTE link over time, and ABC's variants on it (Figs 1, 2, 14, 15, §7.6 of the ABC paper).
+
+use paceline_cc::{Span, Time};
+use paceline_report::{Palette, RunView, scatter_figure, time_series_figure};
+use paceline_trace::Trace;
+
+use super::Experiment;
+use super::common::{abc_emulation, mean, on, view, with_series};
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::{Cellular, Setting};
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "lte-series",
+    title: "One LTE link over time",
+    about: "One backlogged flow over Verizon's LTE downlink (and its uplink where said): \
+            round-trip propagation delay 100 ms, a buffer of 250 packets.",
+    plan,
+    find,
+};
+
+/// Schemes shown over time on the downlink.
+const SHOWN: [&str; 5] =
+    ["abc", "cubic", "cubic+codel[target=50ms,interval=100ms]", "verus", "bbr"];
+/// ABC's router compares the arrival rate with the target rate instead.
+const ENQUEUE: &str = "abc[rate=enqueue]";
+const ETAS: [&str; 6] = ["0.9", "0.92", "0.94", "0.96", "0.98", "1"];
+/// ABC with the capacity of the next round trip known, and without, by the same rule of credit.
+const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
+const UNKNOWN: &str = "abc[credit=target]";
+
+fn eta(eta: &str) -> String {
+    format!("abc[eta={eta}]")
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
+    let length = setting.length(140, 30);
+    let mut tasks = Vec::new();
+    let mut add = |scheme: &str, cellular: &Cellular| -> Result<(), String> {
+        let scenario = abc_emulation(scheme, cellular, length)?.scenario();
+        tasks.push(Task::scenario(on(scheme, &cellular.name), with_series(scenario, 200)));
+        Ok(())
+    };
+    for scheme in SHOWN.into_iter().chain([ENQUEUE, KNOWN, UNKNOWN]) {
+        add(scheme, &down)?;
+    }
+    for scheme in ["abc", KNOWN, UNKNOWN] {
+        add(scheme, &up)?;
+    }
+    for value in ETAS {
+        add(&eta(value), &down)?;
+    }
+    Ok(tasks)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
+    let mut findings =
+        Findings { traces: vec![down.name.clone(), up.name.clone()], ..Findings::default() };
+    let of = |scheme: &str, cellular: &Cellular| {
+        view(scheme, &cellular.name, "link", results.get(&on(scheme, &cellular.name)))
+    };
+    let palette = Palette::new(SHOWN);
+    let shown: Vec<RunView> = SHOWN.iter().map(|scheme| of(scheme, &down)).collect();
+    for (short, view) in ["abc", "cubic", "codel", "verus", "bbr"].iter().zip(&shown) {
+        findings.measure(format!("{short}.utilization"), view.utilization);
+        findings.measure(format!("{short}.p95"), view.queue_delay_ms.p95);
+        findings.measure(format!("{short}.max"), view.queue_delay_ms.max);
+        findings.measure(format!("{short}.swing"), swing(&view.series.throughput_mbps));
+        let (rise, fall) = after_changes(view);
+        findings.measure(format!("{short}.after_rise"), rise);
+        findings.measure(format!("{short}.after_fall"), fall);
+    }
+    for other in ["cubic", "codel", "verus", "bbr"] {
+        for part in ["p95", "after_rise", "after_fall", "swing", "utilization"] {
+            let ratio =
+                findings.get(&format!("{other}.{part}")) / findings.get(&format!("abc.{part}"));
+            findings.measure(format!("{other}/abc.{part}"), ratio);
+        }
+    }
+    findings.figure(
+        "series",
+        time_series_figure(&shown, &palette),
+        "Throughput in the capacity's shade, and queueing delay, over time (Figs 1 and 14).",
+    );
+
+    let (dequeue, enqueue) = (of("abc", &down), of(ENQUEUE, &down));
+    findings.measure("enqueue/dequeue.p95", ratio(&enqueue, &dequeue));
+    let both = [dequeue, enqueue];
+    let own = Palette::new(["abc", ENQUEUE]);
+    findings.figure(
+        "feedback",
+        time_series_figure(&both, &own),
+        "Feedback from the dequeue rate and from the enqueue rate (Fig. 2).",
+    );
+
+    let swept: Vec<RunView> = ETAS.iter().map(|value| of(&eta(value), &down)).collect();
+    for (value, view) in ETAS.iter().zip(&swept) {
+        findings.measure(format!("eta.{value}.utilization"), view.utilization);
+        findings.measure(format!("eta.{value}.p95"), view.queue_delay_ms.p95);
+    }
+    findings.figure(
+        "eta",
+        scatter_figure(&swept, &Palette::new(swept.iter().map(|view| view.scheme.as_str()))),
+        "ABC by its target utilisation eta (Fig. 15).",
+    );
+
+    for (way, cellular) in [("down", &down), ("up", &up)] {
+        let (known, unknown) = (of(KNOWN, cellular), of(UNKNOWN, cellular));
+        findings.measure(format!("known.{way}.p95"), known.queue_delay_ms.p95);
+        findings.measure(format!("known.{way}.utilization"), known.utilization);
+        findings.measure(format!("unknown.{way}.p95"), unknown.queue_delay_ms.p95);
+        findings.measure(format!("unknown.{way}.utilization"), unknown.utilization);
+        findings.measure(format!("known/unknown.{way}.p95"), ratio(&known, &unknown));
+        findings.measure(format!("abc.{way}.p95"), of("abc", cellular).queue_delay_ms.p95);
+    }
+    let (doubles, halves) = changes(&down.trace);
+    findings.measure("doubles", doubles);
+    findings.measure("halves", halves);
+    Ok(findings)
+}
+
+fn ratio(one: &RunView, other: &RunView) -> f64 {
+    one.queue_delay_ms.p95 / other.queue_delay_ms.p95
+}
+
+/// How much a series changes from bin to bin, relative to its mean.
+fn swing(values: &[f64]) -> f64 {
+    let steps = values.iter().zip(values.iter().skip(1)).map(|(a, b)| (b - a).abs());
+    mean(steps) / mean(values.iter().copied())
+}
+
+/// Utilisation in the second after the capacity has risen by half, and the largest queueing delay
+/// (mean over such seconds) in the one after it has fallen to less than two thirds.
+fn after_changes(view: &RunView) -> (f64, f64) {
+    let bins = (1.0 / view.series.bin_s).round().max(1.0) as usize;
+    let sum = |values: &[f64]| values.iter().filter(|v| v.is_finite()).sum::<f64>();
+    let capacity: Vec<&[f64]> = view.series.capacity_mbps.chunks_exact(bins).collect();
+    let throughput: Vec<&[f64]> = view.series.throughput_mbps.chunks_exact(bins).collect();
+    let delay: Vec<&[f64]> = view.series.queue_delay_ms.chunks_exact(bins).collect();
+    let (mut rise, mut fall) = (Vec::new(), Vec::new());
+    let seconds = capacity.len().min(throughput.len()).min(delay.len());
+    for at in 1..seconds {
+        let (before, now) = (sum(capacity[at - 1]), sum(capacity[at]));
+        if now > 1.5 * before && before > 0.0 {
+            rise.push(sum(throughput[at]) / now);
+        } else if now < before / 1.5 {
+            fall.push(delay[at].iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
+        }
+    }
+    (mean(rise), mean(fall))
+}
+
+/// How many seconds have at least twice, and at most half, the capacity of the second before.
+fn changes(trace: &Trace) -> (f64, f64) {
+    let count = |second: u64| {
+        let from = Time::ZERO + Span::from_secs(second);
+        trace.count_in(from, from + Span::from_secs(1)) as f64
+    };
+    let seconds = trace.period().as_nanos() / 1_000_000_000;
+    let pairs = (1..seconds).map(|second| (count(second - 1), count(second)));
+    let (mut doubles, mut halves) = (0.0, 0.0);
+    for (before, now) in pairs {
+        doubles += f64::from(u8::from(before > 0.0 && now >= 2.0 * before));
+        halves += f64::from(u8::from(now <= before / 2.0 && before > 0.0));
+    }
+    (doubles, halves)
+}

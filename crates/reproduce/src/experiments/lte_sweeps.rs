@@ -1,0 +1,182 @@
+//! More flows, other round-trip times, small applications, XCP-b (Figs 11, 20, 21, §8 of the ABC
+//! paper).
+
+use paceline_cc::{Rate, Span};
+use paceline_flow::Workload;
+use paceline_report::{BarPanel, Bars, Palette};
+use paceline_sim::scenario::FlowSpec;
+
+use super::Experiment;
+use super::common::{abc_emulation, mean, on, scheme};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::run::Results;
+use crate::setting::{Cellular, Setting};
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "lte-sweeps",
+    title: "More flows, other round-trip times",
+    about: "Verizon's LTE downlink with 1 to 16 flows of one scheme, with propagation delays of \
+            20 to 200 ms, with one backlogged and 200 application-limited ABC flows, and XCP-b.",
+    plan,
+    find,
+};
+
+const SCHEMES: [(&str, &str); 7] = [
+    ("abc", "abc"),
+    ("cubic", "cubic"),
+    ("codel", "cubic+codel[target=50ms,interval=100ms]"),
+    ("pie", "cubic+pie"),
+    ("bbr", "bbr"),
+    ("copa", "copa"),
+    ("vivace", "vivace"),
+];
+const FLOWS: [u32; 5] = [1, 2, 4, 8, 16];
+const RTTS: [u64; 4] = [20, 50, 100, 200];
+
+fn flows(short: &str, count: u32) -> String {
+    format!("{count} flows of {short}")
+}
+
+fn rtt(short: &str, ms: u64) -> String {
+    format!("{short} at {ms} ms")
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let down = setting.verizon_down()?;
+    let length = setting.length(100, 20);
+    let mut tasks = Vec::new();
+    for (short, text) in SCHEMES {
+        for count in FLOWS {
+            let mut comparison = abc_emulation(text, &down, length)?;
+            comparison.flows = count;
+            comparison.warmup = Span::from_secs(5);
+            tasks.push(Task::scenario(flows(short, count), comparison.scenario()));
+        }
+        for ms in RTTS {
+            let mut comparison = abc_emulation(text, &down, length)?;
+            comparison.rtt = Span::from_millis(ms);
+            tasks.push(Task::scenario(rtt(short, ms), comparison.scenario()));
+        }
+    }
+    for text in ["abc", "xcpb"] {
+        for cellular in [&down, &setting.verizon_up()?] {
+            let comparison = abc_emulation(text, cellular, length)?;
+            tasks.push(Task::scenario(on(text, &cellular.name), comparison.scenario()));
+        }
+    }
+    tasks.push(limited(&down, length)?);
+    Ok(tasks)
+}
+
+/// One backlogged flow, and 200 whose applications make 1 Mbit/s together.
+fn limited(cellular: &Cellular, length: Span) -> Result<Task, String> {
+    let mut scenario = abc_emulation("abc", cellular, length)?.scenario();
+    scenario.flows[0].name = "bulk".into();
+    let mut small = FlowSpec { count: 200, ..scenario.flows[0].clone() };
+    small.name = "small".into();
+    small.scheme = scheme("abc")?;
+    small.workload = Workload::Limited { rate: Rate::from_mbps(0.005), message: 500 };
+    scenario.flows.push(small);
+    Ok(Task::scenario("limited", scenario))
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
+    let mut findings =
+        Findings { traces: vec![down.name.clone(), up.name.clone()], ..Findings::default() };
+    let used = |record: &Record| record.number("link.link.utilization");
+    let late = |record: &Record| record.number("link.link.delay.p95");
+    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    let mut panels: Vec<Vec<Vec<f64>>> = vec![Vec::new(); 4];
+    for count in FLOWS {
+        let row = |figure: &dyn Fn(&Record) -> f64| -> Vec<f64> {
+            SCHEMES.iter().map(|(short, _)| figure(results.get(&flows(short, count)))).collect()
+        };
+        panels[0].push(row(&|record| 100.0 * used(record)));
+        panels[1].push(row(&late));
+    }
+    for ms in RTTS {
+        let row = |figure: &dyn Fn(&Record) -> f64| -> Vec<f64> {
+            SCHEMES.iter().map(|(short, _)| figure(results.get(&rtt(short, ms)))).collect()
+        };
+        panels[2].push(row(&|record| 100.0 * used(record)));
+        panels[3].push(row(&late));
+    }
+    for (short, _) in SCHEMES {
+        for count in FLOWS {
+            let record = results.get(&flows(short, count));
+            findings.measure(format!("flows.{count}.{short}.utilization"), used(record));
+            findings.measure(format!("flows.{count}.{short}.p95"), late(record));
+        }
+        for ms in RTTS {
+            let record = results.get(&rtt(short, ms));
+            findings.measure(format!("rtt.{ms}.{short}.utilization"), used(record));
+            findings.measure(format!("rtt.{ms}.{short}.p95"), late(record));
+        }
+        let least = FLOWS.iter().map(|count| used(results.get(&flows(short, *count))));
+        let (low, high) = least
+            .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+        findings.measure(format!("flows.{short}.range"), high - low);
+    }
+    for (what, values, names) in [
+        ("flows", FLOWS.map(u64::from).to_vec(), &panels[0..2]),
+        ("rtt", RTTS.to_vec(), &panels[2..4]),
+    ] {
+        for value in &values {
+            let better = better(&findings, &format!("{what}.{value}"));
+            findings.measure(format!("{what}.{value}.better"), better);
+        }
+        let groups = values.iter().map(|value| match what {
+            "flows" => format!("{value} flows"),
+            _ => format!("{value} ms"),
+        });
+        let panel = |title: &str, unit: &str, values: &[Vec<f64>]| BarPanel {
+            title: title.into(),
+            unit: unit.into(),
+            values: values.to_vec(),
+        };
+        let bars = Bars {
+            label: format!("Utilisation and delay by {what}"),
+            groups: groups.collect(),
+            bars: SCHEMES
+                .iter()
+                .map(|(short, _)| (short.to_string(), palette.paint(short)))
+                .collect(),
+            panels: vec![
+                panel("Utilisation (%)", "%", &names[0]),
+                panel("95th-percentile delay (ms)", "ms", &names[1]),
+            ],
+        };
+        let caption = match what {
+            "flows" => "By the number of flows (Fig. 11).",
+            _ => "By the round-trip propagation delay (Fig. 21).",
+        };
+        findings.figure(what, bars.figure(), caption);
+    }
+    let limited = results.get("limited");
+    findings.measure("limited.utilization", used(limited));
+    findings.measure("limited.p95", late(limited));
+    let both = [&down, &up];
+    let over = |figure: &dyn Fn(&Record) -> f64, scheme: &str| {
+        mean(both.iter().map(|cellular| figure(results.get(&on(scheme, &cellular.name)))))
+    };
+    findings.measure("xcpb/abc.utilization", over(&used, "xcpb") / over(&used, "abc"));
+    findings.measure("xcpb/abc.p95", over(&late, "xcpb") / over(&late, "abc"));
+    Ok(findings)
+}
+
+/// How many schemes reach ABC's utilisation with no more than its delay.
+fn better(findings: &Findings, group: &str) -> f64 {
+    let abc = (
+        findings.get(&format!("{group}.abc.utilization")),
+        findings.get(&format!("{group}.abc.p95")),
+    );
+    let better = SCHEMES.iter().filter(|(short, _)| {
+        *short != "abc"
+            && findings.get(&format!("{group}.{short}.utilization")) >= abc.0
+            && findings.get(&format!("{group}.{short}.p95")) <= abc.1
+    });
+    better.count() as f64
+}

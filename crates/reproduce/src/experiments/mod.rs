@@ -1,0 +1,51 @@
+//! The experiments: what is run, and what is made of it.
+
+mod c2tcp_cellular;
+mod c2tcp_sharing;
+mod c2tcp_tuning;
+mod cellular;
+mod common;
+mod lte_series;
+mod lte_sweeps;
+mod two_links;
+
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+/// A set of runs from which measures and figures are taken.
+pub struct Experiment {
+    /// The name by which claims call it.
+    pub name: &'static str,
+    /// The heading on the page.
+    pub title: &'static str,
+    /// The setup, for the page.
+    pub about: &'static str,
+    /// What is to be done.
+    pub plan: fn(&Setting) -> Result<Vec<Task>, String>,
+    /// What has been found.
+    pub find: fn(&Setting, &Results) -> Result<Findings, String>,
+}
+
+impl std::fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Experiment").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All experiments, in the order of the page. An experiment is one file and one line.
+pub static EXPERIMENTS: &[Experiment] = &[
+    cellular::EXPERIMENT,
+    two_links::EXPERIMENT,
+    lte_series::EXPERIMENT,
+    lte_sweeps::EXPERIMENT,
+    c2tcp_cellular::EXPERIMENT,
+    c2tcp_sharing::EXPERIMENT,
+    c2tcp_tuning::EXPERIMENT,
+];
+
+/// The experiment of a name.
+pub fn experiment(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}

@@ -1,0 +1,98 @@
+//! A path over two cellular links (Fig. 7c of the ABC paper).
+
+use paceline_cc::Span;
+use paceline_path::BufferSize;
+use paceline_report::{Dot, Marker, Palette, Scatter, Shape};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
+
+use super::Experiment;
+use super::common::scheme;
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "two-links",
+    title: "Two cellular links in a row",
+    about: "A path over Verizon's LTE uplink and then its downlink, each with a buffer of 250 \
+            packets and the scheme's router; round-trip propagation delay 100 ms. Delay is one \
+            way, less the 50 ms of propagation.",
+    plan,
+    find,
+};
+
+const SCHEMES: [(&str, &str); 10] = [
+    ("abc", "abc"),
+    ("cubic", "cubic"),
+    ("codel", "cubic+codel[target=50ms,interval=100ms]"),
+    ("pie", "cubic+pie"),
+    ("bbr", "bbr"),
+    ("copa", "copa"),
+    ("vivace", "vivace"),
+    ("vegas", "vegas"),
+    ("sprout", "sprout"),
+    ("verus", "verus"),
+];
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let (up, down) = (setting.verizon_up()?, setting.verizon_down()?);
+    let mut tasks = Vec::new();
+    for (short, text) in SCHEMES {
+        let mut scenario = Scenario::new(short);
+        scenario.duration = setting.length(140, 30);
+        for (name, cellular) in [("up", &up), ("down", &down)] {
+            let mut link = LinkSpec::new(name, Capacity::trace(cellular.trace.clone()));
+            link.buffer = BufferSize::Packets(250);
+            scenario.links.push(link);
+        }
+        let mut flow = FlowSpec::bulk(scheme(text)?, &["up", "down"]);
+        flow.rtt = Span::from_millis(100);
+        scenario.flows.push(flow);
+        tasks.push(Task::scenario(short, scenario));
+    }
+    Ok(tasks)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings {
+        traces: vec![setting.verizon_up()?.name, setting.verizon_down()?.name],
+        ..Findings::default()
+    };
+    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    let mut dots = Vec::new();
+    for (short, _) in SCHEMES {
+        let record = results.get(short);
+        let (throughput, delay) =
+            (record.number("all.goodput"), record.number("all.owd.p95") - 50.0);
+        findings.measure(format!("{short}.throughput"), throughput);
+        findings.measure(format!("{short}.p95"), delay);
+        dots.push(Dot {
+            x: delay,
+            y: throughput,
+            label: short.into(),
+            tooltip: format!("{short}: {throughput:.2} Mbit/s, {delay:.0} ms"),
+            paint: palette.paint(short),
+            marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
+            counts: true,
+            tie: None,
+        });
+    }
+    let abc = (findings.get("abc.throughput"), findings.get("abc.p95"));
+    let better = SCHEMES.iter().filter(|(short, _)| {
+        *short != "abc"
+            && findings.get(&format!("{short}.throughput")) >= abc.0
+            && findings.get(&format!("{short}.p95")) <= abc.1
+    });
+    let better = better.count() as f64;
+    findings.measure("better", better);
+    let scatter = Scatter {
+        label: "Throughput over delay on two links".into(),
+        x_title: "95th-percentile delay beyond propagation (ms)".into(),
+        y_title: "Throughput (Mbit/s)".into(),
+        dots,
+        ..Scatter::default()
+    };
+    findings.figure("tradeoff", scatter.figure(), "Throughput over delay on both links together.");
+    Ok(findings)
+}

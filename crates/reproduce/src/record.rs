@@ -1,0 +1,108 @@
+//! What a task leaves behind: numbers and series by name, as kept on disk.
+
+use std::collections::BTreeMap;
+
+use paceline_sim::Outcome;
+use paceline_sim::metrics::Quantiles;
+use serde::{Deserialize, Serialize};
+
+/// The result of a task. Names of a scenario's record:
+///
+/// - `link.NAME.{capacity,throughput,utilization,drops,marks}` (Mbit/s, shares, packets),
+///   `link.NAME.delay.{mean,p50,p95,p99,max}` (ms), and the series `link.NAME.{capacity,
+///   throughput,delay}`;
+/// - `flow.NAME.{goodput,retransmits,timeouts,self_inflicted}`, `flow.NAME.{owd,rtt}.*`, and the
+///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
+/// - `all.{goodput,jain}`, `all.{owd,rtt}.*`, `all.self_inflicted`;
+/// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
+/// - `bin`: seconds per entry of the series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Numbers by name.
+    pub numbers: BTreeMap<String, f64>,
+    /// Series by name; what was not measured in a bin is missing.
+    #[serde(default)]
+    pub series: BTreeMap<String, Vec<Option<f64>>>,
+}
+
+impl Record {
+    /// A number; NaN if there is none of this name, which no check accepts.
+    pub fn number(&self, name: &str) -> f64 {
+        self.numbers.get(name).copied().unwrap_or(f64::NAN)
+    }
+
+    /// A series, with NaN for what is missing; empty if there is none of this name.
+    pub fn series(&self, name: &str) -> Vec<f64> {
+        let known = self.series.get(name).map(Vec::as_slice).unwrap_or_default();
+        known.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+    }
+
+    /// Adds a number; one that is not finite is left out.
+    pub fn set(&mut self, name: impl Into<String>, value: f64) {
+        if value.is_finite() {
+            self.numbers.insert(name.into(), value);
+        }
+    }
+
+    /// Adds a series.
+    pub fn set_series(&mut self, name: impl Into<String>, values: &[f64]) {
+        let known = values.iter().map(|value| value.is_finite().then_some(*value)).collect();
+        self.series.insert(name.into(), known);
+    }
+
+    fn set_quantiles(&mut self, name: &str, q: &Quantiles) {
+        let parts = [("mean", q.mean), ("p50", q.p50), ("p95", q.p95), ("p99", q.p99)];
+        for (part, value) in parts.into_iter().chain([("max", q.max)]) {
+            self.set(format!("{name}.{part}"), value);
+        }
+    }
+}
+
+impl From<&Outcome> for Record {
+    fn from(outcome: &Outcome) -> Record {
+        let mut record = Record::default();
+        for link in &outcome.links {
+            let name = format!("link.{}", link.name);
+            record.set(format!("{name}.capacity"), link.capacity_mbps);
+            record.set(format!("{name}.throughput"), link.throughput_mbps);
+            record.set(format!("{name}.utilization"), link.utilization);
+            record.set(format!("{name}.drops"), link.drops as f64);
+            record.set(format!("{name}.marks"), link.marks as f64);
+            record.set_quantiles(&format!("{name}.delay"), &link.queue_delay_ms);
+            if let Some(series) = &link.series {
+                record.set("bin", series.bin_s);
+                record.set_series(format!("{name}.capacity"), &series.capacity_mbps);
+                record.set_series(format!("{name}.throughput"), &series.throughput_mbps);
+                record.set_series(format!("{name}.delay"), &series.queue_delay_ms);
+            }
+        }
+        for flow in &outcome.flows {
+            let name = format!("flow.{}", flow.name);
+            record.set(format!("{name}.goodput"), flow.goodput_mbps);
+            record.set(format!("{name}.retransmits"), flow.sender.retransmits as f64);
+            record.set(format!("{name}.timeouts"), flow.sender.timeouts as f64);
+            record.set(format!("{name}.self_inflicted"), flow.self_inflicted_p95_ms);
+            record.set_quantiles(&format!("{name}.owd"), &flow.one_way_delay_ms);
+            record.set_quantiles(&format!("{name}.rtt"), &flow.rtt_ms);
+            if let Some(series) = &flow.series {
+                record.set("bin", series.bin_s);
+                record.set_series(format!("{name}.goodput"), &series.goodput_mbps);
+                for (variable, values) in &series.state {
+                    record.set_series(format!("{name}.state.{variable}"), values);
+                }
+            }
+        }
+        record.set("all.goodput", outcome.goodput_mbps());
+        record.set("all.jain", outcome.jain());
+        record.set("all.self_inflicted", outcome.pooled.self_inflicted_p95_ms);
+        record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
+        record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
+        if let Some(arrivals) = &outcome.arrivals {
+            record.set("arrivals.arrived", arrivals.arrived as f64);
+            record.set("arrivals.finished", arrivals.finished as f64);
+            record.set("arrivals.goodput", arrivals.goodput_mbps);
+            record.set_quantiles("arrivals.completion", &arrivals.completion_ms);
+        }
+        record
+    }
+}

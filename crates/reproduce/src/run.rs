@@ -1,0 +1,155 @@
+//! A reproduction: plans the experiments, does their tasks side by side, judges the claims.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::claim::Claim;
+use crate::experiments::{Experiment, experiment};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::setting::Setting;
+use crate::store::Store;
+use crate::task::Task;
+use crate::verdict::{Judged, judge};
+
+/// The results of an experiment's tasks, by name.
+#[derive(Debug, Default)]
+pub struct Results(BTreeMap<String, Record>);
+
+impl Results {
+    /// A result. Nothing at all if the task was not planned or has failed.
+    pub fn get(&self, task: &str) -> &Record {
+        static NOTHING: Record = Record { numbers: BTreeMap::new(), series: BTreeMap::new() };
+        self.0.get(task).unwrap_or(&NOTHING)
+    }
+}
+
+/// Who wants to know how far the work is.
+pub trait Progress: Sync {
+    /// So much work is planned, in units of cost, of which so much was done before.
+    fn begin(&self, total: f64, done: f64);
+    /// A task is done.
+    fn done(&self, task: &str, cost: f64);
+}
+
+/// What a reproduction has found.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// The claims with their verdicts, in the order asked for.
+    pub claims: Vec<Judged>,
+    /// What each experiment has found, in the order of [`crate::EXPERIMENTS`].
+    pub experiments: Vec<(&'static Experiment, Findings)>,
+    /// Tasks that failed: name and reason.
+    pub failures: Vec<(String, String)>,
+    /// Tasks in all.
+    pub tasks: usize,
+}
+
+/// Measures claims anew.
+///
+/// # Errors
+/// If an experiment cannot be planned (a trace cannot be read), or results cannot be kept.
+pub fn reproduce(
+    claims: &[Claim],
+    setting: &Setting,
+    store: &Store,
+    progress: &dyn Progress,
+) -> Result<Reproduction, String> {
+    let wanted = |name: &str| claims.iter().any(|claim| claim.experiment == name);
+    let chosen: Vec<&'static Experiment> =
+        crate::EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name)).collect();
+    for claim in claims {
+        if experiment(&claim.experiment).is_none() {
+            return Err(format!("{}: there is no experiment `{}`", claim.id, claim.experiment));
+        }
+    }
+    let mut work: Vec<(usize, Task)> = Vec::new();
+    for (at, experiment) in chosen.iter().enumerate() {
+        let tasks = (experiment.plan)(setting)
+            .map_err(|problem| format!("experiment {}: {problem}", experiment.name))?;
+        work.extend(tasks.into_iter().map(|task| (at, task)));
+    }
+    let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
+    let cost = |done: bool| -> f64 {
+        let pairs = work.iter().zip(&known);
+        pairs.filter(|(_, known)| !done || known.is_some()).map(|((_, task), _)| task.cost).sum()
+    };
+    progress.begin(cost(false), cost(true));
+
+    let failures: Mutex<Vec<(String, String)>> = Mutex::default();
+    let unkept: Mutex<Option<String>> = Mutex::default();
+    // Long ones first, so that no core waits for the last.
+    let mut order: Vec<usize> = (0..work.len()).collect();
+    order.sort_by(|a, b| work[*b].1.cost.total_cmp(&work[*a].1.cost));
+    let done: Vec<(usize, Option<Record>)> = order
+        .par_iter()
+        .map(|&at| {
+            if let Some(record) = &known[at] {
+                return (at, Some(record.clone()));
+            }
+            let task = &work[at].1;
+            let record = match task.run() {
+                Ok(record) => {
+                    if let Err(error) = store.keep(task, &record) {
+                        set(&unkept, error.to_string());
+                    }
+                    Some(record)
+                }
+                Err(problem) => {
+                    if let Ok(mut failures) = failures.lock() {
+                        failures.push((task.name.clone(), problem));
+                    }
+                    None
+                }
+            };
+            progress.done(&task.name, task.cost);
+            (at, record)
+        })
+        .collect();
+    if let Ok(Some(problem)) = unkept.into_inner() {
+        return Err(format!("results cannot be kept: {problem}"));
+    }
+
+    let mut results: Vec<Results> = chosen.iter().map(|_| Results::default()).collect();
+    for (at, record) in done {
+        let (experiment, task) = &work[at];
+        if let Some(record) = record {
+            results[*experiment].0.insert(task.name.clone(), record);
+        }
+    }
+    let mut experiments = Vec::new();
+    for (experiment, results) in chosen.into_iter().zip(&results) {
+        let findings = (experiment.find)(setting, results)
+            .map_err(|problem| format!("experiment {}: {problem}", experiment.name))?;
+        experiments.push((experiment, findings));
+    }
+    let nothing = Findings::default();
+    let judged = claims
+        .iter()
+        .map(|claim| {
+            let of =
+                |(experiment, _): &&(&Experiment, Findings)| experiment.name == claim.experiment;
+            judge(claim, experiments.iter().find(of).map_or(&nothing, |(_, findings)| findings))
+        })
+        .collect();
+    let mut failures = failures.into_inner().unwrap_or_default();
+    failures.sort();
+    Ok(Reproduction { claims: judged, experiments, failures, tasks: work.len() })
+}
+
+fn set(place: &Mutex<Option<String>>, problem: String) {
+    if let Ok(mut place) = place.lock() {
+        place.get_or_insert(problem);
+    }
+}
+
+/// The folder of results inside an output folder.
+impl Setting {
+    /// Where finished tasks are kept below `output`.
+    pub fn runs(output: &std::path::Path) -> PathBuf {
+        output.join("runs")
+    }
+}

@@ -1,0 +1,119 @@
+//! The circumstances of a reproduction: which traces, how long, how thorough.
+
+use std::path::PathBuf;
+
+use paceline_cc::Span;
+use paceline_trace::Trace;
+
+/// How a reproduction is to be done.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Shorter runs and fewer of them.
+    pub quick: bool,
+    /// The folder of recorded traces; without it, synthetic ones take their place.
+    pub traces: Option<PathBuf>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A trace with what it stands for.
+#[derive(Clone, Debug)]
+pub struct Cellular {
+    /// Its name on the page.
+    pub name: String,
+    /// The opportunities.
+    pub trace: Trace,
+}
+
+/// The recorded traces of the ABC paper that are published, and the synthetic ones of the same
+/// kind that stand in for them.
+const ABC: [(&str, &str); 8] = [
+    ("Verizon-LTE-short.down", "lte-driving"),
+    ("Verizon-LTE-short.up", "lte-driving.up"),
+    ("ATT-LTE-driving-2016.down", "lte-walking"),
+    ("ATT-LTE-driving-2016.up", "lte-driving.up"),
+    ("TMobile-LTE-short.down", "lte-stationary"),
+    ("TMobile-LTE-short.up", "lte-walking"),
+    ("ATT-LTE-driving.down", "lte-driving"),
+    ("ATT-LTE-driving.up", "lte-driving.up"),
+];
+
+/// The traces of the C2TCP paper's networks: T-Mobile LTE and UMTS, AT&T LTE, Verizon LTE and
+/// EV-DO, both directions.
+const C2TCP: [(&str, &str); 10] = [
+    ("TMobile-LTE-short.down", "lte-stationary"),
+    ("TMobile-LTE-short.up", "lte-walking"),
+    ("TMobile-UMTS-driving.down", "umts-driving"),
+    ("TMobile-UMTS-driving.up", "umts-driving.up"),
+    ("ATT-LTE-driving.down", "lte-driving"),
+    ("ATT-LTE-driving.up", "lte-driving.up"),
+    ("Verizon-LTE-short.down", "lte-driving"),
+    ("Verizon-LTE-short.up", "lte-driving.up"),
+    ("Verizon-EVDO-driving.down", "evdo-driving"),
+    ("Verizon-EVDO-driving.up", "evdo-driving.up"),
+];
+
+impl Setting {
+    /// The eight LTE traces of the ABC experiments.
+    ///
+    /// # Errors
+    /// A trace that is there but cannot be read.
+    pub fn abc_traces(&self) -> Result<Vec<Cellular>, String> {
+        self.load(&ABC)
+    }
+
+    /// The ten traces of the C2TCP experiments.
+    ///
+    /// # Errors
+    /// A trace that is there but cannot be read.
+    pub fn c2tcp_traces(&self) -> Result<Vec<Cellular>, String> {
+        self.load(&C2TCP)
+    }
+
+    /// The trace that time series are shown on: Verizon LTE, downlink.
+    ///
+    /// # Errors
+    /// A trace that is there but cannot be read.
+    pub fn verizon_down(&self) -> Result<Cellular, String> {
+        self.one(0, ABC[0])
+    }
+
+    /// Verizon LTE, uplink.
+    ///
+    /// # Errors
+    /// A trace that is there but cannot be read.
+    pub fn verizon_up(&self) -> Result<Cellular, String> {
+        self.one(1, ABC[1])
+    }
+
+    fn load(&self, names: &[(&str, &str)]) -> Result<Vec<Cellular>, String> {
+        names.iter().enumerate().map(|(at, pair)| self.one(at as u64, *pair)).collect()
+    }
+
+    /// A recorded trace, or its stand-in: a synthetic one with a seed of its own.
+    fn one(&self, at: u64, (recorded, synthetic): (&str, &str)) -> Result<Cellular, String> {
+        if let Some(folder) = &self.traces {
+            let path = folder.join(recorded);
+            let file = path.to_str().ok_or("the folder's name is not UTF-8")?;
+            let trace = paceline_trace::load(file).map_err(|error| error.to_string())?;
+            return Ok(Cellular { name: recorded.to_string(), trace });
+        }
+        let length = paceline_trace::default_length(synthetic).unwrap_or(Span::from_secs(300));
+        let trace = paceline_trace::synthetic(synthetic, self.seed + at, length)
+            .map_err(|error| error.to_string())?;
+        Ok(Cellular { name: format!("{synthetic} #{}", at + 1), trace })
+    }
+
+    /// A length of time: the paper's, or a shorter one if the reproduction is quick.
+    pub fn length(&self, seconds: u64, quick: u64) -> Span {
+        Span::from_secs(if self.quick { quick } else { seconds })
+    }
+
+    /// A list as long as the paper's, or its beginning if the reproduction is quick.
+    pub fn some<T>(&self, mut all: Vec<T>, quick: usize) -> Vec<T> {
+        if self.quick {
+            all.truncate(quick);
+        }
+        all
+    }
+}

@@ -1,0 +1,84 @@
+//! Finished tasks on disk, by digest: a run that was stopped goes on where it was.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::record::Record;
+use crate::task::{HASH_START, Task, hash};
+
+/// Where results are kept. The program is part of each digest, so that results of another version
+/// are never taken for this one's.
+#[derive(Debug)]
+pub struct Store {
+    folder: Option<PathBuf>,
+    program: u64,
+}
+
+impl Store {
+    /// Results in `folder`, which is made.
+    ///
+    /// # Errors
+    /// If it cannot be made, or the program cannot be read.
+    pub fn open(folder: &Path) -> io::Result<Store> {
+        fs::create_dir_all(folder)?;
+        let program = fs::read(std::env::current_exe()?)?;
+        Ok(Store { folder: Some(folder.to_path_buf()), program: hash(&program, HASH_START) })
+    }
+
+    /// A store that keeps nothing.
+    pub fn nowhere() -> Store {
+        Store { folder: None, program: 0 }
+    }
+
+    fn path(&self, task: &Task) -> Option<PathBuf> {
+        let digest = hash(task.key.as_bytes(), self.program);
+        let other = hash(task.name.as_bytes(), digest.rotate_left(17));
+        self.folder.as_ref().map(|folder| folder.join(format!("{digest:016x}{other:016x}.json")))
+    }
+
+    /// The result of a task that was done before.
+    pub fn find(&self, task: &Task) -> Option<Record> {
+        let text = fs::read_to_string(self.path(task)?).ok()?;
+        // What cannot be read is done again.
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&self, task: &Task, record: &Record) -> io::Result<()> {
+        let Some(path) = self.path(task) else { return Ok(()) };
+        // Written aside and renamed, so that a kill leaves no half of a result.
+        let aside = path.with_extension("part");
+        let mut file = fs::File::create(&aside)?;
+        file.write_all(serde_json::to_string(record)?.as_bytes())?;
+        fs::rename(&aside, &path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(key: &'static str) -> Task {
+        Task::other("t", key, 1.0, || Ok(Record::default()))
+    }
+
+    #[test]
+    fn what_is_kept_is_found_and_what_is_broken_is_not() {
+        let folder = std::env::temp_dir().join(format!("paceline-store-{}", std::process::id()));
+        let store = Store::open(&folder).expect("a folder");
+        let mut record = Record::default();
+        record.set("x", 0.1 + 0.2);
+        record.set_series("y", &[1.0, f64::NAN]);
+        store.keep(&task("a"), &record).expect("kept");
+        assert_eq!(store.find(&task("a")), Some(record));
+        assert_eq!(store.find(&task("b")), None);
+        let path = store.path(&task("a")).expect("a path");
+        fs::write(&path, "{\"numbers\":").expect("written");
+        assert_eq!(store.find(&task("a")), None);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}

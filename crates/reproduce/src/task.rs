@@ -1,0 +1,73 @@
+//! Units of work: independent of each other, kept by what they are.
+
+use std::fmt::Write as _;
+
+use paceline_sim::Scenario;
+
+use crate::record::Record;
+
+type Work = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
+
+/// One unit of work of an experiment.
+pub struct Task {
+    /// Its name within the experiment: `abc on Verizon-LTE-short.down`.
+    pub name: String,
+    /// Everything that its result depends on beside the program.
+    pub(crate) key: String,
+    /// Seconds of simulated traffic, or as much work: for estimates of the time left.
+    pub cost: f64,
+    work: Work,
+}
+
+impl Task {
+    /// The simulation of a scenario.
+    pub fn scenario(name: impl Into<String>, scenario: Scenario) -> Task {
+        let mut key = String::new();
+        let mut plain = scenario.clone();
+        for link in &mut plain.links {
+            if let paceline_sim::scenario::Capacity::Trace { trace, .. } = &link.capacity {
+                // A trace by its content, not written out.
+                let _ = write!(key, "{}:{:016x};", link.name, hash_entries(trace.opportunities()));
+                link.capacity = paceline_sim::scenario::Capacity::Constant(paceline_cc::Rate::ZERO);
+            }
+        }
+        let _ = write!(key, "{plain:?}");
+        let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
+        let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
+        let work = move || match paceline_sim::run(&scenario) {
+            Ok(outcome) => Ok(Record::from(&outcome)),
+            Err(error) => Err(error.to_string()),
+        };
+        Task { name: name.into(), key, cost, work: Box::new(work) }
+    }
+
+    /// Other work; `key` names all that its result depends on beside the program.
+    pub fn other(
+        name: impl Into<String>,
+        key: impl Into<String>,
+        cost: f64,
+        work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
+    ) -> Task {
+        Task { name: name.into(), key: key.into(), cost, work: Box::new(work) }
+    }
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn run(&self) -> Result<Record, String> {
+        (self.work)()
+    }
+}
+
+/// FNV-1a over bytes.
+pub(crate) fn hash(bytes: &[u8], start: u64) -> u64 {
+    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The start of [`hash`].
+pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn hash_entries(entries: &[u32]) -> u64 {
+    entries.iter().fold(HASH_START, |state, entry| hash(&entry.to_le_bytes(), state))
+}

@@ -1,0 +1,212 @@
+//! Schemes that set a rate: PCC Vivace (NSDI 2018) and Google congestion control with its video.
+
+use paceline_cc::{Rate, Span};
+use paceline_path::{BufferSize, Loss};
+use paceline_sim::metrics::jain;
+use paceline_sim::outcome::{FlowSeries, Outcome};
+use paceline_sim::run;
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, Record, Scenario, Video, Workload, check_scheme,
+};
+
+/// One link with a buffer of packets, RTT 100 ms.
+fn scenario(capacity: Capacity, buffer: u64, seconds: u64, warmup: u64) -> Scenario {
+    let mut scenario = Scenario::new("rate based");
+    scenario.duration = Span::from_secs(seconds);
+    scenario.warmup = Span::from_secs(warmup);
+    let mut link = LinkSpec::new("link", capacity);
+    link.buffer = BufferSize::Packets(buffer);
+    scenario.links.push(link);
+    scenario
+}
+
+fn mbps(rate: f64) -> Capacity {
+    Capacity::Constant(Rate::from_mbps(rate))
+}
+
+fn flow(scheme: &str) -> FlowSpec {
+    FlowSpec::bulk(check_scheme(scheme).expect(scheme), &["link"])
+}
+
+fn video(scheme: &str) -> FlowSpec {
+    FlowSpec { workload: Workload::Video(Video::default()), ..flow(scheme) }
+}
+
+fn alone(scheme: &str) -> Outcome {
+    let mut scenario = scenario(mbps(12.0), 250, 60, 10);
+    scenario.flows.push(flow(scheme));
+    run(&scenario).expect("runs")
+}
+
+const RULES: [&str; 3] = ["kernel", "nsdi2018", "paper"];
+
+#[test]
+fn vivace_uses_a_link() {
+    for rule in RULES {
+        for utility in ["latency", "loss"] {
+            let outcome = alone(&format!("vivace[rule={rule},utility={utility}]"));
+            let used = outcome.links[0].utilization;
+            assert!(used > 0.9, "{rule}, {utility}: {used}");
+        }
+    }
+}
+
+/// Paper §3.2: with the latency utility no queue persists, with the loss utility losses are the
+/// only limit.
+#[test]
+fn vivace_latency_keeps_the_queue_shorter() {
+    for rule in RULES {
+        let delay = |utility: &str| {
+            let outcome = alone(&format!("vivace[rule={rule},utility={utility}]"));
+            outcome.links[0].queue_delay_ms.mean
+        };
+        let (latency, loss) = (delay("latency"), delay("loss"));
+        assert!(latency < 0.25 * loss, "{rule}: {latency} ms against {loss} ms");
+    }
+}
+
+/// Paper §5.2: flows of the same utility converge to equal shares.
+#[test]
+fn two_vivace_flows_converge() {
+    for rule in RULES {
+        let mut scenario = scenario(mbps(24.0), 250, 200, 100);
+        for start in [0, 20] {
+            let mut flow = flow(&format!("vivace[rule={rule},utility=loss]"));
+            flow.start = Span::from_secs(start);
+            scenario.flows.push(flow);
+        }
+        let outcome = run(&scenario).expect("runs");
+        let shares: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_mbps).collect();
+        assert!(jain(&shares) > 0.9, "{rule}: {shares:?}");
+    }
+}
+
+/// Paper §5.1.1: random losses hardly hurt.
+#[test]
+fn one_per_cent_of_loss_hurts_cubic_and_not_vivace() {
+    let used = |scheme: &str| {
+        let mut scenario = scenario(mbps(24.0), 250, 60, 10);
+        let mut flow = flow(scheme);
+        flow.data.impairments.loss = Loss::Bernoulli(0.01);
+        scenario.flows.push(flow);
+        run(&scenario).expect("runs").links[0].utilization
+    };
+    let cubic = used("cubic");
+    for rule in RULES {
+        let vivace = used(&format!("vivace[rule={rule},utility=loss]"));
+        assert!(vivace > 0.85 && vivace > 3.0 * cubic, "{rule}: {vivace} against {cubic}");
+    }
+}
+
+/// The mean of a flow's goodput from one second to another.
+fn mean(series: &FlowSeries, from: u64, to: u64) -> f64 {
+    let at = |second: u64| (second as f64 / series.bin_s) as usize;
+    let bins = &series.goodput_mbps[at(from)..at(to)];
+    bins.iter().sum::<f64>() / bins.len() as f64
+}
+
+const FILTERS: [&str; 2] = ["kalman", "trendline"];
+
+#[test]
+fn video_over_gcc_has_a_sane_share_and_little_delay() {
+    for filter in FILTERS {
+        let mut scenario = scenario(mbps(2.0), 250, 90, 30);
+        scenario.flows.push(video(&format!("gcc[filter={filter}]")));
+        let outcome = run(&scenario).expect("runs");
+        let (link, flow) = (&outcome.links[0], &outcome.flows[0]);
+        let frames = flow.frames.expect("a video");
+        assert!((0.7..1.0).contains(&link.utilization), "{filter}: {}", link.utilization);
+        assert!(link.queue_delay_ms.p95 < 150.0, "{filter}: {:?}", link.queue_delay_ms);
+        // Half of 100 ms, the frame's own 30 ms, and some queue.
+        assert!(frames.delay_ms.p50 < 120.0, "{filter}: {frames:?}");
+        assert_eq!(flow.sender.retransmits, 0);
+        assert!(frames.delivered as f64 > 0.95 * 60.0 * 30.0, "{filter}: {frames:?}");
+    }
+}
+
+#[test]
+fn gcc_backs_off_within_a_second_and_recovers() {
+    for filter in FILTERS {
+        let steps = [(0, 3.0), (40, 1.0), (60, 3.0)];
+        let steps: Vec<_> =
+            steps.map(|(at, rate)| (Span::from_secs(at), Rate::from_mbps(rate))).to_vec();
+        let mut scenario = scenario(Capacity::Schedule { steps, period: None }, 1000, 100, 0);
+        scenario.record = Record::Series(Span::from_millis(100));
+        scenario.flows.push(video(&format!("gcc[filter={filter},initial_rate=1Mbps]")));
+        let outcome = run(&scenario).expect("runs");
+        let series = outcome.flows[0].series.as_ref().expect("recorded");
+        let targets = series.state.iter().find(|(name, _)| *name == "target");
+        let target = |tenths: usize| targets.map_or(f64::NAN, |(_, values)| values[tenths]);
+        assert!(target(395) > 2.0, "{filter}: {} before", target(395));
+        assert!(target(411) < 1.0, "{filter}: {} after a second", target(411));
+        assert!(mean(series, 50, 60) > 0.7, "{filter}: {}", mean(series, 50, 60));
+        assert!(mean(series, 90, 100) > 1.8, "{filter}: {}", mean(series, 90, 100));
+    }
+}
+
+/// Beside Cubic in a deep buffer the media keep alive, with much less than their half; and they
+/// come back when Cubic has gone.
+#[test]
+fn gcc_yields_to_cubic_in_a_deep_buffer_and_comes_back() {
+    for (filter, least) in [("kalman", 0.1), ("trendline", 0.04)] {
+        let mut scenario = scenario(mbps(6.0), 250, 140, 0);
+        scenario.record = Record::Series(Span::from_secs(1));
+        scenario.flows.push(video(&format!("gcc[filter={filter},initial_rate=1Mbps]")));
+        let mut other = flow("cubic");
+        (other.start, other.stop) = (Span::from_secs(20), Some(Span::from_secs(80)));
+        scenario.flows.push(other);
+        let outcome = run(&scenario).expect("runs");
+        let series = outcome.flows[0].series.as_ref().expect("recorded");
+        let (before, beside) = (mean(series, 15, 20), mean(series, 40, 80));
+        assert!(before > 2.0, "{filter}: {before}");
+        assert!((least..1.5).contains(&beside), "{filter}: {beside} of 6 Mbit/s");
+        let after = mean(series, 130, 140);
+        assert!(after > 2.0, "{filter}: {after} after {beside}");
+    }
+}
+
+#[test]
+fn a_bulk_flow_over_gcc_keeps_to_its_target() {
+    let mut scenario = scenario(mbps(6.0), 250, 90, 60);
+    scenario.flows.push(flow("gcc[initial_rate=2Mbps]"));
+    let outcome = run(&scenario).expect("runs");
+    let link = &outcome.links[0];
+    assert!((0.75..1.0).contains(&link.utilization), "{}", link.utilization);
+    assert!(link.queue_delay_ms.p95 < 150.0, "{:?}", link.queue_delay_ms);
+}
+
+/// Schemes without a target of their own: the encoder takes what they would let through.
+#[test]
+fn video_adapts_to_schemes_without_a_target() {
+    for scheme in ["cubic", "bbr", "abc", "vivace"] {
+        let mut scenario = scenario(mbps(6.0), 250, 40, 20);
+        scenario.flows.push(video(scheme));
+        let outcome = run(&scenario).expect("runs");
+        let flow = &outcome.flows[0];
+        let frames = flow.frames.expect("a video");
+        // There is room for the encoder's largest rate.
+        assert!((2.2..2.8).contains(&flow.goodput_mbps), "{scheme}: {}", flow.goodput_mbps);
+        assert!(frames.delay_ms.p95 < 200.0, "{scheme}: {frames:?}");
+    }
+}
+
+/// Frames count as delivered only if all of them arrives: what is lost is lost under GCC, and sent
+/// again, late, if the scheme is told to.
+#[test]
+fn lost_packets_cost_frames_unless_they_are_sent_again() {
+    let frames = |scheme: &str| {
+        let mut scenario = scenario(mbps(6.0), 250, 40, 0);
+        let mut flow = video(scheme);
+        flow.data.impairments.loss = Loss::Bernoulli(0.01);
+        scenario.flows.push(flow);
+        run(&scenario).expect("runs").flows[0].frames.expect("a video")
+    };
+    // From two packets up to nine to a frame.
+    let gcc = frames("gcc[initial_rate=2Mbps]");
+    let lost = gcc.made - gcc.delivered;
+    assert!((0.01..0.1).contains(&(lost as f64 / gcc.made as f64)), "{gcc:?}");
+    let again = frames("gcc[initial_rate=2Mbps,reliable=true]");
+    // All but what is still under way at the end.
+    assert!(again.made - again.delivered <= 10, "{again:?}");
+    assert!(again.delay_ms.p99 > gcc.delay_ms.p99 + 50.0, "{again:?} {gcc:?}");
+}

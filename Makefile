@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 OUT ?= out
 
-.PHONY: demo test bench lint digests setup build clean
+.PHONY: demo test bench lint digests docs setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli
@@ -31,6 +31,10 @@ bench: build
 ## The event digests of an unoptimised and of an optimised build, on one and on two threads.
 digests: setup
 	tests/digests.sh
+
+## The pages of docs/schemes, anew: from the registry, the modules, and a run of each scheme.
+docs: setup
+	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages
 
 setup:
 	@.ci/setup

@@ -14,6 +14,7 @@ pub mod schemes;
 pub mod spec;
 pub mod stage;
 pub mod units;
+pub mod wire;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
 pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};

@@ -114,6 +114,9 @@ pub static SCHEMES: &[Scheme] = &[
     schemes::prague::SCHEME,
     schemes::rcp::SCHEME,
     schemes::vcp::SCHEME,
+    schemes::xcp::SCHEME,
+    schemes::xcpb::SCHEME,
+    schemes::xcpw::SCHEME,
 ];
 
 /// The scheme that `spec` names, with its parameters set.

@@ -14,9 +14,10 @@ pub trait Capacity {
 pub struct LinkView<'a> {
     /// The link's capacity.
     pub capacity: &'a dyn Capacity,
-    /// Packets in the queue, the packet in question not included.
+    /// Packets in the queue, the packet in question not included. Where packets with explicit
+    /// feedback have a queue of their own: in that one.
     pub queue_packets: usize,
-    /// Bytes in the queue, the packet in question not included.
+    /// Bytes in the queue, likewise.
     pub queue_bytes: u64,
 }
 
@@ -30,6 +31,10 @@ pub trait Router: Send {
     /// transmit whenever they have something (constant and scheduled rates) never say so.
     /// Opportunities of the past are told before the next arrival, in order.
     fn on_unused(&mut self, _now: Time, _bytes: u32) {}
+    /// Other packets got `bytes` of the share of the link that is reserved for packets with
+    /// explicit feedback, as none of these was waiting. Only links with two queues say so, just
+    /// before the departure that it happened at.
+    fn on_forfeited(&mut self, _now: Time, _bytes: u32) {}
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 
 /// The claims that are built in, one file a paper.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("claims/abc.toml", include_str!("../claims/abc.toml")),
+    ("claims/abc-coexistence.toml", include_str!("../claims/abc-coexistence.toml")),
     ("claims/c2tcp.toml", include_str!("../claims/c2tcp.toml")),
 ];
 

@@ -38,6 +38,9 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why not; empty if it holds.
     pub reason: String,
+    /// What an investigation has found.
+    #[serde(skip)]
+    pub cause: String,
     /// The traces that were used; empty if none was.
     pub traces: Vec<String>,
     /// Each check by itself.
@@ -108,6 +111,7 @@ pub fn judge(claim: &Claim, findings: &Findings) -> Judged {
         tolerance: list(|check| check.tolerance.clone()),
         verdict,
         reason,
+        cause: claim.cause.clone(),
         traces: findings.traces.clone(),
         checks,
     }

@@ -7,7 +7,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, claims, page, reproduce,
+    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, claims, markdown, page,
+    reproduce,
 };
 use serde::Serialize;
 
@@ -159,6 +160,7 @@ impl Reproduce {
         ];
         let written = [
             output::write(folder, "reproduce.html", &page(done, chosen, &facts))?,
+            output::write(folder, "reproduce.md", &markdown(done, &facts[0].1))?,
             output::write(
                 folder,
                 "reproduce.json",

@@ -217,11 +217,8 @@ impl Link {
     fn watch_arrival(&mut self, now: Time, packet: &mut Packet) -> Option<LinkEvent> {
         let before = packet.ecn;
         if let Some(router) = &mut self.router {
-            let view = LinkView {
-                capacity: &self.service,
-                queue_packets: self.queue.packets(),
-                queue_bytes: self.queue.bytes(),
-            };
+            let (queue_packets, queue_bytes) = self.queue.abc_backlog();
+            let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_arrival(now, packet, &view);
         }
         let marked = self.count_marks(before, packet);

@@ -146,11 +146,12 @@ impl Link {
         self.before = packet.ecn;
         self.marked = packet.ecn == Ecn::Ce && self.queue.marks() > marks;
         if let Some(router) = &mut self.router {
-            let view = LinkView {
-                capacity: &self.service,
-                queue_packets: self.queue.packets(),
-                queue_bytes: self.queue.bytes(),
-            };
+            let forfeited = self.queue.take_forfeited();
+            if forfeited > 0 {
+                router.on_forfeited(now, forfeited);
+            }
+            let (queue_packets, queue_bytes) = self.queue.abc_backlog();
+            let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_departure(now, packet, now.since(packet.queued), &view);
             let after = *packet;
             self.marked |= self.count_marks(self.before, &after);

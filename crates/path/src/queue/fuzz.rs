@@ -21,6 +21,8 @@ const VARIANTS: &[&str] = &[
     "step[k=3kB,drop=true]",
     "dualpi2[scheduler=tsfifo,random=false,target=1ms]",
     "dualpi2[step_packets=3,th_len=0,k=8,target=1ms]",
+    "abc_dual[counters=2,k=1,period=1ms,burst=0]",
+    "abc_dual[weights=zombie,period=1ms,list=2,split=0.1]",
 ];
 
 /// What went in, and what became of it.
@@ -86,7 +88,7 @@ fn random_packet(stream: &mut Stream, number: u64, now: Time) -> Packet {
     };
     // One code point per flow, or a dual queue may reorder it.
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
-    Packet { flow, ecn, ..packet(number, size, now) }
+    Packet { flow, ecn, abc: flow >= 4, ..packet(number, size, now) }
 }
 
 fn random_step(stream: &mut Stream, now: Time) -> Time {

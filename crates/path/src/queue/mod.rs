@@ -1,5 +1,6 @@
 //! Queues: the only things that may hold or drop packets at a link.
 
+pub mod abc_dual;
 pub mod codel;
 pub mod drophead;
 pub mod dualpi2;
@@ -16,6 +17,7 @@ pub mod registry;
 pub(crate) mod testing;
 mod ticker;
 
+pub use abc_dual::AbcDual;
 pub use codel::Codel;
 pub use drophead::DropHead;
 pub use dualpi2::DualPi2;
@@ -74,6 +76,16 @@ pub trait Queue: Send {
     }
     /// Packets that this queue has marked CE since the start.
     fn marks(&self) -> u64 {
+        0
+    }
+    /// Packets and bytes that an ABC packet would wait behind: all, unless ABC's packets have a
+    /// queue of their own.
+    fn abc_backlog(&self) -> (usize, u64) {
+        (self.packets(), self.bytes())
+    }
+    /// Bytes of ABC's share of the link that other packets got since the last call, as none of
+    /// ABC's was waiting; 0 for a queue without shares.
+    fn take_forfeited(&mut self) -> u32 {
         0
     }
     /// Names and values of inner state, for plots.

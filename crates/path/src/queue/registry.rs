@@ -4,7 +4,7 @@ use paceline_cc::params::ParamInfo;
 use paceline_cc::spec::nearest;
 use paceline_cc::{Spec, SpecError};
 
-use super::{Limit, Queue, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
+use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
 
 /// Makes a queue from what the user wrote, with the buffer's limit.
 pub type BuildQueue = fn(&Spec, Limit) -> Result<Box<dyn Queue>, SpecError>;
@@ -37,6 +37,7 @@ pub static QUEUES: &[QueueInfo] = &[
     red::QUEUE,
     red::step::QUEUE,
     dualpi2::QUEUE,
+    abc_dual::QUEUE,
 ];
 
 /// The queue that `spec` names, with its parameters set.

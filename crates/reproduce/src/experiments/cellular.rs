@@ -20,13 +20,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Short names for measures, and the schemes.
+/// Short names for measures, and the schemes. RCP and VCP by the rules of the paper's authors'
+/// routers, which are what it measured.
 const SCHEMES: [(&str, &str); 14] = [
     ("abc", "abc"),
     ("xcp", "xcp[alpha=0.55,beta=0.4]"),
     ("xcpw", "xcpw"),
-    ("rcp", "rcp"),
-    ("vcp", "vcp"),
+    ("rcp", "rcp[rule=authors]"),
+    ("vcp", "vcp[rule=authors]"),
     ("cubic", "cubic"),
     ("codel", "cubic+codel[target=50ms,interval=100ms]"),
     ("pie", "cubic+pie"),

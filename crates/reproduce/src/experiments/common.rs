@@ -45,7 +45,7 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 }
 
 /// A record of a link as the charts want it.
-pub(super) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> RunView {
+pub(crate) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> RunView {
     let number = |name: &str| record.number(&format!("link.{link}.{name}"));
     let series = |name: &str| record.series(&format!("link.{link}.{name}"));
     RunView {

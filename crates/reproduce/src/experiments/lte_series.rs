@@ -23,8 +23,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// Schemes shown over time on the downlink.
 const SHOWN: [&str; 5] =
     ["abc", "cubic", "cubic+codel[target=50ms,interval=100ms]", "verus", "bbr"];
-/// ABC's router compares the arrival rate with the target rate instead.
-const ENQUEUE: &str = "abc[rate=enqueue]";
+/// ABC's router compares the arrival rate with the target rate instead. Both by eq. 1 taken
+/// literally, as figure 2 states it.
+const ENQUEUE: &str = "abc[credit=target,rate=enqueue]";
 const ETAS: [&str; 6] = ["0.9", "0.92", "0.94", "0.96", "0.98", "1"];
 /// ABC with the capacity of the next round trip known, and without, by the same rule of credit.
 const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
@@ -86,10 +87,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         "Throughput in the capacity's shade, and queueing delay, over time (Figs 1 and 14).",
     );
 
-    let (dequeue, enqueue) = (of("abc", &down), of(ENQUEUE, &down));
+    let (dequeue, enqueue) = (of(UNKNOWN, &down), of(ENQUEUE, &down));
     findings.measure("enqueue/dequeue.p95", ratio(&enqueue, &dequeue));
     let both = [dequeue, enqueue];
-    let own = Palette::new(["abc", ENQUEUE]);
+    let own = Palette::new([UNKNOWN, ENQUEUE]);
     findings.figure(
         "feedback",
         time_series_figure(&both, &own),

@@ -1,13 +1,18 @@
 //! The experiments: what is run, and what is made of it.
 
+mod abc_control;
+mod abc_dynamics;
 mod c2tcp_cellular;
 mod c2tcp_sharing;
 mod c2tcp_tuning;
 mod cellular;
+mod coexistence;
 mod common;
 mod lte_series;
 mod lte_sweeps;
 mod two_links;
+
+pub(crate) use common::view;
 
 use crate::findings::Findings;
 use crate::run::Results;
@@ -40,6 +45,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     two_links::EXPERIMENT,
     lte_series::EXPERIMENT,
     lte_sweeps::EXPERIMENT,
+    abc_dynamics::EXPERIMENT,
+    abc_control::EXPERIMENT,
+    coexistence::EXPERIMENT,
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,

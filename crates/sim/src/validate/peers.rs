@@ -1,8 +1,11 @@
 //! Figures of peers: facts measured elsewhere, with their sources.
 
-/// A peer's figures for one scheme on one bottleneck of 12 Mbit/s, 100 ms, 250 packets, every
-/// packet acknowledged, seconds 10 to 60.
+/// A peer's figures for one scheme on one bottleneck, 100 ms, every packet acknowledged, seconds
+/// 10 to 60.
 pub(super) struct OnConstant {
+    /// The bottleneck in megabits per second, and its buffer in packets.
+    pub(super) mbps: f64,
+    pub(super) buffer: u64,
     /// The scheme here.
     pub(super) scheme: &'static str,
     /// The peer and its own name of the scheme.
@@ -16,6 +19,7 @@ pub(super) struct OnConstant {
     pub(super) jain: Option<f64>,
 }
 
+/// On 12 Mbit/s with 250 packets.
 const fn on_constant(
     scheme: &'static str,
     peer: &'static str,
@@ -24,7 +28,12 @@ const fn on_constant(
     delay: f64,
     jain: Option<f64>,
 ) -> OnConstant {
-    OnConstant { scheme, peer, flows, throughput, delay, jain }
+    OnConstant { mbps: 12.0, buffer: 250, scheme, peer, flows, throughput, delay, jain }
+}
+
+/// On 96 Mbit/s with 1600 packets.
+const fn on_96(peer: OnConstant) -> OnConstant {
+    OnConstant { mbps: 96.0, buffer: 1600, ..peer }
 }
 
 /// BBR as ns-3 3.37 has it: no bursts of two packets, no pacing margin, no allowance for
@@ -67,6 +76,14 @@ pub(super) static NS3: [OnConstant; 14] = [
     on_constant(PIE_AS_NS3, "ns-3 TcpCubic, PIE", 4, 11.866, 12.89, Some(0.9703)),
     on_constant(FQ_CODEL_AS_NS3, "ns-3 TcpCubic, FqCoDel", 1, 10.964, 1.07, None),
     on_constant(FQ_CODEL_AS_NS3, "ns-3 TcpCubic, FqCoDel", 4, 11.865, 2.71, Some(0.9998)),
+];
+
+/// ns-2 2.35: Agent/TCP/Reno/XCP over Queue/XCP.
+pub(super) static NS2: [OnConstant; 4] = [
+    on_constant("xcp", "ns-2 XCP", 1, 11.978, 0.27, None),
+    on_constant("xcp", "ns-2 XCP", 6, 11.964, 0.63, Some(1.0)),
+    on_96(on_constant("xcp", "ns-2 XCP", 1, 95.979, 0.04, None)),
+    on_96(on_constant("xcp", "ns-2 XCP", 6, 95.903, 0.18, Some(1.0))),
 ];
 
 /// Real Linux TCP (kernel 6.18) behind Mahimahi on a recorded trace: 50 ms each way, 250 packets,

@@ -16,7 +16,9 @@ use crate::units::{Span, Time};
 /// idle. Links that serve opportunities tell the unused ones; for a link that is silent about
 /// them the router asks the link's capacity, whenever a packet comes to an empty queue, for what
 /// was offered since the last transmission ended. What other packets consume is no capacity to
-/// ABC (paper §4.3: only ABC's share counts; so does the authors' code).
+/// ABC (paper §4.3: only ABC's share counts; so does the authors' code). Where ABC's packets have
+/// a queue of their own with a share of the link, what ABC forfeits of that share is unused
+/// capacity too, so that both together are the share.
 pub struct Marker {
     /// ABC's packets that left the queue.
     departed: Meter,
@@ -206,6 +208,10 @@ impl Router for Marker {
 
     fn on_unused(&mut self, now: Time, bytes: u32) {
         self.idle.told = true;
+        self.unused(now, bytes);
+    }
+
+    fn on_forfeited(&mut self, now: Time, bytes: u32) {
         self.unused(now, bytes);
     }
 

@@ -181,6 +181,27 @@ fn unused_opportunities_count_once() {
 }
 
 #[test]
+fn what_departs_and_what_is_forfeited_make_abcs_share() {
+    // Half of a 12 Mbit/s link is ABC's: of four packets one is ABC's, and one could have been.
+    for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
+        let mut road = Road::new(params);
+        let mut ups = 0;
+        for i in 0..4000 {
+            ups += usize::from(road.depart(packet(UP, true), Span::ZERO, 0) == UP && i >= 100);
+            for forfeited in [0, 1500, 0] {
+                road.router.on_forfeited(road.now, forfeited);
+                road.depart(packet(Ecn::NotEct, false), Span::ZERO, 0);
+            }
+            // The other queue never ends, so an arrival finds no idle link.
+            road.arrive(packet(UP, true), 0);
+        }
+        assert!((road.see("capacity_mbps") - 6.0).abs() < 0.7, "{}", road.see("capacity_mbps"));
+        assert!((road.fraction() - fraction).abs() < 0.1, "{}", road.fraction());
+        assert!((ups as f64 / 3900.0 - 0.98).abs() < 0.03, "{ups}");
+    }
+}
+
+#[test]
 fn a_silent_link_is_asked_what_it_offered() {
     // A packet every 2 ms to an empty queue.
     let mut road = Road::new(paper());
@@ -312,6 +333,9 @@ fn anything_may_come() {
             packet.size = random.below(9000) as u32;
             let queue = random.below(4) * random.below(200);
             match random.below(5) {
+                0 if random.chance(0.5) => {
+                    road.router.on_forfeited(road.now, random.below(100_000) as u32);
+                }
                 0 => road.router.on_unused(road.now, random.below(100_000) as u32),
                 1 | 2 => road.arrive(packet, queue),
                 _ => {

@@ -174,8 +174,11 @@ fn survives_anything() {
             let in_flight = random.below(1_000_000);
             let size = 1 + random.below(1500) as u32;
             let mut packet = Outgoing::new(number, size, in_flight);
-            let tag =
-                if random.chance(0.9) { bbr.on_send(acks.now, &mut packet) } else { random.next_u64() };
+            let tag = if random.chance(0.9) {
+                bbr.on_send(acks.now, &mut packet)
+            } else {
+                random.next_u64()
+            };
             let lost = random.chance(0.1);
             let sent = Time::ZERO;
             let fates = [Fate { number, size, lost, tag, sent, received: Time::NEVER }];

@@ -25,6 +25,7 @@
 //! | sender | `beta` | | 0.875 | ABC, appendix F |
 //! | sender | `t_d` | time | 100 ms | VCP's ns-2 model |
 //! | sender | `settle` | | all | `overload` as in VCP's ns-2 model, see below |
+//! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; `smallest`: without queue |
 //! | sender | `slow_start` | | true | Reno, after timeouts and idleness; VCP's ns-2 model: false |
 //! | sender | `initial_window` | packets | 1 | VCP's ns-2 model |
 //! | both | `t_rho` | time | 200 ms | VCP, ABC's code |
@@ -107,6 +108,16 @@ crate::choices! {
     }
 }
 
+crate::choices! {
+    /// The RTT by which increases are scaled, and for which a decrease is followed by addition.
+    pub enum Scale {
+        /// The smoothed one, queue included (VCP's ns-2 model).
+        Smoothed = "smoothed",
+        /// The smallest so far, as good as without queue.
+        Smallest = "smallest",
+    }
+}
+
 crate::params! {
     /// Parameters of VCP.
     pub struct VcpParams {
@@ -120,6 +131,9 @@ crate::params! {
         t_d: Span = Span::from_millis(100),
         /// Sender: what is disregarded while a decrease takes effect.
         settle: Settle = Settle::All,
+        /// Sender: the RTT by which increases are scaled, and for which a decrease is followed by
+        /// addition.
+        scale: Scale = Scale::Smoothed,
         /// Sender: slow start up to half the former window after a timeout, and back to it after
         /// idleness (Reno; VCP's ns-2 model has none).
         slow_start: bool = true,

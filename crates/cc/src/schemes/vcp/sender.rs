@@ -1,7 +1,7 @@
 //! The sender's half: multiplies, adds or cuts, as the load says.
 
 use super::load::{LOW, decode};
-use super::{Settle, VcpParams};
+use super::{Scale, Settle, VcpParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{Header, Load};
 use crate::schemes::newreno::Window;
@@ -36,7 +36,8 @@ pub struct Vcp {
     phase: Phase,
     /// Slow start goes on: after a timeout or idleness.
     restarting: bool,
-    srtt: Span,
+    /// The RTT of all scaling; zero before the first sample.
+    rtt: Span,
 }
 
 /// A time on a clock that ticks every 10 ms, rounded up, but for less than 2 ms (ns-2 model).
@@ -56,13 +57,13 @@ impl Vcp {
             xi: params.kappa * (1.0 / LOW - 1.0),
             phase: Phase::Free,
             restarting: false,
-            srtt: Span::ZERO,
+            rtt: Span::ZERO,
         }
     }
 
     /// What one acknowledged packet multiplies in: `xi` per `t_rho`.
     fn multiplicative(&self) -> f64 {
-        let intervals = self.srtt.as_secs_f64() / self.params.t_rho.as_secs_f64();
+        let intervals = self.rtt.as_secs_f64() / self.params.t_rho.as_secs_f64();
         libm::pow(1.0 + self.xi, intervals.min(MOST_INTERVALS)) - 1.0
     }
 
@@ -70,7 +71,7 @@ impl Vcp {
     fn additive(&self) -> f64 {
         let t_d = self.params.t_d.as_secs_f64();
         let (short, long) = (SHORT / t_d, LONG / t_d);
-        let rtt = self.srtt.as_secs_f64() / t_d;
+        let rtt = self.rtt.as_secs_f64() / t_d;
         let square = match rtt {
             rtt if rtt <= short => rtt * short,
             rtt if rtt <= long => rtt * rtt,
@@ -89,7 +90,7 @@ impl Vcp {
         if let Phase::Frozen(until) = self.phase
             && until <= now
         {
-            self.phase = Phase::Adding(until + ticks(self.srtt));
+            self.phase = Phase::Adding(until + ticks(self.rtt));
         }
         if let Phase::Adding(until) = self.phase
             && until <= now
@@ -160,7 +161,10 @@ impl Controller for Vcp {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.srtt = feedback.srtt;
+        self.rtt = match self.params.scale {
+            Scale::Smoothed => feedback.srtt,
+            Scale::Smallest => feedback.min_rtt,
+        };
         let half = self.window.cwnd() / 2.0;
         match feedback.congestion {
             Some(Congestion::Loss) => {
@@ -202,9 +206,9 @@ impl Controller for Vcp {
     fn plan(&self) -> Plan {
         let plan = Plan::window(self.window.bytes(self.mss));
         let cwnd = self.window.cwnd();
-        let rtt = self.srtt.as_secs_f64();
+        let rtt = self.rtt.as_secs_f64();
         let apart = rtt / cwnd > self.params.t_rho.as_secs_f64() / 2.0;
-        if !(apart && cwnd >= 2.0 && cwnd <= PACED) {
+        if !(apart && (2.0..=PACED).contains(&cwnd)) {
             return plan;
         }
         let rate = Rate::from_bytes_per_sec(cwnd * self.mss as f64 / rtt);

@@ -117,6 +117,21 @@ fn as_in_ns2_only_overload_is_disregarded() {
 }
 
 #[test]
+fn a_queue_need_not_speed_growth_up() {
+    let grown = |scale, load| {
+        let params = VcpParams { initial_window: 100.0, scale, ..VcpParams::default() };
+        let (mut sender, mut acks) = of(params, 100);
+        let full = Feedback { srtt: Span::from_millis(400), ..acks.ack(1) };
+        sender.on_feedback(&Feedback { explicit: load as u32, ..full });
+        (cwnd(&sender) - 100.0) * 100.0
+    };
+    assert!((grown(Scale::Smoothed, Load::High) - 16.0).abs() < 1e-9);
+    assert!((grown(Scale::Smallest, Load::High) - 1.0).abs() < 1e-9);
+    let once = 100.0 * (1.0625f64.sqrt() - 1.0);
+    assert!((grown(Scale::Smallest, Load::Low) - once).abs() < 1e-9);
+}
+
+#[test]
 fn times_are_rounded_up_to_10_ms() {
     let params =
         VcpParams { initial_window: 100.0, t_rho: Span::from_millis(203), ..VcpParams::default() };

@@ -1,0 +1,92 @@
+//! Weights from the max-min fair allocation to the flows of both queues.
+
+use super::space_saving::SpaceSaving;
+use super::{AbcDualParams, Side};
+
+/// What has left one queue.
+#[derive(Clone, Debug)]
+struct Measured {
+    flows: SpaceSaving,
+    bytes: u64,
+}
+
+/// Measures flows, and finds the weights that are fair to them.
+#[derive(Clone, Debug)]
+pub(super) struct MaxMin {
+    measured: [Measured; 2],
+    k: usize,
+    x: f64,
+    keep: f64,
+    /// Room for the demands of the large flows of both queues, ABC's first.
+    demands: Vec<f64>,
+    /// Room to sort them in.
+    sorted: Vec<f64>,
+}
+
+impl MaxMin {
+    pub(super) fn new(params: &AbcDualParams) -> MaxMin {
+        let measured = || Measured { flows: SpaceSaving::new(params.counters), bytes: 0 };
+        let k = params.k as usize;
+        MaxMin {
+            measured: [measured(), measured()],
+            k,
+            x: params.x,
+            keep: params.keep,
+            demands: Vec::with_capacity(2 * k),
+            sorted: Vec::with_capacity(2 * k),
+        }
+    }
+
+    /// A packet has left a queue.
+    pub(super) fn sent(&mut self, side: Side, flow: u32, size: u32) {
+        let measured = &mut self.measured[side.index()];
+        measured.bytes += u64::from(size);
+        measured.flows.count(flow, u64::from(size));
+    }
+
+    /// ABC's weight by what was measured, and the start of a new measurement. `None` if nothing
+    /// was.
+    pub(super) fn update(&mut self) -> Option<f64> {
+        self.demands.clear();
+        let mut short = [0.0; 2];
+        let mut large = [0; 2];
+        let mut capacity = 0.0;
+        for (side, measured) in self.measured.iter_mut().enumerate() {
+            let mut rest = measured.bytes;
+            for bytes in measured.flows.top(self.k) {
+                rest = rest.saturating_sub(bytes);
+                self.demands.push((1.0 + self.x) * bytes as f64);
+                large[side] += 1;
+            }
+            short[side] = rest as f64;
+            capacity += measured.bytes as f64;
+            measured.bytes = (measured.bytes as f64 * self.keep) as u64;
+            measured.flows.age(self.keep);
+        }
+        if capacity <= 0.0 {
+            return None;
+        }
+        self.sorted.clear();
+        self.sorted.extend_from_slice(&self.demands);
+        self.sorted.sort_unstable_by(f64::total_cmp);
+        let level = level(&self.sorted, capacity - short[0] - short[1]);
+        let (abc, other) = self.demands.split_at(large[0]);
+        let fill = |demands: &[f64]| demands.iter().map(|demand| demand.min(level)).sum::<f64>();
+        let (abc, other) = (short[0] + fill(abc), short[1] + fill(other));
+        (abc + other > 0.0).then(|| abc / (abc + other))
+    }
+}
+
+/// The level up to which `capacity` fills demands, which are in rising order; infinite if all of
+/// them fit.
+pub(super) fn level(demands: &[f64], capacity: f64) -> f64 {
+    let mut left = capacity.max(0.0);
+    for (met, demand) in demands.iter().enumerate() {
+        let even = left / (demands.len() - met) as f64;
+        if *demand > even {
+            return even;
+        }
+        left -= demand;
+    }
+    f64::INFINITY
+}

@@ -1,0 +1,243 @@
+//! Two queues at an ABC router: one for ABC's packets, one for all others.
+//!
+//! # What it does
+//! Packets of ABC flows wait apart from all others, so that a queue that others build does not
+//! lower ABC's target rate. The link is shared by weights: while both queues wait, each gets its
+//! share of the bytes; what one does not use, the other may. The weights are set every `period`,
+//! so that long flows of both kinds get the same rate.
+//!
+//! With `weights=maxmin` each queue measures the bytes of its `k` largest flows by Space-Saving.
+//! Such a flow's demand is (1 + `x`) times its rate; all other flows of a queue are short and
+//! together demand what they got. Capacity is what both queues got together. The max-min fair
+//! allocation gives the short flows their demand, since each alone is below the fair level, and
+//! fills up the large ones. A queue's weight is what its flows are allocated.
+//!
+//! With `weights=zombie` each queue estimates its number of flows by a zombie list, and the
+//! weights are in proportion to these. Short flows count as flows but cannot use what they are
+//! given; long flows beside them get it. This is there for comparison.
+//!
+//! # Signals it needs
+//! That a packet is of an ABC flow. ABC's router half counts as capacity what ABC's packets
+//! consumed and what they forfeited: bytes of ABC's share that went to others because no ABC
+//! packet waited. ABC's queue may save up `burst` bytes of its share before it forfeits any, so
+//! that jitter of arrivals is not taken for unused capacity.
+//!
+//! # Parameters
+//! | name | unit | default | source |
+//! | --- | --- | --- | --- |
+//! | `weights` | | maxmin | §4.3; `zombie` is RCP's way |
+//! | `period` | time | 100ms | not stated |
+//! | `k` | flows | 10 | not stated |
+//! | `counters` | | 100 | O(K); so many flows of equal rate can be told apart |
+//! | `x` | share | 10 % | §4.3 |
+//! | `keep` | share | 0.8 | not stated; with the period, a memory of 0.5 s as the authors' code has |
+//! | `clamp` | share | 0 (none) | the authors' code: 0.2, see below |
+//! | `least` | share | 0.05 | the authors' code |
+//! | `burst` | bytes | 3000 | two packets |
+//! | `split` | share | 0.5 | not stated |
+//! | `list`, `gain`, `replace` | | 1000, 0.001, 0.25 | the authors' zombie list; the gain is ours |
+//! | `seed` | | 1 | of the zombie lists' random decisions |
+//!
+//! The authors' code differs from the paper: it serves a queue drawn at random, has a moving
+//! average for every port in place of Space-Saving, and keeps the weight of the other queue within
+//! 20 % of its measured share. The paper has no such bound; `clamp` adds it.
+//!
+//! A flow's demand can grow by `x` per memory of the measurements, 1 / (1 - `keep`) periods. A
+//! longer memory makes flows slower to win back what they lost; a shorter one takes bursts of
+//! single flows for unequal rates, which costs the queue of the burstier flows some weight.
+//!
+//! # Where it fails
+//! More than `counters` long flows in one queue: some of them pass for short ones, and their
+//! demand for no more than they get. Flows among the `k` largest that cannot use X more: their
+//! queue gets up to X too much. Unequal flows in one queue: the small ones are taken at their word
+//! to want only X more, which costs their queue some of its weight.
+//!
+//! # Source
+//! Goyal et al., "ABC: A Simple Explicit Congestion Controller for Wireless Networks", NSDI 2020,
+//! §4.3; Metwally et al., "Efficient Computation of Frequent and Top-k Elements in Data Streams",
+//! ICDT 2005; Ott et al., "SRED: Stabilized RED", INFOCOM 1999 (zombie lists).
+
+mod maxmin;
+mod params;
+mod share;
+mod space_saving;
+#[cfg(test)]
+mod tests;
+mod zombie;
+
+pub use params::{AbcDualParams, Weights};
+
+use maxmin::MaxMin;
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Time};
+use share::Share;
+use zombie::Zombies;
+
+use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+
+/// The line of the registry.
+pub(super) const QUEUE: QueueInfo = QueueInfo {
+    name: "abc_dual",
+    summary: "A queue for ABC's packets and one for all others, with shares that are fair to flows",
+    source: "Goyal et al., NSDI 2020, section 4.3",
+    params: AbcDualParams::infos,
+    build: |spec, limit| {
+        let params: AbcDualParams = spec.params()?;
+        params.check(spec)?;
+        Ok(Box::new(AbcDual::new(params, limit)))
+    },
+};
+
+/// One of the two queues.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Side {
+    Abc,
+    Other,
+}
+
+impl Side {
+    fn of(packet: &Packet) -> Side {
+        if packet.abc { Side::Abc } else { Side::Other }
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Side::Abc => 0,
+            Side::Other => 1,
+        }
+    }
+}
+
+/// How the weights are found.
+#[derive(Clone, Debug)]
+enum Law {
+    MaxMin(MaxMin),
+    Zombie(Box<Zombies>),
+}
+
+/// The two queues, the shares of the link between them, and the law that sets these.
+#[derive(Clone, Debug)]
+pub struct AbcDual {
+    abc: Fifo,
+    other: Fifo,
+    share: Share,
+    law: Law,
+    params: AbcDualParams,
+    /// When the weights are next set.
+    next: Time,
+    /// Bytes that left each queue since then.
+    served: [u64; 2],
+}
+
+impl AbcDual {
+    /// Empty queues that may hold `limit` together, in parts that are fixed.
+    pub fn new(params: AbcDualParams, limit: Limit) -> AbcDual {
+        let (abc, other) = params.parts(limit);
+        AbcDual {
+            abc: Fifo::new(abc),
+            other: Fifo::new(other),
+            share: Share::new(0.5, params.burst),
+            law: match params.weights {
+                Weights::MaxMin => Law::MaxMin(MaxMin::new(&params)),
+                Weights::Zombie => Law::Zombie(Box::new(Zombies::new(&params))),
+            },
+            next: Time::ZERO + params.period,
+            served: [0; 2],
+            params,
+        }
+    }
+
+    /// Sets the weights if it is time. Periods in which nothing was asked of the queue change
+    /// nothing and are passed over.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        if now >= self.next && self.next != Time::NEVER {
+            self.update();
+            self.next = now + self.params.period;
+        }
+    }
+
+    fn update(&mut self) {
+        let weight = match &mut self.law {
+            Law::MaxMin(law) => law.update(),
+            Law::Zombie(law) => Some(law.weight()),
+        };
+        let served = std::mem::take(&mut self.served);
+        if let Some(weight) = weight {
+            self.share.set(self.params.bounded(weight, served));
+        }
+    }
+
+    fn fifo(&mut self, side: Side) -> &mut Fifo {
+        match side {
+            Side::Abc => &mut self.abc,
+            Side::Other => &mut self.other,
+        }
+    }
+
+    /// Books a packet that leaves.
+    fn sent(&mut self, side: Side, packet: &Packet) {
+        let gainer_waits = match side {
+            Side::Abc => !self.other.is_empty(),
+            Side::Other => !self.abc.is_empty(),
+        };
+        self.share.sent(side, packet.size, gainer_waits);
+        self.served[side.index()] += u64::from(packet.size);
+        if let Law::MaxMin(law) = &mut self.law {
+            law.sent(side, packet.flow, packet.size);
+        }
+    }
+}
+
+impl Queue for AbcDual {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        self.catch_up(now);
+        let side = Side::of(packet);
+        if let Law::Zombie(law) = &mut self.law {
+            law.arrived(side, packet.flow);
+        }
+        if self.fifo(side).fits(packet.size) {
+            self.fifo(side).push(now, packet, drops);
+        } else {
+            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+        }
+    }
+
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        self.catch_up(now);
+        loop {
+            let side = self.share.choose(!self.abc.is_empty(), !self.other.is_empty())?;
+            // Nothing if all that waited was stale.
+            if let Some(packet) = self.fifo(side).pop(now, drops) {
+                self.sent(side, &packet);
+                return Some(packet);
+            }
+        }
+    }
+
+    fn packets(&self) -> usize {
+        self.abc.packets() + self.other.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.abc.bytes() + self.other.bytes()
+    }
+
+    fn abc_backlog(&self) -> (usize, u64) {
+        (self.abc.packets(), self.abc.bytes())
+    }
+
+    fn take_forfeited(&mut self) -> u32 {
+        self.share.take_forfeited()
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("abc_weight", self.share.weight());
+        see("abc_packets", self.abc.packets() as f64);
+        see("other_packets", self.other.packets() as f64);
+        if let Law::Zombie(law) = &self.law {
+            see("abc_flows", law.flows(Side::Abc));
+            see("other_flows", law.flows(Side::Other));
+        }
+    }
+}

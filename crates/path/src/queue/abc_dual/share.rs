@@ -1,0 +1,83 @@
+//! Which of the two queues goes next: deficits in bytes, by weight.
+
+use super::Side;
+
+/// The sum of both weights.
+const WHOLE: i64 = 1 << 16;
+
+/// The link's shares, and what each queue is owed.
+///
+/// Each byte sent is the queues' by their weights. What ABC did not send itself of its part is
+/// its credit; the others' credit is the negative of that. The queue with credit goes first. An
+/// empty queue saves up to `burst` bytes, and forfeits what is beyond.
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    /// ABC's weight, of [`WHOLE`].
+    weight: i64,
+    /// What ABC is owed, in bytes times [`WHOLE`].
+    credit: i64,
+    /// The most that is owed to an empty queue, in the same unit.
+    burst: i64,
+    /// What ABC forfeited, in the same unit.
+    forfeited: i64,
+}
+
+impl Share {
+    pub(super) fn new(weight: f64, burst: u32) -> Share {
+        let burst = i64::from(burst) * WHOLE;
+        let mut share = Share { weight: 0, credit: 0, burst, forfeited: 0 };
+        share.set(weight);
+        share
+    }
+
+    /// Sets ABC's weight, from 0 to 1.
+    pub(super) fn set(&mut self, weight: f64) {
+        self.weight = (weight * WHOLE as f64 + 0.5) as i64;
+    }
+
+    /// ABC's weight, from 0 to 1.
+    pub(super) fn weight(&self) -> f64 {
+        self.weight as f64 / WHOLE as f64
+    }
+
+    /// The queue to serve, by which of them wait.
+    #[inline]
+    pub(super) fn choose(&self, abc: bool, other: bool) -> Option<Side> {
+        match (abc, other) {
+            (false, false) => None,
+            (true, false) => Some(Side::Abc),
+            (false, true) => Some(Side::Other),
+            (true, true) if self.credit >= 0 => Some(Side::Abc),
+            (true, true) => Some(Side::Other),
+        }
+    }
+
+    /// Books `size` bytes of `side`; `waits` tells whether the other queue has something to send.
+    #[inline]
+    pub(super) fn sent(&mut self, side: Side, size: u32, waits: bool) {
+        let size = i64::from(size);
+        match side {
+            Side::Abc => {
+                self.credit = self.credit.saturating_sub((WHOLE - self.weight) * size);
+                if !waits {
+                    self.credit = self.credit.max(-self.burst);
+                }
+            }
+            Side::Other => {
+                self.credit = self.credit.saturating_add(self.weight * size);
+                if !waits && self.credit > self.burst {
+                    self.forfeited += self.credit - self.burst;
+                    self.credit = self.burst;
+                }
+            }
+        }
+    }
+
+    /// Whole bytes that ABC forfeited since the last call.
+    #[inline]
+    pub(super) fn take_forfeited(&mut self) -> u32 {
+        let bytes = u32::try_from(self.forfeited / WHOLE).unwrap_or(u32::MAX);
+        self.forfeited %= WHOLE;
+        bytes
+    }
+}

@@ -1,0 +1,73 @@
+//! Numbers of flows by zombie lists.
+
+use paceline_cc::Stream;
+
+use super::{AbcDualParams, Side};
+
+/// One list of recent flows, and how often an arrival hits it.
+#[derive(Clone, Debug)]
+struct List {
+    flows: Vec<u32>,
+    most: usize,
+    /// The estimated probability that an arrival is of the same flow as a random entry: the sum
+    /// of the squares of the flows' shares, 1/N for N equal flows.
+    p: f64,
+}
+
+/// A list for each queue.
+#[derive(Clone, Debug)]
+pub(super) struct Zombies {
+    lists: [List; 2],
+    random: Stream,
+    gain: f64,
+    replace: f64,
+}
+
+impl Zombies {
+    pub(super) fn new(params: &AbcDualParams) -> Zombies {
+        let most = params.list as usize;
+        let list = || List { flows: Vec::with_capacity(most), most, p: 0.0 };
+        Zombies {
+            lists: [list(), list()],
+            random: Stream::new(params.seed, "abc_dual"),
+            gain: params.gain,
+            replace: params.replace,
+        }
+    }
+
+    /// A packet of a flow has come to a queue.
+    pub(super) fn arrived(&mut self, side: Side, flow: u32) {
+        let list = &mut self.lists[side.index()];
+        list.p *= 1.0 - self.gain;
+        if list.flows.len() < list.most {
+            list.flows.push(flow);
+            list.p += self.gain;
+            return;
+        }
+        let place = self.random.below(list.flows.len() as u64) as usize;
+        let Some(entry) = list.flows.get_mut(place) else { return };
+        if *entry == flow {
+            list.p += self.gain;
+        } else if self.random.chance(self.replace) {
+            *entry = flow;
+        }
+    }
+
+    /// The estimated frequency of hits.
+    pub(super) fn frequency(&self, side: Side) -> f64 {
+        self.lists[side.index()].p
+    }
+
+    /// The estimated number of flows of a queue, at least 1.
+    pub(super) fn flows(&self, side: Side) -> f64 {
+        let p = self.frequency(side);
+        // A list that is empty or was never hit tells nothing.
+        if p > 1e-9 { (1.0 / p).max(1.0) } else { 1.0 }
+    }
+
+    /// ABC's weight: that at which an average flow of either queue gets the same.
+    pub(super) fn weight(&self) -> f64 {
+        let (abc, other) = (self.flows(Side::Abc), self.flows(Side::Other));
+        abc / (abc + other)
+    }
+}

@@ -1,0 +1,315 @@
+//! ABC's control law: what marks do to windows, fixed points and stability, fairness by RTT and
+//! number of flows, lost acknowledgements, and VCP's increase (§3, §6, §7.5, §8, appendix C of the
+//! ABC paper).
+
+use paceline_cc::{Ecn, Feedback, Rate, Setup, Span, Time};
+use paceline_path::Loss;
+use paceline_report::{Chart, Fold, Paint, Palette, Panel, Series, Shade};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
+
+use super::Experiment;
+use super::common::{mean, scheme, with_series};
+use crate::findings::Findings;
+use crate::fluid::Fluid;
+use crate::record::Record;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "abc-control",
+    title: "ABC's control law",
+    about: "Links of constant rate: windows under marks, the queue's fixed points against theorem \
+            1 and its fluid model, shares by RTT and number of flows, lost acknowledgements.",
+    plan,
+    find,
+};
+
+/// Table 1: the RTTs, in ms, and the paper's throughputs.
+const RTTS: [u64; 6] = [20, 40, 60, 80, 100, 120];
+const COUNTS: [u32; 5] = [2, 4, 8, 16, 32];
+/// Deltas over RTT in the stability scan.
+const RATIOS: [f64; 7] = [0.4, 0.5, 0.6, 0.667, 0.8, 1.0, 1.33];
+const SEEDS: u64 = 5;
+
+fn constant(name: &str, mbps: f64, text: &str, count: u32) -> Result<Scenario, String> {
+    let mut scenario = Scenario::new(name);
+    scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(mbps))));
+    let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
+    flow.name = "flow".into();
+    flow.count = count;
+    scenario.flows.push(flow);
+    Ok(scenario)
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    let seeds = if setting.quick { 2 } else { SEEDS };
+    for seed in 0..seeds {
+        // Six flows by RTT, and pairs of 20 ms and another RTT.
+        let mut sets: Vec<(String, Vec<u64>)> = vec![("table".into(), RTTS.to_vec())];
+        sets.extend(RTTS.iter().map(|rtt| (format!("pair {rtt}"), vec![*rtt, 20])));
+        for (name, rtts) in sets {
+            let mut scenario = constant(&name, 24.0, "abc", 1)?;
+            scenario.flows.clear();
+            scenario.duration = Span::from_secs(120);
+            scenario.warmup = Span::from_secs(20);
+            scenario.seed = setting.seed + seed;
+            for (at, rtt) in (0u64..).zip(&rtts) {
+                let mut flow = FlowSpec::bulk(scheme("abc")?, &["link"]);
+                flow.name = format!("flow-{}", at + 1);
+                flow.rtt = Span::from_millis(*rtt);
+                // Starts apart, so that runs differ.
+                flow.start = Span::from_millis(137 * seed * (at + 1));
+                scenario.flows.push(flow);
+            }
+            tasks.push(Task::scenario(format!("{name} {seed}"), scenario));
+        }
+    }
+    for count in COUNTS {
+        let mut scenario = constant("fairness", 24.0, "abc", count)?;
+        scenario.flows[0].stagger = Span::from_millis(100);
+        tasks.push(Task::scenario(format!("{count} flows"), scenario));
+        let mut steady = constant("steady", 24.0, "abc", count)?;
+        steady.duration = Span::from_secs(90);
+        steady.warmup = Span::from_secs(30);
+        tasks.push(Task::scenario(format!("steady {count}"), with_series(steady, 1000)));
+    }
+    for ratio in RATIOS {
+        // 16 flows, so that the queue stands; dt is large, so that it does not run empty.
+        let delta = Span::from_micros((100_000.0 * ratio) as u64);
+        let text = format!("abc[delta={}us,dt=100ms]", delta.as_nanos() / 1000);
+        let mut scenario = constant("stability", 24.0, &text, 16)?;
+        scenario.links[0].buffer = paceline_path::BufferSize::Unlimited;
+        scenario.duration = Span::from_secs(60);
+        scenario.warmup = Span::from_secs(20);
+        tasks.push(Task::scenario(format!("delta {ratio}"), with_series(scenario, 20)));
+    }
+    tasks.push(Task::other("marks", "abc marks", 0.1, marks));
+    for text in ["abc", "cubic"] {
+        for loss in [0.0, 0.3] {
+            let mut scenario = constant("lost acknowledgements", 12.0, text, 1)?;
+            scenario.flows[0].acks.impairments.loss = Loss::Bernoulli(loss);
+            scenario.warmup = Span::from_secs(10);
+            tasks.push(Task::scenario(format!("acks {text} {loss}"), scenario));
+        }
+    }
+    for rtt in [100, 200] {
+        let mut scenario = constant("vcp", 1000.0, "vcp", 1)?;
+        scenario.flows[0].rtt = Span::from_millis(rtt);
+        scenario.duration = Span::from_secs(20);
+        tasks.push(Task::scenario(format!("vcp {rtt}"), with_series(scenario, 100)));
+    }
+    Ok(tasks)
+}
+
+/// Shares of accelerates, in quarters.
+const QUARTERS: [u32; 5] = [0, 1, 2, 3, 4];
+
+/// The sender alone: a window of 100 packets, each acknowledged with an accelerate or a brake. The
+/// window one round trip later, over the one before, less the packet of additive increase.
+fn marks() -> Result<Record, String> {
+    let spec = scheme("abc[dual_window=false,initial_window=100,additive_increase=false]")?;
+    let halves = paceline_cc::registry::build(&spec.sender).map_err(|error| error.to_string())?;
+    let mut record = Record::default();
+    for quarters in QUARTERS {
+        let mut sender = (halves.controller)(&Setup::default());
+        let before = sender.plan().cwnd as f64;
+        for at in 0..100u32 {
+            let up = at % 4 < quarters;
+            let echo = if up { Ecn::ACCELERATE } else { Ecn::BRAKE };
+            let cwnd = sender.plan().cwnd;
+            sender.on_feedback(&acknowledged(u64::from(at), echo, cwnd));
+        }
+        record.set(format!("after.{quarters}"), sender.plan().cwnd as f64 / before);
+    }
+    Ok(record)
+}
+
+/// One packet is acknowledged, with the window full.
+fn acknowledged(at: u64, echo: Ecn, cwnd: u64) -> Feedback<'static> {
+    Feedback {
+        now: Time::from_millis(100 + at),
+        mss: 1500,
+        acked: 1500,
+        acked_packets: 1,
+        lost: 0,
+        lost_packets: 0,
+        marked_packets: 0,
+        echo,
+        explicit: 0,
+        prior_in_flight: cwnd,
+        in_flight: cwnd,
+        cwnd_limited: true,
+        rtt: Some(Span::from_millis(100)),
+        srtt: Span::from_millis(100),
+        min_rtt: Span::from_millis(100),
+        delivered: 1500 * at,
+        round: 0,
+        round_start: false,
+        sample: None,
+        congestion: None,
+        in_recovery: false,
+        fates: &[],
+    }
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    let seeds = if setting.quick { 2 } else { SEEDS };
+    by_rtt(seeds, results, &mut findings);
+    for count in COUNTS {
+        findings.measure(
+            format!("jain.{count}"),
+            results.get(&format!("{count} flows")).number("all.jain"),
+        );
+        steady(count, results.get(&format!("steady {count}")), &mut findings);
+    }
+    stability(results, &mut findings);
+
+    for quarters in QUARTERS {
+        let share = f64::from(quarters) / 4.0;
+        let after = results.get("marks").number(&format!("after.{quarters}"));
+        findings.measure(format!("marks.{share}"), after);
+    }
+
+    for text in ["abc", "cubic"] {
+        let goodput =
+            |loss: &str| results.get(&format!("acks {text} {loss}")).number("all.goodput");
+        findings.measure(format!("acks.{text}.kept"), goodput("0.3") / goodput("0"));
+    }
+    findings.measure("acks.mean", results.get("acks abc 0.3").number("link.link.delay.mean"));
+    for rtt in [100u64, 200] {
+        let windows = results.get(&format!("vcp {rtt}")).series("flow.flow.state.cwnd");
+        findings.measure(format!("vcp.{rtt}.rtts"), doubling_rtts(&windows, 0.1, rtt));
+    }
+    Ok(findings)
+}
+
+/// Table 1 and Fig. 12.
+fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
+    let over = |name: &str, flow: usize| {
+        mean((0..seeds).map(|seed| {
+            results.get(&format!("{name} {seed}")).number(&format!("flow.flow-{flow}.goodput"))
+        }))
+    };
+    for (at, rtt) in RTTS.iter().enumerate() {
+        findings.measure(format!("table.{rtt}"), over("table", at + 1));
+        let name = format!("pair {rtt}");
+        // How much more the flow of 20 ms gets.
+        findings.measure(format!("pair.{rtt}"), over(&name, 2) / over(&name, 1));
+    }
+    let share = findings.get("table.120") / findings.get("table.20");
+    findings.measure("table.120/20", share);
+    // The fit of a line through the ratios of throughput by ratio of RTT.
+    let points: Vec<(f64, f64)> =
+        RTTS.iter().map(|rtt| (*rtt as f64 / 20.0, findings.get(&format!("pair.{rtt}")))).collect();
+    findings.measure("pair.r2", determination(&points));
+}
+
+/// The share of the variance that a straight line explains.
+fn determination(points: &[(f64, f64)]) -> f64 {
+    let (mx, my) = (mean(points.iter().map(|p| p.0)), mean(points.iter().map(|p| p.1)));
+    let sum = |f: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>();
+    let (xx, yy) = (sum(&|p| (p.0 - mx) * (p.0 - mx)), sum(&|p| (p.1 - my) * (p.1 - my)));
+    let xy = sum(&|p| (p.0 - mx) * (p.1 - my));
+    xy * xy / (xx * yy)
+}
+
+/// Theorem 1's fixed points and §3.1.3's windows.
+fn steady(count: u32, record: &Record, findings: &mut Findings) {
+    // RTT 100 ms; 24 Mbit/s are 2000 packets a second.
+    let a = -0.02 + f64::from(count) / (2000.0 * 0.1);
+    let delay = record.number("link.link.delay.mean");
+    let expected = if a < 0.0 { 0.0 } else { 1000.0 * (a * 0.133 + 0.05) };
+    findings.measure(format!("steady.{count}.a"), a);
+    findings.measure(format!("steady.{count}.delay"), delay);
+    findings.measure(format!("steady.{count}.expected"), expected);
+    if a > 0.0 {
+        findings.measure(format!("steady.{count}.error"), (delay - expected).abs() / expected);
+    }
+    findings.measure(format!("steady.{count}.utilization"), record.number("link.link.utilization"));
+    // Equal flows hold 1 / (1 - 2f) packets, whatever f is: their windows are equal.
+    let windows: Vec<f64> = (1..=count)
+        .map(|i| {
+            let name = if count == 1 { "flow".to_string() } else { format!("flow-{i}") };
+            mean(record.series(&format!("flow.{name}.state.w_abc")).into_iter().skip(40))
+        })
+        .collect();
+    let (low, high) = windows
+        .iter()
+        .fold((f64::INFINITY, 0.0f64), |(low, high), window| (low.min(*window), high.max(*window)));
+    findings.measure(format!("steady.{count}.spread"), high / low);
+}
+
+/// The queue's swings by delta over tau, in the fluid model and in packets.
+fn stability(results: &Results, findings: &mut Findings) {
+    let mut series = Vec::new();
+    let palette = Palette::new(["0.5", "1"]);
+    for ratio in RATIOS {
+        // The RTT that feedback takes includes the standing queue of about 100 ms.
+        let record = results.get(&format!("delta {ratio}"));
+        let delays = record.series("link.link.delay");
+        let measured: Vec<f64> = delays.into_iter().skip(1000).filter(|d| d.is_finite()).collect();
+        let middle = mean(measured.iter().copied());
+        let swing = mean(measured.iter().map(|delay| (delay - middle).abs())) / middle;
+        findings.measure(format!("swing.{ratio}"), swing);
+        let model = Fluid { a: 0.06, delta: 0.1 * ratio, dt: 1.0, tau: 0.1 };
+        findings.measure(format!("fluid.{ratio}"), f64::from(u8::from(model.settles())));
+    }
+    // The boundary, by bisection.
+    let (mut low, mut high) = (0.4, 1.0);
+    for _ in 0..12 {
+        let middle = 0.5 * (low + high);
+        let model = Fluid { a: 0.06, delta: 0.1 * middle, dt: 1.0, tau: 0.1 };
+        if model.settles() { high = middle } else { low = middle }
+    }
+    findings.measure("fluid.boundary", high);
+    // The model beside the packets, from an empty queue: 16 flows, delta 133 ms, dt 50 ms.
+    let model = Fluid { a: 0.06, delta: 0.133, dt: 0.05, tau: 0.1 };
+    let solved: Vec<f64> = model.solve(0.0, 0.02, 8.0).iter().map(|x| 1000.0 * x).collect();
+    findings.measure("fluid.rest", solved.last().copied().unwrap_or(f64::NAN));
+    series.push(Series {
+        name: "fluid model".into(),
+        quantity: "delay".into(),
+        unit: "ms".into(),
+        bin_s: 0.02,
+        values: solved,
+        paint: palette.paint("0.5"),
+        shade: Shade::Line,
+        fold: Fold::Mean,
+        label: vec!["fluid".into()],
+    });
+    let packets = results.get("steady 16").series("link.link.delay");
+    let mut spread = Vec::new();
+    packets.iter().take(8).for_each(|delay| spread.extend([*delay; 50]));
+    series.push(Series {
+        name: "packets".into(),
+        quantity: "delay".into(),
+        unit: "ms".into(),
+        bin_s: 0.02,
+        values: spread,
+        paint: Paint::MUTED,
+        shade: Shade::Line,
+        fold: Fold::Mean,
+        label: vec!["packets".into()],
+    });
+    let panels =
+        vec![Panel { title: "Queueing delay (ms)".into(), height: 160.0, log: false, series }];
+    findings.figure(
+        "fluid",
+        Chart { label: "The fluid model and packets".into(), panels }.figure(),
+        "The fluid model of appendix C from an empty queue, and the largest delay of packets in \
+         each second: 16 flows on 24 Mbit/s.",
+    );
+}
+
+/// Round trips in which a window doubles: from 20 packets on, by a fit of its logarithm.
+fn doubling_rtts(windows: &[f64], bin_s: f64, rtt_ms: u64) -> f64 {
+    let first = windows.iter().position(|window| *window >= 20.0);
+    let Some(first) = first else { return f64::NAN };
+    let last = windows.iter().position(|window| *window >= 160.0).unwrap_or(windows.len() - 1);
+    let (from, to) = (windows[first], windows[last]);
+    let rtts = (last - first) as f64 * bin_s * 1000.0 / rtt_ms as f64;
+    rtts / libm::log2(to / from)
+}

@@ -1,0 +1,274 @@
+//! ABC on links that change or have other traffic: shares over time, two bottlenecks, a square
+//! wave, a game's packets (Figs 3, 4, 10, 19, §7.6 of the ABC paper).
+
+use paceline_cc::{Rate, Span};
+use paceline_flow::Workload;
+use paceline_path::BufferSize;
+use paceline_report::{Chart, Fold, Paint, Palette, Panel, Series, Shade, time_series_figure};
+use paceline_sim::metrics::jain;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
+
+use super::Experiment;
+use super::common::{abc_emulation, mean, scheme, view, with_series};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "abc-dynamics",
+    title: "ABC over time",
+    about: "Flows that come and go, a wireless and a wired bottleneck in a row, capacity that \
+            doubles and halves every half second, a game beside a download.",
+    plan,
+    find,
+};
+
+const WITHOUT: &str = "abc[additive_increase=false]";
+const WAVES: [&str; 3] = ["abc", "xcpw", "rcp"];
+const GAMES: [(&str, &str); 3] =
+    [("abc", "abc"), ("cubic", "cubic"), ("codel", "cubic+codel[target=50ms,interval=100ms]")];
+/// Seconds between arrivals and departures.
+const PHASE: u64 = 25;
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    for text in ["abc", WITHOUT] {
+        let mut scenario = Scenario::new("come and go");
+        scenario.duration = Span::from_secs(10 * PHASE);
+        scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(24.0))));
+        let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
+        flow.name = "flow".into();
+        flow.count = 5;
+        flow.stagger = Span::from_secs(PHASE);
+        flow.stop = Some(scenario.duration);
+        flow.stagger_stop = Span::from_secs(PHASE);
+        scenario.flows.push(flow);
+        tasks.push(Task::scenario(format!("come and go: {text}"), with_series(scenario, 1000)));
+    }
+    tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
+    tasks.push(Task::scenario("cross traffic", with_series(cross_traffic()?, 500)));
+    for text in WAVES {
+        let mut scenario = Scenario::new("square wave");
+        scenario.duration = setting.length(60, 20);
+        scenario.warmup = Span::from_secs(5);
+        let half = Span::from_millis(500);
+        let steps = vec![(Span::ZERO, Rate::from_mbps(12.0)), (half, Rate::from_mbps(24.0))];
+        let capacity = Capacity::Schedule { steps, period: Some(half * 2) };
+        scenario.links.push(LinkSpec::new("link", capacity));
+        scenario.flows.push(FlowSpec::bulk(scheme(text)?, &["link"]));
+        tasks.push(Task::scenario(format!("wave: {text}"), with_series(scenario, 50)));
+    }
+    for (short, text) in GAMES {
+        let down = setting.verizon_down()?;
+        let mut scenario = abc_emulation(text, &down, setting.length(60, 20))?.scenario();
+        scenario.flows[0].name = "bulk".into();
+        // Some 30 updates of 200 bytes a second, as a game with many players sends.
+        let mut game = FlowSpec { name: "game".into(), ..scenario.flows[0].clone() };
+        game.workload = Workload::Limited { rate: Rate::from_mbps(0.048), message: 200 };
+        scenario.flows.push(game);
+        tasks.push(Task::scenario(format!("game: {short}"), scenario));
+    }
+    Ok(tasks)
+}
+
+/// Fig. 4: the wireless link has ABC's router and steps every 5 s, the wired one is droptail.
+fn two_bottlenecks() -> Result<Scenario, String> {
+    let mut scenario = Scenario::new("two bottlenecks");
+    scenario.duration = Span::from_secs(100);
+    let rates = [8.0, 20.0, 4.0, 16.0, 10.0, 24.0, 6.0, 18.0, 5.0, 22.0];
+    let steps = (0u64..)
+        .zip(rates)
+        .map(|(at, mbps)| (Span::from_secs(5 * at), Rate::from_mbps(mbps)))
+        .collect();
+    let period = Some(Span::from_secs(50));
+    scenario.links.push(LinkSpec::new("wireless", Capacity::Schedule { steps, period }));
+    let mut wired = LinkSpec::new("wired", Capacity::Constant(Rate::from_mbps(12.0)));
+    wired.buffer = BufferSize::Packets(100);
+    wired.router = RouterChoice::None;
+    scenario.links.push(wired);
+    scenario.flows.push(FlowSpec::bulk(scheme("abc")?, &["wireless", "wired"]));
+    Ok(scenario)
+}
+
+/// Fig. 10: a wireless link as above, and a wired one of 12 Mbit/s with a Cubic flow that is on
+/// for 40 s and off for 40 s.
+fn cross_traffic() -> Result<Scenario, String> {
+    let mut scenario = two_bottlenecks()?;
+    scenario.name = "cross traffic".into();
+    scenario.duration = Span::from_secs(200);
+    for start in [40, 120] {
+        let mut cross = FlowSpec::bulk(scheme("cubic")?, &["wired"]);
+        cross.name = format!("cross-{start}");
+        cross.start = Span::from_secs(start);
+        cross.stop = Some(Span::from_secs(start + 40));
+        scenario.flows.push(cross);
+    }
+    Ok(scenario)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings =
+        Findings { traces: vec![setting.verizon_down()?.name], ..Findings::default() };
+    for (key, text) in [("with", "abc"), ("without", WITHOUT)] {
+        let record = results.get(&format!("come and go: {text}"));
+        findings.measure(format!("fair.{key}.worst"), worst_phase(record));
+        let series = (1..=5).map(|i| line(record, &format!("flow-{i}"), &format!("{i}"))).collect();
+        let caption = match key {
+            "with" => "Five flows come and go, with additive increase (Fig. 3b).",
+            _ => "Five flows come and go, without additive increase (Fig. 3a).",
+        };
+        findings.figure(&format!("fair {key}"), panel("Goodput (Mbit/s)", series), caption);
+    }
+    bottlenecks(results.get("two bottlenecks"), &mut findings);
+    crossing(results.get("cross traffic"), &mut findings);
+    let palette = Palette::new(WAVES);
+    let mut views = Vec::new();
+    for text in WAVES {
+        let record = results.get(&format!("wave: {text}"));
+        findings
+            .measure(format!("wave.{text}.utilization"), record.number("link.link.utilization"));
+        findings.measure(format!("wave.{text}.p95"), record.number("link.link.delay.p95"));
+        let mut view = view(text, "square wave", "link", record);
+        for values in [
+            &mut view.series.capacity_mbps,
+            &mut view.series.throughput_mbps,
+            &mut view.series.queue_delay_ms,
+        ] {
+            values.truncate(200);
+        }
+        views.push(view);
+    }
+    findings.figure(
+        "wave",
+        time_series_figure(&views, &palette),
+        "Capacity alternating between 12 and 24 Mbit/s every 500 ms (Fig. 19), the first 10 s.",
+    );
+    for (short, _) in GAMES {
+        let record = results.get(&format!("game: {short}"));
+        findings.measure(format!("game.{short}.p95"), record.number("flow.game.owd.p95") - 50.0);
+        findings.measure(format!("game.{short}.bulk"), record.number("flow.bulk.goodput"));
+    }
+    Ok(findings)
+}
+
+/// The worst of Jain's indices over the phases, the first 10 s of each left out.
+fn worst_phase(record: &Record) -> f64 {
+    let flows: Vec<Vec<f64>> =
+        (1..=5).map(|i| record.series(&format!("flow.flow-{i}.goodput"))).collect();
+    let phase = PHASE as usize;
+    let index = |number: usize| {
+        let (from, to) = (number * phase + 10, (number + 1) * phase);
+        // Flows come in order and go in the opposite one.
+        let active = (number + 1).min(10 - number).min(5);
+        let shares: Vec<f64> = flows
+            .iter()
+            .take(active)
+            .map(|values| values.iter().take(to).skip(from).sum())
+            .collect();
+        jain(&shares)
+    };
+    (0..9).map(index).fold(1.0, f64::min)
+}
+
+/// Where the wired link is slower, is its window the smaller one, and the other way round?
+fn bottlenecks(record: &Record, findings: &mut Findings) {
+    let capacity = record.series("link.wireless.capacity");
+    let state = |name: &str| {
+        let own = |flow: &str| record.series(&format!("flow.{flow}.state.{name}"));
+        own("abc")
+    };
+    let (abc, cubic) = (state("w_abc"), state("w_cubic"));
+    let (wireless_delay, wired_delay) =
+        (record.series("link.wireless.delay"), record.series("link.wired.delay"));
+    let (mut right, mut all) = (0.0, 0.0);
+    let (mut slow, mut fast) = (Vec::new(), Vec::new());
+    for at in 0..capacity.len() {
+        // The second half of each step of 5 s, once windows have followed.
+        if at % 50 < 30 || at >= abc.len() || at >= cubic.len() || at >= wired_delay.len() {
+            continue;
+        }
+        let wired = capacity[at] > 12.0;
+        all += 1.0;
+        right += f64::from(u8::from(wired == (cubic[at] <= abc[at])));
+        if wired { slow.push(wired_delay[at]) } else { fast.push(wireless_delay[at]) }
+    }
+    findings.measure("two.right", right / all);
+    let finite = |values: Vec<f64>| mean(values.into_iter().filter(|value| value.is_finite()));
+    findings.measure("two.wired_delay", finite(slow));
+    findings.measure("two.wireless_delay", finite(fast));
+    let lines = vec![
+        plain("w_abc", &abc, 0.1, Palette::new(["abc", "cubic"]).paint("abc")),
+        plain("w_cubic", &cubic, 0.1, Palette::new(["abc", "cubic"]).paint("cubic")),
+    ];
+    findings.figure(
+        "two bottlenecks",
+        panel("Window (packets)", lines),
+        "The two windows of a flow over a wireless and a wired bottleneck (Fig. 4).",
+    );
+}
+
+/// How close ABC is to what it could ideally have: the wireless rate, or its share of the wired.
+fn crossing(record: &Record, findings: &mut Findings) {
+    let capacity = record.series("link.wireless.capacity");
+    let goodput = record.series("flow.abc.goodput");
+    let (mut alone, mut shared) = (Vec::new(), Vec::new());
+    let mut ideals = Vec::new();
+    for at in 0..capacity.len().min(goodput.len()) {
+        let second = at / 2;
+        let crossed = (40..80).contains(&second) || (120..160).contains(&second);
+        let ideal = capacity[at].min(if crossed { 6.0 } else { 12.0 });
+        ideals.push(ideal);
+        // Cubic takes half of its time to get its share.
+        if second % 40 < 20 || second % 5 < 2 {
+            continue;
+        }
+        if crossed { shared.push((goodput[at], ideal)) } else { alone.push((goodput[at], ideal)) }
+    }
+    let ratio = |pairs: &[(f64, f64)]| {
+        let (got, ideal) =
+            pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        got / ideal
+    };
+    findings.measure("cross.alone", ratio(&alone));
+    findings.measure("cross.shared", ratio(&shared));
+    let palette = Palette::new(["abc", "cubic"]);
+    findings.figure(
+        "cross traffic",
+        panel(
+            "Mbit/s",
+            vec![
+                plain("ideal", &ideals, 0.5, Paint::MUTED),
+                plain("abc", &goodput, 0.5, palette.paint("abc")),
+            ],
+        ),
+        "ABC's goodput beside the ideal: on-off Cubic traffic on the wired link (Fig. 10).",
+    );
+}
+
+fn line(record: &Record, flow: &str, label: &str) -> Series {
+    let names = ["1", "2", "3", "4", "5"];
+    let palette = Palette::new(names);
+    let values = record.series(&format!("flow.{flow}.goodput"));
+    plain(label, &values, record.number("bin"), palette.paint(label))
+}
+
+fn plain(name: &str, values: &[f64], bin_s: f64, paint: Paint) -> Series {
+    Series {
+        name: name.into(),
+        quantity: String::new(),
+        unit: String::new(),
+        bin_s,
+        values: values.to_vec(),
+        paint,
+        shade: Shade::Line,
+        fold: Fold::Mean,
+        label: vec![name.into()],
+    }
+}
+
+fn panel(title: &str, series: Vec<Series>) -> paceline_report::Figure {
+    let panels = vec![Panel { title: title.into(), height: 160.0, log: false, series }];
+    Chart { label: title.into(), panels }.figure()
+}

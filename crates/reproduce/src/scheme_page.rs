@@ -1,0 +1,192 @@
+//! The pages of `docs/schemes`: what the registry and the modules say of each scheme, and a run
+//! of it alone on a common trace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_cc::Span;
+use paceline_cc::params::ParamInfo;
+use paceline_cc::registry::Scheme;
+use paceline_report::{RunView, time_series_svg};
+use paceline_sim::compare::Comparison;
+use paceline_sim::scenario::{Capacity, check_scheme};
+
+use crate::experiments::view;
+use crate::record::Record;
+
+/// The trace on which every scheme is shown.
+const TRACE: &str = "lte-driving";
+
+/// The bins of the plot: those of `paceline compare`.
+const BIN: Span = Span::from_millis(100);
+
+/// The heading of the registry's table of parameters.
+const PARAMETERS: &str = "## Parameters as the program has them";
+
+/// The folder of the pages below the root of the source tree.
+pub fn folder(root: &Path) -> PathBuf {
+    root.join("docs/schemes")
+}
+
+/// The page of a scheme without what has to be run: summary, source, halves, the documentation of
+/// its module, and its parameters.
+///
+/// # Errors
+/// A module that cannot be read or has no documentation.
+pub fn text(root: &Path, scheme: &Scheme) -> Result<String, String> {
+    let Scheme { name, summary, source, .. } = scheme;
+    let path = root.join("crates/cc/src/schemes").join(name.replace('-', "_")).join("mod.rs");
+    let module =
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let about = documentation(&module);
+    if about.is_empty() {
+        return Err(format!("{}: no `//!` lines at its beginning", path.display()));
+    }
+    Ok(format!(
+        "# {name}\n\n{summary}\n\n- Source: {source}\n- Halves: {}\n\n{about}\n\n{PARAMETERS}\n{}",
+        scheme.halves().join(", "),
+        parameters(&(scheme.params)())
+    ))
+}
+
+/// The table of all schemes.
+pub fn overview(schemes: &[Scheme]) -> String {
+    let mut text = String::from(
+        "# Schemes\n\nEvery scheme that the program knows, from its registry: `make docs` writes \
+         these pages. Each has a plot of the scheme alone on the same trace.\n\n\
+         | name | summary | halves | source |\n| --- | --- | --- | --- |\n",
+    );
+    for scheme in schemes {
+        let (name, halves) = (scheme.name, scheme.halves().join(", "));
+        let (summary, source) = (cell(scheme.summary), cell(scheme.source));
+        text += &format!("| [`{name}`]({name}.md) | {summary} | {halves} | {source} |\n");
+    }
+    text
+}
+
+/// A scheme alone on the common trace.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// The end of its page: the plot, its figures, and how to make it again.
+    pub text: String,
+    /// The plot.
+    pub svg: String,
+}
+
+/// Runs a scheme alone on the common trace, as `paceline compare` does by default.
+///
+/// # Errors
+/// A scheme that cannot be run.
+pub fn alone(scheme: &Scheme) -> Result<Alone, String> {
+    let name = scheme.name;
+    let failed = |error: String| format!("{name} on {TRACE}: {error}");
+    let spec = check_scheme(name).map_err(|error| failed(error.to_string()))?;
+    let trace = paceline_trace::load(TRACE).map_err(|error| failed(error.to_string()))?;
+    let comparison =
+        Comparison { bin: Some(BIN), ..Comparison::new(TRACE, Capacity::trace(trace), spec) };
+    let outcome =
+        paceline_sim::run(&comparison.scenario()).map_err(|error| failed(error.to_string()))?;
+    let run = view(name, TRACE, "link", &Record::from(&outcome));
+    Ok(Alone { text: figures(name, &comparison, &run), svg: time_series_svg(&[run]) })
+}
+
+fn figures(name: &str, comparison: &Comparison, run: &RunView) -> String {
+    let delay = run.queue_delay_ms;
+    format!(
+        "\n## Alone on a link\n\n\
+         One flow for {} over the synthetic trace `{TRACE}`; RTT without queue {}, buffer {}.\n\n\
+         ![{name}: capacity, throughput and queueing delay over time]({name}.svg)\n\n\
+         | capacity, Mbit/s | throughput, Mbit/s | utilisation, % | queueing delay, mean, ms | 95th percentile, ms |\n\
+         | --- | --- | --- | --- | --- |\n\
+         | {:.2} | {:.2} | {:.1} | {:.1} | {:.1} |\n\n\
+         The same again, the plot as `out/timeseries-{TRACE}.svg`:\n\n\
+         ```console\n$ paceline compare --trace {TRACE} --schemes {name} -o out\n```\n",
+        comparison.duration,
+        comparison.rtt,
+        comparison.buffer,
+        run.capacity_mbps,
+        run.throughput_mbps,
+        100.0 * run.utilization,
+        delay.mean,
+        delay.p95,
+    )
+}
+
+/// The documentation at the beginning of a module, its headings one level down and its links to
+/// items plain code.
+fn documentation(module: &str) -> String {
+    let mut fenced = false;
+    let lines = module.lines().map_while(|line| line.strip_prefix("//!")).map(|line| {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        fenced ^= line.starts_with("```");
+        match line.starts_with('#') && !fenced {
+            true => format!("#{line}"),
+            false if fenced => line.to_string(),
+            false => without_links(line),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n").trim().to_string()
+}
+
+/// Turns [`module::Item`] into `module::Item`; rustdoc alone knows where the link leads.
+fn without_links(text: &str) -> String {
+    let mut rest = text;
+    let mut plain = String::new();
+    while let Some((before, link)) = rest.split_once("[`") {
+        plain += before;
+        match link.split_once("`]") {
+            Some((item, after)) if !after.starts_with('(') => {
+                let item = item.trim_start_matches("crate::schemes::");
+                plain += &format!("`{}`", item.trim_start_matches("super::"));
+                rest = after;
+            }
+            _ => {
+                plain += "[`";
+                rest = link;
+            }
+        }
+    }
+    plain + rest
+}
+
+fn parameters(infos: &[ParamInfo]) -> String {
+    if infos.is_empty() {
+        return "\nIt has none.\n".into();
+    }
+    let mut text =
+        String::from("\n| name | kind | default | meaning |\n| --- | --- | --- | --- |\n");
+    for ParamInfo { name, kind, default, doc } in infos {
+        let (kind, default, doc) = (cell(kind), cell(default), cell(doc));
+        text += &format!("| `{name}` | {kind} | `{default}` | {doc} |\n");
+    }
+    text
+}
+
+/// Text as it may stand in a cell of a table.
+fn cell(text: &str) -> String {
+    without_links(text).split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_becomes_markdown() {
+        let module = "//! Title: see\n//! [`Signals::FATES`].\n//!\n//! # What it does\n//! As\n\
+                      //! [`crate::schemes::xcp`], `abc[t=1]`, [`site`](https://example.org), [`open\n\
+                      //! ```\n//! # [`not a heading`]\n//! ```\n\nmod law;\n//! not the module's\n";
+        assert_eq!(
+            documentation(module),
+            "Title: see\n`Signals::FATES`.\n\n## What it does\nAs\n\
+             `xcp`, `abc[t=1]`, [`site`](https://example.org), [`open\n\
+             ```\n# [`not a heading`]\n```"
+        );
+    }
+
+    #[test]
+    fn cells_stay_in_their_column() {
+        assert_eq!(cell("true|false"), "true\\|false");
+        assert_eq!(cell(" of\n two  lines"), "of two lines");
+    }
+}

@@ -1,0 +1,22 @@
+//! Congestion headers, reports and acknowledgements on the wire: no panic, and what is accepted is
+//! written as the same bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paceline_cc::wire;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut again = [0; wire::LONGEST];
+    if let Ok((header, length)) = wire::decode_header(bytes) {
+        assert_eq!(wire::encode_header(&header, &mut again), Ok(length));
+        assert_eq!(again[..length], bytes[..length], "{header:?}");
+    }
+    if let Ok((report, length)) = wire::decode_report(bytes) {
+        assert_eq!(wire::encode_report(&report, &mut again), Ok(length));
+        assert_eq!(again[..length], bytes[..length], "{report:?}");
+    }
+    if let Ok((explicit, length)) = wire::decode_explicit(bytes) {
+        assert_eq!(wire::encode_explicit(explicit, &mut again), Ok(length));
+        assert_eq!(again[..length], bytes[..length]);
+    }
+});

@@ -190,7 +190,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Claim>, ClaimError> {
     Ok(read.claim)
 }
 
-/// All built-in claims, in the order of their papers.
+/// All built-in claims, in the order of their ids.
 ///
 /// # Errors
 /// None but for a mistake in the files, which a test looks for.
@@ -199,6 +199,7 @@ pub fn claims() -> Result<Vec<Claim>, ClaimError> {
     for (file, text) in FILES {
         all.extend(parse(file, text)?);
     }
+    all.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(all)
 }
 

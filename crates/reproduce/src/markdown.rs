@@ -9,9 +9,9 @@ pub fn markdown(reproduction: &Reproduction, command: &str) -> String {
     let claims = &reproduction.claims;
     let count = |verdict| claims.iter().filter(|judged| judged.verdict == verdict).count();
     let mut text = format!(
-        "# Reproduction\n\nMade by `paceline {command}`. {} claims: {} reproduced, {} in part, {} \
+        "# Reproduction\n\nMade by `{command}`. {} claims: {} reproduced, {} in part, {} \
          not. The tolerance of each check and its reason stand in `crates/reproduce/claims/`, \
-         written before the runs.\n\n| claim | paper | where | what | verdict | checks |\n\
+         with what was changed after a first run.\n\n| claim | paper | where | what | verdict | checks |\n\
          | --- | --- | --- | --- | --- | --- |\n",
         claims.len(),
         count(Verdict::Reproduced),
@@ -52,9 +52,6 @@ fn section(judged: &Judged) -> String {
             if check.holds { "holds" } else { "does not" }
         );
     }
-    let cause = match judged.cause.is_empty() {
-        true => "The cause has not been found.",
-        false => &judged.cause,
-    };
-    text + &format!("\n{cause}\n")
+    text += &format!("\n{}\n", judged.cause_if_needed());
+    text
 }

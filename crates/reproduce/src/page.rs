@@ -14,8 +14,8 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
         reproduction.claims.iter().filter(|judged| judged.verdict == verdict).count()
     };
     page.paragraph(&format!(
-        "{} claims: {} reproduced, {} in part, {} not. Each check's tolerance was stated before \
-         the run. A click on a column's head sorts by it.",
+        "{} claims: {} reproduced, {} in part, {} not. Tolerances and their reasons stand with \
+         the claims, in crates/reproduce/claims/. A click on a column's head sorts by it.",
         reproduction.claims.len(),
         count(Verdict::Reproduced),
         count(Verdict::Partly),
@@ -44,7 +44,7 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
             page.subheading(&format!("{} {}: {}", claim.id, claim.title, words(judged.verdict)));
             page.paragraph(&format!("{}, {}. {}", claim.paper, claim.place, claim.setup));
             page.table(&checks(judged));
-            page.paragraph(&judged.reason);
+            page.paragraph(&judged.cause_if_needed());
         }
         for (_, exhibit) in &findings.exhibits {
             match exhibit {

@@ -128,7 +128,7 @@ fn documentation(module: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_string()
 }
 
-/// Turns [`module::Item`] into `module::Item`; rustdoc alone knows where the link leads.
+/// Makes links to items plain code: rustdoc alone knows where they lead.
 fn without_links(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();

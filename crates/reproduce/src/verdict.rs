@@ -64,6 +64,17 @@ pub struct JudgedCheck {
     pub holds: bool,
 }
 
+impl Judged {
+    /// What an investigation has found, if there was need of one.
+    pub fn cause_if_needed(&self) -> String {
+        match (self.verdict, self.cause.is_empty()) {
+            (Verdict::Reproduced, _) => String::new(),
+            (_, true) => "The cause has not been found.".into(),
+            (_, false) => self.cause.clone(),
+        }
+    }
+}
+
 /// Judges a claim by what its experiment has found. What was not measured does not hold.
 pub fn judge(claim: &Claim, findings: &Findings) -> Judged {
     let checks: Vec<JudgedCheck> = claim

@@ -101,15 +101,13 @@ impl Timed {
         self.bytes = 0;
     }
 
-    /// Averages the RTTs of the interval, as the ns-2 model does: by the share of an RTT that the
-    /// interval makes; shorter RTTs than the average by less, since they tell more often.
+    /// Averages the RTTs of the interval over an RTT's time.
     fn average(&mut self) {
         if self.told == 0 {
             return;
         }
         let mean = self.rtt_bytes / self.told as f64;
         let gain = self.ends.since(self.began).as_secs_f64() / self.d0;
-        let gain = if mean < self.d0 { gain * mean / self.d0 } else { gain };
         self.d0 += gain.min(1.0) * (mean - self.d0);
         (self.told, self.rtt_bytes) = (0, 0.0);
     }

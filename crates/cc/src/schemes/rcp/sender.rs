@@ -25,6 +25,8 @@ pub struct Rcp {
     /// The next rate that comes is taken over.
     due: bool,
     srtt: Span,
+    /// The last RTT sample: what routers are told.
+    rtt: Span,
 }
 
 impl Rcp {
@@ -38,6 +40,7 @@ impl Rcp {
             silent: false,
             due: true,
             srtt: Span::ZERO,
+            rtt: Span::ZERO,
         }
     }
 
@@ -56,12 +59,13 @@ impl Controller for Rcp {
     fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
         // Every sender desires as much as there is.
         let rate = Rate::from_bps(u64::MAX);
-        packet.header = Header::Rcp(RcpHeader { rtt: self.srtt, rate });
+        packet.header = Header::Rcp(RcpHeader { rtt: self.rtt, rate });
         0
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
+        self.rtt = feedback.rtt.unwrap_or(self.rtt);
         self.silent |= feedback.congestion == Some(Congestion::Timeout);
         self.due |= feedback.round_start || self.silent || self.asking;
         // An acknowledgement without an RTT is older than the newest: so is what it says.

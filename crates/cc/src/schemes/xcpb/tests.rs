@@ -194,3 +194,11 @@ fn the_shortest_queue_of_an_interval_is_the_default() {
     fed.packets(40);
     assert!(!fed.blind(), "it was never below 40");
 }
+
+#[test]
+fn packets_without_size_do_no_harm() {
+    let mut fed = Fed::new(XcpbParams { count_drops: true, ..boundary() });
+    for dropped in [0, 1500] {
+        assert!(fed.end(0.0, 5, dropped).is_finite());
+    }
+}

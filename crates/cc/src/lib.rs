@@ -23,7 +23,7 @@ pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::{Halves, SCHEMES, Scheme, Setup};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
-pub use route::{Capacity, LinkView, Router};
+pub use route::{Batch, Capacity, LinkView, Router};
 pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

@@ -1,7 +1,7 @@
 //! The network's half of a scheme: rewrites headers, never holds or drops a packet.
 
 use crate::packet::Packet;
-use crate::units::{Span, Time};
+use crate::units::{Rate, Span, Time};
 
 /// The capacity of a link over time, as far as it is known.
 pub trait Capacity {
@@ -21,6 +21,25 @@ pub struct LinkView<'a> {
     pub queue_bytes: u64,
 }
 
+/// A batch of frames (an 802.11 A-MPDU) as its block acknowledgement has shown it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The number of the station that it was for.
+    pub station: u32,
+    /// Frames in it, lost ones included.
+    pub frames: u32,
+    /// The most frames of this size that it could have had, M of the ABC paper.
+    pub max_frames: u32,
+    /// Bytes of the packets in it.
+    pub bytes: u32,
+    /// Bytes of the packets that were acknowledged.
+    pub acked_bytes: u32,
+    /// Bytes on air: with the frames' headers and padding.
+    pub air_bytes: u32,
+    /// The bitrate of the transmission.
+    pub rate: Rate,
+}
+
 /// The network's half of a scheme.
 pub trait Router: Send {
     /// A packet arrives at the link, before the queue may refuse it.
@@ -35,6 +54,9 @@ pub trait Router: Send {
     /// explicit feedback, as none of these was waiting. Only links with two queues say so, just
     /// before the departure that it happened at.
     fn on_forfeited(&mut self, _now: Time, _bytes: u32) {}
+    /// The block acknowledgement of a batch came in at `now`. Only links that transmit in batches
+    /// say so.
+    fn on_batch(&mut self, _now: Time, _batch: &Batch) {}
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }

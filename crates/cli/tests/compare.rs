@@ -51,13 +51,83 @@ fn json_has_every_figure() {
                 assert!(run[name][part].is_number(), "{name}.{part}");
             }
         }
-        assert!(run["self_inflicted_delay_ms"]["p95"].is_number());
+        for name in ["end_to_end_delay_ms", "self_inflicted_delay_ms"] {
+            assert!(run[name]["p95"].is_number(), "{name}");
+        }
+        let power = run["goodput_mbps"].as_f64().expect("a number")
+            / (run["end_to_end_delay_ms"]["p95"].as_f64().expect("a number") / 1e3);
+        assert!((run["power"].as_f64().expect("a number") / power - 1.0).abs() < 1e-9);
+        // One flow has nobody to be fair to.
+        assert!(run["jain_1s"].is_null());
         let used = run["utilization"].as_f64().expect("a number");
         assert!((0.2..=1.0).contains(&used), "{used}");
         // Half of the round trip is the least that a packet takes.
         assert!(run["one_way_delay_ms"]["p50"].as_f64() >= Some(50.0));
         assert!(run["rtt_ms"]["p50"].as_f64() >= Some(100.0));
     }
+}
+
+/// Winstein's thesis, Fig. 2-12: the omniscient protocol bounds what any scheme can do.
+#[test]
+fn no_scheme_does_better_than_the_omniscient_protocol() {
+    let mut arguments = vec!["compare", "--schemes", "all", "--omniscient", "--json"];
+    arguments.extend(["--duration", "25s", "--warmup", "5s"]);
+    arguments.extend(["--trace", "lte-driving", "--trace", "umts-driving.up", "--trace", "12Mbps"]);
+    let result = json(&arguments);
+    let runs = result["runs"].as_array().expect("runs");
+    let schemes = json(&["schemes", "--json"]);
+    let count = schemes["schemes"].as_array().expect("schemes").len();
+    assert_eq!(runs.len(), 3 * (count + 1));
+    for of_trace in runs.chunks(count + 1) {
+        let figure = |run: &Value, name: &str| run[name].as_f64().expect("a number");
+        let p95 = |run: &Value, name: &str| run[name]["p95"].as_f64().expect("a number");
+        let (best, others) = of_trace.split_last().expect("rows");
+        let trace = best["trace"].as_str().expect("a trace");
+        assert_eq!(
+            (best["scheme"].as_str(), best["digest"].as_str()),
+            (Some("omniscient"), Some(""))
+        );
+        // On a trace every opportunity carries a packet; on a rate one is in transmission at the end.
+        let (used, own) = if trace == "12Mbps" { (0.999, 1.0) } else { (1.0, 0.0) };
+        assert!((used..=1.0).contains(&figure(best, "utilization")), "{trace}");
+        assert_eq!(p95(best, "queue_delay_ms"), own, "{trace}");
+        assert_eq!(p95(best, "one_way_delay_ms"), 50.0 + own, "{trace}");
+        assert_eq!(p95(best, "self_inflicted_delay_ms"), 0.0, "{trace}");
+        for run in others {
+            let what = format!("{} on {trace}", run["scheme"]);
+            let own = p95(run, "end_to_end_delay_ms") - p95(best, "end_to_end_delay_ms");
+            assert!((p95(run, "self_inflicted_delay_ms") - own).abs() < 1e-3, "{what}: {own}");
+            assert!(own >= 0.0, "{what}: {own}");
+            assert!(figure(run, "power") <= figure(best, "power"), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_link_without_packets_has_no_omniscient_row() {
+    let folder = Folder::new("idle");
+    let trace = folder.write("late.trace", b"90000\n");
+    let seen = paceline(&["compare", "--schemes", "cubic", "--omniscient", "--trace", &trace]);
+    assert_eq!((seen.code, seen.out.as_str()), (1, ""));
+    assert!(
+        seen.err.contains("carries no packet between 0s and 60s; measure longer"),
+        "{}",
+        seen.err
+    );
+}
+
+#[test]
+fn several_flows_have_their_fairness_by_the_second() {
+    let run = |bin: &str| {
+        let folder = Folder::new("fairness");
+        let out = folder.path("out");
+        let mut arguments = vec!["compare", "--schemes", "cubic", "--trace", "12Mbps", "--json"];
+        arguments.extend(["--flows", "3", "--duration", "20s", "-q", "--bin", bin, "-o", &out]);
+        json(&arguments)["runs"][0]["jain_1s"].as_f64().expect("a number")
+    };
+    let mean = run("100ms");
+    assert!((1.0 / 3.0..=1.0).contains(&mean), "{mean}");
+    assert_eq!(mean, run("700ms"));
 }
 
 #[test]

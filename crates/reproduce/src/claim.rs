@@ -3,9 +3,10 @@
 use serde::Deserialize;
 
 /// The claims that are built in, one file a paper.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("claims/abc.toml", include_str!("../claims/abc.toml")),
     ("claims/abc-coexistence.toml", include_str!("../claims/abc-coexistence.toml")),
+    ("claims/abc-wifi.toml", include_str!("../claims/abc-wifi.toml")),
     ("claims/c2tcp.toml", include_str!("../claims/c2tcp.toml")),
 ];
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::registry::Halves;
-use paceline_cc::{Rate, Router, Span, Spec, SpecError, Stream, Time};
+use paceline_cc::registry::{Halves, MakeRouter};
+use paceline_cc::{Capacity as _, Rate, Span, Spec, SpecError, Stream, Time};
 use paceline_flow::{
     MissingSignals, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
     Workload,
@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes};
 use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
+use crate::stations;
 use crate::world::{Node, World};
 
 /// Why a scenario cannot run.
@@ -144,17 +145,31 @@ impl Builder<'_> {
 
     fn link(&mut self, index: usize) -> Result<(), BuildError> {
         let spec = &self.scenario.links[index];
-        let service = service(spec)?;
+        let service = service(self.scenario, spec)?;
+        let stations = match &spec.capacity {
+            Capacity::Wifi(wifi) if wifi.queue_per_station => {
+                Some(stations::config(self.scenario, spec, wifi))
+            }
+            _ => None,
+        };
         let first = self.scenario.flows.iter().find(|flow| flow.path.contains(&spec.name));
         let droptail = Spec { name: "droptail".into(), args: Vec::new() };
         let queue =
             spec.queue.as_ref().or_else(|| first.and_then(|flow| flow.scheme.queue.as_ref()));
         let rtt = first.map_or(Span::from_millis(100), |flow| flow.rtt);
-        let limit = spec.buffer.resolve(mean_rate(&spec.capacity), rtt);
-        let queue = paceline_path::queue::build(queue.unwrap_or(&droptail), limit)?;
+        let rate = mean_rate(&spec.capacity, &service, self.scenario.duration);
+        let limit = spec.buffer.resolve(rate, rtt);
+        let queue = queue.unwrap_or(&droptail);
+        let queue = match &stations {
+            None => paceline_path::queue::build(queue, limit)?,
+            Some(config) => stations::queues(config, queue, limit)?,
+        };
         let mut link = Link::new(queue, service);
-        if let Some(router) = self.router(spec)? {
-            link = link.with_router(router);
+        if let Some(make) = self.router(spec)? {
+            link = link.with_router(match &stations {
+                None => make(),
+                Some(config) => stations::routers(config, &*make),
+            });
         }
         link.record(self.scenario.record != Record::Counters);
         let stage = self.add(Node::Link(Box::new(link)));
@@ -165,7 +180,7 @@ impl Builder<'_> {
     }
 
     /// The router half of a link.
-    fn router(&self, link: &LinkSpec) -> Result<Option<Box<dyn Router>>, BuildError> {
+    fn router(&self, link: &LinkSpec) -> Result<Option<MakeRouter>, BuildError> {
         let make = match &link.router {
             RouterChoice::None => None,
             RouterChoice::Scheme(spec) => paceline_cc::registry::build(spec)?.router,
@@ -183,7 +198,7 @@ impl Builder<'_> {
                 found
             }
         };
-        Ok(make.map(|make| make()))
+        Ok(make)
     }
 
     /// A pipe of the given delay and damage that flows may share; `None` if it would do nothing.
@@ -381,8 +396,11 @@ impl Builder<'_> {
     }
 }
 
-/// The service of a link.
-pub(crate) fn service(link: &LinkSpec) -> Result<Service, BuildError> {
+/// The service of a link; the scenario tells who the stations of an 802.11 link are.
+///
+/// # Errors
+/// [`BuildError::Service`].
+pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildError> {
     let fail = |source| BuildError::Service { link: link.name.clone(), source };
     match &link.capacity {
         Capacity::Constant(rate) => Ok(Service::constant(*rate)),
@@ -395,25 +413,31 @@ pub(crate) fn service(link: &LinkSpec) -> Result<Service, BuildError> {
             };
             Service::trace(trace.clone(), options).map_err(fail)
         }
+        Capacity::Wifi(wifi) => {
+            let config = stations::config(scenario, link, wifi);
+            stations::service(scenario, link, config).map_err(fail)
+        }
     }
 }
 
-/// The mean rate of a link, for buffers given in time or in bandwidth-delay products.
-pub(crate) fn mean_rate(capacity: &Capacity) -> Rate {
-    match capacity {
-        Capacity::Constant(rate) => *rate,
-        Capacity::Schedule { steps, period } => {
-            let end = period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at));
-            match Service::schedule(steps, *period) {
-                Ok(service) if !end.is_zero() => {
-                    use paceline_cc::Capacity as _;
-                    Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + end), end)
-                }
-                _ => steps.first().map_or(Rate::ZERO, |(_, rate)| *rate),
-            }
-        }
+/// The mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
+/// period if its capacity has one, or else over `duration`.
+pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
+    let over = match capacity {
+        Capacity::Constant(rate) => return *rate,
         Capacity::Trace { trace, opportunity, .. } => {
-            Rate::from_bytes_in(trace.len() as u64 * *opportunity as u64, trace.period())
+            let bytes = trace.len() as u64 * u64::from(*opportunity);
+            return Rate::from_bytes_in(bytes, trace.period());
         }
+        Capacity::Schedule { steps, period } => {
+            period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at))
+        }
+        Capacity::Wifi(_) => duration,
+    };
+    match capacity {
+        Capacity::Schedule { steps, .. } if over.is_zero() => {
+            steps.first().map_or(Rate::ZERO, |(_, rate)| *rate)
+        }
+        _ => Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + over), over),
     }
 }

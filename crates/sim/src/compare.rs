@@ -1,12 +1,40 @@
 //! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
 
-use paceline_cc::{SchemeSpec, Span};
+use paceline_cc::{Capacity as _, SchemeSpec, Span, Time};
 use paceline_path::BufferSize;
 use serde::Serialize;
+use thiserror::Error;
 
-use crate::metrics::Quantiles;
-use crate::outcome::{LinkSeries, Outcome};
+use crate::build::{BuildError, service};
+use crate::metrics::{Quantiles, power};
+use crate::outcome::{LinkSeries, Outcome, mbps};
+use crate::run::Omniscient;
 use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+
+/// What the row of the omniscient protocol has in place of a scheme.
+pub const OMNISCIENT: &str = "omniscient";
+
+/// Why the omniscient protocol has no row.
+#[derive(Debug, Error)]
+pub enum OmniscientError {
+    /// The link cannot be had.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Nobody knows when the link will transmit.
+    #[error("nobody can know the future of this link; take a trace, a rate or a schedule")]
+    Unknown,
+    /// The link carries no packet while it is measured.
+    #[error("the link carries no packet between {from} and {end}; measure longer")]
+    Idle {
+        /// The warm-up's end.
+        from: Span,
+        /// The run's end.
+        end: Span,
+    },
+    /// It would take too long.
+    #[error("more than 10 million packets; make the duration shorter")]
+    TooLong,
+}
 
 /// One run of a comparison.
 #[derive(Clone, Debug)]
@@ -94,17 +122,85 @@ impl Comparison {
             queue_delay_ms: link.queue_delay_ms,
             one_way_delay_ms: outcome.pooled.one_way_delay_ms,
             rtt_ms: outcome.pooled.rtt_ms,
+            end_to_end_delay_ms: P95 { p95: outcome.pooled.end_to_end_p95_ms },
             self_inflicted_delay_ms: P95 { p95: outcome.pooled.self_inflicted_p95_ms },
+            power: outcome.pooled.power,
             drops: link.drops,
             marks: link.marks,
             retransmits: sum(|flow| flow.sender.retransmits),
             timeouts: sum(|flow| flow.sender.timeouts),
             jain: outcome.jain(),
+            jain_1s: outcome.jain_1s,
             packets: outcome.packets,
             digest: outcome.digest.clone(),
             series: link.series,
         }
     }
+
+    /// The row of the omniscient protocol on this link, whatever the scheme: one flow that sends
+    /// each packet just in time for its transmission. Its 95 % end-to-end delay is what the
+    /// others' self-inflicted delays leave out; acknowledgements meet no queue.
+    ///
+    /// # Errors
+    /// A link that cannot be had, whose future cannot be known, or that carries no packet or too
+    /// many: see [`OmniscientError`].
+    pub fn omniscient(&self) -> Result<CompareRow, OmniscientError> {
+        let scenario = self.scenario();
+        let link = scenario.links.first().ok_or(OmniscientError::Unknown)?;
+        let (from, end) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
+        let idle = OmniscientError::Idle { from: self.warmup, end: self.duration };
+        let best = Omniscient::new(link, scenario.mss, from, end, self.bin)?
+            .ok_or(OmniscientError::Unknown)?;
+        if !best.complete {
+            return Err(OmniscientError::TooLong);
+        }
+        let Some(age) = best.age_p95().filter(|_| best.delivered > 0 && best.offered > 0) else {
+            return Err(idle);
+        };
+        let measured = end.since(from);
+        let service = service(&scenario, link)?;
+        let capacity_mbps = mbps(service.offered(from, end), measured);
+        let utilization = best.delivered as f64 / best.offered as f64;
+        let throughput_mbps = capacity_mbps * utilization;
+        let (mss, header) = (f64::from(scenario.mss), f64::from(service.overhead()));
+        let goodput_mbps = throughput_mbps * mss / (mss + header);
+        let forward = self.rtt / 2;
+        let end_to_end = (age + forward).as_millis_f64();
+        let queue_delay_ms = best.transmission.quantiles();
+        Ok(CompareRow {
+            trace: self.trace.clone(),
+            scheme: OMNISCIENT.into(),
+            flows: 1,
+            duration_s: measured.as_secs_f64(),
+            capacity_mbps,
+            throughput_mbps,
+            utilization,
+            goodput_mbps,
+            queue_delay_ms,
+            one_way_delay_ms: later(queue_delay_ms, forward),
+            rtt_ms: later(queue_delay_ms, self.rtt),
+            end_to_end_delay_ms: P95 { p95: end_to_end },
+            self_inflicted_delay_ms: P95 { p95: 0.0 },
+            power: power(goodput_mbps, end_to_end),
+            drops: 0,
+            marks: 0,
+            retransmits: 0,
+            timeouts: 0,
+            jain: 1.0,
+            jain_1s: None,
+            packets: service.offered(Time::ZERO, end - forward)
+                / u64::from(scenario.mss + service.overhead()).max(1),
+            digest: String::new(),
+            series: best.series,
+        })
+    }
+}
+
+/// The quantiles of samples that are all so much longer.
+fn later(of: Quantiles, by: Span) -> Quantiles {
+    let by = by.as_millis_f64();
+    let Quantiles { mean, p50, p95, p99, max } = of;
+    Quantiles { mean: mean + by, p50: p50 + by, p95: p95 + by, p99: p99 + by, max: max + by }
 }
 
 /// A row of the table of `paceline compare`, and of its JSON. The first link is the one measured;
@@ -133,8 +229,12 @@ pub struct CompareRow {
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement.
     pub rtt_ms: Quantiles,
-    /// The thesis' delay: of the newest delivered packet, less the omniscient protocol's.
+    /// The thesis' end-to-end delay: the age of the newest delivered packet, over time.
+    pub end_to_end_delay_ms: P95,
+    /// The same, less the omniscient protocol's.
     pub self_inflicted_delay_ms: P95,
+    /// Goodput over the end-to-end delay, in Mbit/s per second.
+    pub power: Option<f64>,
     /// Packets dropped by the link's queue.
     pub drops: u64,
     /// Packets marked CE, or turned from accelerate to brake, at the link.
@@ -145,9 +245,12 @@ pub struct CompareRow {
     pub timeouts: u64,
     /// Jain's index of the flows' goodputs.
     pub jain: f64,
+    /// The mean of Jain's index over windows of a second in which at least two flows were active;
+    /// `None` for one flow.
+    pub jain_1s: Option<f64>,
     /// Data packets delivered, warm-up included.
     pub packets: u64,
-    /// The digest of the run.
+    /// The digest of the run; empty for the omniscient protocol, which has no run.
     pub digest: String,
     /// The link over time, if recorded; not part of the JSON.
     #[serde(skip)]

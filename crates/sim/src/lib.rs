@@ -11,11 +11,12 @@ mod recorder;
 mod routes;
 mod run;
 pub mod scenario;
+mod stations;
 mod timetable;
 pub mod validate;
 mod world;
 
-pub use build::BuildError;
+pub use build::{BuildError, mean_rate, service};
 pub use census::Census;
 pub use outcome::Outcome;
 pub use run::{Simulation, run};

@@ -1,10 +1,10 @@
-//! Exact statistics of a run: quantiles, the age of the newest delivered packet, fairness.
+//! Exact statistics of a run: quantiles, the age of the newest delivered packet, fairness, power.
 
 use paceline_cc::{Span, Time};
 pub use paceline_measure::{Quantiles, Samples};
 
 /// The age of the newest delivered packet over time: grows by a second per second, and falls when
-/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.2).
+/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.1).
 #[derive(Clone, Debug)]
 pub struct Age {
     from: Time,
@@ -75,6 +75,11 @@ pub fn jain(shares: &[f64]) -> f64 {
     if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
 }
 
+/// Throughput over delay, in Mbit/s per second (Winstein's thesis §2.5); `None` without a delay.
+pub fn power(mbps: f64, delay_ms: f64) -> Option<f64> {
+    (delay_ms > 0.0).then(|| mbps / (delay_ms / 1e3))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +104,13 @@ mod tests {
         age.on_arrival(Time::from_millis(20), Time::from_millis(1));
         // From 1 ms at 10 ms to 21 ms at 30 ms.
         assert_eq!(age.quantile(Time::from_millis(30), 1.0), Some(Span::from_millis(21)));
+    }
+
+    #[test]
+    fn power_is_throughput_over_delay() {
+        assert_eq!(power(6.0, 250.0), Some(24.0));
+        assert_eq!(power(0.0, 250.0), Some(0.0));
+        assert_eq!(power(6.0, 0.0), None);
     }
 
     #[test]

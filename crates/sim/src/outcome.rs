@@ -1,6 +1,6 @@
 //! What a run has shown.
 
-use paceline_cc::Time;
+use paceline_cc::{Capacity, Span, Time};
 use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
 use serde::Serialize;
 
@@ -19,6 +19,11 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// The delays of all flows together, those of random arrivals left out.
     pub pooled: Pooled,
+    /// Jain's index of the flows' goodputs over windows of one second, which begin at the end of
+    /// the warm-up: the mean over the windows in which at least two flows are meant to be active
+    /// all the time, by their starts and stops, and something arrives. `None` without such
+    /// windows. It does not depend on how the run is recorded.
+    pub jain_1s: Option<f64>,
     /// Flows of random arrivals, taken together.
     pub arrivals: Option<ArrivalsOutcome>,
     /// Data packets that reached their receivers, warm-up included.
@@ -34,8 +39,13 @@ pub struct Pooled {
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement, the RTT of its newest packet.
     pub rtt_ms: Quantiles,
+    /// The mean over the flows of their 95 % end-to-end delays.
+    pub end_to_end_p95_ms: f64,
     /// The mean over the flows of their self-inflicted delays.
     pub self_inflicted_p95_ms: f64,
+    /// The sum of the flows' goodputs in Mbit/s over the mean of their 95 % end-to-end delays in
+    /// seconds; `None` if nothing arrived, or without any delay.
+    pub power: Option<f64>,
 }
 
 /// What a link has done.
@@ -75,6 +85,27 @@ pub struct LinkSeries {
     pub queue_delay_ms: Vec<f64>,
 }
 
+impl LinkSeries {
+    /// The series until `end` of bytes and longest delays per bin; later bins may be missing.
+    pub(crate) fn new(
+        bins: &[(u64, Option<Span>)],
+        bin: Span,
+        end: Time,
+        link: &dyn Capacity,
+    ) -> LinkSeries {
+        let mut series = LinkSeries { bin_s: bin.as_secs_f64(), ..LinkSeries::default() };
+        for at in 0..end.as_nanos().div_ceil(bin.as_nanos()) {
+            let from = Time::ZERO + bin * at;
+            let to = (from + bin).min(end);
+            let (bytes, longest) = bins.get(at as usize).copied().unwrap_or_default();
+            series.capacity_mbps.push(mbps(link.offered(from, to), to.since(from)));
+            series.throughput_mbps.push(mbps(bytes, to.since(from)));
+            series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
+        }
+        series
+    }
+}
+
 /// What a flow has done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlowOutcome {
@@ -88,9 +119,15 @@ pub struct FlowOutcome {
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement, the RTT of its newest packet.
     pub rtt_ms: Quantiles,
-    /// The 95th percentile of the age of the newest delivered packet, less that of the
-    /// omniscient protocol, which keeps the link busy without ever making a packet wait.
+    /// The 95th percentile over time of the age of the newest delivered packet: the 95 %
+    /// end-to-end delay of Winstein's thesis, §2.4.1.
+    pub end_to_end_p95_ms: f64,
+    /// The same, less that of the omniscient protocol, which keeps the first link busy without
+    /// ever making a packet wait: the thesis' self-inflicted delay.
     pub self_inflicted_p95_ms: f64,
+    /// Goodput in Mbit/s over the 95 % end-to-end delay in seconds (the thesis' §2.5: throughput
+    /// divided by the delay); `None` if nothing arrived, or without any delay.
+    pub power: Option<f64>,
     /// Counters of the sender, warm-up included.
     #[serde(flatten)]
     pub sender: SenderCounters,
@@ -178,6 +215,11 @@ impl Outcome {
         let flows: f64 = self.flows.iter().map(|flow| flow.goodput_mbps).sum();
         flows + self.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.goodput_mbps)
     }
+}
+
+/// A number of bytes as a rate; zero if it took no time.
+pub(crate) fn mbps(bytes: u64, over: Span) -> f64 {
+    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
 }
 
 /// What became of `frames`, given the segments that arrived; counts delays of those made after

@@ -1,7 +1,7 @@
 //! Collects what happens in a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
-use paceline_flow::Sender;
+use paceline_flow::{Receiver, Sender};
 use paceline_path::{EventKind, Link};
 
 use crate::metrics::{Age, Samples};
@@ -24,8 +24,9 @@ pub(crate) struct FlowRecord {
     pub(crate) one_way: Samples,
     pub(crate) rtt: Samples,
     pub(crate) age: Age,
-    /// Bytes that arrived per bin.
+    /// Bytes that arrived for the first time, per bin and since the start.
     pub(crate) bins: Vec<u64>,
+    goodput: u64,
     pub(crate) state: Vec<(&'static str, Vec<f64>)>,
     /// Segments as they arrived, of videos only.
     pub(crate) segments: Option<Vec<(u64, Time)>>,
@@ -40,6 +41,8 @@ pub(crate) struct Recorder {
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
     pub(crate) flows: Vec<FlowRecord>,
+    /// The flow of the packet that is reaching a receiver.
+    arriving: usize,
 }
 
 impl Recorder {
@@ -49,6 +52,7 @@ impl Recorder {
             rtt: Samples::default(),
             age: Age::new(from),
             bins: Vec::new(),
+            goodput: 0,
             state: Vec::new(),
             segments: None,
         };
@@ -57,6 +61,7 @@ impl Recorder {
             bin,
             links: (0..stages).map(|_| None).collect(),
             flows: (0..flows).map(|_| flow()).collect(),
+            arriving: 0,
         }
     }
 
@@ -78,7 +83,8 @@ impl Recorder {
         match node {
             Node::Link(link) => self.on_link(id, link),
             Node::Sender(sender) => self.on_ack(now, sender),
-            Node::Receiver(_) | Node::Pipe(_) => {}
+            Node::Receiver(receiver) => self.on_received(now, receiver),
+            Node::Pipe(_) => {}
         }
     }
 
@@ -99,12 +105,7 @@ impl Recorder {
                     }
                     if let Some(bin) = bin {
                         let at = (event.time.as_nanos() / bin.as_nanos()) as usize;
-                        if record.bins.len() <= at {
-                            record.bins.resize(at + 1, (0, None));
-                        }
-                        let entry = &mut record.bins[at];
-                        entry.0 += bytes;
-                        entry.1 = Some(entry.1.map_or(sojourn, |longest| longest.max(sojourn)));
+                        note(&mut record.bins, at, bytes, sojourn);
                     }
                 }
                 EventKind::Drop { .. } => record.drops += measured as u64,
@@ -118,8 +119,8 @@ impl Recorder {
     /// A data packet reaches its receiver.
     fn on_arrival(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
-        let bin = self.bin_of(now);
         let measured = now >= self.from;
+        self.arriving = packet.flow as usize;
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
         if measured {
             flow.one_way.push(now.since(packet.sent));
@@ -128,12 +129,18 @@ impl Recorder {
         if let Some(segments) = &mut flow.segments {
             segments.push((data.segment, now));
         }
-        if let Some(at) = bin {
-            if flow.bins.len() <= at {
-                flow.bins.resize(at + 1, 0);
-            }
-            flow.bins[at] += packet.size as u64;
+    }
+
+    /// A receiver has taken a data packet in.
+    fn on_received(&mut self, now: Time, receiver: &Receiver) {
+        let Some(at) = self.bin_of(now) else { return };
+        let Some(flow) = self.flows.get_mut(self.arriving) else { return };
+        let goodput = receiver.stats().goodput;
+        if flow.bins.len() <= at {
+            flow.bins.resize(at + 1, 0);
         }
+        flow.bins[at] += goodput - flow.goodput;
+        flow.goodput = goodput;
     }
 
     /// A sender has taken an acknowledgement in.
@@ -161,4 +168,14 @@ impl Recorder {
             values.push(value);
         });
     }
+}
+
+/// Notes a departure of so many bytes after `sojourn` in bin `at`.
+pub(crate) fn note(bins: &mut Vec<(u64, Option<Span>)>, at: usize, bytes: u64, sojourn: Span) {
+    if bins.len() <= at {
+        bins.resize(at + 1, (0, None));
+    }
+    let (sum, longest) = &mut bins[at];
+    *sum += bytes;
+    *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
 }

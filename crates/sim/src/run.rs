@@ -1,18 +1,24 @@
 //! Runs a scenario and takes stock.
 
-use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
-use paceline_flow::Transfer;
-use paceline_path::queue::Fifo;
-use paceline_path::{Limit, Link};
+mod omniscient;
+#[cfg(test)]
+mod tests;
+mod windows;
 
-use crate::build::{BuildError, FlowPlace, Places, build, service};
-use crate::metrics::{Age, Samples};
+use paceline_cc::{Capacity as _, Span, Time};
+use paceline_flow::Transfer;
+
+use crate::build::{BuildError, FlowPlace, Places, build};
+use crate::metrics::{Samples, power};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, LinkSeries, Outcome, Pooled, completion,
-    frames,
+    frames, mbps,
 };
-use crate::scenario::{Capacity, LinkSpec, Record, Scenario};
+use crate::scenario::{Record, Scenario};
 use crate::world::{Node, World};
+
+pub(crate) use omniscient::Omniscient;
+use windows::Windows;
 
 /// Runs a scenario to its end.
 ///
@@ -32,6 +38,7 @@ pub struct Simulation<'a> {
     /// Goodput of each flow at the end of the warm-up.
     warm: Option<Vec<u64>>,
     warm_arrivals: u64,
+    windows: Windows,
 }
 
 impl<'a> Simulation<'a> {
@@ -41,7 +48,8 @@ impl<'a> Simulation<'a> {
     /// If the scenario cannot be built: see [`BuildError`].
     pub fn new(scenario: &'a Scenario) -> Result<Simulation<'a>, BuildError> {
         let (world, places) = build(scenario)?;
-        Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0 })
+        let windows = Windows::new(scenario);
+        Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
     }
 
     /// The world.
@@ -55,9 +63,18 @@ impl<'a> Simulation<'a> {
         if self.warm.is_none() && warm <= end {
             self.stepwise(warm);
             let goodput = |place: &FlowPlace| self.goodput(place);
-            let flows = self.places.flows.iter().map(goodput).collect();
+            let flows: Vec<u64> = self.places.flows.iter().map(goodput).collect();
             self.warm_arrivals = self.places.arrivals.iter().map(goodput).sum();
+            self.windows.open(warm, |flow| flows[flow]);
             self.warm = Some(flows);
+        }
+        while let Some(edge) = self.windows.edge().filter(|edge| *edge <= end) {
+            self.stepwise(edge);
+            let Simulation { world, places, windows, .. } = self;
+            windows.close(|flow| {
+                let place = &places.flows[flow];
+                (goodput(world, place), has_finished(world, place))
+            });
         }
         self.stepwise(end);
     }
@@ -83,17 +100,16 @@ impl<'a> Simulation<'a> {
     }
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
-        match &self.world.nodes[place.receiver] {
-            Node::Receiver(receiver) => receiver.stats().goodput,
-            _ => 0,
-        }
+        goodput(&self.world, place)
     }
 
+    /// The measured time so far; none during the warm-up.
     fn measured(&self) -> Span {
         self.world.now().since(Time::ZERO + self.scenario.warmup)
     }
 
-    /// What the run has shown so far.
+    /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
+    /// counts are zero, the senders' counters and the digest excepted.
     ///
     /// # Errors
     /// None that [`Simulation::new`] has not had before.
@@ -115,12 +131,18 @@ impl<'a> Simulation<'a> {
         }
         let mut omniscient = Vec::new();
         for spec in &self.scenario.links {
-            omniscient.push(self.omniscient(spec)?);
+            let (from, end) = (Time::ZERO + self.scenario.warmup, self.world.now());
+            let best = match &self.world.recorder {
+                Some(_) => Omniscient::new(spec, self.scenario.mss, from, end, None)?,
+                None => None,
+            };
+            omniscient.push(best.and_then(|best| best.age_p95()));
         }
         for (index, place) in self.places.flows.iter().enumerate() {
             let best = place.link.and_then(|link| omniscient[link]);
             outcome.flows.push(self.flow(index, place, best));
         }
+        outcome.jain_1s = self.windows.jain();
         outcome.pooled = self.pooled(&outcome.flows);
         outcome.arrivals = self.arrivals();
         Ok(outcome)
@@ -132,85 +154,47 @@ impl<'a> Simulation<'a> {
             LinkOutcome { name: self.scenario.links[index].name.clone(), ..LinkOutcome::default() };
         let Node::Link(link) = &self.world.nodes[stage] else { return Ok(outcome) };
         let from = Time::ZERO + self.scenario.warmup;
-        let seconds = self.measured().as_secs_f64();
-        let mbps = |bytes: u64, seconds: f64| bytes as f64 * 8.0 / 1e6 / seconds;
-        let offered = link.service().offered(from, self.world.now());
-        outcome.capacity_mbps = mbps(offered, seconds);
+        let offered = |from: Time, to: Time| match from < to {
+            true => link.service().offered(from, to),
+            false => 0,
+        };
+        let all = offered(from, self.world.now());
+        outcome.capacity_mbps = mbps(all, self.measured());
         let record = self.world.recorder.as_ref().and_then(|r| r.links[stage].as_ref());
         let Some(record) = record else {
             // Counters alone know nothing of the warm-up.
             let counters = link.counters();
             outcome.throughput_mbps =
-                mbps(counters.delivered_bytes, self.world.now().as_secs_f64());
-            outcome.utilization = outcome.throughput_mbps / outcome.capacity_mbps;
+                mbps(counters.delivered_bytes, self.world.now().since(Time::ZERO));
+            if all > 0 {
+                outcome.utilization = outcome.throughput_mbps / outcome.capacity_mbps;
+            }
             outcome.queue_delay_ms.mean = counters.mean_sojourn().as_millis_f64();
             outcome.drops = counters.dropped_packets();
             outcome.marks = counters.marks + counters.brakes;
             return Ok(outcome);
         };
-        outcome.throughput_mbps = mbps(record.delivered, seconds);
-        if offered > 0 {
-            outcome.utilization = record.delivered as f64 / offered as f64;
+        outcome.throughput_mbps = mbps(record.delivered, self.measured());
+        if all > 0 {
+            outcome.utilization = record.delivered as f64 / all as f64;
         }
         outcome.queue_delay_ms = record.sojourn.quantiles();
         outcome.drops = record.drops;
         outcome.marks = record.marks;
         if let Record::Series(bin) = self.scenario.record {
-            let count = self.world.now().as_nanos().div_ceil(bin.as_nanos()) as usize;
-            let mut series = LinkSeries { bin_s: bin.as_secs_f64(), ..LinkSeries::default() };
-            for at in 0..count {
-                let start = Time::ZERO + bin * at as u64;
-                let end = (start + bin).min(self.world.now());
-                let length = end.since(start).as_secs_f64();
-                let (bytes, longest) = record.bins.get(at).copied().unwrap_or_default();
-                series.capacity_mbps.push(mbps(link.service().offered(start, end), length));
-                series.throughput_mbps.push(mbps(bytes, length));
-                series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
-            }
-            outcome.series = Some(series);
+            let (now, service) = (self.world.now(), link.service());
+            outcome.series = Some(LinkSeries::new(&record.bins, bin, now, service));
         }
         Ok(outcome)
     }
 
-    /// The 95th percentile of the age of the newest packet if the link were kept busy without ever
-    /// making one wait, propagation not included: a packet arrives at each departure of a
-    /// saturated link, and was sent just in time.
-    fn omniscient(&self, spec: &LinkSpec) -> Result<Option<Span>, BuildError> {
-        if self.world.recorder.is_none() {
-            return Ok(None);
-        }
-        let packet = Packet::opaque(self.scenario.mss);
-        let (mut from, mut end) = (Time::ZERO + self.scenario.warmup, self.world.now());
-        if let Capacity::Constant(rate) = spec.capacity {
-            // Every packet takes as long as the one before: some thousands tell all.
-            from = Time::ZERO;
-            end = end.min(Time::ZERO + rate.time_for(u64::from(packet.size) * 10_000));
-        }
-        let mut link = Link::new(Box::new(Fifo::new(Limit::NONE)), service(spec)?);
-        let mut age = Age::new(from);
-        link.push(Time::ZERO, &packet);
-        link.push(Time::ZERO, &packet);
-        // A bound on time and memory for links that would carry billions of packets.
-        let mut left = 10_000_000u32;
-        while link.wake() < end && left > 0 {
-            let at = link.wake();
-            while link.pop(at).is_some() && left > 0 {
-                age.on_arrival(at, at);
-                link.push(at, &packet);
-                left -= 1;
-            }
-        }
-        let end = if left == 0 { end.min(link.wake()) } else { end };
-        Ok(age.quantile(end, 0.95))
-    }
-
     fn flow(&self, index: usize, place: &FlowPlace, best: Option<Span>) -> FlowOutcome {
-        let seconds = self.measured().as_secs_f64();
-        let before = self.warm.as_ref().map_or(0, |warm| warm[index]);
+        let goodput = self.goodput(place);
+        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index]);
         let mut outcome = FlowOutcome {
             name: place.name.clone(),
             scheme: place.scheme.clone(),
-            goodput_mbps: (self.goodput(place) - before) as f64 * 8.0 / 1e6 / seconds,
+            goodput_mbps: mbps(goodput - before, self.measured()),
             ..FlowOutcome::default()
         };
         if let Node::Sender(sender) = &self.world.nodes[place.sender] {
@@ -233,12 +217,12 @@ impl<'a> Simulation<'a> {
         let least = best.unwrap_or(Span::ZERO) + place.forward;
         let own = record.age.quantile(end, 0.95);
         outcome.self_inflicted_p95_ms = own.map_or(0.0, |own| (own - least).as_millis_f64());
+        outcome.end_to_end_p95_ms = own.map_or(0.0, Span::as_millis_f64);
+        outcome.power = power(outcome.goodput_mbps, outcome.end_to_end_p95_ms);
         if let Record::Series(bin) = self.scenario.record {
-            let seconds = bin.as_secs_f64();
-            let mbps = |&bytes: &u64| bytes as f64 * 8.0 / 1e6 / seconds;
             outcome.series = Some(FlowSeries {
-                bin_s: seconds,
-                goodput_mbps: record.bins.iter().map(mbps).collect(),
+                bin_s: bin.as_secs_f64(),
+                goodput_mbps: record.bins.iter().map(|&bytes| mbps(bytes, bin)).collect(),
                 state: record.state.clone(),
             });
         }
@@ -251,7 +235,9 @@ impl<'a> Simulation<'a> {
             return Pooled {
                 one_way_delay_ms: flow.one_way_delay_ms,
                 rtt_ms: flow.rtt_ms,
+                end_to_end_p95_ms: flow.end_to_end_p95_ms,
                 self_inflicted_p95_ms: flow.self_inflicted_p95_ms,
+                power: flow.power,
             };
         }
         let (mut one_way, mut rtt) = (Samples::default(), Samples::default());
@@ -259,11 +245,16 @@ impl<'a> Simulation<'a> {
             one_way.extend(&record.one_way);
             rtt.extend(&record.rtt);
         }
-        let sum: f64 = flows.iter().map(|flow| flow.self_inflicted_p95_ms).sum();
+        let mean = |figure: fn(&FlowOutcome) -> f64| {
+            flows.iter().map(figure).sum::<f64>() / flows.len().max(1) as f64
+        };
+        let end_to_end_p95_ms = mean(|flow| flow.end_to_end_p95_ms);
         Pooled {
             one_way_delay_ms: one_way.quantiles(),
             rtt_ms: rtt.quantiles(),
-            self_inflicted_p95_ms: sum / flows.len().max(1) as f64,
+            end_to_end_p95_ms,
+            self_inflicted_p95_ms: mean(|flow| flow.self_inflicted_p95_ms),
+            power: power(flows.iter().map(|flow| flow.goodput_mbps).sum(), end_to_end_p95_ms),
         }
     }
 
@@ -279,12 +270,28 @@ impl<'a> Simulation<'a> {
                 transfers.extend_from_slice(sender.transfers());
             }
         }
-        let seconds = self.measured().as_secs_f64();
+        let before = if self.warm.is_some() { self.warm_arrivals } else { goodput };
         Some(ArrivalsOutcome {
             arrived: self.places.arrivals.len() as u64,
             finished: transfers.len() as u64,
-            goodput_mbps: (goodput - self.warm_arrivals) as f64 * 8.0 / 1e6 / seconds,
+            goodput_mbps: mbps(goodput - before, self.measured()),
             completion_ms: completion(&transfers),
         })
+    }
+}
+
+/// Bytes of packets that a flow's receiver has seen for the first time.
+fn goodput(world: &World, place: &FlowPlace) -> u64 {
+    match &world.nodes[place.receiver] {
+        Node::Receiver(receiver) => receiver.stats().goodput,
+        _ => 0,
+    }
+}
+
+/// True if a flow has finished a transfer of a given size.
+fn has_finished(world: &World, place: &FlowPlace) -> bool {
+    match &world.nodes[place.sender] {
+        Node::Sender(sender) => !sender.transfers().is_empty(),
+        _ => false,
     }
 }

@@ -23,6 +23,7 @@ use crate::table::{Grid, figure, percent};
 Examples:
   paceline compare
   paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
+  paceline compare --schemes all --omniscient
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
@@ -34,6 +35,9 @@ pub(crate) struct Compare {
     /// Schemes, separated by commas; `all` for every one
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::schemes)]
     schemes: args::Schemes,
+    /// Add what a sender could get that knew the link's future, on each trace
+    #[arg(long)]
+    omniscient: bool,
     /// Round-trip propagation delay
     #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
@@ -95,7 +99,12 @@ impl Compare {
             )));
         }
         let comparisons = self.comparisons()?;
-        let rows = run_all(&comparisons, self.threads.into(), self.quiet)?;
+        let schemes = self.schemes.0.len().max(1);
+        let best = self.omniscient.then(|| omniscient(&comparisons, schemes)).transpose()?;
+        let mut rows = run_all(&comparisons, self.threads.into(), self.quiet)?;
+        if let Some(best) = best {
+            rows = behind_each(rows, best, schemes);
+        }
         let printed = if self.json {
             output::print_json(&Runs { runs: &rows })
         } else {
@@ -210,6 +219,27 @@ fn run_all(
     rows
 }
 
+/// The row of the omniscient protocol on each trace; comparisons come `schemes` to a trace.
+fn omniscient(comparisons: &[Comparison], schemes: usize) -> Result<Vec<CompareRow>, Error> {
+    let row = |comparison: &Comparison| {
+        comparison.omniscient().map_err(|error| {
+            Error::Message(format!("--omniscient on {}: {error}", comparison.trace))
+        })
+    };
+    comparisons.iter().step_by(schemes).map(row).collect()
+}
+
+/// One of `further` behind every `count` of `rows`.
+fn behind_each(rows: Vec<CompareRow>, further: Vec<CompareRow>, count: usize) -> Vec<CompareRow> {
+    let mut rows = rows.into_iter();
+    let mut all = Vec::with_capacity(rows.len() + further.len());
+    for row in further {
+        all.extend(rows.by_ref().take(count));
+        all.push(row);
+    }
+    all
+}
+
 /// The names of the traces, each once, in order.
 fn traces(rows: &[CompareRow]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
@@ -264,7 +294,8 @@ fn tables(rows: &[CompareRow]) -> String {
                 row.marks.to_string(),
                 row.retransmits.to_string(),
             ];
-            cells.extend(fair.then(|| format!("{:.3}", row.jain)));
+            let jain = || if row.flows > 1 { format!("{:.3}", row.jain) } else { String::new() };
+            cells.extend(fair.then(jain));
             grid.row(cells);
         }
         text += &grid.text();

@@ -7,7 +7,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::emulator::Element;
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, LinkSpec};
+use paceline_sim::scenario::{Capacity, LinkSpec, Scenario};
 
 use crate::args;
 use crate::emulation::link::{QueueChoice, limit, link, queue_choice};
@@ -103,8 +103,9 @@ impl LinkCommand {
         }
         let mut spec = LinkSpec::new(&name, capacity);
         spec.router = choice.router.clone();
-        let limit = limit(buffer, &spec.capacity, RTT);
-        let made = link(&spec, &choice.queue, limit)?;
+        let alone = Scenario::new(&name);
+        let limit = limit(&alone, buffer, &spec.capacity, RTT);
+        let made = link(&alone, &spec, &choice.queue, limit)?;
         Ok(Side {
             hops: vec![Element::Link(Box::new(made))],
             name: Some(name),

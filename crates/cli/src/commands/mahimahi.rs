@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
 use paceline_live::emulator::Element;
-use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice};
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 
 use super::{delay, loss, onoff};
 use crate::emulation::link::link;
@@ -185,7 +185,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             "" => direction.queue.clone(),
             limits => format!("{} [{limits}]", direction.queue),
         };
-        let made = link(&spec, &choice, limit)?;
+        let made = link(&Scenario::new(&name), &spec, &choice, |_| limit)?;
         Ok(Side {
             hops: vec![Element::Link(Box::new(made))],
             name: Some(name),

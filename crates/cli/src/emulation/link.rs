@@ -1,10 +1,8 @@
 //! From what the user wrote to links, queues and pipes.
 
-use paceline_cc::{Rate, Router, SchemeSpec, Span, Spec, SpecError, Stream, Time};
-use paceline_path::{
-    BufferSize, Impairments, Limit, Link, OpportunityOptions, Pipe, QUEUES, Service, queue,
-};
-use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Stretch, check_scheme};
+use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
+use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, QUEUES, Service, queue};
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch, check_scheme};
 
 use crate::output::Error;
 
@@ -48,23 +46,18 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     })
 }
 
-/// A link with its queue and router. `limit` is that of the queue.
-pub(crate) fn link(spec: &LinkSpec, queue: &Spec, limit: Limit) -> Result<Link, Error> {
+/// A link with its queue and router; the scenario tells who the stations of an 802.11 link are.
+/// `limit` is that of the queue.
+pub(crate) fn link(
+    scenario: &Scenario,
+    spec: &LinkSpec,
+    queue: &Spec,
+    limit: impl FnOnce(&Service) -> Limit,
+) -> Result<Link, Error> {
     let fail = |problem: String| Error::Message(format!("link `{}`: {problem}", spec.name));
-    let service = match &spec.capacity {
-        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
-        Capacity::Schedule { steps, period } => Service::schedule(steps, *period),
-        Capacity::Trace { trace, opportunity, overhead, repeat } => {
-            let options = OpportunityOptions {
-                opportunity: *opportunity,
-                overhead: *overhead,
-                repeat: *repeat,
-            };
-            Service::trace(trace.clone(), options)
-        }
-    };
-    let service = service.map_err(|error| fail(error.to_string()))?;
-    let queue = queue::build(queue, limit).map_err(|error| fail(error.to_string()))?;
+    let service =
+        paceline_sim::service(scenario, spec).map_err(|error| Error::Message(error.to_string()))?;
+    let queue = queue::build(queue, limit(&service)).map_err(|error| fail(error.to_string()))?;
     let link = Link::new(queue, service);
     Ok(match router(&spec.router).map_err(|error| fail(error.to_string()))? {
         Some(router) => link.with_router(router),
@@ -81,29 +74,14 @@ fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
     }
 }
 
-/// The limit of a link's queue.
-pub(crate) fn limit(size: BufferSize, capacity: &Capacity, rtt: Span) -> Limit {
-    size.resolve(mean_rate(capacity), rtt)
-}
-
-/// The mean rate, for buffers given in time or in bandwidth-delay products.
-fn mean_rate(capacity: &Capacity) -> Rate {
-    match capacity {
-        Capacity::Constant(rate) => *rate,
-        Capacity::Schedule { steps, period } => {
-            let end = period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at));
-            match Service::schedule(steps, *period) {
-                Ok(service) if !end.is_zero() => {
-                    use paceline_cc::Capacity as _;
-                    Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + end), end)
-                }
-                _ => steps.first().map_or(Rate::ZERO, |(_, rate)| *rate),
-            }
-        }
-        Capacity::Trace { trace, opportunity, .. } => {
-            Rate::from_bytes_in(trace.len() as u64 * u64::from(*opportunity), trace.period())
-        }
-    }
+/// The limit of a link's queue, for buffers given in whatever unit.
+pub(crate) fn limit(
+    scenario: &Scenario,
+    size: BufferSize,
+    capacity: &Capacity,
+    rtt: Span,
+) -> impl FnOnce(&Service) -> Limit {
+    move |service| size.resolve(paceline_sim::mean_rate(capacity, service, scenario.duration), rtt)
 }
 
 /// A delay with what may happen on the way; `None` if that is nothing.

@@ -84,8 +84,8 @@ fn side(
             Error::Message(format!("flow `{}`: there is no link `{name}`", flow.name))
         })?;
         let (queue, spec) = choose(spec, scenario)?;
-        let limit = limit(spec.buffer, &spec.capacity, flow.rtt);
-        side.hops.push(Element::Link(Box::new(link(&spec, &queue, limit)?)));
+        let limit = limit(scenario, spec.buffer, &spec.capacity, flow.rtt);
+        side.hops.push(Element::Link(Box::new(link(scenario, &spec, &queue, limit)?)));
         let place = format!("link {}", spec.name);
         side.hops.extend(
             pipe(&place, Span::ZERO, &spec.after, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))),

@@ -65,7 +65,7 @@ impl Offers {
                 credit: 0,
                 at: None,
             })),
-            Service::Constant(_) | Service::Schedule(_) => {
+            Service::Constant(_) | Service::Schedule(_) | Service::Wifi(_) => {
                 Offers::Steady { service: Box::new(service.clone()), until: Time::ZERO, told: 0 }
             }
         }

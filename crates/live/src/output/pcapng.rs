@@ -169,6 +169,7 @@ fn explain(event: &LiveEvent<'_>, comment: &mut String) {
                 DropReason::Full => "the buffer was full",
                 DropReason::Aqm => "active queue management",
                 DropReason::Stale => "it had waited too long",
+                DropReason::Unacknowledged => "its station did not acknowledge it",
             };
             write!(comment, "dropped: {reason}; queue {queue_bytes} bytes")
         }

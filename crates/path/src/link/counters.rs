@@ -22,6 +22,8 @@ pub struct Counters {
     pub dropped_aqm: u64,
     /// Packets dropped because they had waited too long.
     pub dropped_stale: u64,
+    /// Packets given up by an 802.11 link after all its retries.
+    pub dropped_unacknowledged: u64,
     /// Bytes of all dropped packets.
     pub dropped_bytes: u64,
     /// Packets marked CE here, by the queue or the router.
@@ -35,7 +37,7 @@ pub struct Counters {
 impl Counters {
     /// Packets dropped, for whatever reason.
     pub fn dropped_packets(&self) -> u64 {
-        self.dropped_full + self.dropped_aqm + self.dropped_stale
+        self.dropped_full + self.dropped_aqm + self.dropped_stale + self.dropped_unacknowledged
     }
 
     /// The mean time from arrival to the end of transmission; zero before the first packet.
@@ -48,6 +50,7 @@ impl Counters {
             DropReason::Full => self.dropped_full += 1,
             DropReason::Aqm => self.dropped_aqm += 1,
             DropReason::Stale => self.dropped_stale += 1,
+            DropReason::Unacknowledged => self.dropped_unacknowledged += 1,
         }
         self.dropped_bytes += u64::from(dropped.packet.size) + u64::from(overhead);
     }

@@ -12,6 +12,7 @@
 mod counters;
 mod event;
 mod serve;
+mod wifi;
 
 pub use counters::Counters;
 pub use event::{EventKind, LinkEvent};
@@ -143,12 +144,19 @@ impl Link {
 
     /// Packets in the queue and in transmission.
     pub fn backlog_packets(&self) -> usize {
-        self.queue.packets() + usize::from(self.busy)
+        match &self.service {
+            Service::Wifi(wifi) => self.queue.packets() + wifi.held(),
+            _ => self.queue.packets() + usize::from(self.busy),
+        }
     }
 
     /// Bytes in the queue and in transmission, without overheads.
     pub fn backlog_bytes(&self) -> u64 {
-        let serving = if self.busy { u64::from(self.serving.size) } else { 0 };
+        let serving = match &self.service {
+            Service::Wifi(wifi) => wifi.held_bytes(),
+            _ if self.busy => u64::from(self.serving.size),
+            _ => 0,
+        };
         self.queue.bytes() + serving
     }
 
@@ -175,6 +183,9 @@ impl Link {
     /// Does everything that was due by `now`, so that a packet can arrive.
     #[inline(never)]
     fn catch_up(&mut self, now: Time) {
+        if let Service::Wifi(_) = self.service {
+            self.end_batches(now);
+        }
         while self.due <= now {
             let ended = self.due;
             let mut packet = Packet::opaque(0);
@@ -217,7 +228,7 @@ impl Link {
     fn watch_arrival(&mut self, now: Time, packet: &mut Packet) -> Option<LinkEvent> {
         let before = packet.ecn;
         if let Some(router) = &mut self.router {
-            let (queue_packets, queue_bytes) = self.queue.abc_backlog();
+            let (queue_packets, queue_bytes) = self.queue.abc_backlog(packet.flow);
             let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_arrival(now, packet, &view);
         }

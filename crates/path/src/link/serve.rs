@@ -15,6 +15,10 @@ impl Link {
         if self.due > now || !self.busy {
             return false;
         }
+        if let Service::Wifi(_) = self.service {
+            self.end_batches(now);
+            return self.collect(now, place);
+        }
         let ended = self.due;
         self.finish(ended);
         *place = self.serving;
@@ -30,12 +34,15 @@ impl Link {
             self.due = if self.queue.is_empty() { Time::NEVER } else { trace.next() };
             return;
         }
+        if let Service::Wifi(_) = self.service {
+            return self.begin_batch(now);
+        }
         self.take_next(now);
         self.due = match &mut self.service {
             _ if !self.busy => Time::NEVER,
             Service::Constant(constant) => constant.finish(now, self.serving.size),
             Service::Schedule(schedule) => schedule.finish(now, self.serving.size),
-            Service::Trace(_) => Time::NEVER,
+            Service::Trace(_) | Service::Wifi(_) => Time::NEVER,
         };
     }
 
@@ -121,7 +128,7 @@ impl Link {
 
     /// Takes the next packet out of the queue and into transmission.
     #[inline]
-    fn take_next(&mut self, now: Time) {
+    pub(super) fn take_next(&mut self, now: Time) {
         if self.watched {
             self.take_watched(now);
         } else {
@@ -150,7 +157,7 @@ impl Link {
             if forfeited > 0 {
                 router.on_forfeited(now, forfeited);
             }
-            let (queue_packets, queue_bytes) = self.queue.abc_backlog();
+            let (queue_packets, queue_bytes) = self.queue.abc_backlog(packet.flow);
             let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_departure(now, packet, now.since(packet.queued), &view);
             let after = *packet;
@@ -160,7 +167,7 @@ impl Link {
 
     /// The transmission of the packet in transmission ended at `at`.
     #[inline]
-    fn finish(&mut self, at: Time) {
+    pub(super) fn finish(&mut self, at: Time) {
         let sojourn = at.since(self.serving.queued);
         self.counters.delivered_packets += 1;
         self.counters.delivered_bytes += u64::from(self.serving.size) + u64::from(self.overhead);

@@ -39,6 +39,8 @@ pub enum DropReason {
     Aqm,
     /// It had waited longer than the buffer's limit of time.
     Stale,
+    /// Its station did not acknowledge it, however often it was transmitted.
+    Unacknowledged,
 }
 
 /// A dropped packet, for counters, logs, and drivers that own its bytes.
@@ -78,10 +80,15 @@ pub trait Queue: Send {
     fn marks(&self) -> u64 {
         0
     }
-    /// Packets and bytes that an ABC packet would wait behind: all, unless ABC's packets have a
-    /// queue of their own.
-    fn abc_backlog(&self) -> (usize, u64) {
+    /// Packets and bytes that an ABC packet of this flow would wait behind: all, unless ABC's
+    /// packets or the flow's have a queue of their own.
+    fn abc_backlog(&self, _flow: u32) -> (usize, u64) {
         (self.packets(), self.bytes())
+    }
+    /// Turns to the packets of one station of an 802.11 link; false if the queue does not tell
+    /// stations apart.
+    fn turn_to(&mut self, _station: u32) -> bool {
+        false
     }
     /// Bytes of ABC's share of the link that other packets got since the last call, as none of
     /// ABC's was waiting; 0 for a queue without shares.

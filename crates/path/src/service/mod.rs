@@ -1,17 +1,20 @@
 //! How fast a link transmits, and when.
 //!
 //! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
-//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses.
+//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses; 802.11n takes turns at
+//! a channel and transmits batches.
 
 mod constant;
 mod opportunities;
 mod schedule;
+pub mod wifi;
 
 pub use constant::Constant;
 pub use opportunities::{Opportunities, OpportunityOptions};
 pub use schedule::Schedule;
+pub use wifi::{Mcs, StationConfig, Wifi, WifiConfig};
 
-use paceline_cc::{Capacity, Rate, Span, Time};
+use paceline_cc::{Capacity, Rate, Span, Stream, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
 
@@ -28,6 +31,8 @@ pub enum Service {
     Schedule(Schedule),
     /// A number of bytes at each of given instants.
     Trace(Opportunities),
+    /// A batch of packets at each turn on a shared channel.
+    Wifi(Box<Wifi>),
 }
 
 /// Why a service cannot be had.
@@ -78,10 +83,18 @@ impl Service {
         Ok(Service::Trace(Opportunities::new(trace, options)?))
     }
 
+    /// The link of an 802.11n access point; `random` is its own.
+    ///
+    /// # Errors
+    /// As of a schedule.
+    pub fn wifi(config: WifiConfig, random: &Stream) -> Result<Service, ServiceError> {
+        Ok(Service::Wifi(Box::new(Wifi::new(config, random)?)))
+    }
+
     /// Bytes that each packet costs beyond its size.
     pub fn overhead(&self) -> u32 {
         match self {
-            Service::Constant(_) | Service::Schedule(_) => 0,
+            Service::Constant(_) | Service::Schedule(_) | Service::Wifi(_) => 0,
             Service::Trace(trace) => trace.overhead(),
         }
     }
@@ -93,6 +106,7 @@ impl Capacity for Service {
             Service::Constant(constant) => constant.offered(from, to),
             Service::Schedule(schedule) => schedule.offered(from, to),
             Service::Trace(trace) => trace.offered(from, to),
+            Service::Wifi(wifi) => wifi.offered(from, to),
         }
     }
 }

@@ -11,6 +11,8 @@ mod common;
 mod lte_series;
 mod lte_sweeps;
 mod two_links;
+mod wifi;
+mod wifi_estimator;
 
 pub(crate) use common::view;
 
@@ -48,6 +50,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
     abc_dynamics::EXPERIMENT,
     abc_control::EXPERIMENT,
     coexistence::EXPERIMENT,
+    wifi::EXPERIMENT,
+    wifi_estimator::EXPERIMENT,
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,

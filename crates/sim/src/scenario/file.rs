@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::limits::{self, Excess};
 use super::read::{Buffer, Period, QueueName, RouterName, Scheme, Speed};
 use super::video::FileVideo;
+use super::wifi::FileWifi;
 use super::{
     Arrivals, Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, ScenarioError, Stretch,
 };
@@ -42,6 +43,7 @@ struct FileLink {
     trace: Option<Spanned<String>>,
     schedule: Option<Spanned<Vec<FileStep>>>,
     period: Option<Period>,
+    wifi: Option<Spanned<FileWifi>>,
     opportunity: Option<Spanned<u32>>,
     overhead: Option<u32>,
     once: Option<bool>,
@@ -233,7 +235,10 @@ impl Reader<'_> {
             }
             Some(bin) => Record::Series(bin.get_ref().0),
         };
+        let mut named = Vec::new();
         for link in read.links {
+            let stations = link.get_ref().wifi.iter().flat_map(|wifi| &wifi.get_ref().stations);
+            named.extend(stations.flat_map(|station| station.flows.iter().cloned()));
             let link = self.link(link, &scenario)?;
             scenario.links.push(link);
         }
@@ -246,6 +251,13 @@ impl Reader<'_> {
             let place = Spanned::new(flow.span(), ());
             self.flow(flow, &mut scenario)?;
             self.within(&place, limits::flows(&scenario))?;
+        }
+        for name in &named {
+            if !scenario.flows.iter().any(|flow| flow.name == *name.get_ref()) {
+                let known: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+                let message = format!("there is no flow `{}` for this station", name.get_ref());
+                return self.fail(name, message, &format!("the flows are {}", known.join(", ")));
+            }
         }
         self.within(read.bin.as_ref().unwrap_or(&read.duration), limits::bins(&scenario))?;
         if scenario.flows.is_empty() && scenario.arrivals.is_empty() {
@@ -271,14 +283,18 @@ impl Reader<'_> {
             );
         }
         let name = read.name.get_ref();
-        let capacity = match (&read.rate, &read.trace, &read.schedule) {
-            (Some(rate), None, None) => Capacity::Constant(rate.0),
-            (None, Some(trace), None) => self.trace(trace, &read)?,
-            (None, None, Some(steps)) => self.schedule(steps, read.period.map(|p| p.0))?,
+        let capacity = match (&read.rate, &read.trace, &read.schedule, &read.wifi) {
+            (Some(rate), None, None, None) => Capacity::Constant(rate.0),
+            (None, Some(trace), None, None) => self.trace(trace, &read)?,
+            (None, None, Some(steps), None) => self.schedule(steps, read.period.map(|p| p.0))?,
+            (None, None, None, Some(wifi)) => match wifi.get_ref().spec(sofar.duration) {
+                Ok(spec) => Capacity::Wifi(Box::new(spec)),
+                Err((message, help)) => return self.fail(wifi, message, help),
+            },
             _ => {
                 return self.fail(
                     &read.name,
-                    format!("link `{name}` needs exactly one of rate, trace and schedule"),
+                    format!("link `{name}` needs exactly one of rate, trace, schedule and wifi"),
                     "write rate = \"12Mbps\" or trace = \"lte-driving\"",
                 );
             }
@@ -295,7 +311,7 @@ impl Reader<'_> {
             Capacity::Schedule { steps, .. } => {
                 steps.iter().try_for_each(|step| self.within(&place, limits::rate(step.1)))?;
             }
-            Capacity::Trace { .. } => {}
+            Capacity::Trace { .. } | Capacity::Wifi(_) => {}
         }
         Ok(LinkSpec {
             name: name.clone(),

@@ -5,10 +5,12 @@ mod file;
 mod limits;
 mod read;
 mod video;
+mod wifi;
 
 pub use error::ScenarioError;
 pub use file::{load, parse};
 pub use read::check_scheme;
+pub use wifi::{McsSpec, StationSpec, WifiSpec};
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
 pub use paceline_flow::{Video, Workload};
@@ -72,6 +74,8 @@ pub enum Capacity {
         /// True if the trace begins anew at its end.
         repeat: bool,
     },
+    /// What an 802.11n access point gets of its channel.
+    Wifi(Box<WifiSpec>),
 }
 
 impl Capacity {

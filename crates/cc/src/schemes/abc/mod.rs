@@ -35,6 +35,8 @@
 //! | router | `credit` | | unused | code; `target` is eq. 1 of the paper to the letter |
 //! | router | `delay` | | estimate | paper appendix C and code |
 //! | router | `rate` | | dequeue | paper eq. 2; `enqueue` for Fig. 2b |
+//! | router | `capacity` | | batches | paper §5.1, on 802.11 links; `link` knows it |
+//! | router | `wifi_t` | time | 40 ms | paper §5.1 |
 //! | router | `lookahead` | time | 0 | PK-ABC of paper §7.6: one RTT, 100 ms |
 //!
 //! "Code" is what the authors published. It differs from the paper where the table names both;
@@ -73,24 +75,26 @@
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit
 //! Congestion Controller for Wireless Networks, NSDI 2020: §3.1 (sender, router, algorithm 1), §4.1
-//! (dual window), §4.2 (ECN), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
+//! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
 
 mod params;
 mod rate;
 mod receiver;
 mod router;
 mod sender;
+mod wifi;
 
 #[cfg(test)]
 mod router_tests;
 #[cfg(test)]
 mod sender_tests;
 
-pub use params::{AbcParams, AdditiveIncrease, Basis, Credit, Delay};
+pub use params::{AbcParams, AdditiveIncrease, Basis, Credit, Delay, Source};
 pub use rate::Meter;
 pub use receiver::Echo;
 pub use router::Marker;
 pub use sender::Abc;
+pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 

@@ -46,6 +46,16 @@ crate::choices! {
     }
 }
 
+crate::choices! {
+    /// Where a router has the capacity of an 802.11 link from.
+    pub enum Source {
+        /// The block acknowledgements of its batches (paper §5.1).
+        Batches = "batches",
+        /// The link's own account, as on other links: what the estimate costs.
+        Link = "link",
+    }
+}
+
 crate::params! {
     /// Parameters of ABC.
     pub struct AbcParams {
@@ -93,6 +103,11 @@ crate::params! {
         delay: Delay = Delay::Estimate,
         /// Router: the rate that is compared with the target; enqueue is the ablation of Fig. 2.
         rate: Basis = Basis::Dequeue,
+        /// Router: where the capacity of 802.11 links comes from: the block acknowledgements
+        /// (paper §5.1) or the link's own account. Other links have none of the former.
+        capacity: Source = Source::Batches,
+        /// Router: length of the sliding window over the batches of 802.11 links (paper §5.1).
+        wifi_t: Span = Span::from_millis(40),
         /// Router: how far ahead it knows the capacity. PK-ABC of paper §7.6 is one RTT; works on
         /// emulated links only, and with `credit=target`.
         lookahead: Span = Span::ZERO,
@@ -116,6 +131,7 @@ impl AbcParams {
         spec.require(sane, "eta", "expected a number above 0, at most 1.5")?;
         spec.require(!self.delta.is_zero(), "delta", "expected a time above 0")?;
         spec.require(!self.t.is_zero(), "t", "expected a time above 0")?;
+        spec.require(!self.wifi_t.is_zero(), "wifi_t", "expected a time above 0")?;
         spec.require(self.token_limit >= 1.0, "token_limit", "expected at least 1 token")?;
         let sane = (0.0..=self.token_limit).contains(&self.token0);
         spec.require(sane, "token0", "expected a number from 0 to token_limit")?;

@@ -1,10 +1,11 @@
 //! The network's half: turns as many accelerates into brakes as bring the senders to the target
 //! rate.
 
-use super::params::{AbcParams, Basis, Credit, Delay};
+use super::params::{AbcParams, Basis, Credit, Delay, Source};
 use super::rate::Meter;
+use super::wifi::LinkRateEstimator;
 use crate::packet::{Ecn, Packet};
-use crate::route::{LinkView, Router};
+use crate::route::{Batch, LinkView, Router};
 use crate::units::{Span, Time};
 
 /// The router's half of ABC.
@@ -19,6 +20,10 @@ use crate::units::{Span, Time};
 /// ABC (paper §4.3: only ABC's share counts; so does the authors' code). Where ABC's packets have
 /// a queue of their own with a share of the link, what ABC forfeits of that share is unused
 /// capacity too, so that both together are the share.
+///
+/// A link that transmits in batches (802.11n) is estimated from their block acknowledgements: see
+/// [`LinkRateEstimator`]. The target then is equation 1 to the letter, since such links tell no
+/// unused opportunities.
 pub struct Marker {
     /// ABC's packets that left the queue.
     departed: Meter,
@@ -27,11 +32,13 @@ pub struct Marker {
     /// ABC's packets that came to the queue; only if the rate is taken from them.
     arrived: Option<Meter>,
     pub(super) idle: Idle,
+    /// Both rates of a link that transmits in batches, once it has.
+    estimator: Option<LinkRateEstimator>,
     token: f64,
     /// The size of the last packet: tokens are packets, unused capacity is bytes.
     size: f64,
     /// The last results, for plots.
-    fraction: f64,
+    pub(super) fraction: f64,
     target: f64,
 
     eta: f64,
@@ -44,6 +51,8 @@ pub struct Marker {
     credit: Credit,
     delay: Delay,
     proxied: bool,
+    source: Source,
+    batch_window: Span,
 }
 
 /// Finds out what a silent link left unused.
@@ -86,6 +95,7 @@ impl Marker {
             capacity: Meter::new(params.t),
             arrived: (params.rate == Basis::Enqueue).then(|| Meter::new(params.t)),
             idle: Idle::default(),
+            estimator: None,
             token: params.token0,
             size: 1500.0,
             fraction: 0.0,
@@ -101,6 +111,8 @@ impl Marker {
             credit: if params.lookahead.is_zero() { params.credit } else { Credit::Target },
             delay: params.delay,
             proxied: params.proxied,
+            source: params.capacity,
+            batch_window: params.wifi_t,
         }
     }
 
@@ -129,10 +141,13 @@ impl Marker {
         future as f64 / present.max(1) as f64
     }
 
-    /// The fraction of packets to accelerate: equations 1 and 2.
+    /// Capacity and present rate, in bytes per window.
     #[inline]
-    fn fraction(&mut self, now: Time, size: u32, sojourn: Span, link: &LinkView<'_>) -> f64 {
-        let mu = self.capacity.bytes() as f64;
+    fn rates(&mut self, now: Time, size: u32) -> (f64, f64) {
+        let estimates = self.estimator.as_ref().and_then(LinkRateEstimator::rates);
+        if let Some((link, dequeue)) = estimates {
+            return (link * self.t, dequeue * self.t);
+        }
         let cr = match &mut self.arrived {
             None => self.departed.bytes(),
             Some(arrived) => {
@@ -140,7 +155,13 @@ impl Marker {
                 arrived.bytes()
             }
         };
-        let cr = cr.max(size as u64) as f64;
+        (self.capacity.bytes() as f64, cr.max(size as u64) as f64)
+    }
+
+    /// The fraction of packets to accelerate: equations 1 and 2.
+    #[inline]
+    fn fraction(&mut self, now: Time, size: u32, sojourn: Span, link: &LinkView<'_>) -> f64 {
+        let (mu, cr) = self.rates(now, size);
         let x = match self.delay {
             Delay::Sojourn => sojourn.as_secs_f64(),
             Delay::Estimate => (link.queue_bytes + size as u64) as f64 * self.t / mu,
@@ -174,7 +195,7 @@ impl Marker {
 
 impl Router for Marker {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
-        if link.queue_packets == 0 && !self.idle.told {
+        if link.queue_packets == 0 && !self.idle.told && self.estimator.is_none() {
             let unused = self.idle.end(now, self.window, link);
             if unused > 0 {
                 self.unused(now, unused);
@@ -215,11 +236,24 @@ impl Router for Marker {
         self.unused(now, bytes);
     }
 
+    fn on_batch(&mut self, now: Time, batch: &Batch) {
+        if self.source == Source::Link {
+            return;
+        }
+        self.credit = Credit::Target;
+        self.estimator
+            .get_or_insert_with(|| LinkRateEstimator::new(self.batch_window))
+            .on_block_ack(now, batch);
+    }
+
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let mbps = |bytes: f64| bytes * 8e-6 / self.t;
         see("target_rate_mbps", mbps(self.target.max(0.0)));
-        see("dequeue_rate_mbps", mbps(self.departed.bytes() as f64));
-        see("capacity_mbps", mbps(self.capacity.bytes() as f64));
+        let estimates = self.estimator.as_ref().and_then(LinkRateEstimator::rates);
+        let measured = (self.capacity.bytes() as f64, self.departed.bytes() as f64);
+        let (mu, cr) = estimates.map_or(measured, |(link, cr)| (link * self.t, cr * self.t));
+        see("dequeue_rate_mbps", mbps(cr));
+        see("capacity_mbps", mbps(mu));
         see("accel_fraction", self.fraction);
         see("token", self.token);
     }

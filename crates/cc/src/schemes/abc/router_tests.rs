@@ -353,3 +353,42 @@ fn anything_may_come() {
         }
     }
 }
+
+#[test]
+fn batches_tell_the_capacity_of_a_wifi_link() {
+    use crate::route::Batch;
+    let fractions = |params: AbcParams, frames: u32, queue: u64| {
+        let mut road = Road::new(params);
+        let (bytes, rate) = (frames * 1500, Rate::from_mbps(60.0));
+        let batch = Batch {
+            station: 0,
+            frames,
+            max_frames: 20,
+            bytes,
+            acked_bytes: bytes,
+            air_bytes: bytes,
+            rate,
+        };
+        // A batch takes 2 ms, and 200 us for each frame.
+        let each = MS * 2 + Span::from_micros(200) * u64::from(frames);
+        for _ in 0..50 {
+            road.now += each;
+            road.router.on_batch(road.now, &batch);
+        }
+        road.depart(packet(UP, true), Span::ZERO, queue);
+        road.router.fraction
+    };
+    let params = AbcParams { dt: MS * 20, ..AbcParams::default() };
+    // Full batches: the capacity is the rate, half of 98 % may stay.
+    assert!((fractions(params.clone(), 20, 0) - 0.49).abs() < 1e-6);
+    // Ten frames in 4 ms are 30 Mbit/s of 40.
+    assert!((fractions(params.clone(), 10, 0) - 0.49 * 40.0 / 30.0).abs() < 1e-6);
+    // One frame in 2.2 ms: no more than twice as much.
+    assert!((fractions(params.clone(), 1, 0) - 0.98).abs() < 1e-6);
+    // 200 packets at 40 Mbit/s are 60 ms, and the one that leaves 0.3 ms.
+    let late = 0.49 - 0.5 * (0.0603 - 0.02) / 0.133;
+    assert!((fractions(params.clone(), 20, 200) - late).abs() < 1e-6);
+    // The link's own account does not listen: 12 Mbit/s.
+    let own = AbcParams { capacity: Source::Link, ..params };
+    assert!((fractions(own.clone(), 20, 0) - fractions(own, 1, 0)).abs() < 1e-9);
+}

@@ -223,7 +223,7 @@ impl Queue for AbcDual {
         self.abc.bytes() + self.other.bytes()
     }
 
-    fn abc_backlog(&self) -> (usize, u64) {
+    fn abc_backlog(&self, _flow: u32) -> (usize, u64) {
         (self.abc.packets(), self.abc.bytes())
     }
 

@@ -159,7 +159,7 @@ fn the_buffer_is_split() {
         queue.push(ms(at), &of(1, false, 1500), &mut drops);
         queue.push(ms(at), &of(2, true, 1500), &mut drops);
     }
-    assert_eq!((queue.packets(), queue.abc_backlog()), (8, (6, 9000)));
+    assert_eq!((queue.packets(), queue.abc_backlog(0)), (8, (6, 9000)));
     assert_eq!(drops.iter().filter(|dropped| dropped.packet.abc).count(), 4);
 }
 

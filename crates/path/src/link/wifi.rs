@@ -1,0 +1,76 @@
+//! Transmission in batches: see [`crate::service::wifi`].
+
+use paceline_cc::Time;
+
+use super::Link;
+use crate::queue::{DropReason, Dropped};
+use crate::service::Service;
+use crate::service::wifi::{Frame, Wifi};
+
+impl Link {
+    fn wifi(&mut self) -> Option<&mut Wifi> {
+        match &mut self.service {
+            Service::Wifi(wifi) => Some(wifi),
+            _ => None,
+        }
+    }
+
+    /// An idle access point takes what it needs from the queue at `now`, and sends a batch.
+    #[inline(never)]
+    pub(super) fn begin_batch(&mut self, now: Time) {
+        let mut end = None;
+        let turns = self.wifi().map(|wifi| wifi.turns());
+        for station in turns.into_iter().flatten() {
+            self.fill_batch(station, now);
+            end = self.wifi().and_then(|wifi| wifi.begin(station, now));
+            if end.is_some() {
+                break;
+            }
+        }
+        self.busy = end.is_some();
+        self.due = end.unwrap_or(Time::NEVER);
+    }
+
+    /// Takes packets from the queue until there is a full batch for a station.
+    fn fill_batch(&mut self, station: u32, now: Time) {
+        let shared = !self.queue.turn_to(station);
+        while self.wifi().is_some_and(|wifi| wifi.wants(station, now, shared)) {
+            self.take_next(now);
+            if !self.busy {
+                break;
+            }
+            let before = if self.watched { self.before } else { self.serving.ecn };
+            let frame = Frame::new(self.serving, before, self.watched && self.marked);
+            if let Some(wifi) = self.wifi() {
+                wifi.stage(frame);
+            }
+        }
+    }
+
+    /// Ends the batches whose time had come by `now`; what has come through waits to be
+    /// collected.
+    #[inline(never)]
+    pub(super) fn end_batches(&mut self, now: Time) {
+        while self.due <= now && self.busy {
+            let at = self.due;
+            let batch = self.wifi().and_then(Wifi::end);
+            while let Some(frame) = self.wifi().and_then(Wifi::give_up) {
+                let reason = DropReason::Unacknowledged;
+                self.drops.push(Dropped { packet: frame.packet, reason });
+            }
+            if self.drops.len() != self.counted {
+                self.note_drops(at);
+            }
+            while let Some(frame) = self.wifi().and_then(Wifi::deliver) {
+                (self.serving, self.before, self.marked) =
+                    (frame.packet, frame.before, frame.marked);
+                self.finish(at);
+                self.ready.push_back((at, frame.packet));
+            }
+            if let (Some(router), Some(batch)) = (&mut self.router, &batch) {
+                router.on_batch(at, batch);
+            }
+            self.begin_batch(at);
+        }
+    }
+}

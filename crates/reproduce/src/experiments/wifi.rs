@@ -1,0 +1,194 @@
+//! Schemes at an 802.11n access point whose modulation changes (§7.3, Fig. 9, appendix D, Fig. 16
+//! of the ABC paper).
+
+use paceline_cc::Span;
+use paceline_path::BufferSize;
+use paceline_path::service::Mcs;
+use paceline_report::{Cell, Dot, Marker, Palette, Scatter, Shape, Table};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
+
+use super::Experiment;
+use super::common::{mean, scheme};
+use crate::findings::Findings;
+use crate::run::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "wifi",
+    title: "Wi-Fi",
+    about: "An 802.11n access point (batches of up to 20 frames, 2 % of frames lost, 250 packets \
+            of buffer) beside five stations of other networks that are on air for 1 ms each 20 ms \
+            or so; RTT 20 ms. The modulation alternates between MCS 1 and 7 every 2 s, or walks \
+            from 3 to 7 one step each 2 s. Two users share one FIFO. Three runs of 45 s.",
+    plan,
+    find,
+};
+
+/// The short names of measures, and the schemes.
+const SCHEMES: [(&str, &str); 9] = [
+    ("abc_20", "abc[dt=20ms]"),
+    ("abc_60", "abc[dt=60ms]"),
+    ("abc_100", "abc[dt=100ms]"),
+    ("cubic", "cubic"),
+    ("codel", "cubic+codel"),
+    ("bbr", "bbr"),
+    ("copa", "copa"),
+    ("vegas", "vegas"),
+    ("pcc", "vivace"),
+];
+const OURS: [&str; 3] = ["abc_20", "abc_60", "abc_100"];
+/// Where: the short name, the number of users, the title.
+const PLACES: [(&str, u32, &str); 3] = [
+    ("single", 1, "One user, MCS 1 and 7 (Fig. 9a)"),
+    ("shared", 2, "Two users, one FIFO, MCS 1 and 7 (Fig. 9b)"),
+    ("walk", 1, "One user, MCS 3 to 7 at random (Fig. 16)"),
+];
+
+/// A link in a crowded place, as all Wi-Fi experiments have it.
+pub(super) fn crowded(mcs: McsSpec) -> WifiSpec {
+    WifiSpec {
+        max_frames: 20,
+        frame_error: 0.02,
+        contenders: 5,
+        contender_gap: Span::from_millis(20),
+        ..WifiSpec::new(mcs)
+    }
+}
+
+/// A modulation by its index.
+pub(super) fn mcs(index: u8) -> Result<Mcs, String> {
+    Mcs::new(index).ok_or_else(|| format!("there is no MCS {index}"))
+}
+
+fn runs(setting: &Setting) -> u64 {
+    if setting.quick { 1 } else { 3 }
+}
+
+fn name(place: &str, short: &str, run: u64) -> String {
+    format!("{place}: {short}, run {run}")
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let every = Span::from_secs(2);
+    let alternating = McsSpec::Steps {
+        steps: vec![(Span::ZERO, mcs(1)?), (every, mcs(7)?)],
+        period: Some(every * 2),
+    };
+    let walk = McsSpec::Walk { min: mcs(3)?, max: mcs(7)?, every };
+    let mut tasks = Vec::new();
+    for (place, users, _) in PLACES {
+        for (short, text) in SCHEMES {
+            for run in 0..runs(setting) {
+                let name = name(place, short, run);
+                let mut scenario = Scenario::new(place);
+                scenario.duration = Span::from_secs(45);
+                scenario.seed = setting.seed + run;
+                let spec =
+                    crowded(if place == "walk" { walk.clone() } else { alternating.clone() });
+                let mut link = LinkSpec::new("link", Capacity::Wifi(Box::new(spec)));
+                link.buffer = BufferSize::Packets(250);
+                scenario.links.push(link);
+                for user in 1..=users {
+                    let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
+                    flow.name = format!("user {user}");
+                    flow.rtt = Span::from_millis(20);
+                    scenario.flows.push(flow);
+                }
+                tasks.push(Task::scenario(name, scenario));
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    let mut rows = Vec::new();
+    for (place, users, title) in PLACES {
+        let mut dots = Vec::new();
+        for (short, _) in SCHEMES {
+            let over = |what: &dyn Fn(&crate::Record) -> f64| {
+                mean((0..runs(setting)).map(|run| what(results.get(&name(place, short, run)))))
+            };
+            // The sum of the users' throughputs, and the mean of their delays on the way beyond
+            // propagation, which is half of the RTT.
+            let throughput = over(&|record| {
+                (1..=users).map(|user| record.number(&format!("flow.user {user}.goodput"))).sum()
+            });
+            let delay = over(&|record| {
+                let each = |user| record.number(&format!("flow.user {user}.owd.p95")) - 10.0;
+                mean((1..=users).map(each))
+            });
+            let used = over(&|record| record.number("link.link.utilization"));
+            findings.measure(format!("{place}.{short}.throughput"), throughput);
+            findings.measure(format!("{place}.{short}.p95"), delay);
+            findings.measure(format!("{place}.{short}.used"), used);
+            dots.push(Dot {
+                x: delay,
+                y: throughput,
+                label: short.into(),
+                tooltip: format!("{short}: {throughput:.1} Mbit/s, {delay:.0} ms"),
+                paint: palette.paint(short),
+                marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
+                counts: true,
+                tie: None,
+            });
+            rows.push(vec![
+                Cell::text(place),
+                Cell::code(short),
+                Cell::number(throughput, 2),
+                Cell::number(100.0 * used, 1),
+                Cell::number(delay, 1),
+            ]);
+        }
+        relative(place, &mut findings);
+        let scatter = Scatter {
+            label: title.into(),
+            x_title: "95th-percentile delay beyond propagation (ms)".into(),
+            y_title: "Throughput (Mbit/s)".into(),
+            dots,
+            ..Scatter::default()
+        };
+        findings.figure(place, scatter.figure(), title);
+    }
+    let columns = [
+        ("where", "one user, two users, or a walk of the modulation"),
+        ("scheme", ""),
+        ("Mbit/s", "the users' together"),
+        ("used %", "of what a backlogged user would get"),
+        ("p95 ms", "delay beyond propagation, mean over users"),
+    ];
+    let columns = columns.map(|(head, hint)| (head.to_string(), hint.to_string())).to_vec();
+    findings.table("all", Table { columns, rows }, "Means over all runs.");
+    Ok(findings)
+}
+
+/// What the paper states in relation to ABC with a delay threshold of 100 ms.
+fn relative(place: &str, findings: &mut Findings) {
+    let get = |findings: &Findings, short: &str, what: &str| {
+        findings.get(&format!("{place}.{short}.{what}"))
+    };
+    let others = SCHEMES.iter().map(|(short, _)| *short).filter(|short| !OURS.contains(short));
+    for short in others.clone() {
+        for what in ["throughput", "p95"] {
+            let (own, other) = (get(findings, "abc_100", what), get(findings, short, what));
+            findings.measure(format!("{place}.{short}.{what}.relative"), other / own);
+            findings.measure(format!("{place}.{short}.{what}.gain"), own / other);
+        }
+    }
+    // How many are no worse than one of ABC's versions in both.
+    let beaten = |short: &str| {
+        OURS.iter().any(|own| {
+            get(findings, short, "throughput") >= get(findings, own, "throughput")
+                && get(findings, short, "p95") <= get(findings, own, "p95")
+        })
+    };
+    let better = others.clone().filter(|short| beaten(short)).count() as f64;
+    let gains = ["codel", "copa", "vegas"]
+        .map(|short| findings.get(&format!("{place}.{short}.throughput.gain")));
+    let largest = gains.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    findings.measure(format!("{place}.better"), better);
+    findings.measure(format!("{place}.gain.largest"), largest);
+}

@@ -1,0 +1,258 @@
+//! The omniscient protocol of Winstein's thesis (§2.4.1): it knows the link's future, and sends
+//! each packet just in time for its transmission. It uses all of the link, and no packet waits.
+
+use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
+use paceline_path::Link;
+use paceline_path::queue::{Dropped, Queue};
+
+use crate::build::{BuildError, service};
+use crate::metrics::{Age, Samples};
+use crate::outcome::LinkSeries;
+use crate::recorder::note;
+use crate::scenario::{Capacity, LinkSpec, Scenario};
+
+/// The most packets followed: a bound on time and memory for links that would carry billions.
+const MOST: u64 = 10_000_000;
+/// Every packet over a constant rate takes as long as the one before: so many tell all.
+const ALIKE: u64 = 10_000;
+
+/// What the omniscient protocol gets out of a link; propagation not included.
+pub(crate) struct Omniscient {
+    /// Per packet, from its sending until it has left the link: its transmission.
+    pub(crate) transmission: Samples,
+    /// Bytes delivered, as the link counts them.
+    pub(crate) delivered: u64,
+    /// Bytes offered meanwhile.
+    pub(crate) offered: u64,
+    /// False if the end was not reached, for too many packets.
+    pub(crate) complete: bool,
+    /// The link over time, if asked for.
+    pub(crate) series: Option<LinkSeries>,
+    age: Age,
+    end: Time,
+}
+
+impl Omniscient {
+    /// Follows the protocol over a link, with packets of `mss` bytes, measured from `from` to
+    /// `end`, and in bins of length `bin` from time zero on. `None` if nobody can know the link's future: what it carries when depends on who
+    /// else is on air.
+    pub(crate) fn new(
+        spec: &LinkSpec,
+        mss: u32,
+        mut from: Time,
+        mut end: Time,
+        bin: Option<Span>,
+    ) -> Result<Option<Omniscient>, BuildError> {
+        if !matches!(
+            spec.capacity,
+            Capacity::Constant(_) | Capacity::Schedule { .. } | Capacity::Trace { .. }
+        ) {
+            return Ok(None);
+        }
+        if let Capacity::Constant(rate) = spec.capacity
+            && from < end
+            && bin.is_none()
+        {
+            let enough = Time::ZERO + rate.time_for(u64::from(mss) * ALIKE);
+            if enough < end {
+                // One moment more than the last of them takes.
+                (from, end) = (Time::ZERO, enough + Span::from_nanos(1));
+            }
+        }
+        let alone = Scenario::new("omniscient");
+        let mut link = Link::new(Box::new(JustInTime { mss }), service(&alone, spec)?);
+        let size = u64::from(mss) + u64::from(link.service().overhead());
+        let (mut age, mut transmission) = (Age::new(from), Samples::default());
+        let (mut delivered, mut left) = (0, MOST);
+        let mut bins: Vec<(u64, Option<Span>)> = Vec::new();
+        // Wakes the link up; from then on it is never idle.
+        link.push(Time::ZERO, &Packet::opaque(mss));
+        while link.wake() < end && left > 0 {
+            let at = link.wake();
+            while left > 0
+                && let Some(through) = link.pop(at)
+            {
+                let sent = running(&spec.capacity, through.sent).min(at);
+                age.on_arrival(at, sent);
+                if let Some(bin) = bin {
+                    note(
+                        &mut bins,
+                        (at.as_nanos() / bin.as_nanos()) as usize,
+                        size,
+                        at.since(sent),
+                    );
+                }
+                if at >= from {
+                    transmission.push(at.since(sent));
+                    delivered += size;
+                }
+                left -= 1;
+            }
+        }
+        let complete = left > 0;
+        let end = if complete { end } else { end.min(link.wake()) };
+        // Departures count from `from` on and before `end`; capacity counts after, and up to.
+        let moment = Span::from_nanos(1);
+        let offered = match from < end {
+            true => link.service().offered(from - moment, end - moment),
+            false => 0,
+        };
+        let series = bin.map(|bin| LinkSeries::new(&bins, bin, end, link.service()));
+        Ok(Some(Omniscient { transmission, delivered, offered, complete, series, age, end }))
+    }
+
+    /// The 95th percentile of the age of the newest packet: the thesis' end-to-end delay; `None`
+    /// if no packet gets through.
+    pub(crate) fn age_p95(&self) -> Option<Span> {
+        self.age.quantile(self.end, 0.95)
+    }
+}
+
+/// The sender, where the link sees a queue: it always has a packet, sent at this very moment.
+struct JustInTime {
+    mss: u32,
+}
+
+impl Queue for JustInTime {
+    fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<Dropped>) {}
+
+    fn pop(&mut self, now: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+        Some(Packet { sent: now, queued: now, ..Packet::opaque(self.mss) })
+    }
+
+    fn packets(&self) -> usize {
+        1
+    }
+
+    fn bytes(&self) -> u64 {
+        self.mss.into()
+    }
+}
+
+/// The first time from `time` on at which the link transmits: a schedule's outages, during which
+/// a packet would wait for its first bit, are skipped. `time` itself if that never comes.
+fn running(capacity: &Capacity, time: Time) -> Time {
+    let Capacity::Schedule { steps, period } = capacity else { return time };
+    let into = match period {
+        Some(period) if !period.is_zero() => Span::from_nanos(time.as_nanos() % period.as_nanos()),
+        _ => time.since(Time::ZERO),
+    };
+    let begin = time - into;
+    let next = steps.partition_point(|(offset, _)| *offset <= into);
+    let runs = |steps: &[(Span, paceline_cc::Rate)]| {
+        steps.iter().find(|(_, rate)| rate.as_bps() > 0).map(|(offset, _)| *offset)
+    };
+    match steps.get(next.saturating_sub(1)..) {
+        Some([(_, now), ..]) if now.as_bps() > 0 => time,
+        Some(rest) if let Some(offset) = runs(rest) => begin + offset,
+        _ => match (period, runs(steps)) {
+            (Some(period), Some(offset)) => begin + *period + offset,
+            _ => time,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Rate;
+    use paceline_trace::Trace;
+
+    use super::*;
+
+    const SECOND: Time = Time::from_secs(1);
+
+    fn over(capacity: Capacity, from: Time, end: Time) -> Omniscient {
+        let made = Omniscient::new(&LinkSpec::new("link", capacity), 1500, from, end, None);
+        made.expect("builds").expect("a future that is known")
+    }
+
+    #[test]
+    fn on_a_constant_rate_only_transmission_takes_time() {
+        // 1 ms a packet: ages from 1 to 2 ms.
+        let rate = Rate::from_mbps(12.0);
+        for (from, end) in [(0, 1), (0, 60), (59, 60)] {
+            let (from, end) = (Time::from_secs(from), Time::from_secs(end));
+            let got = over(Capacity::Constant(rate), from, end);
+            assert_eq!(got.age_p95(), Some(Span::from_micros(1950)), "{from:?} {end:?}");
+            let delay = got.transmission.quantiles();
+            assert_eq!((delay.p50, delay.max), (1.0, 1.0));
+            // The packet in transmission at the end is not through.
+            assert!(got.offered - got.delivered <= 1500, "{} {}", got.offered, got.delivered);
+        }
+    }
+
+    #[test]
+    fn each_opportunity_carries_a_packet_sent_just_then() {
+        // Opportunities every 10 ms, but for a gap of 100 ms in each second.
+        let times = (1..=100).filter(|at| !(50..59).contains(at)).map(|at| at * 10);
+        let trace = Trace::new("gap", times.collect()).expect("a trace");
+        let got = over(Capacity::trace(trace), SECOND, Time::from_secs(11));
+        assert_eq!(got.transmission.quantiles().max, 0.0);
+        assert_eq!(got.delivered, got.offered);
+        // Of each second, 910 ms are below 10 ms, the rest of the gap is above: the time above
+        // 50 ms is 50 ms.
+        assert_eq!(got.age_p95(), Some(Span::from_millis(50)));
+    }
+
+    #[test]
+    fn it_uses_every_opportunity_of_every_trace() {
+        for name in paceline_trace::names() {
+            let trace = paceline_trace::load(name).expect("built in");
+            let got = over(Capacity::trace(trace.clone()), Time::ZERO, Time::from_secs(60));
+            assert_eq!(got.delivered, got.offered, "{name}");
+            assert_eq!(got.transmission.quantiles().max, 0.0, "{name}");
+            // Packets that do not fit: all bytes are used, but for those of the packets in
+            // transmission at the beginning and at the end.
+            let spec = LinkSpec::new("link", Capacity::trace(trace));
+            let got = Omniscient::new(&spec, 1000, SECOND, Time::from_secs(60), None);
+            let got = got.expect("builds").expect("a future that is known");
+            assert!(got.offered.abs_diff(got.delivered) <= 1504, "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_sent_into_an_outage() {
+        let (rate, none) = (Rate::from_mbps(12.0), Rate::from_mbps(0.0));
+        let half = Span::from_millis(500);
+        // In each second the age grows from 1 to 502 ms, from the last packet before the outage to
+        // the first after it, and is below 2 ms else. Ten such seconds but for the last and the
+        // first millisecond; nine and a half but for a millisecond.
+        let (on, off) = ((10.0 * 502.0 - 1.0 - 499.95) / 10.0, 502.0 - 474.95 / 9.0);
+        for (steps, expected) in [
+            (vec![(Span::ZERO, rate), (half, none)], on),
+            (vec![(Span::ZERO, none), (half, rate)], off),
+        ] {
+            let schedule = Capacity::Schedule { steps, period: Some(half * 2) };
+            let got = over(schedule, Time::ZERO, Time::from_secs(10));
+            assert_eq!(got.transmission.quantiles().max, 1.0);
+            assert!(got.offered - got.delivered <= 1500);
+            let age = got.age_p95().expect("an age").as_millis_f64();
+            assert!((age - expected).abs() < 1e-3, "{age}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_series_is_full_to_the_brim() {
+        let (low, high) = (Rate::from_mbps(6.0), Rate::from_mbps(12.0));
+        let half = Span::from_millis(500);
+        let steps = vec![(Span::ZERO, low), (half, high)];
+        let link = LinkSpec::new("l", Capacity::Schedule { steps, period: Some(half * 2) });
+        let made = Omniscient::new(&link, 1500, SECOND, Time::from_secs(5), Some(half));
+        let series = made.expect("builds").and_then(|made| made.series).expect("asked for");
+        assert_eq!(series.capacity_mbps, [6.0, 12.0].repeat(5));
+        for (used, all) in series.throughput_mbps.iter().zip(&series.capacity_mbps) {
+            // Of the packets at the edges one is through before or after.
+            assert!((used - all).abs() <= 0.024 + 1e-9, "{used} of {all}");
+        }
+        assert!(series.queue_delay_ms.iter().all(|delay| [1.0, 2.0].contains(delay)));
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        let none = Capacity::Constant(Rate::ZERO);
+        let got = over(none, Time::ZERO, SECOND);
+        assert_eq!((got.age_p95(), got.delivered, got.offered), (None, 0, 0));
+        let late = over(Capacity::Constant(Rate::from_mbps(1.0)), SECOND, SECOND);
+        assert_eq!((late.age_p95(), late.delivered, late.offered), (None, 0, 0));
+    }
+}

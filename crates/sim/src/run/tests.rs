@@ -1,0 +1,123 @@
+//! Outcomes of runs that have measured little or nothing.
+
+use paceline_cc::{Rate, Span, Time};
+use toml::Value;
+
+use super::{Simulation, run};
+use crate::outcome::Outcome;
+use crate::scenario::{
+    Arrivals, Capacity, FlowSpec, LinkSpec, Record, Scenario, Workload, check_scheme,
+};
+
+/// Two flows and random arrivals over a trace and a rate, warmed up for 2 s of 5.
+fn scenario(record: Record) -> Scenario {
+    let mut scenario = Scenario::new("young");
+    let trace = paceline_trace::load("lte-driving").expect("built in");
+    scenario.links.push(LinkSpec::new("trace", Capacity::trace(trace)));
+    scenario.links.push(LinkSpec::new("rate", Capacity::Constant(Rate::from_mbps(12.0))));
+    let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &["trace", "rate"]);
+    flow.count = 2;
+    scenario.flows.push(flow.clone());
+    scenario.arrivals.push(Arrivals {
+        flow: FlowSpec { count: 1, name: "short".into(), workload: Workload::Bulk, ..flow },
+        per_second: 5.0,
+        bytes: paceline_flow::Amount::Fixed(10_000.0),
+    });
+    scenario.duration = Span::from_secs(5);
+    scenario.warmup = Span::from_secs(2);
+    scenario.record = record;
+    scenario
+}
+
+/// Every number is finite: JSON has no others. A link's bins in which nothing left have no delay,
+/// and controllers may not know all values yet.
+fn check(outcome: &Outcome, what: &str) {
+    fn walk(value: &Value, at: &str) {
+        match value {
+            Value::Float(number) => {
+                let may = at.contains(".series.queue_delay_ms") || at.contains(".series.state");
+                assert!(may || number.is_finite(), "{at} is {number}");
+            }
+            Value::Array(values) => {
+                values.iter().enumerate().for_each(|(i, value)| walk(value, &format!("{at}.{i}")));
+            }
+            Value::Table(table) => {
+                table.iter().for_each(|(name, value)| walk(value, &format!("{at}.{name}")));
+            }
+            _ => {}
+        }
+    }
+    walk(&Value::try_from(outcome).expect("serializable"), what);
+}
+
+#[test]
+fn nothing_is_measured_during_the_warm_up() {
+    for record in [Record::Counters, Record::Metrics, Record::Series(Span::from_millis(100))] {
+        let scenario = scenario(record);
+        let mut simulation = Simulation::new(&scenario).expect("builds");
+        for millis in [0, 1, 1000, 1999, 2000] {
+            simulation.advance(Time::from_millis(millis));
+            let outcome = simulation.outcome().expect("an outcome");
+            let what = format!("{record:?} at {millis} ms");
+            check(&outcome, &what);
+            assert_eq!((outcome.duration_s, outcome.jain_1s), (0.0, None), "{what}");
+            assert_eq!(outcome.goodput_mbps(), 0.0, "{what}");
+            assert!(outcome.flows.iter().all(|flow| flow.power.is_none()), "{what}");
+            assert!(outcome.links.iter().all(|link| link.capacity_mbps == 0.0), "{what}");
+        }
+        simulation.advance(Time::from_millis(4500));
+        let outcome = simulation.outcome().expect("an outcome");
+        check(&outcome, "later");
+        assert_eq!(outcome.duration_s, 2.5);
+        assert!(outcome.goodput_mbps() > 0.0 && outcome.jain_1s.is_some());
+        assert!(outcome.links.iter().all(|link| link.capacity_mbps > 0.0));
+    }
+}
+
+#[test]
+fn a_run_that_ends_in_its_warm_up_is_safe() {
+    for (duration, warmup) in [(0, 0), (1, 1), (1, 5)] {
+        for record in [Record::Counters, Record::Metrics, Record::Series(Span::from_millis(100))] {
+            let mut scenario = scenario(record);
+            scenario.duration = Span::from_secs(duration);
+            scenario.warmup = Span::from_secs(warmup);
+            let outcome = run(&scenario).expect("runs");
+            check(&outcome, &format!("{duration} s, {warmup} s of warm-up"));
+            assert_eq!(outcome.goodput_mbps(), 0.0);
+        }
+    }
+}
+
+/// Windows and bins do not depend on each other, nor on how often a run is interrupted.
+#[test]
+fn windows_do_not_depend_on_the_record() {
+    let mut seen = Vec::new();
+    for record in [Record::Counters, Record::Metrics, Record::Series(Span::from_millis(300))] {
+        let scenario = scenario(record);
+        let outcome = run(&scenario).expect("runs");
+        seen.push((outcome.jain_1s, outcome.digest));
+        let mut simulation = Simulation::new(&scenario).expect("builds");
+        (1..=50).for_each(|tenth| simulation.advance(Time::from_millis(100 * tenth)));
+        let outcome = simulation.outcome().expect("an outcome");
+        seen.push((outcome.jain_1s, outcome.digest));
+    }
+    assert!(seen[0].0.is_some_and(|jain| (0.5..=1.0).contains(&jain)), "{:?}", seen[0]);
+    assert!(seen.iter().all(|each| *each == seen[0]), "{seen:?}");
+}
+
+/// What arrives twice counts once, in the series too.
+#[test]
+fn the_series_of_goodput_counts_no_repetitions() {
+    let mut scenario = Scenario::new("repetitions");
+    scenario.links.push(LinkSpec::new("rate", Capacity::Constant(Rate::from_mbps(12.0))));
+    let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &["rate"]);
+    flow.data.impairments.duplicate = 0.2;
+    scenario.flows.push(flow);
+    scenario.duration = Span::from_secs(5);
+    scenario.record = Record::Series(Span::from_secs(1));
+    let outcome = run(&scenario).expect("runs");
+    let flow = &outcome.flows[0];
+    let series = &flow.series.as_ref().expect("recorded").goodput_mbps;
+    let mean = series.iter().sum::<f64>() / 5.0;
+    assert!((mean - flow.goodput_mbps).abs() < 1e-9, "{mean} {}", flow.goodput_mbps);
+}

@@ -1,0 +1,158 @@
+//! Fairness second by second.
+
+use paceline_cc::{Span, Time};
+use paceline_flow::Workload;
+
+use crate::metrics::jain;
+use crate::scenario::Scenario;
+
+/// The length of a window.
+const WINDOW: Span = Span::from_secs(1);
+
+/// When a flow is meant to be active.
+#[derive(Copy, Clone, Debug)]
+struct Shift {
+    start: Time,
+    stop: Time,
+    /// It has so much to send, and no more.
+    finite: bool,
+}
+
+/// Jain's index over windows of a second, which begin at the end of the warm-up. Of a window count
+/// the flows that are meant to be active during all of it: it has begun before and stops later,
+/// and a transfer of a given size is not finished. Windows with fewer than two of them do not
+/// count, nor those in which none of them receives anything.
+#[derive(Debug)]
+pub(super) struct Windows {
+    shifts: Vec<Shift>,
+    /// When the current window began; `None` during the warm-up.
+    begin: Option<Time>,
+    /// Each flow's goodput until then.
+    before: Vec<u64>,
+    /// Of the current window, reused.
+    shares: Vec<f64>,
+    sum: f64,
+    count: u32,
+}
+
+impl Windows {
+    /// The windows of a scenario's flows, in the scenario's order.
+    pub(super) fn new(scenario: &Scenario) -> Windows {
+        let mut shifts = Vec::new();
+        for spec in &scenario.flows {
+            let finite = matches!(spec.workload, Workload::Bytes(_));
+            shifts.extend((0..u64::from(spec.count)).map(|i| Shift {
+                start: Time::ZERO + spec.start + spec.stagger * i,
+                stop:
+                    spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop - spec.stagger_stop * i),
+                finite,
+            }));
+        }
+        let count = shifts.len();
+        Windows {
+            shifts,
+            begin: None,
+            before: vec![0; count],
+            shares: Vec::with_capacity(count),
+            sum: 0.0,
+            count: 0,
+        }
+    }
+
+    /// The warm-up ends at `now`. Each flow's goodput so far is what `of` says of its number.
+    pub(super) fn open(&mut self, now: Time, of: impl Fn(usize) -> u64) {
+        if self.shifts.len() >= 2 {
+            self.begin = Some(now);
+            self.before.iter_mut().enumerate().for_each(|(flow, before)| *before = of(flow));
+        }
+    }
+
+    /// When the current window ends, if there is one.
+    pub(super) fn edge(&self) -> Option<Time> {
+        self.begin.map(|begin| begin + WINDOW)
+    }
+
+    /// The current window ends. `of` gives each flow's goodput so far, and if it has finished a
+    /// transfer.
+    pub(super) fn close(&mut self, of: impl Fn(usize) -> (u64, bool)) {
+        let Some(begin) = self.begin else { return };
+        let end = begin + WINDOW;
+        self.shares.clear();
+        for (flow, (shift, before)) in self.shifts.iter().zip(&mut self.before).enumerate() {
+            let (goodput, finished) = of(flow);
+            let share = goodput.saturating_sub(*before) as f64;
+            *before = goodput;
+            let active = shift.start <= begin && shift.stop >= end;
+            if active && !(shift.finite && finished) {
+                self.shares.push(share);
+            }
+        }
+        if self.shares.len() >= 2 && self.shares.iter().any(|share| *share > 0.0) {
+            self.sum += jain(&self.shares);
+            self.count += 1;
+        }
+        self.begin = Some(end);
+    }
+
+    /// The mean over the windows that count; `None` if there are none.
+    pub(super) fn jain(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{FlowSpec, check_scheme};
+
+    /// Three flows, the second from 1.5 s on, the third until 3 s.
+    fn three() -> Scenario {
+        let mut scenario = Scenario::new("three");
+        for (start, stop) in [(0, None), (1500, None), (0, Some(3000))] {
+            let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &[]);
+            flow.start = Span::from_millis(start);
+            flow.stop = stop.map(Span::from_millis);
+            scenario.flows.push(flow);
+        }
+        scenario
+    }
+
+    #[test]
+    fn only_flows_active_throughout_count() {
+        let mut windows = Windows::new(&three());
+        assert_eq!(windows.edge(), None);
+        windows.open(Time::ZERO, |_| 100);
+        let goodputs = [[200, 100, 200], [300, 400, 500], [400, 500, 500], [500, 500, 900]];
+        let mut means = Vec::new();
+        for goodput in goodputs {
+            windows.close(|flow| (goodput[flow], false));
+            means.push(windows.jain());
+        }
+        // Of the shares (100, -, 100), (100, -, 300), (100, 100, 0) and (100, 0, -).
+        let each = [1.0, 0.8, 2.0 / 3.0, 0.5];
+        for (at, mean) in means.into_iter().enumerate() {
+            let expected = each[..=at].iter().sum::<f64>() / (at + 1) as f64;
+            assert!((mean.expect("a mean") - expected).abs() < 1e-12, "{at}: {mean:?}");
+        }
+        assert_eq!(windows.edge(), Some(Time::from_secs(5)));
+    }
+
+    #[test]
+    fn windows_without_rivals_or_goodput_do_not_count() {
+        let mut windows = Windows::new(&three());
+        windows.open(Time::ZERO, |_| 0);
+        windows.close(|_| (0, false));
+        assert_eq!(windows.jain(), None);
+        let mut scenario = three();
+        scenario.flows.truncate(1);
+        let mut alone = Windows::new(&scenario);
+        alone.open(Time::ZERO, |_| 0);
+        assert_eq!(alone.edge(), None);
+        scenario = three();
+        scenario.flows[2].workload = Workload::Bytes(100);
+        let mut finished = Windows::new(&scenario);
+        finished.open(Time::ZERO, |_| 0);
+        finished.close(|flow| (100, flow == 2));
+        assert_eq!(finished.jain(), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! From the 802.11 links of a scenario to what they are made of.
+
+use paceline_cc::{Router, Spec, SpecError, Stream};
+use paceline_path::service::wifi::{StationQueues, StationRouters};
+use paceline_path::service::{StationConfig, WifiConfig};
+use paceline_path::{Limit, Queue, Service, ServiceError};
+
+use crate::scenario::{LinkSpec, Scenario, WifiSpec};
+
+/// The service of an 802.11 link in a scenario.
+///
+/// # Errors
+/// Steps that are none.
+pub(crate) fn service(
+    scenario: &Scenario,
+    link: &LinkSpec,
+    config: WifiConfig,
+) -> Result<Service, ServiceError> {
+    Service::wifi(config, &Stream::new(scenario.seed, &format!("wifi {}", link.name)))
+}
+
+/// The settings of an 802.11 link in a scenario.
+pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> WifiConfig {
+    let mut random = Stream::new(scenario.seed, &format!("mcs of {}", link.name));
+    let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
+    let alike = StationConfig { mcs: None, max_frames: spec.max_frames };
+    let mut stations: Vec<StationConfig> = Vec::new();
+    for own in &spec.stations {
+        let max_frames = own.max_frames.unwrap_or(spec.max_frames);
+        stations.push(StationConfig { mcs: own.mcs, max_frames });
+    }
+    let mut station_of = Vec::new();
+    for flow in &scenario.flows {
+        let passes = flow.path.contains(&link.name) || flow.back.contains(&link.name);
+        let named = spec.stations.iter().position(|station| station.flows.contains(&flow.name));
+        let station = named.unwrap_or_else(|| {
+            if passes {
+                stations.push(alike.clone());
+            }
+            stations.len().saturating_sub(1)
+        });
+        station_of.extend((0..flow.count).map(|_| station as u32));
+    }
+    // The flows beyond, which have no numbers yet, belong to the last one.
+    let random_flows = scenario.arrivals.iter().any(|few| few.flow.path.contains(&link.name));
+    if stations.is_empty() || random_flows {
+        stations.push(alike);
+    }
+    WifiConfig {
+        steps,
+        period,
+        stations,
+        station_of,
+        max_airtime: spec.max_airtime,
+        rts: spec.rts,
+        frame_error: spec.frame_error,
+        retries: spec.retries,
+        contenders: spec.contenders,
+        contender_airtime: spec.contender_airtime,
+        contender_gap: spec.contender_gap,
+    }
+}
+
+/// A queue for each station.
+///
+/// # Errors
+/// As of one.
+pub(crate) fn queues(
+    config: &WifiConfig,
+    spec: &Spec,
+    limit: Limit,
+) -> Result<Box<dyn Queue>, SpecError> {
+    let one = |_: &StationConfig| paceline_path::queue::build(spec, limit);
+    let queues = config.stations.iter().map(one).collect::<Result<_, _>>()?;
+    Ok(Box::new(StationQueues::new(queues, config.station_of.clone())))
+}
+
+/// A router's half for each station.
+pub(crate) fn routers(config: &WifiConfig, make: &dyn Fn() -> Box<dyn Router>) -> Box<dyn Router> {
+    let routers = config.stations.iter().map(|_| make()).collect();
+    Box::new(StationRouters::new(routers, config.station_of.clone()))
+}

@@ -42,6 +42,8 @@ pub struct Link {
     at: Time,
     /// Bytes that each packet costs beyond its size.
     overhead: u32,
+    /// The service transmits one packet after the other.
+    one_by_one: bool,
     /// True with a router or a log: then every packet is looked at closely.
     watched: bool,
     /// Transmitted, but the driver has not asked for them yet.
@@ -75,6 +77,7 @@ impl Link {
     pub fn new(queue: Box<dyn Queue>, service: Service) -> Link {
         Link {
             overhead: service.overhead(),
+            one_by_one: matches!(service, Service::Constant(_) | Service::Schedule(_)),
             service,
             queue,
             router: None,
@@ -273,7 +276,7 @@ impl Stage for Link {
         if self.due <= now {
             self.catch_up(now);
         }
-        if let Service::Trace(_) = self.service {
+        if !self.one_by_one {
             self.pass_unused(now);
         }
         self.counters.arrived_packets += 1;

@@ -9,15 +9,11 @@ impl Link {
     /// The next packet whose transmission ends at or before `now`.
     #[inline]
     pub(super) fn serve(&mut self, now: Time, place: &mut Packet) -> bool {
-        if let Service::Trace(_) = self.service {
-            return self.serve_trace(now, place);
+        if !self.one_by_one {
+            return self.serve_several(now, place);
         }
         if self.due > now || !self.busy {
             return false;
-        }
-        if let Service::Wifi(_) = self.service {
-            self.end_batches(now);
-            return self.collect(now, place);
         }
         let ended = self.due;
         self.finish(ended);
@@ -26,15 +22,25 @@ impl Link {
         true
     }
 
+    /// The same for services that may be through with several packets at once.
+    #[inline(never)]
+    fn serve_several(&mut self, now: Time, place: &mut Packet) -> bool {
+        if let Service::Wifi(_) = self.service {
+            self.end_batches(now);
+            return self.collect(now, place);
+        }
+        self.serve_trace(now, place)
+    }
+
     /// An idle service turns to what the queue holds at `now`, if it holds anything.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) {
-        if let Service::Trace(trace) = &self.service {
-            // Nothing starts before the next opportunity.
-            self.due = if self.queue.is_empty() { Time::NEVER } else { trace.next() };
-            return;
-        }
-        if let Service::Wifi(_) = self.service {
+        if !self.one_by_one {
+            if let Service::Trace(trace) = &self.service {
+                // Nothing starts before the next opportunity.
+                self.due = if self.queue.is_empty() { Time::NEVER } else { trace.next() };
+                return;
+            }
             return self.begin_batch(now);
         }
         self.take_next(now);

@@ -94,14 +94,18 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(format!("acks {text} {loss}"), scenario));
         }
     }
-    for rtt in [100, 200] {
-        let mut scenario = constant("vcp", 1000.0, "vcp", 1)?;
+    for (name, text, rtt) in VCP {
+        let mut scenario = constant("vcp", 1000.0, text, 1)?;
         scenario.flows[0].rtt = Span::from_millis(rtt);
         scenario.duration = Span::from_secs(20);
-        tasks.push(Task::scenario(format!("vcp {rtt}"), with_series(scenario, 100)));
+        tasks.push(Task::scenario(format!("vcp {name}"), with_series(scenario, 100)));
     }
     Ok(tasks)
 }
+
+/// VCP by what it scales its increases with, and the RTT in milliseconds.
+const VCP: [(&str, &str, u64); 3] =
+    [("100", "vcp", 100), ("200", "vcp", 200), ("unscaled", "vcp[scale=none]", 100)];
 
 /// Shares of accelerates, in quarters.
 const QUARTERS: [u32; 5] = [0, 1, 2, 3, 4];
@@ -179,9 +183,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("acks.{text}.kept"), goodput("0.3") / goodput("0"));
     }
     findings.measure("acks.mean", results.get("acks abc 0.3").number("link.link.delay.mean"));
-    for rtt in [100u64, 200] {
-        let windows = results.get(&format!("vcp {rtt}")).series("flow.flow.state.cwnd");
-        findings.measure(format!("vcp.{rtt}.rtts"), doubling_rtts(&windows, 0.1, rtt));
+    for (name, _, rtt) in VCP {
+        let windows = results.get(&format!("vcp {name}")).series("flow.flow.state.cwnd");
+        findings.measure(format!("vcp.{name}.rtts"), doubling_rtts(&windows, 0.1, rtt));
     }
     Ok(findings)
 }

@@ -9,7 +9,7 @@ use paceline_sim::metrics::jain;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
 
 use super::Experiment;
-use super::common::{abc_emulation, mean, scheme, view, with_series};
+use super::common::{CODEL, abc_emulation, mean, scheme, view, with_series};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::run::Results;
@@ -27,8 +27,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const WITHOUT: &str = "abc[additive_increase=false]";
 const WAVES: [&str; 3] = ["abc", "xcpw", "rcp"];
-const GAMES: [(&str, &str); 3] =
-    [("abc", "abc"), ("cubic", "cubic"), ("codel", "cubic+codel[target=50ms,interval=100ms]")];
+const GAMES: [(&str, &str); 3] = [("abc", "abc"), ("cubic", "cubic"), ("codel", CODEL)];
+/// The share of the square wave that is used by what follows it a round trip late and queues
+/// nothing: each second, for 100 ms after the rise, half of 24 Mbit/s is left.
+const ATTAINABLE: f64 = 1.0 - (24.0 - 12.0) * 0.1 / (18.0 * 1.0);
 /// Seconds between arrivals and departures.
 const PHASE: u64 = 25;
 
@@ -129,6 +131,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let record = results.get(&format!("wave: {text}"));
         findings
             .measure(format!("wave.{text}.utilization"), record.number("link.link.utilization"));
+        let used = record.number("link.link.utilization");
+        findings.measure(format!("wave.{text}.attained"), used / ATTAINABLE);
         findings.measure(format!("wave.{text}.p95"), record.number("link.link.delay.p95"));
         let mut view = view(text, "square wave", "link", record);
         for values in [

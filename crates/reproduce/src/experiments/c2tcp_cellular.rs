@@ -1,15 +1,13 @@
 //! C2TCP and others over cellular links with endless queues (its paper's §IV-A and -B).
 
 use paceline_cc::Span;
-use paceline_path::BufferSize;
 use paceline_report::{
     Palette, RunView, bars_figure, scatter_figure, summary_table, time_series_figure,
 };
-use paceline_sim::compare::Comparison;
-use paceline_sim::scenario::{Capacity, Record};
+use paceline_sim::scenario::Record;
 
 use super::Experiment;
-use super::common::{mean, on, scheme, view};
+use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, mean, on, view};
 use crate::findings::Findings;
 use crate::run::Results;
 use crate::setting::{Cellular, Setting};
@@ -19,34 +17,30 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "c2tcp-cellular",
     title: "C2TCP over cellular links",
     about: "One backlogged flow of each scheme over each trace of five networks, both directions: \
-            round-trip propagation delay 40 ms, an unlimited queue. Delay is the queueing delay.",
+            round-trip propagation delay 40 ms, an unlimited queue, acknowledgements over the \
+            other direction's link, for as long as the recording of the downlink lasts (Sprout: \
+            the recording in use), as in the authors' scripts. Delay is the queueing delay.",
     plan,
     find,
 };
 
 const SCHEMES: [(&str, &str); 8] = [
-    ("c2tcp", "c2tcp"),
+    ("c2tcp", C2TCP),
     ("newreno", "newreno"),
     ("vegas", "vegas"),
     ("cubic", "cubic"),
     ("sprout", "sprout"),
     ("verus", "verus"),
-    ("bbr", "bbr"),
-    ("codel", "cubic+codel"),
+    ("bbr", BBR),
+    ("codel", CODEL_30),
 ];
 
-/// In a quick reproduction, so many traces.
-const QUICK: usize = 4;
+/// What the time series of a minute show.
+const MINUTE: [(&str, &str); 2] = [("c2tcp", C2TCP), ("cubic", "cubic")];
 
-fn comparison(text: &str, cellular: &Cellular, length: Span) -> Result<Comparison, String> {
-    let capacity = Capacity::trace(cellular.trace.clone());
-    Ok(Comparison {
-        rtt: Span::from_millis(40),
-        buffer: BufferSize::Unlimited,
-        duration: length,
-        ..Comparison::new(&cellular.name, capacity, scheme(text)?)
-    })
-}
+/// In a quick reproduction, so many traces, and so long.
+const QUICK: usize = 4;
+const QUICK_LENGTH: Span = Span::from_secs(30);
 
 /// The name of the task for the time series of one minute.
 fn minute(scheme: &str) -> String {
@@ -54,19 +48,26 @@ fn minute(scheme: &str) -> String {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
-    let length = setting.length(120, 30);
+    let all = setting.c2tcp_traces()?;
     let mut tasks = Vec::new();
-    for cellular in setting.some(setting.c2tcp_traces()?, QUICK) {
+    for (at, cellular) in setting.some(all.clone(), QUICK).into_iter().enumerate() {
+        // The recordings come in pairs, one of each direction.
+        let acks = &all[at ^ 1];
         for (short, scheme) in SCHEMES {
-            let comparison = comparison(scheme, &cellular, length)?;
+            // The scripts let Sprout run until the recording ends, and others for as long as the
+            // downlink's lasts.
+            let timed = if short == "sprout" { &cellular } else { &all[at & !1] };
+            let length = if setting.quick { QUICK_LENGTH } else { timed.trace.period() };
+            let comparison = c2tcp_emulation(scheme, &cellular, acks, length)?;
             tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
         }
     }
-    for scheme in ["c2tcp", "cubic"] {
-        let comparison = comparison(scheme, &setting.verizon_down()?, Span::from_secs(60))?;
-        let mut scenario = comparison.scenario();
+    for (short, scheme) in MINUTE {
+        let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
+        let length = Span::from_secs(60);
+        let mut scenario = c2tcp_emulation(scheme, &down, &up, length)?.scenario();
         scenario.record = Record::Series(Span::from_millis(200));
-        tasks.push(Task::scenario(minute(scheme), scenario));
+        tasks.push(Task::scenario(minute(short), scenario));
     }
     Ok(tasks)
 }

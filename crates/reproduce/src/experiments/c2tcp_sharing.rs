@@ -8,7 +8,7 @@ use paceline_sim::metrics::jain;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario};
 
 use super::Experiment;
-use super::common::{mean, scheme};
+use super::common::{BBR, C2TCP, mean, scheme};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::run::Results;
@@ -36,6 +36,15 @@ const PAIRS: [(&str, &str); 7] = [
     ("c2tcp", "cubic"),
 ];
 
+/// What runs under a short name.
+fn text(short: &str) -> &str {
+    match short {
+        "c2tcp" => C2TCP,
+        "bbr" => BBR,
+        other => other,
+    }
+}
+
 fn name(first: &str, second: &str) -> String {
     format!("{first} then {second}")
 }
@@ -50,8 +59,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(24.0)));
         link.buffer = BufferSize::Bdp(1.0);
         scenario.links.push(link);
-        for (which, text, start) in [("first", first, 0), ("second", second, 30)] {
-            let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
+        for (which, short, start) in [("first", first, 0), ("second", second, 30)] {
+            let mut flow = FlowSpec::bulk(scheme(text(short))?, &["link"]);
             flow.name = which.into();
             flow.rtt = Span::from_millis(40);
             flow.start = Span::from_secs(start);

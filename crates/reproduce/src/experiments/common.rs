@@ -1,12 +1,27 @@
 //! What several experiments need: scenarios of the papers' emulations, and views of records.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_path::BufferSize;
 use paceline_report::{Quantiles, RunView, TimeSeries};
 use paceline_sim::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
 use crate::record::Record;
 use crate::setting::Cellular;
+
+/// Cubic over CoDel as the ABC paper ran it: in Mahimahi, with its authors' parameters.
+pub(super) const CODEL: &str = "cubic+codel-mahimahi[target=50ms,interval=100ms]";
+/// Cubic over Mahimahi's PIE; the ABC paper does not tell its parameters.
+pub(super) const PIE: &str = "cubic+pie-mahimahi";
+/// BBR as both papers ran it: its allowance for acknowledgements in batches is younger (Linux
+/// 5.1, May 2019) than the C2TCP paper's kernel (4.13) and than ABC's figures.
+pub(super) const BBR: &str = "bbr[aggregation=false]";
+/// Copa's program, which the ABC paper ran, instead of its paper.
+pub(super) const COPA: &str = "copa[velocity=authors,detection=authors,loss=authors]";
+/// Cubic over CoDel as the C2TCP paper ran it: its authors' scripts.
+pub(super) const CODEL_30: &str = "cubic+codel-mahimahi[target=30ms,interval=100ms]";
+/// C2TCP's kernel, which its paper ran: Cubic's disregard of RTTs for a second included.
+pub(super) const C2TCP: &str = "c2tcp[settle=1s]";
 
 /// A scheme as users write it.
 pub(super) fn scheme(text: &str) -> Result<SchemeSpec, String> {
@@ -22,6 +37,24 @@ pub(super) fn abc_emulation(
     let capacity = Capacity::trace(cellular.trace.clone());
     Ok(Comparison {
         reverse: Some(Capacity::Constant(Rate::from_mbps(12.0))),
+        duration: length,
+        ..Comparison::new(&cellular.name, capacity, scheme(text)?)
+    })
+}
+
+/// The emulation of the C2TCP paper: RTT 40 ms, an unlimited queue, and acknowledgements over the
+/// other direction's link, with a queue of its own (its authors' scripts).
+pub(super) fn c2tcp_emulation(
+    text: &str,
+    cellular: &Cellular,
+    acks: &Cellular,
+    length: Span,
+) -> Result<Comparison, String> {
+    let capacity = Capacity::trace(cellular.trace.clone());
+    Ok(Comparison {
+        reverse: Some(Capacity::trace(acks.trace.clone())),
+        rtt: Span::from_millis(40),
+        buffer: BufferSize::Unlimited,
         duration: length,
         ..Comparison::new(&cellular.name, capacity, scheme(text)?)
     })

@@ -5,7 +5,7 @@ use paceline_report::{Palette, RunView, scatter_figure, time_series_figure};
 use paceline_trace::Trace;
 
 use super::Experiment;
-use super::common::{abc_emulation, mean, on, view, with_series};
+use super::common::{BBR, CODEL, abc_emulation, mean, on, view, with_series};
 use crate::findings::Findings;
 use crate::run::Results;
 use crate::setting::{Cellular, Setting};
@@ -21,8 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Schemes shown over time on the downlink.
-const SHOWN: [&str; 5] =
-    ["abc", "cubic", "cubic+codel[target=50ms,interval=100ms]", "verus", "bbr"];
+const SHOWN: [&str; 5] = ["abc", "cubic", CODEL, "verus", BBR];
 /// ABC's router compares the arrival rate with the target rate instead. Both by eq. 1 taken
 /// literally, as figure 2 states it.
 const ENQUEUE: &str = "abc[credit=target,rate=enqueue]";

@@ -4,10 +4,11 @@
 use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
 use paceline_report::{BarPanel, Bars, Palette};
-use paceline_sim::scenario::FlowSpec;
+use paceline_sim::scenario::{FlowSpec, Scenario};
+use paceline_trace::Trace;
 
 use super::Experiment;
-use super::common::{abc_emulation, mean, on, scheme};
+use super::common::{BBR, CODEL, COPA, PIE, abc_emulation, mean, on, scheme};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::run::Results;
@@ -26,10 +27,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const SCHEMES: [(&str, &str); 7] = [
     ("abc", "abc"),
     ("cubic", "cubic"),
-    ("codel", "cubic+codel[target=50ms,interval=100ms]"),
-    ("pie", "cubic+pie"),
-    ("bbr", "bbr"),
-    ("copa", "copa"),
+    ("codel", CODEL),
+    ("pie", PIE),
+    ("bbr", BBR),
+    ("copa", COPA),
     ("vivace", "vivace"),
 ];
 const FLOWS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -66,20 +67,51 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(on(text, &cellular.name), comparison.scenario()));
         }
     }
-    tasks.push(limited(&down, length)?);
+    let raised = raised(&down)?;
+    let mut limit = |name: &str, cellular: &Cellular, backlogged| -> Result<(), String> {
+        let scenario = limited_scenario(cellular, length, backlogged)?;
+        tasks.push(Task::scenario(name, scenario));
+        Ok(())
+    };
+    limit("limited", &raised, true)?;
+    limit("limited, recorded", &down, true)?;
+    limit("limited, recorded, alone", &down, false)?;
     Ok(tasks)
 }
 
-/// One backlogged flow, and 200 whose applications make 1 Mbit/s together.
-fn limited(cellular: &Cellular, length: Span) -> Result<Task, String> {
+/// The recording with an opportunity more every 12 ms, 1 Mbit/s, as the paper's authors published
+/// it beside their code (`Verizon-LTE-short-modified`).
+fn raised(cellular: &Cellular) -> Result<Cellular, String> {
+    let mut entries = cellular.trace.opportunities().to_vec();
+    if let Some(&last) = entries.last() {
+        entries.extend((12..=last).step_by(12));
+        entries.sort_unstable();
+    }
+    let name = format!("{}, and 1 Mbit/s", cellular.name);
+    let trace = Trace::new(&name, entries).map_err(|error| error.to_string())?;
+    Ok(Cellular { name, trace })
+}
+
+/// 200 flows whose applications make 1 Mbit/s together, one after the other, and one that is
+/// `backlogged` beside them.
+fn limited_scenario(
+    cellular: &Cellular,
+    length: Span,
+    backlogged: bool,
+) -> Result<Scenario, String> {
     let mut scenario = abc_emulation("abc", cellular, length)?.scenario();
     scenario.flows[0].name = "bulk".into();
     let mut small = FlowSpec { count: 200, ..scenario.flows[0].clone() };
     small.name = "small".into();
     small.scheme = scheme("abc")?;
     small.workload = Workload::Limited { rate: Rate::from_mbps(0.005), message: 500 };
+    // All at once would be a burst of 200 packets every 0.8 s.
+    small.stagger = Span::from_millis(4);
     scenario.flows.push(small);
-    Ok(Task::scenario("limited", scenario))
+    if !backlogged {
+        scenario.flows.remove(0);
+    }
+    Ok(scenario)
 }
 
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
@@ -155,9 +187,16 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.figure(what, bars.figure(), caption);
     }
-    let limited = results.get("limited");
-    findings.measure("limited.utilization", used(limited));
-    findings.measure("limited.p95", late(limited));
+    for (key, task) in [
+        ("limited", "limited"),
+        ("limited.recorded", "limited, recorded"),
+        ("limited.alone", "limited, recorded, alone"),
+    ] {
+        findings.measure(format!("{key}.utilization"), used(results.get(task)));
+        findings.measure(format!("{key}.p95"), late(results.get(task)));
+    }
+    let ratio = findings.get("limited.recorded.p95") / findings.get("limited.alone.p95");
+    findings.measure("limited.recorded/alone.p95", ratio);
     let both = [&down, &up];
     let over = |figure: &dyn Fn(&Record) -> f64, scheme: &str| {
         mean(both.iter().map(|cellular| figure(results.get(&on(scheme, &cellular.name)))))
@@ -179,4 +218,33 @@ fn better(findings: &Findings, group: &str) -> f64 {
             && findings.get(&format!("{group}.{short}.p95")) <= abc.1
     });
     better.count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_raised_trace_has_a_megabit_more_and_no_outage() {
+        let trace = Trace::new("gaps", vec![100, 100, 5000, 12_000]).expect("a trace");
+        let before = trace.mean_mbps();
+        let raised = raised(&Cellular { name: "gaps".into(), trace }).expect("a trace").trace;
+        assert!((raised.mean_mbps() - before - 1.0).abs() < 0.01, "{}", raised.mean_mbps());
+        assert_eq!(raised.period(), Span::from_secs(12));
+        let gaps = raised.opportunities().windows(2).map(|pair| pair[1] - pair[0]);
+        assert_eq!(gaps.max(), Some(12));
+    }
+
+    #[test]
+    fn limited_flows_do_not_write_at_once() {
+        let setting = Setting { quick: true, traces: None, seed: 1 };
+        let down = setting.verizon_down().expect("a trace");
+        for (backlogged, flows) in [(true, 2), (false, 1)] {
+            let scenario = limited_scenario(&down, Span::from_secs(1), backlogged).expect("one");
+            assert_eq!(scenario.flows.len(), flows);
+            let small = scenario.flows.last().expect("flows");
+            assert!(!small.stagger.is_zero());
+            assert_eq!(small.stagger * u64::from(small.count), Span::from_millis(800));
+        }
+    }
 }

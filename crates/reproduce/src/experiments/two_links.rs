@@ -6,7 +6,7 @@ use paceline_report::{Dot, Marker, Palette, Scatter, Shape};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::scheme;
+use super::common::{BBR, CODEL, COPA, PIE, scheme};
 use crate::findings::Findings;
 use crate::run::Results;
 use crate::setting::Setting;
@@ -25,10 +25,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const SCHEMES: [(&str, &str); 10] = [
     ("abc", "abc"),
     ("cubic", "cubic"),
-    ("codel", "cubic+codel[target=50ms,interval=100ms]"),
-    ("pie", "cubic+pie"),
-    ("bbr", "bbr"),
-    ("copa", "copa"),
+    ("codel", CODEL),
+    ("pie", PIE),
+    ("bbr", BBR),
+    ("copa", COPA),
     ("vivace", "vivace"),
     ("vegas", "vegas"),
     ("sprout", "sprout"),

@@ -8,7 +8,7 @@ use paceline_report::{Cell, Dot, Marker, Palette, Scatter, Shape, Table};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
 
 use super::Experiment;
-use super::common::{mean, scheme};
+use super::common::{BBR, COPA, mean, scheme};
 use crate::findings::Findings;
 use crate::run::Results;
 use crate::setting::Setting;
@@ -32,8 +32,8 @@ const SCHEMES: [(&str, &str); 9] = [
     ("abc_100", "abc[dt=100ms]"),
     ("cubic", "cubic"),
     ("codel", "cubic+codel"),
-    ("bbr", "bbr"),
-    ("copa", "copa"),
+    ("bbr", BBR),
+    ("copa", COPA),
     ("vegas", "vegas"),
     ("pcc", "vivace"),
 ];

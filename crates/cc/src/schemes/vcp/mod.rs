@@ -25,7 +25,7 @@
 //! | sender | `beta` | | 0.875 | ABC, appendix F |
 //! | sender | `t_d` | time | 100 ms | VCP's ns-2 model |
 //! | sender | `settle` | | all | `overload` as in VCP's ns-2 model, see below |
-//! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; `smallest`: without queue |
+//! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; others: see below |
 //! | sender | `slow_start` | | true | Reno, after timeouts and idleness; VCP's ns-2 model: false |
 //! | sender | `initial_window` | packets | 1 | VCP's ns-2 model |
 //! | both | `t_rho` | time | 200 ms | VCP, ABC's code |
@@ -48,7 +48,15 @@
 //! times are rounded up to 10 ms, as in the ns-2 model. Its other details: an RTT of more than
 //! 2.5 `t_rho` counts as that for the multiplicative increase, and the scale of the additive
 //! increase is linear below 20 ms and above 500 ms; windows of at most 64 packets, whose packets
-//! would be more than half of `t_rho` apart, are paced, so that each interval sees some. A window
+//! would be more than half of `t_rho` apart, are paced, so that each interval sees some.
+//!
+//! `scale=none` has fixed constants: `1 + xi` and `alpha` per round trip, however long that is. It
+//! is how ABC's paper tells of the VCP that it measured ("fixed" constants, appendix F; 12 round
+//! trips to double, §8, which scaled ones take only if the RTT is `t_rho`). With scaled ones, a
+//! queue makes windows grow the faster the longer it is: after a decrease a round trip of 600 ms
+//! adds 36 packets. `scale=smallest` scales by the RTT without queue.
+//!
+//! A window
 //! that is not used does not grow (RFC 7661). All traffic of the link counts in `lambda`, with a
 //! header or without. The authors' routers count packets where these count bytes. A link that has
 //! offered nothing in an interval is overloaded if anything came or waits, and keeps its load
@@ -115,6 +123,8 @@ crate::choices! {
         Smoothed = "smoothed",
         /// The smallest so far, as good as without queue.
         Smallest = "smallest",
+        /// None: increases are per round trip (ABC §8, appendix F).
+        Unscaled = "none",
     }
 }
 

@@ -63,12 +63,18 @@ impl Vcp {
 
     /// What one acknowledged packet multiplies in: `xi` per `t_rho`.
     fn multiplicative(&self) -> f64 {
+        if self.params.scale == Scale::Unscaled {
+            return self.xi;
+        }
         let intervals = self.rtt.as_secs_f64() / self.params.t_rho.as_secs_f64();
         libm::pow(1.0 + self.xi, intervals.min(MOST_INTERVALS)) - 1.0
     }
 
     /// The packets that a round trip adds.
     fn additive(&self) -> f64 {
+        if self.params.scale == Scale::Unscaled {
+            return self.params.alpha;
+        }
         let t_d = self.params.t_d.as_secs_f64();
         let (short, long) = (SHORT / t_d, LONG / t_d);
         let rtt = self.rtt.as_secs_f64() / t_d;
@@ -162,7 +168,7 @@ impl Controller for Vcp {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.rtt = match self.params.scale {
-            Scale::Smoothed => feedback.srtt,
+            Scale::Smoothed | Scale::Unscaled => feedback.srtt,
             Scale::Smallest => feedback.min_rtt,
         };
         let half = self.window.cwnd() / 2.0;

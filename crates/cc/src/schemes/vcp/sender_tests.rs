@@ -132,6 +132,27 @@ fn a_queue_need_not_speed_growth_up() {
 }
 
 #[test]
+fn unscaled_constants_are_per_round_trip() {
+    for rtt_ms in [20, 100, 600] {
+        let grown = |load| {
+            let unscaled = Scale::Unscaled;
+            let params =
+                VcpParams { initial_window: 100.0, scale: unscaled, ..VcpParams::default() };
+            let (mut sender, mut acks) = of(params, rtt_ms);
+            round(&mut sender, &mut acks, load)
+        };
+        assert!((grown(Load::Low) - 106.25).abs() < 0.5, "{rtt_ms}: {}", grown(Load::Low));
+        assert!((grown(Load::High) - 101.0).abs() < 0.01, "{rtt_ms}: {}", grown(Load::High));
+    }
+    // Twelve round trips to double, as in ABC's paper.
+    let params =
+        VcpParams { initial_window: 1000.0, scale: Scale::Unscaled, ..VcpParams::default() };
+    let (mut sender, mut acks) = of(params, 100);
+    let windows: Vec<f64> = (0..12).map(|_| round(&mut sender, &mut acks, Load::Low)).collect();
+    assert!(windows[10] < 2000.0 && windows[11] >= 2000.0, "{windows:?}");
+}
+
+#[test]
 fn times_are_rounded_up_to_10_ms() {
     let params =
         VcpParams { initial_window: 100.0, t_rho: Span::from_millis(203), ..VcpParams::default() };

@@ -92,10 +92,10 @@ fn saturated(config: WifiConfig, secs: u64) -> (Vec<u64>, u64) {
     let mut place = Packet::opaque(0);
     let mut now = Time::ZERO;
     while now <= Time::from_secs(secs) {
-        for flow in 0..flows {
-            while inside[flow] < 100 {
-                link.push(now, &packet(flow as u32, 0, 1500));
-                inside[flow] += 1;
+        for (flow, held) in (0..).zip(&mut inside) {
+            while *held < 100 {
+                link.push(now, &packet(flow, 0, 1500));
+                *held += 1;
             }
         }
         now = link.wake();

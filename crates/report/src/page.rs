@@ -37,9 +37,9 @@ impl Page {
         self.body.el("h2").a("id", &id).text(text);
     }
 
-    /// Adds a heading inside a section.
-    pub fn subheading(&mut self, text: &str) {
-        self.body.el("h3").text(text);
+    /// Adds a heading inside a section, to which links with this id lead.
+    pub fn subheading(&mut self, id: &str, text: &str) {
+        self.body.el("h3").a("id", id).text(text);
     }
 
     /// Adds a paragraph.

@@ -33,6 +33,12 @@ impl Paint {
     pub const AREA: Self = Self::new("area", "#e3e8ee", "#2a323b");
     /// The upper edge of that area.
     pub const EDGE: Self = Self::new("edge", "#b4bec9", "#4d5864");
+    /// What is as it should be.
+    pub const GOOD: Self = Self::new("green", "#009e73", "#2fcb9f");
+    /// What is so in part.
+    pub const FAIR: Self = Self::new("ochre", "#b08500", "#e3bd3f");
+    /// What is not.
+    pub const BAD: Self = Self::new("vermilion", "#d55e00", "#ff8a3d");
 }
 
 /// The neutral paints.
@@ -42,12 +48,12 @@ const NEUTRAL: [Paint; 7] =
 /// The hues for schemes. They stem from the palettes of Okabe and Ito and of Paul Tol, which stay
 /// apart for colour-blind readers; pale ones are darkened until a thin line shows on white.
 pub(crate) const HUES: [Paint; 18] = [
-    Paint::new("vermilion", "#d55e00", "#ff8a3d"),
+    Paint::BAD,
     Paint::new("blue", "#0072b2", "#4ba9e6"),
     Paint::new("sky", "#36a0dc", "#8ad0ff"),
-    Paint::new("green", "#009e73", "#2fcb9f"),
+    Paint::GOOD,
     Paint::new("pink", "#c7609a", "#ec9ac6"),
-    Paint::new("ochre", "#b08500", "#e3bd3f"),
+    Paint::FAIR,
     Paint::new("slate", "#4d5661", "#b5bfca"),
     Paint::new("violet", "#7a4fb0", "#b693ea"),
     Paint::new("teal", "#1b8a8f", "#52c7cb"),

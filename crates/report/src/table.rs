@@ -11,7 +11,11 @@ pub struct Cell {
     key: Option<f64>,
     swatch: Option<&'static str>,
     code: bool,
+    link: Option<String>,
 }
+
+/// Texts longer than this may be broken into lines.
+const LONG: usize = 28;
 
 impl Cell {
     /// A text, sorted as text.
@@ -33,6 +37,11 @@ impl Cell {
     /// A number that may be missing.
     pub fn maybe(value: Option<f64>, decimals: usize) -> Self {
         Self::number(value.unwrap_or(f64::NAN), decimals)
+    }
+
+    /// The same as a link to a heading of the page: see [`crate::Page::subheading`].
+    pub fn with_link(self, id: &str) -> Self {
+        Self { link: Some(format!("#{id}")), ..self }
     }
 
     /// The same with a patch of colour before the text.
@@ -87,16 +96,17 @@ fn write(m: &mut Markup, cell: Option<&Cell>) {
     let td = match cell.key {
         Some(key) if key == f64::MAX => td.a("data-key", "1e300").class("num"),
         Some(key) => td.a("data-key", &format!("{key}")).class("num"),
+        None if cell.text.len() > LONG && !cell.code => td.class("long"),
         None => td,
     };
     td.open();
     if let Some(name) = cell.swatch {
         m.el("i").class("swatch").class(&format!("b-{name}")).text("");
     }
-    if cell.code {
-        m.el("code").text(&cell.text)
-    } else {
-        m.say(&cell.text)
+    match &cell.link {
+        _ if cell.code => m.el("code").text(&cell.text),
+        Some(link) => m.el("a").a("href", link).text(&cell.text),
+        None => m.say(&cell.text),
     }
     m.close();
 }
@@ -111,12 +121,13 @@ mod tests {
         let columns = ["scheme", "delay", "digest"].map(|c| (c.to_owned(), String::new())).to_vec();
         let rows = vec![
             vec![Cell::text("<a>"), Cell::number(1.234, 1), Cell::code("00ff")],
-            vec![Cell::text("b").with_colour(Paint::INK), Cell::maybe(None, 1)],
+            vec![Cell::text("b").with_colour(Paint::INK).with_link("b"), Cell::maybe(None, 1)],
             vec![],
         ];
         let html = Table { columns, rows }.to_html();
         assert_sound(&html);
         assert!(html.contains("&lt;a&gt;") && html.contains(">1.2<") && html.contains(">–<"));
+        assert!(html.contains("<a href=\"#b\">b</a>"));
         assert_eq!(html.matches("<td").count(), 9);
         assert_sound(&Table::default().to_html());
     }

@@ -7,16 +7,12 @@ use crate::verdict::{Judged, Verdict};
 /// All verdicts in a table, then each claim that does not hold with its checks and its cause.
 pub fn markdown(reproduction: &Reproduction, command: &str) -> String {
     let claims = &reproduction.claims;
-    let count = |verdict| claims.iter().filter(|judged| judged.verdict == verdict).count();
     let mut text = format!(
-        "# Reproduction\n\nMade by `{command}`. {} claims: {} reproduced, {} in part, {} \
-         not. The tolerance of each check and its reason stand in `crates/reproduce/claims/`, \
-         with what was changed after a first run.\n\n| claim | paper | where | what | verdict | checks |\n\
+        "# Reproduction\n\nMade by `{command}`. {}. The tolerance of each check and its reason \
+         stand in `crates/reproduce/claims/`, with what was changed after a first run.\n\n\
+         | claim | paper | where | what | verdict | checks |\n\
          | --- | --- | --- | --- | --- | --- |\n",
-        claims.len(),
-        count(Verdict::Reproduced),
-        count(Verdict::Partly),
-        count(Verdict::Not)
+        reproduction.summary()
     );
     for judged in claims {
         let held = judged.checks.iter().filter(|check| check.holds).count();

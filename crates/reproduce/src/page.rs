@@ -1,6 +1,6 @@
 //! The page: verdicts first, then each experiment with its claims and exhibits.
 
-use paceline_report::{Cell, Page, Table};
+use paceline_report::{Cell, Page, Paint, Table};
 
 use crate::claim::Claim;
 use crate::findings::Exhibit;
@@ -10,16 +10,10 @@ use crate::verdict::{Judged, Verdict};
 /// The page of a reproduction as one HTML file. `facts` are names and values for the footer.
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
     let mut page = Page::new("The papers' claims, measured anew");
-    let count = |verdict: Verdict| {
-        reproduction.claims.iter().filter(|judged| judged.verdict == verdict).count()
-    };
     page.paragraph(&format!(
-        "{} claims: {} reproduced, {} in part, {} not. Tolerances and their reasons stand with \
+        "{}. A claim is reproduced if all its checks hold. Tolerances and their reasons stand with \
          the claims, in crates/reproduce/claims/. A click on a column's head sorts by it.",
-        reproduction.claims.len(),
-        count(Verdict::Reproduced),
-        count(Verdict::Partly),
-        count(Verdict::Not)
+        reproduction.summary()
     ));
     page.heading("Verdicts");
     page.table(&verdicts(&reproduction.claims));
@@ -41,7 +35,10 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
             else {
                 continue;
             };
-            page.subheading(&format!("{} {}: {}", claim.id, claim.title, words(judged.verdict)));
+            page.subheading(
+                &claim.id,
+                &format!("{} {}: {}", claim.id, claim.title, words(judged.verdict)),
+            );
             page.paragraph(&format!("{}, {}. {}", claim.paper, claim.place, claim.setup));
             page.table(&checks(judged));
             page.paragraph(&judged.cause_if_needed());
@@ -71,6 +68,14 @@ pub(crate) fn words(verdict: Verdict) -> &'static str {
     }
 }
 
+fn colour(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::Reproduced => Paint::GOOD,
+        Verdict::Partly => Paint::FAIR,
+        Verdict::Not => Paint::BAD,
+    }
+}
+
 fn columns(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(|name| ((*name).to_string(), String::new())).collect()
 }
@@ -79,10 +84,10 @@ fn verdicts(judged: &[Judged]) -> Table {
     let row = |judged: &Judged| {
         let held = judged.checks.iter().filter(|check| check.holds).count();
         vec![
-            Cell::text(&judged.id),
+            Cell::text(&judged.id).with_link(&judged.id),
             Cell::text(&judged.place),
             Cell::text(&judged.title),
-            Cell::text(words(judged.verdict)),
+            Cell::text(words(judged.verdict)).with_colour(colour(judged.verdict)),
             Cell::text(format!("{held} of {}", judged.checks.len())),
         ]
     };
@@ -99,7 +104,10 @@ fn checks(judged: &Judged) -> Table {
             Cell::text(&check.expected),
             Cell::text(&check.tolerance),
             Cell::text(&check.measured),
-            Cell::text(if check.holds { "holds" } else { "does not hold" }),
+            match check.holds {
+                true => Cell::text("holds").with_colour(Paint::GOOD),
+                false => Cell::text("does not hold").with_colour(Paint::BAD),
+            },
         ]
     });
     Table { columns: columns(&["measure", "paper", "tolerance", "here", ""]), rows: rows.collect() }

@@ -13,7 +13,7 @@ use crate::record::Record;
 use crate::setting::Setting;
 use crate::store::Store;
 use crate::task::Task;
-use crate::verdict::{Judged, judge};
+use crate::verdict::{Judged, Verdict, judge};
 
 /// The results of an experiment's tasks, by name.
 #[derive(Debug, Default)]
@@ -46,6 +46,24 @@ pub struct Reproduction {
     pub failures: Vec<(String, String)>,
     /// Tasks in all.
     pub tasks: usize,
+}
+
+impl Reproduction {
+    /// How many claims are reproduced, and how many checks hold, in one line.
+    pub fn summary(&self) -> String {
+        let count = |verdict| self.claims.iter().filter(|judged| judged.verdict == verdict).count();
+        let checks: Vec<bool> =
+            self.claims.iter().flat_map(|judged| &judged.checks).map(|check| check.holds).collect();
+        format!(
+            "{} claims: {} reproduced, {} in part, {} not; {} of {} checks hold",
+            self.claims.len(),
+            count(Verdict::Reproduced),
+            count(Verdict::Partly),
+            count(Verdict::Not),
+            checks.iter().filter(|holds| **holds).count(),
+            checks.len()
+        )
+    }
 }
 
 /// Measures claims anew.

@@ -215,13 +215,6 @@ fn table(done: &Reproduction) -> String {
     for (task, problem) in &done.failures {
         text += &format!("failed: {task}: {problem}\n");
     }
-    let count = |verdict| done.claims.iter().filter(|judged| judged.verdict == verdict).count();
-    text += &format!(
-        "{} claims: {} reproduced, {} in part, {} not\n",
-        done.claims.len(),
-        count(Verdict::Reproduced),
-        count(Verdict::Partly),
-        count(Verdict::Not)
-    );
+    text += &format!("{}\n", done.summary());
     text
 }

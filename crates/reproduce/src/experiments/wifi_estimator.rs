@@ -277,7 +277,7 @@ fn gaps(
             ("S/R a frame".into(), Paint::MUTED),
         ],
         panels: vec![BarPanel {
-            title: "mean time between block acknowledgements (ms)".into(),
+            title: "interval (ms)".into(),
             unit: "ms".into(),
             values: points
                 .iter()

@@ -39,6 +39,10 @@ pub struct SenderConfig {
     pub stop: Time,
     /// True if lost data is sent again.
     pub reliable: bool,
+    /// The most bytes beyond the last in-order one that the receiver takes (RFC 9293 §3.8.6), or
+    /// that either end's socket buffer holds; `u64::MAX` for no limit. Without meaning for flows
+    /// that send nothing again.
+    pub receive_window: u64,
     /// How congestion marks come back to it.
     pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
@@ -59,6 +63,7 @@ impl SenderConfig {
             start: Time::ZERO,
             stop: Time::NEVER,
             reliable: true,
+            receive_window: u64::MAX,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             seed: 1,
@@ -121,6 +126,8 @@ pub struct Sender {
     newest_data: u64,
     /// All segments below are acknowledged.
     cumulative: u64,
+    /// How many segments the receiver takes from there on.
+    receive_window: u64,
     marked: u32,
     /// Classic ECN: the next packet tells that the window was reduced.
     cwr: bool,
@@ -171,6 +178,8 @@ impl Sender {
         let needs = controller.needs();
         let plan = controller.plan();
         let rtt = RttEstimator::new(config.rto);
+        let segments = (config.receive_window / u64::from(config.mss.max(1))).max(1);
+        let receive_window = if config.reliable { segments } else { u64::MAX };
         let mut sender = Sender {
             config,
             make,
@@ -190,6 +199,7 @@ impl Sender {
             next_segment: 0,
             newest_data: 0,
             cumulative: 0,
+            receive_window,
             marked: 0,
             cwr: false,
             round: 0,
@@ -302,6 +312,10 @@ impl Sender {
             return false;
         }
         if self.pacer.next() > now {
+            return false;
+        }
+        if !repeats && self.next_segment - self.cumulative >= self.receive_window {
+            // Not the controller's window: it is not to be told that it was used up.
             return false;
         }
         if in_flight == 0 && self.last_sent < now {

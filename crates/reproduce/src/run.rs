@@ -66,6 +66,25 @@ impl Reproduction {
     }
 }
 
+/// The experiments of claims with their tasks, in the order of [`crate::EXPERIMENTS`].
+pub(crate) fn plan(
+    claims: &[Claim],
+    setting: &Setting,
+) -> Result<Vec<(&'static Experiment, Vec<Task>)>, String> {
+    for claim in claims {
+        if experiment(&claim.experiment).is_none() {
+            return Err(format!("{}: there is no experiment `{}`", claim.id, claim.experiment));
+        }
+    }
+    let wanted = |name: &str| claims.iter().any(|claim| claim.experiment == name);
+    let chosen = crate::EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name));
+    let plan = |experiment: &'static Experiment| match (experiment.plan)(setting) {
+        Ok(tasks) => Ok((experiment, tasks)),
+        Err(problem) => Err(format!("experiment {}: {problem}", experiment.name)),
+    };
+    chosen.map(plan).collect()
+}
+
 /// Measures claims anew.
 ///
 /// # Errors
@@ -76,20 +95,10 @@ pub fn reproduce(
     store: &Store,
     progress: &dyn Progress,
 ) -> Result<Reproduction, String> {
-    let wanted = |name: &str| claims.iter().any(|claim| claim.experiment == name);
-    let chosen: Vec<&'static Experiment> =
-        crate::EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name)).collect();
-    for claim in claims {
-        if experiment(&claim.experiment).is_none() {
-            return Err(format!("{}: there is no experiment `{}`", claim.id, claim.experiment));
-        }
-    }
-    let mut work: Vec<(usize, Task)> = Vec::new();
-    for (at, experiment) in chosen.iter().enumerate() {
-        let tasks = (experiment.plan)(setting)
-            .map_err(|problem| format!("experiment {}: {problem}", experiment.name))?;
-        work.extend(tasks.into_iter().map(|task| (at, task)));
-    }
+    let (chosen, plans): (Vec<_>, Vec<_>) = plan(claims, setting)?.into_iter().unzip();
+    let plans = plans.into_iter().enumerate();
+    let work: Vec<(usize, Task)> =
+        plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
     let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
     let cost = |done: bool| -> f64 {
         let pairs = work.iter().zip(&known);

@@ -1,6 +1,7 @@
 //! Units of work: independent of each other, kept by what they are.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use paceline_sim::Scenario;
 
@@ -16,6 +17,7 @@ pub struct Task {
     pub(crate) key: String,
     /// Seconds of simulated traffic, or as much work: for estimates of the time left.
     pub cost: f64,
+    scenario: Option<Arc<Scenario>>,
     work: Work,
 }
 
@@ -34,11 +36,13 @@ impl Task {
         let _ = write!(key, "{plain:?}");
         let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
         let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
+        let scenario = Arc::new(scenario);
+        let kept = Some(Arc::clone(&scenario));
         let work = move || match paceline_sim::run(&scenario) {
             Ok(outcome) => Ok(Record::from(&outcome)),
             Err(error) => Err(error.to_string()),
         };
-        Task { name: name.into(), key, cost, work: Box::new(work) }
+        Task { name: name.into(), key, cost, scenario: kept, work: Box::new(work) }
     }
 
     /// Other work; `key` names all that its result depends on beside the program.
@@ -48,7 +52,12 @@ impl Task {
         cost: f64,
         work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
     ) -> Task {
-        Task { name: name.into(), key: key.into(), cost, work: Box::new(work) }
+        Task { name: name.into(), key: key.into(), cost, scenario: None, work: Box::new(work) }
+    }
+
+    /// The scenario that is simulated, if the work is that.
+    pub fn simulates(&self) -> Option<&Scenario> {
+        self.scenario.as_deref()
     }
 
     /// Does the work.

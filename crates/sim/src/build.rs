@@ -327,6 +327,7 @@ impl Builder<'_> {
             mss: self.scenario.mss,
             abc: halves.abc,
             reliable: halves.reliable,
+            receive_window: spec.receive_window.unwrap_or(u64::MAX),
             workload,
             start,
             stop,

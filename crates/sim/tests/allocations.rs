@@ -128,3 +128,17 @@ fn damage_on_the_way_allocates_nothing() {
     assert!(hand_overs > 50_000, "{hand_overs}");
     assert_eq!(allocations, 0, "in {hand_overs} hand-overs");
 }
+
+#[test]
+fn batches_allocate_nothing() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/wifi.toml");
+    let mut scenario = paceline_sim::scenario::load(path.as_ref()).expect("an example");
+    for per_station in [false, true] {
+        if let Capacity::Wifi(wifi) = &mut scenario.links[0].capacity {
+            wifi.queue_per_station = per_station;
+        }
+        let (allocations, hand_overs) = count(scenario.clone(), 300, 360);
+        assert!(hand_overs > 500_000, "{hand_overs}");
+        assert_eq!(allocations, 0, "in {hand_overs} hand-overs");
+    }
+}

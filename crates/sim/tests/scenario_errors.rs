@@ -35,6 +35,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (DURATION, "duration: 10s", "s.toml:1:11: key with no value, expected `=`"),
     (SCHEME, "scheme = \"abc\"\nscheme = \"abc\"", "s.toml:9:1: duplicate key"),
     (ALL, "", "s.toml:1:1: missing field `duration`"),
+    (SCHEME, "scheme = \"abc\"\nreceive_window = 1000",
+        "s.toml:9:18: the receive window is smaller than a packet (write bytes: receive_window = 3_000_000)"),
     // Wi-Fi
     (RATE, "wifi = { mcs = 16 }",
         "s.toml:5:8: there is no mcs 16 (0 to 7 are one stream of 6.5 to 65 Mbit/s, 8 to 15 are two)"),

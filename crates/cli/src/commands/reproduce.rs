@@ -1,14 +1,14 @@
 //! `paceline reproduce`: the papers' claims, measured anew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, claims, markdown, page,
-    reproduce,
+    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, Written, claims, markdown,
+    page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -24,7 +24,8 @@ Finished runs are kept in DIR/runs: a reproduction that was stopped goes on wher
 Examples:
   paceline reproduce --quick
   paceline reproduce A01 A33 --traces TRACES -o out
-  paceline reproduce --list")]
+  paceline reproduce --list
+  paceline reproduce A06 --scenarios out")]
 pub(crate) struct Reproduce {
     /// The claims, such as A01; all of them if none is named
     #[arg(value_name = "ID")]
@@ -38,6 +39,10 @@ pub(crate) struct Reproduce {
     /// List the claims and what is expected, and measure nothing
     #[arg(long)]
     list: bool,
+    /// Write the runs behind the claims as scenario files into this folder, to change and run
+    /// them one by one with `paceline run`, and measure nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "json", "output"])]
+    scenarios: Option<PathBuf>,
     /// The seed of all random streams
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -92,6 +97,11 @@ impl Reproduce {
                 folder.display()
             )));
         }
+        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
+        if let Some(folder) = &self.scenarios {
+            let written = write_scenarios(&chosen, &setting, folder)?;
+            return output::print(&summary(&written, folder));
+        }
         let store = match &self.output {
             Some(folder) => {
                 let runs = Setting::runs(folder);
@@ -99,7 +109,6 @@ impl Reproduce {
             }
             None => Store::nowhere(),
         };
-        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
             .build()
@@ -146,7 +155,7 @@ impl Reproduce {
 
     fn write(
         &self,
-        folder: &std::path::Path,
+        folder: &Path,
         done: &Reproduction,
         chosen: &[Claim],
         seconds: f64,
@@ -173,6 +182,24 @@ impl Reproduce {
         }
         Ok(())
     }
+}
+
+fn summary(written: &Written, folder: &Path) -> String {
+    let some = |number: usize, what: &str| match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    };
+    let (scenarios, traces) = (some(written.scenarios, "scenario"), some(written.traces, "trace"));
+    let mut text = format!("wrote {scenarios} and {traces} into {}\n", folder.display());
+    for (experiment, tasks) in &written.others {
+        let shown: Vec<&str> = tasks.iter().take(3).map(String::as_str).collect();
+        let more = match tasks.len() - shown.len() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        text += &format!("not scenarios, of {experiment}: {}{more}\n", shown.join("; "));
+    }
+    text
 }
 
 fn list(claims: &[Claim]) -> String {

@@ -69,6 +69,11 @@ impl GilbertElliott {
         bad * self.loss_bad + (1.0 - bad) * self.loss_good
     }
 
+    /// The probabilities of going from good to bad and back.
+    pub fn transitions(&self) -> (f64, f64) {
+        (self.to_bad, self.to_good)
+    }
+
     fn lost(&mut self, stream: &mut Stream) -> bool {
         let (change, loss) = match self.bad {
             true => (self.to_good, self.loss_bad),

@@ -4,17 +4,15 @@ use std::path::Path;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use paceline_path::{GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits::{self, Excess};
-use super::read::{Buffer, Period, QueueName, RouterName, Scheme, Speed};
+use super::link::FileLink;
+use super::read::{Period, Scheme, Speed};
 use super::video::FileVideo;
-use super::wifi::FileWifi;
-use super::{
-    Arrivals, Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, ScenarioError, Stretch,
-};
+use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError, Stretch};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,32 +35,7 @@ struct FileScenario {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileLink {
-    name: Spanned<String>,
-    rate: Option<Speed>,
-    trace: Option<Spanned<String>>,
-    schedule: Option<Spanned<Vec<FileStep>>>,
-    period: Option<Period>,
-    wifi: Option<Spanned<FileWifi>>,
-    opportunity: Option<Spanned<u32>>,
-    overhead: Option<u32>,
-    once: Option<bool>,
-    queue: Option<QueueName>,
-    buffer: Option<Buffer>,
-    router: Option<RouterName>,
-    after: Option<Spanned<FileStretch>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileStep {
-    at: Period,
-    rate: Speed,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileStretch {
+pub(super) struct FileStretch {
     delay: Option<Period>,
     jitter: Option<Period>,
     jitter_sd: Option<Period>,
@@ -109,6 +82,7 @@ struct FileFlow {
     stagger: Option<Period>,
     stagger_stop: Option<Period>,
     ack_every: Option<Spanned<u32>>,
+    receive_window: Option<Spanned<u64>>,
     ecn: Option<FileEcn>,
     bytes: Option<u64>,
     limited: Option<FileLimited>,
@@ -186,14 +160,14 @@ pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, 
     reader.scenario(read)
 }
 
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-    folder: Option<&'a Path>,
+pub(super) struct Reader<'a> {
+    pub(super) file: &'a str,
+    pub(super) text: &'a str,
+    pub(super) folder: Option<&'a Path>,
 }
 
 impl Reader<'_> {
-    fn fail<T, V>(
+    pub(super) fn fail<T, V>(
         &self,
         at: &Spanned<V>,
         message: impl Into<String>,
@@ -202,7 +176,11 @@ impl Reader<'_> {
         Err(ScenarioError::new(message).help(help).at(self.file, self.text, Some(at.span())))
     }
 
-    fn within<V>(&self, at: &Spanned<V>, limit: Result<(), Excess>) -> Result<(), ScenarioError> {
+    pub(super) fn within<V>(
+        &self,
+        at: &Spanned<V>,
+        limit: Result<(), Excess>,
+    ) -> Result<(), ScenarioError> {
         limit.or_else(|(message, help)| self.fail(at, message, help))
     }
 
@@ -268,105 +246,10 @@ impl Reader<'_> {
         Ok(scenario)
     }
 
-    fn link(
+    pub(super) fn stretch(
         &self,
-        spanned: Spanned<FileLink>,
-        sofar: &Scenario,
-    ) -> Result<LinkSpec, ScenarioError> {
-        let place = Spanned::new(spanned.span(), ());
-        let read = spanned.into_inner();
-        if sofar.links.iter().any(|link| link.name == *read.name.get_ref()) {
-            return self.fail(
-                &read.name,
-                "two links have this name",
-                "give each link its own name",
-            );
-        }
-        let name = read.name.get_ref();
-        let capacity = match (&read.rate, &read.trace, &read.schedule, &read.wifi) {
-            (Some(rate), None, None, None) => Capacity::Constant(rate.0),
-            (None, Some(trace), None, None) => self.trace(trace, &read)?,
-            (None, None, Some(steps), None) => self.schedule(steps, read.period.map(|p| p.0))?,
-            (None, None, None, Some(wifi)) => match wifi.get_ref().spec(sofar.duration) {
-                Ok(spec) => Capacity::Wifi(Box::new(spec)),
-                Err((message, help)) => return self.fail(wifi, message, help),
-            },
-            _ => {
-                return self.fail(
-                    &read.name,
-                    format!("link `{name}` needs exactly one of rate, trace, schedule and wifi"),
-                    "write rate = \"12Mbps\" or trace = \"lte-driving\"",
-                );
-            }
-        };
-        if matches!(capacity, Capacity::Constant(rate) if rate.as_bps() == 0) {
-            return self.fail(
-                &place,
-                format!("link `{name}` has rate zero"),
-                "write rate = \"12Mbps\"",
-            );
-        }
-        match &capacity {
-            Capacity::Constant(rate) => self.within(&place, limits::rate(*rate))?,
-            Capacity::Schedule { steps, .. } => {
-                steps.iter().try_for_each(|step| self.within(&place, limits::rate(step.1)))?;
-            }
-            Capacity::Trace { .. } | Capacity::Wifi(_) => {}
-        }
-        Ok(LinkSpec {
-            name: name.clone(),
-            capacity,
-            queue: read.queue.map(|queue| queue.0),
-            buffer: read.buffer.map_or(BufferSize::Packets(250), |buffer| buffer.0),
-            router: read.router.map_or(RouterChoice::Auto, |router| router.0),
-            after: self.stretch(read.after)?,
-        })
-    }
-
-    fn trace(&self, name: &Spanned<String>, read: &FileLink) -> Result<Capacity, ScenarioError> {
-        let written = name.get_ref().as_str();
-        let beside = self.folder.map(|folder| folder.join(written)).filter(|path| path.exists());
-        let place = beside.and_then(|path| path.to_str().map(String::from));
-        let trace = match paceline_trace::load(place.as_deref().unwrap_or(written)) {
-            Ok(trace) => trace,
-            Err(error) => {
-                return Err(ScenarioError::new(error.to_string()).at(
-                    self.file,
-                    self.text,
-                    Some(name.span()),
-                ));
-            }
-        };
-        let opportunity = match &read.opportunity {
-            Some(bytes) if !(1..=limits::OPPORTUNITY).contains(bytes.get_ref()) => {
-                let message = format!("an opportunity offers 1 to {} bytes", limits::OPPORTUNITY);
-                return self.fail(bytes, message, "write opportunity = 1504");
-            }
-            Some(bytes) => *bytes.get_ref(),
-            None => 1504,
-        };
-        let overhead = read.overhead.unwrap_or(4);
-        Ok(Capacity::Trace { trace, opportunity, overhead, repeat: !read.once.unwrap_or(false) })
-    }
-
-    fn schedule(
-        &self,
-        steps: &Spanned<Vec<FileStep>>,
-        period: Option<Span>,
-    ) -> Result<Capacity, ScenarioError> {
-        let list: Vec<_> = steps.get_ref().iter().map(|step| (step.at.0, step.rate.0)).collect();
-        let service = paceline_path::Service::schedule(&list, period);
-        match service {
-            Ok(_) => Ok(Capacity::Schedule { steps: list, period }),
-            Err(error) => self.fail(
-                steps,
-                error.to_string(),
-                "write schedule = [{ at = \"0s\", rate = \"12Mbps\" }, { at = \"5s\", rate = \"6Mbps\" }]",
-            ),
-        }
-    }
-
-    fn stretch(&self, read: Option<Spanned<FileStretch>>) -> Result<Stretch, ScenarioError> {
+        read: Option<Spanned<FileStretch>>,
+    ) -> Result<Stretch, ScenarioError> {
         let Some(spanned) = read else { return Ok(Stretch::default()) };
         let place = Spanned::new(spanned.span(), ());
         let read = spanned.into_inner();
@@ -486,6 +369,13 @@ impl Reader<'_> {
             }
             Some(every) => Some(AckPolicy { every: *every.get_ref(), ..AckPolicy::DELAYED }),
         };
+        if let Some(bytes) = &read.receive_window {
+            if *bytes.get_ref() < u64::from(scenario.mss) {
+                let message = "the receive window is smaller than a packet";
+                return self.fail(bytes, message, "write bytes: receive_window = 3_000_000");
+            }
+            flow.receive_window = Some(*bytes.get_ref());
+        }
         flow.ecn = match read.ecn {
             Some(FileEcn::Off) => EcnFeedback::Off,
             Some(FileEcn::Classic) => EcnFeedback::Classic,

@@ -3,14 +3,17 @@
 mod error;
 mod file;
 mod limits;
+mod link;
 mod read;
 mod video;
 mod wifi;
+mod write;
 
 pub use error::ScenarioError;
 pub use file::{load, parse};
 pub use read::check_scheme;
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
+pub use write::to_toml;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
 pub use paceline_flow::{Video, Workload};
@@ -154,6 +157,8 @@ pub struct FlowSpec {
     pub workload: Workload,
     /// When its receiver acknowledges; `None` takes what its scheme prefers.
     pub ack: Option<AckPolicy>,
+    /// The most bytes beyond the last in-order one that its ends hold; `None` for no limit.
+    pub receive_window: Option<u64>,
     /// How congestion marks come back.
     pub ecn: EcnFeedback,
 }
@@ -218,6 +223,7 @@ impl FlowSpec {
             stagger_stop: Span::ZERO,
             workload: Workload::Bulk,
             ack: None,
+            receive_window: None,
             ecn: EcnFeedback::Accurate,
         }
     }

@@ -1,0 +1,185 @@
+//! The runs behind claims as scenario files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use paceline_cc::Span;
+use paceline_sim::scenario::{Record, Scenario, to_toml};
+use paceline_trace::Trace;
+
+use crate::claim::Claim;
+use crate::experiments::Experiment;
+use crate::run::plan;
+use crate::setting::Setting;
+use crate::task::Task;
+
+/// What [`write_scenarios`] has written.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// Scenario files.
+    pub scenarios: usize,
+    /// Trace files.
+    pub traces: usize,
+    /// Tasks that are not scenarios: those of each experiment that has any.
+    pub others: Vec<(&'static str, Vec<String>)>,
+}
+
+/// Writes the scenarios of the claims' experiments as `folder/EXPERIMENT/RUN.toml`, and the traces
+/// that they use into `folder/traces`. Runs nothing.
+///
+/// # Errors
+/// If an experiment cannot be planned, a file cannot be written, or a scenario is one that files
+/// cannot express.
+pub fn write_scenarios(
+    claims: &[Claim],
+    setting: &Setting,
+    folder: &Path,
+) -> Result<Written, String> {
+    let mut written = Written::default();
+    let mut traces = Traces { folder, names: Names::default(), known: Vec::new(), problem: None };
+    for (experiment, tasks) in plan(claims, setting)? {
+        let mut names = Names::default();
+        let mut others = Vec::new();
+        for task in &tasks {
+            let Some(scenario) = task.simulates() else {
+                others.push(task.name.clone());
+                continue;
+            };
+            let file = format!("{}/{}.toml", experiment.name, names.new_one(&task.name));
+            let about = about(claims, experiment, task, scenario, setting);
+            let mut scenario = scenario.clone();
+            if !matches!(scenario.record, Record::Series(_)) {
+                scenario.record = Record::Series(SERIES);
+            }
+            let text = to_toml(&scenario, &about, &mut |trace| traces.file(trace))
+                .map_err(|error| format!("{}: {}: {error}", experiment.name, task.name))?;
+            if let Some(problem) = traces.problem.take() {
+                return Err(problem);
+            }
+            save(&folder.join(file), &text)?;
+            written.scenarios += 1;
+        }
+        if !others.is_empty() {
+            written.others.push((experiment.name, others));
+        }
+    }
+    written.traces = traces.known.len();
+    Ok(written)
+}
+
+/// The bins of what records no time series here, but does in files.
+const SERIES: Span = Span::from_millis(100);
+
+/// The comment at the top of a file.
+fn about(
+    claims: &[Claim],
+    experiment: &Experiment,
+    task: &Task,
+    scenario: &Scenario,
+    setting: &Setting,
+) -> String {
+    let behind = claims.iter().filter(|claim| claim.experiment == experiment.name);
+    let ids: Vec<&str> = behind.map(|claim| claim.id.as_str()).collect();
+    let quick = if setting.quick { ", as `--quick` has it" } else { "" };
+    let mut text = format!(
+        "{}: a run of the experiment `{}`{quick}\nbehind {}; seed {}\n",
+        task.name,
+        experiment.name,
+        ids.join(", "),
+        scenario.seed
+    );
+    if !matches!(scenario.record, Record::Series(_)) {
+        text += "The experiment records no time series, which changes nothing else.\n";
+    }
+    text
+}
+
+/// Writes a file in a folder, which is made if need be.
+fn save(path: &Path, text: &str) -> Result<(), String> {
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(path, text))
+        .map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+}
+
+/// Traces that are written, each once.
+struct Traces<'a> {
+    folder: &'a Path,
+    names: Names,
+    known: Vec<(Trace, String)>,
+    problem: Option<String>,
+}
+
+impl Traces<'_> {
+    /// The trace's file as seen from an experiment's folder; writes it if it is new.
+    fn file(&mut self, trace: &Trace) -> String {
+        let same = |known: &&(Trace, String)| known.0.opportunities() == trace.opportunities();
+        if let Some((_, name)) = self.known.iter().find(same) {
+            return format!("../traces/{name}");
+        }
+        // What came from a file is called by its path.
+        let path = Path::new(trace.name());
+        let stem = path.file_name().filter(|_| path.is_file()).and_then(|name| name.to_str());
+        let name = format!("{}.trace", self.names.new_one(stem.unwrap_or(trace.name())));
+        let text = paceline_trace::mahimahi::write(trace);
+        if let Err(problem) = save(&self.folder.join("traces").join(&name), &text) {
+            self.problem.get_or_insert(problem);
+        }
+        self.known.push((trace.clone(), name.clone()));
+        format!("../traces/{name}")
+    }
+}
+
+/// Names of files in a folder.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    /// The longest name, so that there is room for an ending.
+    const LONGEST: usize = 120;
+
+    /// A name that no file in the folder has, made of letters, digits, `.`, `_` and `-`.
+    fn new_one(&mut self, text: &str) -> String {
+        let mut name = String::new();
+        for c in text.chars().take(Self::LONGEST) {
+            let c = if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+            if c != '-' || !name.ends_with('-') {
+                name.push(c);
+            }
+        }
+        let name = name.trim_matches(['-', '.']);
+        let name = if name.is_empty() { "unnamed" } else { name };
+        let mut free = name.to_string();
+        // Some file systems take upper for lower case.
+        for number in 2_u64.. {
+            if self.0.insert(free.to_lowercase()) {
+                break;
+            }
+            free = format!("{name}-{number}");
+        }
+        free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_and_differ() {
+        let mut names = Names::default();
+        for (text, name) in [
+            ("abc on Verizon-LTE-short.down", "abc-on-Verizon-LTE-short.down"),
+            ("cubic+codel[target=50ms] at 6.25 %, run 0", "cubic-codel-target-50ms-at-6.25-run-0"),
+            ("a/../b", "a-..-b"),
+            ("A/../B", "A-..-B-2"),
+            ("../..", "unnamed"),
+            ("", "unnamed-2"),
+            ("é", "unnamed-3"),
+        ] {
+            assert_eq!(names.new_one(text), name);
+        }
+        assert_eq!(names.new_one(&"x".repeat(5000)).len(), Names::LONGEST);
+        assert_eq!(names.new_one(&"x".repeat(5000)).len(), Names::LONGEST + 2);
+    }
+}

@@ -1,0 +1,110 @@
+//! Writes scenarios as files.
+//!
+//! What is written reads back as the same scenario, which is checked before anything is handed
+//! out. What the parser fills in by itself is left out. Some scenarios cannot be written, and the
+//! error names what is in the way: the format always records time series, acknowledgements wait
+//! 40 ms at most, off-periods are exponential, on-periods are not fixed, times are whole
+//! nanoseconds, and of Gilbert's and Elliott's models there are those of loss in bursts only.
+
+mod flow;
+mod link;
+mod text;
+
+use paceline_cc::{Rate, Span};
+use paceline_trace::Trace;
+
+use super::{Capacity, Record, Scenario, ScenarioError, parse};
+use text::{Table, exact, quoted};
+
+/// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
+/// written for a trace: a file as seen from the scenario's folder, or a built-in name; that this
+/// holds the same trace is up to the caller.
+///
+/// # Errors
+/// What a file cannot express, or the parser would refuse, by name.
+pub fn to_toml(
+    scenario: &Scenario,
+    about: &str,
+    trace_file: &mut dyn FnMut(&Trace) -> String,
+) -> Result<String, ScenarioError> {
+    let text = write(scenario, about, trace_file)?;
+    check(scenario)?;
+    Ok(text)
+}
+
+fn write(
+    scenario: &Scenario,
+    about: &str,
+    trace_file: &mut dyn FnMut(&Trace) -> String,
+) -> Result<String, ScenarioError> {
+    let mut top = Table::default();
+    top.set("name", quoted(&scenario.name));
+    top.set("duration", exact("duration", &scenario.duration)?);
+    top.unless("warmup", scenario.warmup, Span::ZERO)?;
+    top.plain("seed", scenario.seed, 1);
+    top.plain("mss", scenario.mss, 1500);
+    match scenario.record {
+        Record::Series(bin) => top.unless("bin", bin, Span::from_millis(100))?,
+        Record::Counters | Record::Metrics => {
+            return Err(ScenarioError::new("the scenario records no time series")
+                .help("files always do: set `record` to Record::Series"));
+        }
+    }
+    let mut text = comment(about) + &top.lines();
+    for spec in &scenario.links {
+        let written = link::link(spec, trace_file).map_err(|error| of("link", &spec.name, error));
+        text += &format!("\n{}", written?);
+    }
+    for spec in &scenario.flows {
+        let written = flow::flow(spec, scenario).map_err(|error| of("flow", &spec.name, error));
+        text += &format!("\n{}", written?);
+    }
+    for spec in &scenario.arrivals {
+        let written = flow::arrivals(spec, scenario);
+        text += &format!("\n{}", written.map_err(|error| of("flow", &spec.flow.name, error))?);
+    }
+    Ok(text)
+}
+
+/// Text in comment lines; what TOML does not allow there becomes blanks.
+fn comment(about: &str) -> String {
+    let mut text = String::new();
+    for line in about.lines() {
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        text += format!("# {line}").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// The same mistake with its place.
+fn of(what: &str, name: &str, error: ScenarioError) -> ScenarioError {
+    ScenarioError { message: format!("{what} `{name}`: {}", error.message), ..error }
+}
+
+/// Reads back what is written for a scenario. Constant rates take the place of its traces, whose
+/// files may not be there yet.
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut plain = scenario.clone();
+    for link in &mut plain.links {
+        if let Capacity::Trace { .. } = link.capacity {
+            link.capacity = Capacity::Constant(Rate::from_mbps(12.0));
+        }
+    }
+    let text = write(&plain, "", &mut |_| String::new())?;
+    let read = parse("", &text, None).map_err(|error| ScenarioError {
+        message: format!("files cannot say this: {}", error.message),
+        span: None,
+        line: None,
+        column: None,
+        ..error
+    })?;
+    let (want, have) = (format!("{plain:?}"), format!("{read:?}"));
+    if want == have {
+        return Ok(());
+    }
+    let same = want.chars().zip(have.chars()).take_while(|(a, b)| a == b).count();
+    let part = |text: &str| text.chars().skip(same.saturating_sub(40)).take(80).collect::<String>();
+    let message = format!("`{}` would be read as `{}`", part(&want), part(&have));
+    Err(ScenarioError::new(message).help("files cannot say this"))
+}

@@ -1,0 +1,164 @@
+//! Values and tables as they are written in TOML.
+
+use paceline_cc::ParamValue;
+
+use super::super::ScenarioError;
+
+/// Keys with their values, in the order of writing.
+#[derive(Debug, Default)]
+pub(super) struct Table(Vec<(&'static str, String)>);
+
+impl Table {
+    /// A key with a value that is TOML already.
+    pub(super) fn set(&mut self, key: &'static str, value: String) {
+        self.0.push((key, value));
+    }
+
+    /// A time or a rate, unless it is the usual one.
+    pub(super) fn unless<T: ParamValue + PartialEq>(
+        &mut self,
+        key: &'static str,
+        value: T,
+        usual: T,
+    ) -> Result<(), ScenarioError> {
+        if value != usual {
+            self.set(key, exact(key, &value)?);
+        }
+        Ok(())
+    }
+
+    /// A whole number, or true or false, unless it is the usual one.
+    pub(super) fn plain<T: ToString + PartialEq>(&mut self, key: &'static str, value: T, usual: T) {
+        if value != usual {
+            self.set(key, value.to_string());
+        }
+    }
+
+    /// A fraction, unless it is the usual one.
+    pub(super) fn fraction(
+        &mut self,
+        key: &'static str,
+        value: f64,
+        usual: f64,
+    ) -> Result<(), ScenarioError> {
+        if value.to_bits() != usual.to_bits() {
+            self.set(key, number(key, value)?);
+        }
+        Ok(())
+    }
+
+    /// One line for each key.
+    pub(super) fn lines(&self) -> String {
+        self.0.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+    }
+
+    /// All on one line, in braces.
+    pub(super) fn inline(&self) -> String {
+        if self.0.is_empty() {
+            return "{}".into();
+        }
+        let pairs: Vec<_> = self.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{{ {} }}", pairs.join(", "))
+    }
+}
+
+/// A text in quotes.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A list; one line for each value if there are several and they are long.
+pub(super) fn list(values: &[String]) -> String {
+    let long = values.iter().map(|value| value.len() + 2).sum::<usize>() > 80;
+    if long && values.len() > 1 {
+        format!("[\n  {},\n]", values.join(",\n  "))
+    } else {
+        format!("[{}]", values.join(", "))
+    }
+}
+
+/// A time or a rate in the largest unit of which it is a whole number.
+pub(super) fn exact<T: ParamValue + PartialEq>(
+    key: &str,
+    value: &T,
+) -> Result<String, ScenarioError> {
+    let text = value.show();
+    if T::read(&text).as_ref() != Ok(value) {
+        let message = format!("{key} is {text}, which a file cannot say exactly");
+        return Err(ScenarioError::new(message).help("a value below 2^52 can be written"));
+    }
+    Ok(quoted(&text))
+}
+
+/// A number that reads back as it is.
+pub(super) fn number(key: &str, value: f64) -> Result<String, ScenarioError> {
+    if !value.is_finite() {
+        return Err(ScenarioError::new(format!("{key} is {value}, not a finite number")));
+    }
+    Ok(shortest(value))
+}
+
+fn shortest(value: f64) -> String {
+    // Whole numbers are written without a point; Rust's debug form is the shortest that reads back.
+    if value.fract() == 0.0 && value.abs() < 1e15 && !(value == 0.0 && value.is_sign_negative()) {
+        format!("{value:.0}")
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// A number at or next to `guess` that `fits`: the one that is shortest to write. The parser
+/// computes with what is written, and rounding may make several numbers, or none, give a result.
+pub(super) fn preimage(guess: f64, fits: impl Fn(f64) -> bool) -> Option<f64> {
+    const NEIGHBOURS: u64 = 16;
+    if !(guess.is_finite() && guess >= 0.0) {
+        return None;
+    }
+    let first = guess.to_bits().saturating_sub(NEIGHBOURS);
+    let near = (first..=first + 2 * NEIGHBOURS).map(f64::from_bits);
+    near.filter(|number| fits(*number)).min_by_key(|number| shortest(*number).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_cc::{Rate, Span};
+
+    #[test]
+    fn values_read_back() {
+        for value in [0.0, -0.0, 1.0, 0.1, 30000.0, 1e15, 1e300, 5e-324, 0.1 + 0.2, -2.5] {
+            let text = format!("x = {}", number("x", value).expect("finite"));
+            let read: std::collections::BTreeMap<String, f64> =
+                toml::from_str(&text).expect("TOML");
+            assert_eq!(read["x"].to_bits(), value.to_bits(), "{text}");
+        }
+        assert!(number("x", f64::NAN).is_err() && number("x", f64::INFINITY).is_err());
+        for text in ["plain", "a \"b\" 'c'", "two\nlines", "back\\slash", "", "\u{7f}é"] {
+            let text = text.to_string();
+            let read: std::collections::BTreeMap<String, String> =
+                toml::from_str(&format!("x = {}", quoted(&text))).expect("TOML");
+            assert_eq!(read["x"], text);
+        }
+    }
+
+    #[test]
+    fn times_and_rates_are_not_rounded() {
+        assert_eq!(exact("rtt", &Span::from_millis(100)).expect("exact"), "\"100ms\"");
+        assert_eq!(exact("rtt", &Span::from_nanos(100_000_001)).expect("exact"), "\"100000001ns\"");
+        assert_eq!(exact("rate", &Rate::from_mbps(12.0)).expect("exact"), "\"12Mbps\"");
+        assert_eq!(exact("rate", &Rate::from_bps(12_345)).expect("exact"), "\"12345bps\"");
+        let odd = Span::from_nanos((1 << 53) + 1);
+        let error = exact("rtt", &odd).expect_err("too long").to_string();
+        assert!(error.contains("rtt"), "{error}");
+    }
+
+    #[test]
+    fn the_shortest_preimage_is_found() {
+        assert_eq!(preimage(1.0 / 0.2, |burst| 1.0 / burst == 0.2), Some(5.0));
+        let mean = preimage(0.1 + 0.2, |mean| (mean - 0.3).abs() < 1e-15);
+        assert_eq!(mean, Some(0.3));
+        assert_eq!(preimage(1.0, |_| false), None);
+        assert_eq!(preimage(f64::NAN, |_| true), None);
+        assert_eq!(preimage(0.0, |zero| zero == 0.0), Some(0.0));
+    }
+}

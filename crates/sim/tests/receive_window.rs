@@ -1,0 +1,58 @@
+//! Flows that the receiver's window limits.
+
+use paceline_cc::{Rate, Span};
+use paceline_path::{BufferSize, Loss};
+use paceline_sim::run;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+
+/// One flow over an unlimited queue at 12 Mbit/s, RTT 100 ms: 150 kB are one of them.
+fn scenario(scheme: &str, window: Option<u64>) -> Scenario {
+    let mut scenario = Scenario::new("window");
+    scenario.duration = Span::from_secs(30);
+    scenario.warmup = Span::from_secs(10);
+    scenario.record = Record::Series(Span::from_secs(1));
+    let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0)));
+    link.buffer = BufferSize::Unlimited;
+    scenario.links.push(link);
+    let mut flow = FlowSpec::bulk(check_scheme(scheme).expect(scheme), &["link"]);
+    flow.receive_window = window;
+    scenario.flows.push(flow);
+    scenario
+}
+
+#[test]
+fn it_bounds_throughput_and_queue() {
+    for scheme in ["newreno", "cubic", "bbr", "abc"] {
+        // Half of what is on its way: half of the link, and no queue.
+        let half = run(&scenario(scheme, Some(75_000))).expect("runs");
+        let link = &half.links[0];
+        assert!((link.utilization - 0.5).abs() < 0.03, "{scheme}: {}", link.utilization);
+        assert!(link.queue_delay_ms.p95 < 40.0, "{scheme}: {:?}", link.queue_delay_ms);
+    }
+    // 600 kB beyond the 150 kB on their way are 400 ms of queue.
+    let four = run(&scenario("newreno", Some(750_000))).expect("runs");
+    let delay = four.links[0].queue_delay_ms.max;
+    assert!(four.links[0].utilization > 0.99 && (380.0..=402.0).contains(&delay), "{delay}");
+    let free = run(&scenario("newreno", None)).expect("runs");
+    assert!(free.links[0].queue_delay_ms.max > 2.0 * delay);
+}
+
+#[test]
+fn the_controllers_window_does_not_grow_meanwhile() {
+    let outcome = run(&scenario("newreno", Some(75_000))).expect("runs");
+    let series = outcome.flows[0].series.as_ref().expect("recorded");
+    let (_, cwnd) = series.state.iter().find(|(name, _)| *name == "cwnd").expect("shown");
+    let last = cwnd.last().copied().expect("a bin");
+    // RFC 9002 §7.8, Linux: a window that is not used is no measure of the path.
+    assert!(last < 2.5 * 50.0, "{last} packets");
+}
+
+#[test]
+fn losses_are_repaired_within_it() {
+    let mut lossy = scenario("cubic", Some(75_000));
+    lossy.flows[0].data.impairments.loss = Loss::Bernoulli(0.005);
+    let outcome = run(&lossy).expect("runs");
+    assert!(outcome.flows[0].sender.retransmits > 20);
+    assert!(outcome.flows[0].sender.timeouts < 5, "{:?}", outcome.flows[0].sender);
+    assert!(outcome.links[0].utilization > 0.12);
+}

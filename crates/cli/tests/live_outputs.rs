@@ -136,6 +136,20 @@ fn a_full_disk_ends_the_log_but_not_the_run() {
 }
 
 #[test]
+fn a_full_disk_is_told_of_whatever_was_to_be_written() {
+    let folder = Folder::new("all-full");
+    let script = "for option in --json --pcap --releases; do\n\
+        $P link --up 12Mbps --down 12Mbps $option /dev/full -- sh -c \
+        'ping -n -c 3 -i 0.02 $PACELINE_BASE > /dev/null; exit 5'; echo $?; done";
+    let test = "a_full_disk_is_told_of_whatever_was_to_be_written";
+    let Some(output) = alone(test, &folder, script) else { return };
+    let err = text(&output.stderr);
+    assert_eq!(text(&output.stdout), "5\n5\n5\n", "{err}");
+    assert_eq!(err.matches("/dev/full").count(), 3, "{err}");
+    assert_eq!(err.matches("No space left").count(), 3, "{err}");
+}
+
+#[test]
 fn gap_has_both_sides() {
     let folder = Folder::new("gap");
     let script = "$P gap --trace 12Mbps --schemes reno --duration 5s --buffer 60 --rtt 40ms --json -q; \

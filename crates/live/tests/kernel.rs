@@ -2,7 +2,7 @@
 //! network namespace of its own.
 
 use std::io::{self, IoSlice, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsFd;
 use std::process::Command;
 
@@ -103,6 +103,23 @@ fn routes_lead_through_the_device() {
             assert_eq!(default.map(|route| route.interface), Some(index), "{routes:?}");
             let twice = links.add_address(index, own, peer).expect_err("it has it");
             assert!(twice.to_string().contains(&own.to_string()), "{twice}");
+        }
+    });
+}
+
+#[test]
+fn a_peer_is_reached_as_soon_as_it_has_a_name() {
+    alone("a_peer_is_reached_as_soon_as_it_has_a_name", || {
+        let _tun = Tun::open(&TunOptions::new("test")).expect("a device");
+        let mut links = Links::open().expect("netlink");
+        let index = links.index("test").expect("the device");
+        for pair in 0..100 {
+            let own = Ipv6Addr::new(0xfd6e, 0xa13c, 0, 0, 0, 0, pair, 1);
+            let peer = Ipv6Addr::new(0xfd6e, 0xa13c, 0, 0, 0, 0, pair, 2);
+            links.add_address(index, own.into(), peer.into()).expect("an address");
+            let socket = UdpSocket::bind((own, 0)).expect("an address of ours");
+            socket.connect((peer, 4000)).expect("a way");
+            socket.send(b"hello").expect("sent");
         }
     });
 }

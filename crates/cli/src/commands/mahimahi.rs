@@ -170,6 +170,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             false => paceline_trace::load,
         };
         let trace = load(&name).map_err(|error| Error::Message(error.to_string()))?;
+        let over = read.once.then(|| trace.period());
         let mut capacity = Capacity::trace(trace);
         if let Capacity::Trace { repeat, .. } = &mut capacity {
             *repeat = !read.once;
@@ -192,6 +193,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             queue: Some(queue),
             log: direction.log,
             meter: direction.meter,
+            over,
         })
     };
     let up = side(&read.rest[0], read.up)?;

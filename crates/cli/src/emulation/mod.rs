@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use paceline_cc::Span;
 use paceline_live::emulator::Element;
 
 /// The seed unless the user names one.
@@ -51,8 +52,9 @@ pub(crate) struct Emulation {
     /// Do not say what does not work
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The program to run inside, with its arguments; your shell if none is given
-    #[arg(last = true, value_name = "COMMAND")]
+    /// The program to run inside, with its arguments; your shell if none is given. What follows its
+    /// name is its own, so that `--` before it is needed only where its name begins with `-`
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -69,6 +71,8 @@ pub(crate) struct Side {
     pub(crate) log: Option<PathBuf>,
     /// Whether the live meter shows its rate, and its delay.
     pub(crate) meter: (bool, bool),
+    /// When its trace is over and the program inside is ended; else it goes on without.
+    pub(crate) over: Option<Span>,
 }
 
 /// A whole emulation.

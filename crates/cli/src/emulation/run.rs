@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use paceline_cc::Time;
 use paceline_live::LiveError;
 use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, Ended, Summary};
 use paceline_live::linux::priority;
@@ -20,16 +21,20 @@ impl Plan {
         shell.prompt = prompt;
         shell.outside = options.outside.clone();
         shell.offload = true;
+        tune(&options).map_err(told)?;
         let (shell, devices) = Shell::start(&shell).map_err(told)?;
         if !options.quiet {
             shell.remarks().iter().for_each(|remark| output::note(&format!("note: {remark}")));
         }
+        // As with Mahimahi, the way down may be over before.
+        let end = up.over.map_or(Time::NEVER, |over| Time::ZERO + over);
         let (up, down) = (Chain::new(up.hops), Chain::new(down.hops));
-        let tuning = EmulatorOptions::default();
+        let tuning = EmulatorOptions { end, ..EmulatorOptions::default() };
         let mut emulator = Emulator::new(devices.inner, devices.outer, up, down, tuning);
         observers.into_iter().for_each(|observer| emulator.watch(observer));
-        let ran =
-            tune(&options).and_then(|()| emulator.run(&[shell.ended()], &mut |_| Control::Stop));
+        // The program inside has started by now: it may use all processors.
+        let bound = options.cpu.map_or(Ok(()), priority::bind_to);
+        let ran = bound.and_then(|()| emulator.run(&[shell.ended()], &mut |_| Control::Stop));
         let summary = match ran {
             Ok(summary) => summary,
             Err(error) => {
@@ -38,7 +43,7 @@ impl Plan {
                 return Err(told(error));
             }
         };
-        if let Ended::Closed(_) = summary.ended {
+        if let Ended::Closed(_) | Ended::Over = summary.ended {
             shell.stop();
         }
         let status = shell.finish().map_err(told)?;
@@ -51,12 +56,17 @@ fn told(error: LiveError) -> Error {
     Error::Message(error.to_string())
 }
 
-/// What the user wants for the emulator itself; the program inside is already running without it.
+/// What the user wants for the emulator itself, as far as programs that it starts do without.
 fn tune(options: &Emulation) -> Result<(), LiveError> {
     if let Some(cpu) = options.cpu {
-        priority::bind_to(cpu)?;
+        priority::may_bind_to(cpu)?;
     }
-    if options.realtime { priority::real_time() } else { Ok(()) }
+    if options.realtime {
+        return priority::real_time();
+    }
+    // Without the right to, it competes as an equal with the programs inside.
+    priority::favour();
+    Ok(())
 }
 
 /// Says what went wrong on the way.
@@ -64,8 +74,12 @@ fn report(summary: &Summary) {
     for error in &summary.errors {
         output::note(&format!("warning: {error}"));
     }
-    if let Ended::Closed(_) = summary.ended {
-        output::note("warning: a device of the emulator was taken away; the program was ended");
+    match summary.ended {
+        Ended::Stopped => {}
+        Ended::Over => output::note("note: the uplink's trace is over; the program was ended"),
+        Ended::Closed(_) => {
+            output::note("warning: a device of the emulator was taken away; the program was ended");
+        }
     }
     if summary.late {
         output::note(&format!(

@@ -119,6 +119,8 @@ pub enum Ended {
     Stopped,
     /// A device was closed or has vanished: the one that packets of this direction come from.
     Closed(Direction),
+    /// Its time was over.
+    Over,
 }
 
 /// What a run was like.

@@ -32,6 +32,8 @@ pub struct EmulatorOptions {
     pub bound: Span,
     /// Bytes of memory for packets, in each direction.
     pub memory: usize,
+    /// When the run is over, if it has not been stopped by then.
+    pub end: Time,
 }
 
 impl Default for EmulatorOptions {
@@ -41,6 +43,7 @@ impl Default for EmulatorOptions {
             batch: 32,
             bound: Span::from_millis(1),
             memory: 512 << 20,
+            end: Time::NEVER,
         }
     }
 }
@@ -83,7 +86,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.watchers.add(observer);
     }
 
-    /// Runs until a device closes, or until `on_ready`, which is called with the index of each
+    /// Runs until its time is over, until a device closes, or until `on_ready`, which is called with the index of each
     /// file of `watched` that has something to read, says stop. It is called again as long as
     /// there is something to read.
     ///
@@ -107,6 +110,9 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             let now = clock.now();
             if let Some(closed) = self.release(now, &clock) {
                 break Ended::Closed(closed);
+            }
+            if now >= self.options.end {
+                break Ended::Over;
             }
             reactor.wait(self.wake(now), &clock)?;
             let (mut inner, mut outer, mut stop) = (false, false, false);
@@ -186,6 +192,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
     /// When there is something to do next.
     fn wake(&self, now: Time) -> Time {
         let next = self.up.wake().min(self.down.wake()).min(self.watchers.wake());
+        let next = next.min(self.options.end);
         match self.up.is_blocked() || self.down.is_blocked() {
             true => next.min(now + RETRY),
             false => next,

@@ -107,6 +107,23 @@ fn a_closed_device_ends_the_run() {
 }
 
 #[test]
+fn a_run_may_have_an_end() {
+    let (inner, mut program) = SocketPort::pair(false).expect("sockets");
+    let (outer, mut world) = SocketPort::pair(false).expect("sockets");
+    let end = Time::from_millis(30);
+    let options = EmulatorOptions { end, ..EmulatorOptions::default() };
+    let pipe = |ms| Chain::new(vec![Element::Pipe(Box::new(Pipe::new(Span::from_millis(ms))))]);
+    let emulator = Emulator::new(inner, outer, pipe(5), pipe(1000), options);
+    for port in [&mut program, &mut world] {
+        send(port, &Like::UDP4.build(&[0; 100], false));
+    }
+    let summary = emulator.run(&[], &mut |_| Control::Stop).expect("a run");
+    assert_eq!(summary.ended, Ended::Over);
+    assert!(summary.duration >= Span::from_millis(30), "{:?}", summary.duration);
+    assert_eq!((summary.up.sent_packets, summary.down.sent_packets), (1, 0));
+}
+
+#[test]
 fn what_is_in_queues_at_the_end_is_counted() {
     let packet = Like::UDP4.build(&[0; 1472], false);
     let mut written = 0;

@@ -1,6 +1,6 @@
 //! Ways to be late less often.
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::unistd::Pid;
 
@@ -8,16 +8,68 @@ use crate::LiveError;
 
 /// Above all ordinary processes, below the kernel's own threads that matter.
 const PRIORITY: libc::c_int = 10;
+/// The nice value of those who come first among ordinary processes.
+const FAVOURED: libc::c_int = -20;
 
-/// Binds this thread to one processor.
+/// Makes sure that this thread may be bound to a processor.
 ///
 /// # Errors
 /// There is no such processor, or it is not ours to use.
+pub fn may_bind_to(cpu: usize) -> Result<(), LiveError> {
+    let set = sched_getaffinity(Pid::from_raw(0))
+        .map_err(LiveError::system("asking for the processors of this process"))?;
+    if set.is_set(cpu).unwrap_or(false) {
+        return Ok(());
+    }
+    let ours: Vec<_> = (0..CpuSet::count()).filter(|&n| set.is_set(n).unwrap_or(false)).collect();
+    Err(LiveError::Message(format!(
+        "--cpu {cpu}: there is no such processor, or it is not this process's to use; those are {}",
+        ranges(&ours),
+    )))
+}
+
+/// Numbers in ascending order as the kernel writes them: `0-3,6`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let words = runs.filter_map(|run| match run {
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+        [] => None,
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
+/// Binds this thread, and what it starts later, to one processor.
+///
+/// # Errors
+/// As [`may_bind_to`].
 pub fn bind_to(cpu: usize) -> Result<(), LiveError> {
     let mut set = CpuSet::new();
     set.set(cpu)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
         .map_err(LiveError::system(format!("binding to processor {cpu}")))
+}
+
+/// Gives this thread the largest share among ordinary ones, where that is allowed: it needs
+/// CAP_SYS_NICE. A nice value that somebody has chosen stays. What the thread starts later has
+/// that of before.
+pub fn favour() -> bool {
+    // SAFETY: numbers only.
+    if unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) } != 0 {
+        return false;
+    }
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: FAVOURED,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: reads as many bytes as the structure says it has.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }
 }
 
 /// Puts this thread ahead of all ordinary ones (SCHED_FIFO) and keeps its memory in place. What it
@@ -42,4 +94,23 @@ pub fn real_time() -> Result<(), LiveError> {
         return Err(LiveError::system(help("real-time scheduling", "CAP_SYS_NICE"))(error));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_as_the_kernel_does() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 6, 8, 9]), "0-3,6,8-9");
+        assert_eq!(ranges(&[]), "");
+    }
+
+    #[test]
+    fn a_processor_that_does_not_exist_is_refused() {
+        for cpu in [1023, 1024, usize::MAX] {
+            let error = may_bind_to(cpu).expect_err("no such processor").to_string();
+            assert!(error.contains(&cpu.to_string()) && error.contains("0"), "{error}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::SockProtocol;
 
@@ -13,6 +14,8 @@ const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const ADDR_GEN_MODE_NONE: u8 = 1;
 const IFA_FLAGS: u16 = 8;
 const CREATE: i32 = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+/// How long the kernel may take to make the routes of an address.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One interface.
 #[derive(Clone, Debug, Default)]
@@ -151,7 +154,7 @@ impl Links {
             .map_err(LiveError::system("moving an interface to a network namespace"))
     }
 
-    /// Gives an interface an address whose only neighbour is `peer`.
+    /// Gives an interface that is up an address whose only neighbour is `peer`.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -166,7 +169,17 @@ impl Links {
             .number(IFA_FLAGS, libc::IFA_F_NODAD);
         self.netlink
             .request(message)
-            .map_err(LiveError::system(format!("address {own} (peer {peer})")))
+            .map_err(LiveError::system(format!("address {own} (peer {peer})")))?;
+        // The kernel's own thread makes the routes of IPv6, soon after it has answered. Without
+        // them the peer is not reached.
+        let patience = Instant::now() + PATIENCE;
+        while peer.is_ipv6()
+            && !self.routes(true)?.iter().any(|it| it.interface == index && it.to == Some(peer))
+            && Instant::now() < patience
+        {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
     }
 
     /// Sends everything that has no other route through an interface.

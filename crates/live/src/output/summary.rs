@@ -56,9 +56,7 @@ impl Accountant {
 
 impl Observer for Accountant {
     fn name(&self) -> String {
-        let json = self.json.as_ref().map(|(path, _)| path);
-        let path = json.or(self.report.as_ref().map(|(path, _)| path));
-        path.map_or("summary".into(), |path| format!("summary {}", path.display()))
+        "summary".into()
     }
 
     #[inline]
@@ -74,17 +72,24 @@ impl Observer for Accountant {
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let account = Account::new(summary, &self.links);
-        let json = self.json.take().map(|(_, mut file)| {
+        let json = self.json.take().map(|(path, mut file)| {
             let text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
-            writeln!(file, "{text}")
+            writeln!(file, "{text}").map_err(named(&path))
         });
-        let report =
-            self.report.take().map(|(folder, facts)| page::write(&folder, &facts, &account));
+        let report = self
+            .report
+            .take()
+            .map(|(folder, facts)| page::write(&folder, &facts, &account).map_err(named(&folder)));
         if let Ok(mut place) = self.found.lock() {
             *place = Some(account);
         }
         json.unwrap_or(Ok(())).and(report.unwrap_or(Ok(())))
     }
+}
+
+/// Says which file an error is about: there may be two.
+fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

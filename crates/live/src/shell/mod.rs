@@ -47,7 +47,8 @@ pub struct ShellOptions {
     pub prompt: String,
     /// The program and its arguments; none stands for the user's shell.
     pub command: Vec<OsString>,
-    /// A shell command to run in the outside network meanwhile.
+    /// A shell command to run in the outside network meanwhile. The program inside then is given
+    /// that network's address, also in shells in shells.
     pub outside: Option<String>,
     /// Whether devices hand over large segments: see [`TunOptions::offload`].
     pub offload: bool,
@@ -260,7 +261,7 @@ fn finish_start(
     if let Some(text) = &options.outside {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(text).process_group(0);
-        program::environment(&mut command, &addresses);
+        program::environment(&mut command, &addresses, true);
         let started = process::spawn_bound(&mut command, before);
         shell.companion = Some(started.map_err(LiveError::system("starting --outside"))?);
     }

@@ -22,7 +22,7 @@ impl ShellOptions {
             None => Command::new(shell()),
         };
         command.args(words);
-        environment(&mut command, addresses);
+        environment(&mut command, addresses, self.outside.is_some());
         let prefix = env::var(PREFIX).unwrap_or_default() + &self.prompt;
         // Bash asks for this each time; once is enough.
         command.env("PROMPT_COMMAND", format!("PS1=\"${PREFIX}$PS1\" PROMPT_COMMAND="));
@@ -35,12 +35,20 @@ impl ShellOptions {
     }
 }
 
-/// Tells a program the address of the outer end.
-pub(crate) fn environment(command: &mut Command, addresses: &Addresses) {
-    for name in ["PACELINE_BASE", "MAHIMAHI_BASE"] {
-        command.env(name, addresses.outside.to_string());
+/// Tells a program the address at which the outside is reached. In shells in shells, that is the
+/// outermost's, as with Mahimahi: packets to it pass all of them, and it is there that servers
+/// listen. With `own`, it is this shell's.
+pub(crate) fn environment(command: &mut Command, addresses: &Addresses, own: bool) {
+    let (four, six) = (addresses.outside.to_string(), addresses.outside6.to_string());
+    for (name, value, own) in [
+        ("MAHIMAHI_BASE", &four, false),
+        ("PACELINE_BASE", &four, own),
+        ("PACELINE_BASE6", &six, own),
+    ] {
+        if own || env::var_os(name).is_none_or(|outermost| outermost.is_empty()) {
+            command.env(name, value);
+        }
     }
-    command.env("PACELINE_BASE6", addresses.outside6.to_string());
 }
 
 /// The user's shell.

@@ -1,0 +1,125 @@
+//! Runs scripts in networks of their own, and looks at what is left behind. Without the right to
+//! make networks, tests are skipped, which they say on standard error.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::common::Folder;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");
+
+/// Says aloud that a test cannot be done here: the harness keeps what macros print to itself.
+pub(crate) fn skip(test: &str, why: &str) {
+    let _ = writeln!(stderr(), "SKIPPED {test}: {why}");
+}
+
+pub(crate) fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+}
+
+/// Whether a network namespace can be made; by which options of `unshare`.
+fn unshare() -> Result<&'static [&'static str], String> {
+    let works = |options: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(options).args(["sh", "-c", "exec 3<>/dev/net/tun"]);
+        command.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success())
+    };
+    // A user namespace where there is no root.
+    for options in [&["--net", "--mount"][..], &["--map-root-user", "--net", "--mount"]] {
+        if works(options) {
+            return Ok(options);
+        }
+    }
+    Err("no network namespace (unshare --net) or no /dev/net/tun".into())
+}
+
+/// What can be left behind in a network: interfaces, addresses, routes, rules, settings, mounts.
+const LOOK: &str = r#"
+look() {
+    cat /proc/net/dev | cut -d: -f1; cat /proc/net/if_inet6 /proc/mounts; tail -n +2 /proc/net/route
+    cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/*/forwarding
+    cat /proc/sys/net/ipv6/conf/*/force_forwarding 2>/dev/null
+    if command -v nft >/dev/null; then nft list ruleset; fi
+    ls $TMPDIR
+}
+"#;
+
+/// Runs a script in a network of its own: `$P` is the program. Afterwards nothing may be left of
+/// it: no interface, rule, setting, mount or process. `None` if the test is skipped.
+pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> {
+    let options = match unshare() {
+        Ok(options) => options,
+        Err(why) => {
+            skip(test, &why);
+            return None;
+        }
+    };
+    for program in needs {
+        if !has(program) {
+            skip(test, &format!("there is no program {program}"));
+            return None;
+        }
+    }
+    if !has("nft") {
+        skip(test, "only that no nf_tables rules stay: there is no program nft");
+    }
+    let folder = Folder::new(&format!("temporary-{test}"));
+    let mark = format!("PACELINE_TEST={test}");
+    // A new network begins with the first one's settings.
+    let whole = format!(
+        "{LOOK}\necho 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n{script}\nstatus=$?\nafter=$(look)\n\
+         if [ \"$before\" != \"$after\" ]; then\n\
+         echo \"LEFT BEHIND: was:\n$before\nis:\n$after\" >&2; fi\nexit $status"
+    );
+    let output = Command::new("timeout")
+        .args(["--signal=KILL", "60", "unshare"])
+        .args(options)
+        .args(["bash", "-c", &whole])
+        .env("P", PROGRAM)
+        .env("PACELINE_TEST", test)
+        .env("TMPDIR", folder.path(""))
+        .env_remove("MAHIMAHI_SHELL_PREFIX")
+        .env_remove("MAHIMAHI_BASE")
+        .env_remove("PACELINE_BASE")
+        .env_remove("PACELINE_BASE6")
+        .stdin(Stdio::null())
+        .output()
+        .expect("bash runs");
+    let err = text(&output.stderr);
+    assert!(!err.contains("LEFT BEHIND"), "{err}");
+    assert_eq!(processes(&mark), Vec::<String>::new(), "processes are left behind");
+    Some(output)
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Processes with this variable in their environment.
+fn processes(mark: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let marked = entries.filter(|entry| {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
+    });
+    let name = |path: &Path| text(&std::fs::read(path.join("cmdline")).unwrap_or_default());
+    marked.map(|entry| name(&entry.path())).filter(|name| !name.is_empty()).collect()
+}
+
+/// The round-trip times in what `ping` has said, in milliseconds, the shortest first.
+pub(crate) fn times(out: &str) -> Vec<f64> {
+    let after = out.lines().filter_map(|line| line.split_once("time="));
+    let words = after.filter_map(|(_, rest)| rest.split_whitespace().next());
+    let mut times: Vec<f64> =
+        words.map(|word| word.parse().expect("a time in milliseconds")).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// The lines of a script's output.
+pub(crate) fn lines(output: &Output) -> Vec<String> {
+    text(&output.stdout).lines().map(str::to_string).collect()
+}

@@ -7,7 +7,7 @@ mod timers;
 use std::collections::VecDeque;
 
 use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::registry::MakeController;
+use paceline_cc::scheme::MakeController;
 use paceline_cc::{
     Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Rate, Setup,
     Signals, Span, Stage, Stream, Time,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paceline_cc::registry::{SCHEMES, Scheme};
+use paceline_cc::{SCHEMES, Scheme};
 use paceline_reproduce::scheme_page;
 use rayon::prelude::*;
 

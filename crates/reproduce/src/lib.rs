@@ -14,6 +14,7 @@ mod fluid;
 mod markdown;
 mod page;
 mod record;
+mod results;
 mod run;
 mod scenarios;
 pub mod scheme_page;

@@ -1,6 +1,5 @@
 //! A reproduction: plans the experiments, does their tasks side by side, judges the claims.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -10,22 +9,11 @@ use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::Findings;
 use crate::record::Record;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::store::Store;
 use crate::task::Task;
 use crate::verdict::{Judged, Verdict, judge};
-
-/// The results of an experiment's tasks, by name.
-#[derive(Debug, Default)]
-pub struct Results(BTreeMap<String, Record>);
-
-impl Results {
-    /// A result. Nothing at all if the task was not planned or has failed.
-    pub fn get(&self, task: &str) -> &Record {
-        static NOTHING: Record = Record { numbers: BTreeMap::new(), series: BTreeMap::new() };
-        self.0.get(task).unwrap_or(&NOTHING)
-    }
-}
 
 /// Who wants to know how far the work is.
 pub trait Progress: Sync {

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_cc::Scheme;
 use paceline_cc::Span;
 use paceline_cc::params::ParamInfo;
-use paceline_cc::registry::Scheme;
 use paceline_report::{RunView, time_series_svg};
 use paceline_sim::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};

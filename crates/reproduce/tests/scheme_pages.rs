@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_cc::registry::{SCHEMES, Scheme};
+use paceline_cc::{SCHEMES, Scheme};
 use paceline_reproduce::scheme_page;
 
 fn root() -> PathBuf {

@@ -4,7 +4,7 @@
 #[path = "support/random.rs"]
 mod random;
 
-use paceline_cc::registry::SCHEMES;
+use paceline_cc::SCHEMES;
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::{BufferSize, Jitter, JitterShape, Loss, Reorder};

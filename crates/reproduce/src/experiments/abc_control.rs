@@ -12,7 +12,7 @@ use super::common::{mean, scheme, with_series};
 use crate::findings::Findings;
 use crate::fluid::Fluid;
 use crate::record::Record;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

@@ -12,7 +12,7 @@ use super::Experiment;
 use super::common::{CODEL, abc_emulation, mean, scheme, view, with_series};
 use crate::findings::Findings;
 use crate::record::Record;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

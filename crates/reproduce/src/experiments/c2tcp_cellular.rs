@@ -10,7 +10,7 @@ use paceline_sim::scenario::{Record, Scenario};
 use super::Experiment;
 use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, mean, on, view};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 

@@ -1,6 +1,6 @@
 //! C2TCP beside other flows (its paper's §IV-C), and what its condition is (§III-A).
 
-use paceline_cc::registry::Setup;
+use paceline_cc::Setup;
 use paceline_cc::{Feedback, Rate, SchemeSpec, Span, Time};
 use paceline_path::BufferSize;
 use paceline_report::{Chart, Fold, Palette, Panel, Series, Shade};
@@ -11,7 +11,7 @@ use super::Experiment;
 use super::common::{BBR, C2TCP, mean, scheme};
 use crate::findings::Findings;
 use crate::record::Record;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

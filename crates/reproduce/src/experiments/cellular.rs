@@ -6,7 +6,7 @@ use paceline_sim::scenario::Capacity;
 use super::Experiment;
 use super::common::{BBR, CODEL, COPA, PIE, abc_emulation, mean, on, view};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 

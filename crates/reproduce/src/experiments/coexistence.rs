@@ -9,7 +9,7 @@ use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario};
 use super::Experiment;
 use super::common::{mean, scheme};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

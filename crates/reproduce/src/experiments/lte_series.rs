@@ -7,7 +7,7 @@ use paceline_trace::Trace;
 use super::Experiment;
 use super::common::{BBR, CODEL, abc_emulation, mean, on, view, with_series};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 

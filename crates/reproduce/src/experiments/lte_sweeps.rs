@@ -11,7 +11,7 @@ use super::Experiment;
 use super::common::{BBR, CODEL, COPA, PIE, abc_emulation, mean, on, scheme};
 use crate::findings::Findings;
 use crate::record::Record;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::{Cellular, Setting};
 use crate::task::Task;
 

@@ -17,7 +17,7 @@ mod wifi_estimator;
 pub(crate) use common::view;
 
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

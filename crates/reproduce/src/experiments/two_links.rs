@@ -8,7 +8,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use super::Experiment;
 use super::common::{BBR, CODEL, COPA, PIE, scheme};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

@@ -10,7 +10,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, Wi
 use super::Experiment;
 use super::common::{BBR, COPA, mean, scheme};
 use crate::findings::Findings;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

@@ -14,7 +14,7 @@ use super::common::mean;
 use super::wifi::{crowded, mcs};
 use crate::findings::Findings;
 use crate::record::Record;
-use crate::run::Results;
+use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
 

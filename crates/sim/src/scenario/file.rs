@@ -4,15 +4,15 @@ use std::path::Path;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::{GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::limits::{self, Excess};
+use super::limits;
 use super::link::FileLink;
 use super::read::{Period, Scheme, Speed};
+use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
-use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError, Stretch};
+use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,39 +31,6 @@ struct FileScenario {
     links: Vec<Spanned<FileLink>>,
     #[serde(rename = "flow", default)]
     flows: Vec<Spanned<FileFlow>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FileStretch {
-    delay: Option<Period>,
-    jitter: Option<Period>,
-    jitter_sd: Option<Period>,
-    jitter_shape: Option<Shape>,
-    overtake: Option<bool>,
-    loss: Option<f64>,
-    burst: Option<f64>,
-    reorder: Option<f64>,
-    reorder_by: Option<Period>,
-    duplicate: Option<f64>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Shape {
-    Uniform,
-    Normal,
-    Exponential,
-}
-
-impl Shape {
-    fn shape(self) -> JitterShape {
-        match self {
-            Shape::Uniform => JitterShape::Uniform,
-            Shape::Normal => JitterShape::Normal,
-            Shape::Exponential => JitterShape::Exponential,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -160,30 +127,7 @@ pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, 
     reader.scenario(read)
 }
 
-pub(super) struct Reader<'a> {
-    pub(super) file: &'a str,
-    pub(super) text: &'a str,
-    pub(super) folder: Option<&'a Path>,
-}
-
 impl Reader<'_> {
-    pub(super) fn fail<T, V>(
-        &self,
-        at: &Spanned<V>,
-        message: impl Into<String>,
-        help: &str,
-    ) -> Result<T, ScenarioError> {
-        Err(ScenarioError::new(message).help(help).at(self.file, self.text, Some(at.span())))
-    }
-
-    pub(super) fn within<V>(
-        &self,
-        at: &Spanned<V>,
-        limit: Result<(), Excess>,
-    ) -> Result<(), ScenarioError> {
-        limit.or_else(|(message, help)| self.fail(at, message, help))
-    }
-
     fn scenario(&self, read: FileScenario) -> Result<Scenario, ScenarioError> {
         let stem = Path::new(self.file).file_stem().and_then(|stem| stem.to_str());
         let mut scenario = Scenario::new(read.name.as_deref().or(stem).unwrap_or("scenario"));
@@ -244,57 +188,6 @@ impl Reader<'_> {
                 .at(self.file, self.text, None));
         }
         Ok(scenario)
-    }
-
-    pub(super) fn stretch(
-        &self,
-        read: Option<Spanned<FileStretch>>,
-    ) -> Result<Stretch, ScenarioError> {
-        let Some(spanned) = read else { return Ok(Stretch::default()) };
-        let place = Spanned::new(spanned.span(), ());
-        let read = spanned.into_inner();
-        let shares =
-            [("loss", read.loss), ("reorder", read.reorder), ("duplicate", read.duplicate)];
-        for (name, share) in shares {
-            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-                return self.fail(
-                    &place,
-                    format!("{name} is a probability from 0 to 1"),
-                    "1 % is written 0.01",
-                );
-            }
-        }
-        let loss = match (read.loss, read.burst) {
-            (None, None) => Loss::None,
-            (None, Some(_)) => {
-                return self.fail(&place, "burst needs loss", "write loss = 0.01, burst = 5");
-            }
-            (Some(rate), None) => Loss::Bernoulli(rate),
-            (Some(rate), Some(length)) => match GilbertElliott::with_bursts(rate, length) {
-                Ok(model) => Loss::GilbertElliott(model),
-                Err(error) => {
-                    return self.fail(&place, error.to_string(), "write loss = 0.01, burst = 5");
-                }
-            },
-        };
-        let jitter = read.jitter.map(|mean| Jitter {
-            shape: read.jitter_shape.map_or(JitterShape::Exponential, Shape::shape),
-            mean: mean.0,
-            sd: read.jitter_sd.map_or(mean.0, |sd| sd.0),
-        });
-        let reorder = read
-            .reorder
-            .map(|probability| Reorder { probability, extra: read.reorder_by.map(|by| by.0) });
-        Ok(Stretch {
-            delay: read.delay.map_or(Span::ZERO, |delay| delay.0),
-            impairments: Impairments {
-                jitter,
-                reorder_jitter: read.overtake.unwrap_or(false),
-                loss,
-                reorder,
-                duplicate: read.duplicate.unwrap_or(0.0),
-            },
-        })
     }
 
     fn route(

@@ -5,9 +5,9 @@ use paceline_path::BufferSize;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::{FileStretch, Reader};
 use super::limits;
 use super::read::{Buffer, Period, QueueName, RouterName, Speed};
+use super::reader::{FileStretch, Reader};
 use super::wifi::FileWifi;
 use super::{Capacity, LinkSpec, RouterChoice, Scenario, ScenarioError};
 

@@ -5,6 +5,7 @@ mod file;
 mod limits;
 mod link;
 mod read;
+mod reader;
 mod video;
 mod wifi;
 mod write;

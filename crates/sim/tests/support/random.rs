@@ -1,6 +1,6 @@
 //! Random scenarios.
 
-use paceline_cc::registry::SCHEMES;
+use paceline_cc::SCHEMES;
 use paceline_cc::{AckPolicy, Rate, Span, Stream};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::service::Mcs;

@@ -99,7 +99,7 @@ pub use wifi::LinkRateEstimator;
 use std::sync::Arc;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {

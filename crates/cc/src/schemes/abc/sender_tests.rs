@@ -299,7 +299,7 @@ fn anything_may_be_fed() {
     for text in texts {
         let spec = SchemeSpec::parse(text).expect(text).sender;
         let mut sender =
-            (registry::build(&spec).expect(text).controller)(&registry::Setup::default());
+            (registry::build(&spec).expect(text).controller)(&crate::scheme::Setup::default());
         let mut acks = acks();
         let mut random = Stream::new(7, text);
         for _ in 0..50_000 {

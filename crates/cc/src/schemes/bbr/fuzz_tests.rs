@@ -1,8 +1,8 @@
 use super::testing::{MSS, add_sample};
 use super::{Bbr, BbrParams};
 use crate::control::{Controller, Outgoing};
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::schemes::newreno::testing::Acks;
 use crate::units::{Rate, Span};
 

@@ -73,7 +73,7 @@ pub use sender::Bbr;
 #[cfg(doc)]
 use crate::control::Signals;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::Span;
 

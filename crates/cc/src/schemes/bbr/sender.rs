@@ -8,7 +8,7 @@ use super::recovery::Recovery;
 use super::states::{Mode, States};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::packet::Ecn;
-use crate::registry::Setup;
+use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// The sender's half of BBR.

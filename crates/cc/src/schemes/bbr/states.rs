@@ -2,8 +2,8 @@
 
 use super::Bbr;
 use crate::control::Feedback;
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::{Rate, Time};
 
 /// The phases of ProbeBW's cycle; the first probes, the second drains, the others cruise.

@@ -2,7 +2,7 @@ use super::states::Mode;
 use super::testing::{Link, MSS};
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, RateSample};
-use crate::registry::Setup;
+use crate::scheme::Setup;
 use crate::schemes::newreno::testing::Acks;
 use crate::units::{Rate, Time};
 

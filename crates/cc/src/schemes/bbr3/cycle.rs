@@ -5,8 +5,8 @@ use super::bounds::NONE;
 use super::sender::Flight;
 use super::state::{AckPhase, State};
 use crate::control::Feedback;
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// The course of the probes.

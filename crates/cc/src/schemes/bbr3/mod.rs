@@ -72,7 +72,7 @@ pub use sender::Bbr3;
 #[cfg(doc)]
 use crate::control::Signals;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::Span;
 

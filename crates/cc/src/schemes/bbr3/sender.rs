@@ -11,7 +11,7 @@ use super::tag::Tag;
 use super::window::Repair;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, Signals};
 use crate::packet::Ecn;
-use crate::registry::Setup;
+use crate::scheme::Setup;
 use crate::schemes::bbr::{Aggregation, HALF_WINDOW};
 use crate::units::{Rate, Span, Time};
 

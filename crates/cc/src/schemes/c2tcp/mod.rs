@@ -64,7 +64,7 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::schemes::newreno;
 use crate::units::{Span, Time};
 use base::Window;

@@ -72,8 +72,8 @@ mod velocity;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span, Time};
 use losses::Losses;
 use mode::Delta;

@@ -50,7 +50,7 @@ pub use window::Window;
 use crate::control::{Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::{Span, Time};
 

@@ -70,8 +70,8 @@ mod trendline;
 use std::sync::Arc;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
 pub use sender::Gcc;
 

@@ -45,7 +45,7 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 use delays::{Delays, one_way};

@@ -40,7 +40,7 @@ pub use window::Window;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
 crate::params! {

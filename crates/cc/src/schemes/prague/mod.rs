@@ -41,7 +41,7 @@ use std::sync::Arc;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::schemes::newreno::Window;
 use crate::units::{Rate, Span, Time};
 

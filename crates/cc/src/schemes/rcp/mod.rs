@@ -81,8 +81,8 @@ pub use sender::Rcp;
 use std::sync::Arc;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
 
 crate::choices! {

@@ -89,8 +89,8 @@ pub use receiver::{Receiver, ReceiverRules};
 pub use sender::Sprout;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::Span;
 

@@ -41,7 +41,7 @@ mod tests;
 
 use crate::header::FORECAST_TICKS;
 use crate::params::Params;
-use crate::registry::Scheme;
+use crate::scheme::Scheme;
 use crate::schemes::sprout::{Counts, Drain, Feedback, Model, SproutParams};
 use crate::units::Span;
 

@@ -91,8 +91,8 @@ use std::sync::Arc;
 
 use crate::header::Header;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::schemes::rcp::Newest;
 use crate::units::Span;
 

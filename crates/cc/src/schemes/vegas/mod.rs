@@ -51,7 +51,7 @@ pub use params::{Diff, RttKind, VegasParams};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 

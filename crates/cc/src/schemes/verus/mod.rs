@@ -62,8 +62,8 @@ mod tests;
 pub use sender::Verus;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 use crate::units::Span;
 
 crate::params! {

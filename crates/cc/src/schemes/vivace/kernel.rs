@@ -4,8 +4,8 @@ use super::Utility;
 use super::monitor::{Interval, Summary};
 use super::sender::Pilot;
 use super::utility;
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::{Span, Time};
 
 /// Packets at each end of an interval that do not count.

@@ -68,8 +68,8 @@ mod utility;
 use std::sync::Arc;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme};
 use crate::report::AckPolicy;
+use crate::scheme::{Halves, Scheme};
 pub use sender::Vivace;
 
 crate::choices! {

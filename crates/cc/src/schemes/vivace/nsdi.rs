@@ -5,8 +5,8 @@ use super::monitor::{Interval, Summary};
 use super::sender::Pilot;
 use super::steps::Steps;
 use super::utility;
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::{Span, Time};
 
 const FLOOR: f64 = 1.3;

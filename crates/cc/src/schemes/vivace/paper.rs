@@ -5,8 +5,8 @@ use super::monitor::{Interval, Summary};
 use super::sender::Pilot;
 use super::steps::amplify;
 use super::utility;
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::{Span, Time};
 
 const INITIAL: f64 = 0.8;

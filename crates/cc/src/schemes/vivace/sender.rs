@@ -6,7 +6,7 @@ use super::nsdi::Nsdi;
 use super::paper::Paper;
 use super::{Rule, VivaceParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
-use crate::registry::Setup;
+use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// Chooses the rates of intervals from what earlier ones have shown.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
-use crate::registry::Setup;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::units::{Rate, Span, Time};
 

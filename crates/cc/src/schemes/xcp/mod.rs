@@ -79,9 +79,9 @@ pub use sender::Xcp;
 use std::sync::Arc;
 
 use crate::params::Params;
-use crate::registry::{Halves, Scheme, Setup};
 use crate::report::AckPolicy;
 use crate::route::Router;
+use crate::scheme::{Halves, Scheme, Setup};
 use crate::spec::{Spec, SpecError};
 use crate::units::Rate;
 

@@ -59,7 +59,7 @@ mod tests;
 pub use law::Blind;
 
 use crate::params::Params;
-use crate::registry::Scheme;
+use crate::scheme::Scheme;
 use crate::schemes::xcp::{Timed, Xcp, check_gains, check_sender, halves};
 
 crate::choices! {

@@ -55,7 +55,7 @@ mod tests;
 pub use router::PerPacket;
 
 use crate::params::Params;
-use crate::registry::Scheme;
+use crate::scheme::Scheme;
 use crate::schemes::xcp::{Xcp, check_gains, check_sender, halves};
 use crate::units::Span;
 

@@ -1,0 +1,93 @@
+//! What a scheme is: up to three halves, a name, parameters.
+
+use std::sync::Arc;
+
+use crate::control::Controller;
+use crate::params::ParamInfo;
+use crate::report::{AckPolicy, Reporter};
+use crate::route::Router;
+use crate::spec::{Spec, SpecError};
+
+/// What a driver tells a scheme when it makes a sender.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The largest packet, in bytes on the wire.
+    pub mss: u32,
+    /// The seed of the run, for schemes that draw random numbers.
+    pub seed: u64,
+    /// The number of the flow, to key the random stream with.
+    pub flow: u32,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { mss: 1500, seed: 1, flow: 0 }
+    }
+}
+
+/// Makes senders' halves.
+pub type MakeController = Arc<dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync>;
+/// Makes receivers' halves.
+pub type MakeReporter = Arc<dyn Fn() -> Box<dyn Reporter> + Send + Sync>;
+/// Makes the network's halves.
+pub type MakeRouter = Arc<dyn Fn() -> Box<dyn Router> + Send + Sync>;
+
+/// A scheme with its parameters set: makes each of its halves as often as needed.
+#[derive(Clone)]
+pub struct Halves {
+    /// The sender's half.
+    pub controller: MakeController,
+    /// The receiver's half, if the scheme has one.
+    pub reporter: Option<MakeReporter>,
+    /// The network's half, if the scheme has one.
+    pub router: Option<MakeRouter>,
+    /// How its receivers acknowledge unless the user says otherwise.
+    pub ack: AckPolicy,
+    /// True if routers know its packets as ABC's.
+    pub abc: bool,
+    /// True if what is lost is sent again, as TCP does.
+    pub reliable: bool,
+}
+
+impl Halves {
+    /// A scheme that consists of a sender only, over TCP's delayed acknowledgements.
+    pub fn sender<C: Controller + 'static>(
+        make: impl Fn(&Setup) -> C + Send + Sync + 'static,
+    ) -> Halves {
+        Halves {
+            controller: Arc::new(move |setup| Box::new(make(setup))),
+            reporter: None,
+            router: None,
+            ack: AckPolicy::DELAYED,
+            abc: false,
+            reliable: true,
+        }
+    }
+}
+
+/// A line of the registry.
+pub struct Scheme {
+    /// The name by which users call it.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// The paper or RFC.
+    pub source: &'static str,
+    /// Its parameters with their defaults.
+    pub params: fn() -> Vec<ParamInfo>,
+    /// Makes it from what the user wrote.
+    pub build: fn(&Spec) -> Result<Halves, SpecError>,
+}
+
+impl Scheme {
+    /// The names of its halves: `sender`, `receiver`, `router`.
+    pub fn halves(&self) -> Vec<&'static str> {
+        let plain = Spec { name: self.name.to_string(), args: Vec::new() };
+        let mut names = vec!["sender"];
+        if let Ok(halves) = (self.build)(&plain) {
+            names.extend(halves.reporter.map(|_| "receiver"));
+            names.extend(halves.router.map(|_| "router"));
+        }
+        names
+    }
+}

@@ -1,0 +1,17 @@
+//! What tasks have given, by name.
+
+use std::collections::BTreeMap;
+
+use crate::record::Record;
+
+/// The results of an experiment's tasks, by name.
+#[derive(Debug, Default)]
+pub struct Results(pub(crate) BTreeMap<String, Record>);
+
+impl Results {
+    /// A result. Nothing at all if the task was not planned or has failed.
+    pub fn get(&self, task: &str) -> &Record {
+        static NOTHING: Record = Record { numbers: BTreeMap::new(), series: BTreeMap::new() };
+        self.0.get(task).unwrap_or(&NOTHING)
+    }
+}

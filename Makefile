@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 OUT ?= out
+PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
 .PHONY: demo test bench lint digests docs setup build clean
 
@@ -11,7 +12,7 @@ build: setup
 ## Builds the program, compares ABC with Cubic and Cubic+CoDel on built-in cellular traces, and
 ## leaves plots and a page in out/demo.
 demo: build
-	target/release/paceline compare --trace lte-driving --trace lte-walking --trace umts-driving \
+	$(PROGRAM) compare --trace lte-driving --trace lte-walking --trace umts-driving \
 	  --schemes 'abc,cubic,cubic+codel[target=50ms,interval=100ms]' -o $(OUT)/demo
 
 ## Everything that must hold before a change lands.
@@ -26,7 +27,7 @@ lint: setup
 
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build
-	target/release/paceline bench --instructions
+	$(PROGRAM) bench --instructions
 
 ## The event digests of an unoptimised and of an optimised build, on one and on two threads.
 digests: setup

@@ -60,6 +60,7 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
             window_packets: Some((0..300).map(|i| 10.0 * wave(i)).collect()),
         },
         digest: "00ff".into(),
+        bound: false,
     }
 }
 
@@ -84,5 +85,6 @@ pub(crate) fn broken_run() -> RunView {
             window_packets: None,
         },
         digest: "<>".into(),
+        bound: false,
     }
 }

@@ -56,6 +56,8 @@ pub struct RunView {
     pub series: TimeSeries,
     /// The digest of all events, by which a run is recognised.
     pub digest: String,
+    /// It is no scheme but a bound on all of them: shown, but not compared with.
+    pub bound: bool,
 }
 
 /// The distinct values of a key, in order of appearance.

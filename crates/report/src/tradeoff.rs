@@ -30,7 +30,7 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
         tooltip: tooltip(run),
         paint: palette.paint(&run.scheme),
         marker: MEAN,
-        counts: true,
+        counts: !run.bound,
         tie: None,
     });
     let trace = runs.first().map_or("", |run| run.trace.as_str());
@@ -80,7 +80,8 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
         let tooltip =
             format!("{scheme}, mean over {count} traces: {} % used, p95 {} ms", short(y), short(x));
         let label = scheme.to_owned();
-        large.push(Dot { x, y, label, tooltip, paint, marker: MEAN, counts: true, tie: None });
+        let counts = good.iter().all(|run| !run.bound);
+        large.push(Dot { x, y, label, tooltip, paint, marker: MEAN, counts, tie: None });
     }
     small.extend(large);
     let mut legend = vec![(MEAN, "mean over traces".to_owned())];

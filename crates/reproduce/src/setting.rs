@@ -1,5 +1,6 @@
 //! The circumstances of a reproduction: which traces, how long, how thorough.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use paceline_cc::Span;
@@ -94,6 +95,15 @@ impl Setting {
     fn one(&self, at: u64, (recorded, synthetic): (&str, &str)) -> Result<Cellular, String> {
         if let Some(folder) = &self.traces {
             let path = folder.join(recorded);
+            if !path.exists() {
+                let all: BTreeSet<&str> = ABC.iter().chain(&C2TCP).map(|pair| pair.0).collect();
+                return Err(format!(
+                    "{}: no such file; the recordings, all of Mahimahi's, are {}. Without \
+                     --traces synthetic ones stand in",
+                    path.display(),
+                    all.into_iter().collect::<Vec<_>>().join(", ")
+                ));
+            }
             let file = path.to_str().ok_or("the folder's name is not UTF-8")?;
             let trace = paceline_trace::load(file).map_err(|error| error.to_string())?;
             return Ok(Cellular { name: recorded.to_string(), trace });

@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use paceline_cc::Span;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, TimeSeries};
-use paceline_sim::compare::{CompareRow, Comparison};
+use paceline_sim::compare::{CompareRow, Comparison, OMNISCIENT};
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -97,6 +97,11 @@ impl Compare {
                  longer",
                 self.bin, self.duration
             )));
+        }
+        if let Some(folder) = &self.output {
+            // Better now than after all runs.
+            std::fs::create_dir_all(folder)
+                .map_err(|source| Error::Io { path: Some(folder.clone()), source })?;
         }
         let comparisons = self.comparisons()?;
         let schemes = self.schemes.0.len().max(1);
@@ -331,6 +336,7 @@ fn view(row: &CompareRow) -> RunView {
             window_packets: None,
         },
         digest: row.digest.clone(),
+        bound: row.scheme == OMNISCIENT,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::output::Error;
 #[command(after_help = "\
 Examples:
   paceline link --up 12Mbps --down lte-driving -- iperf3 -c server -R
-  paceline link --up lte-driving --down lte-driving --up-queue abc --buffer 500 --meter
+  paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
   paceline link --scenario scenarios/fairness.toml -- bash")]
 pub(crate) struct LinkCommand {
     /// The way from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
@@ -27,7 +27,8 @@ pub(crate) struct LinkCommand {
     /// The way from outside to inside
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
     down: Option<String>,
-    /// The queue of the way up: droptail, codel, fq_codel, ...; or a scheme with a router: abc
+    /// The queue of the way up: droptail, codel, fq_codel, ...; or a scheme with a router: abc,
+    /// for ends that speak it
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     up_queue: QueueChoice,
     /// The queue of the way down
@@ -109,7 +110,7 @@ impl LinkCommand {
         Ok(Side {
             hops: vec![Element::Link(Box::new(made))],
             name: Some(name),
-            queue: Some(format!("{} [{buffer}]", choice.queue)),
+            queue: Some(format!("{choice} [{buffer}]")),
             ..Side::default()
         })
     }

@@ -30,10 +30,11 @@ pub(crate) struct Reproduce {
     /// The claims, such as A01; all of them if none is named
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Shorter runs and fewer traces: minutes instead of an hour
+    /// Shorter runs and fewer traces, so that fewer claims hold: seconds instead of a minute
     #[arg(long)]
     quick: bool,
-    /// The folder of recorded traces; without it, synthetic traces take their place
+    /// The folder of recorded traces, under the names of Mahimahi's `traces`; without it,
+    /// synthetic traces take their place
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// List the claims and what is expected, and measure nothing
@@ -66,6 +67,37 @@ struct Claims<'a> {
     claims: &'a [Judged],
 }
 
+/// The JSON of `reproduce --list`.
+#[derive(Serialize)]
+struct List<'a> {
+    claims: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: &'a str,
+    paper: &'a str,
+    place: &'a str,
+    title: &'a str,
+    setup: &'a str,
+    experiment: &'a str,
+    checks: Vec<&'a str>,
+}
+
+impl Listed<'_> {
+    fn of(claim: &Claim) -> Listed<'_> {
+        Listed {
+            id: &claim.id,
+            paper: &claim.paper,
+            place: &claim.place,
+            title: &claim.title,
+            setup: &claim.setup,
+            experiment: &claim.experiment,
+            checks: claim.checks.iter().map(|check| check.what.as_str()).collect(),
+        }
+    }
+}
+
 /// A progress bar over units of cost.
 struct Bar(ProgressBar);
 
@@ -89,6 +121,11 @@ impl Reproduce {
     pub(crate) fn run(self) -> Result<(), Error> {
         let chosen = self.chosen()?;
         if self.list {
+            if self.json {
+                return output::print_json(&List {
+                    claims: chosen.iter().map(Listed::of).collect(),
+                });
+            }
             return output::print(&list(&chosen));
         }
         if let Some(folder) = self.traces.as_deref().filter(|folder| !folder.is_dir()) {

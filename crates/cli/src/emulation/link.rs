@@ -1,5 +1,7 @@
 //! From what the user wrote to links, queues and pipes.
 
+use std::fmt;
+
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, QUEUES, Service, queue};
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch, check_scheme};
@@ -11,6 +13,15 @@ use crate::output::Error;
 pub(crate) struct QueueChoice {
     pub(crate) queue: Spec,
     pub(crate) router: RouterChoice,
+}
+
+impl fmt::Display for QueueChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.router {
+            RouterChoice::Scheme(router) => write!(f, "{router}+{}", self.queue),
+            RouterChoice::Auto | RouterChoice::None => write!(f, "{}", self.queue),
+        }
+    }
 }
 
 /// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
@@ -110,7 +121,11 @@ mod tests {
         let codel = queue_choice("codel[target=5ms]").expect("a queue");
         assert_eq!((codel.queue.name.as_str(), codel.router), ("codel", RouterChoice::None));
         let abc = queue_choice("abc").expect("a router");
-        assert_eq!(abc.queue.name, "droptail");
+        assert_eq!(
+            (abc.queue.name.as_str(), abc.to_string().as_str()),
+            ("droptail", "abc+droptail")
+        );
+        assert_eq!(codel.queue.to_string(), "codel[target=5ms]");
         assert!(matches!(abc.router, RouterChoice::Scheme(_)));
         assert_eq!(queue_choice("abc+codel").expect("both").queue.name, "codel");
     }

@@ -31,7 +31,7 @@ pub(crate) struct Emulation {
     /// Show rate, queue and delay while it runs
     #[arg(long)]
     pub(crate) meter: bool,
-    /// Write a summary as JSON: the fields of `compare`
+    /// Write a summary as JSON: `up` and `down` under the names of `compare`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write every packet at both sides of the link (pcapng)

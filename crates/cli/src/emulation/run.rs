@@ -83,10 +83,10 @@ fn report(summary: &Summary) {
     }
     if summary.late {
         output::note(&format!(
-            "warning: late: 1 % of the packets were released more than {:.1} ms after their time, \
-             so that these results are not those of the link; use --cpu and --realtime, or a \
-             machine with less to do",
-            summary.lateness.p99.as_millis_f64()
+            "warning: late: 1 % of the packets of one direction were released more than {:.1} ms \
+             after their time, so that these results are not those of the link; use --cpu and \
+             --realtime, or a machine with less to do",
+            summary.up.lateness.p99.max(summary.down.lateness.p99).as_millis_f64()
         ));
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn tables(rows: &[Row]) -> String {
         text += &grid.text();
         for row in of_trace.iter().filter(|row| row.emulated.late) {
             text += &format!(
-                "{} was released late (99 % within {} ms): its figures are not the link's\n",
+                "{} was released late in one direction (both: 99 % within {} ms): its figures are not the \
+                 link's\n",
                 row.scheme,
                 row.emulated.lateness_ms["p99"].as_f64().map_or("?".into(), figure)
             );

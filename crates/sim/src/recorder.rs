@@ -108,7 +108,11 @@ impl Recorder {
                         note(&mut record.bins, at, bytes, sojourn);
                     }
                 }
-                EventKind::Drop { .. } => record.drops += measured as u64,
+                EventKind::Drop { .. } => {
+                    record.drops += measured as u64;
+                    // An access point gives up what has been marked.
+                    record.marks += (measured && event.marked) as u64;
+                }
                 // Queues and routers may mark what comes in, too.
                 EventKind::Arrival => record.marks += (measured && event.marked) as u64,
             }

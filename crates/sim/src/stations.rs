@@ -5,7 +5,7 @@ use paceline_path::service::wifi::{StationQueues, StationRouters};
 use paceline_path::service::{StationConfig, WifiConfig};
 use paceline_path::{Limit, Queue, Service, ServiceError};
 
-use crate::scenario::{LinkSpec, Scenario, WifiSpec};
+use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
 
 /// The service of an 802.11 link in a scenario.
 ///
@@ -25,16 +25,27 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
     let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
     let alike = StationConfig { mcs: None, max_frames: spec.max_frames };
     let mut stations: Vec<StationConfig> = Vec::new();
-    for own in &spec.stations {
-        let max_frames = own.max_frames.unwrap_or(spec.max_frames);
-        stations.push(StationConfig { mcs: own.mcs, max_frames });
+    let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
+    let of = |flow: &FlowSpec| spec.stations.iter().position(|own| own.flows.contains(&flow.name));
+    let named: Vec<Option<usize>> = scenario.flows.iter().map(of).collect();
+    // One that no flow makes use of takes no turns, and is no part of the capacity.
+    let mut used = vec![None; spec.stations.len()];
+    for (flow, named) in scenario.flows.iter().zip(&named) {
+        if let Some(named) = named.filter(|_| passes(flow)) {
+            used[named] = Some(0);
+        }
+    }
+    for (own, number) in spec.stations.iter().zip(&mut used) {
+        if number.is_some() {
+            *number = Some(stations.len());
+            let max_frames = own.max_frames.unwrap_or(spec.max_frames);
+            stations.push(StationConfig { mcs: own.mcs, max_frames });
+        }
     }
     let mut station_of = Vec::new();
-    for flow in &scenario.flows {
-        let passes = flow.path.contains(&link.name) || flow.back.contains(&link.name);
-        let named = spec.stations.iter().position(|station| station.flows.contains(&flow.name));
-        let station = named.unwrap_or_else(|| {
-            if passes {
+    for (flow, named) in scenario.flows.iter().zip(named) {
+        let station = named.and_then(|named| used[named]).unwrap_or_else(|| {
+            if passes(flow) {
                 stations.push(alike.clone());
             }
             stations.len().saturating_sub(1)
@@ -42,7 +53,7 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
         station_of.extend((0..flow.count).map(|_| station as u32));
     }
     // The flows beyond, which have no numbers yet, belong to the last one.
-    let random_flows = scenario.arrivals.iter().any(|few| few.flow.path.contains(&link.name));
+    let random_flows = scenario.arrivals.iter().any(|few| passes(&few.flow));
     if stations.is_empty() || random_flows {
         stations.push(alike);
     }
@@ -79,4 +90,30 @@ pub(crate) fn queues(
 pub(crate) fn routers(config: &WifiConfig, make: &dyn Fn() -> Box<dyn Router>) -> Box<dyn Router> {
     let routers = config.stations.iter().map(|_| make()).collect();
     Box::new(StationRouters::new(routers, config.station_of.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
+    use paceline_path::service::Mcs;
+
+    #[test]
+    fn short_flows_are_a_station_whichever_way_they_pass() {
+        let wifi = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+        let mut scenario = Scenario::new("stations");
+        scenario.links.push(LinkSpec::new("ap", Capacity::Wifi(Box::new(wifi.clone()))));
+        let flow = |path: &[&str]| FlowSpec::bulk(check_scheme("cubic").expect("known"), path);
+        scenario.flows.push(flow(&["ap"]));
+        let stations = |scenario: &Scenario| config(scenario, &scenario.links[0], &wifi).stations;
+        assert_eq!(stations(&scenario).len(), 1);
+        let bytes = paceline_flow::Amount::Fixed(30_000.0);
+        let elsewhere = Arrivals { flow: flow(&["lan"]), per_second: 1.0, bytes };
+        let mut back = elsewhere.clone();
+        back.flow.back = vec!["ap".to_string()];
+        for (arrivals, count) in [(elsewhere, 1), (back, 2)] {
+            scenario.arrivals = vec![arrivals];
+            assert_eq!(stations(&scenario).len(), count);
+        }
+    }
 }

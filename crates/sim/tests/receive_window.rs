@@ -48,6 +48,19 @@ fn the_controllers_window_does_not_grow_meanwhile() {
 }
 
 #[test]
+fn probes_of_the_tail_stay_within_it() {
+    // One packet at a time: whatever is sent when nothing comes back is that one again.
+    let mut lossy = scenario("newreno", Some(1500));
+    lossy.flows[0].data.impairments.loss = Loss::Bernoulli(0.2);
+    lossy.warmup = Span::ZERO;
+    let outcome = run(&lossy).expect("runs");
+    let flow = &outcome.flows[0];
+    assert!(flow.sender.retransmits > 10, "{flow:?}");
+    let arrived = (flow.goodput_mbps * 1e6 / 8.0 * outcome.duration_s / 1500.0).round() as u64;
+    assert!(flow.sender.sent - flow.sender.retransmits <= arrived + 1, "{flow:?}");
+}
+
+#[test]
 fn losses_are_repaired_within_it() {
     let mut lossy = scenario("cubic", Some(75_000));
     lossy.flows[0].data.impairments.loss = Loss::Bernoulli(0.005);

@@ -1,9 +1,11 @@
 //! 802.11n links under whole flows.
 
-use paceline_cc::Span;
+use paceline_cc::{Rate, Span};
+use paceline_path::BufferSize;
 use paceline_path::service::Mcs;
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, StationSpec, WifiSpec, check_scheme,
+    self, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario, StationSpec, WifiSpec,
+    check_scheme,
 };
 use paceline_sim::{Outcome, run};
 
@@ -98,6 +100,59 @@ fn stations_have_their_own_modulation_and_flows() {
     // 65 Mbit/s without pause, of which the rest is headers, waiting and competitors.
     let sum: f64 = rates.iter().sum();
     assert!((30.0..60.0).contains(&sum), "{sum}");
+}
+
+/// A station that gets nothing takes no turns: it is no part of the capacity.
+#[test]
+fn stations_without_flows_do_not_count() {
+    let capacity = |names: &[&[&str]]| {
+        let mut scenario = alternating(&["cubic", "cubic"], true);
+        scenario.duration = Span::from_secs(5);
+        scenario.warmup = Span::from_secs(1);
+        let mut elsewhere = LinkSpec::new("lan", Capacity::Constant(Rate::from_mbps(9.0)));
+        elsewhere.buffer = BufferSize::Unlimited;
+        scenario.links.push(elsewhere);
+        let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("a scheme"), &["lan"]);
+        flow.name = "wired".to_string();
+        scenario.flows.push(flow);
+        if let Capacity::Wifi(wifi) = &mut scenario.links[0].capacity {
+            wifi.mcs = McsSpec::constant(mcs(7));
+            let station = |(number, flows): (usize, &&[&str])| StationSpec {
+                flows: flows.iter().map(|name| name.to_string()).collect(),
+                mcs: Some(mcs(if number == 0 { 7 } else { 0 })),
+                max_frames: None,
+            };
+            wifi.stations = names.iter().enumerate().map(station).collect();
+        }
+        let link = &ran(&scenario).links[0];
+        (link.capacity_mbps, link.utilization)
+    };
+    let one: &[&str] = &["user 0", "user 1"];
+    let alone = capacity(&[one]);
+    assert!(alone.1 < 1.1, "{alone:?}");
+    assert_eq!(capacity(&[one, &[]]), alone);
+    assert_eq!(capacity(&[one, &["user 1"]]), alone);
+    assert_eq!(capacity(&[one, &["wired"]]), alone);
+}
+
+#[test]
+fn stations_in_files_have_flows_of_their_own() {
+    let read = |stations: &str| {
+        let text = format!(
+            "duration = \"5s\"\n[[link]]\nname = \"ap\"\nwifi = {{ mcs = 7, stations = {stations} }}\n\
+             [[flow]]\nname = \"a\"\nscheme = \"abc\"\n"
+        );
+        scenario::parse("s.toml", &text, None).map_err(|error| error.to_string())
+    };
+    assert!(read("[{ flows = [\"a\"] }]").is_ok());
+    for (stations, message) in [
+        ("[{ flows = [\"a\"] }, { flows = [\"a\"] }]", "flow `a` is of two stations"),
+        ("[{ flows = [\"a\", \"a\"] }]", "flow `a` is of two stations"),
+        ("[{ flows = [] }]", "a station without flows"),
+    ] {
+        let said = read(stations).expect_err(stations);
+        assert!(said.contains(message), "{said}");
+    }
 }
 
 #[test]

@@ -66,6 +66,13 @@ pub(crate) fn link(
     limit: impl FnOnce(&Service) -> Limit,
 ) -> Result<Link, Error> {
     let fail = |problem: String| Error::Message(format!("link `{}`: {problem}", spec.name));
+    if let Capacity::Wifi(wifi) = &spec.capacity
+        && wifi.queue_per_station
+    {
+        let problem = "an emulated link has one station, as what is inside is one; leave out \
+                       queues = \"per-station\"";
+        return Err(fail(problem.into()));
+    }
     let service =
         paceline_sim::service(scenario, spec).map_err(|error| Error::Message(error.to_string()))?;
     let queue = queue::build(queue, limit(&service)).map_err(|error| fail(error.to_string()))?;

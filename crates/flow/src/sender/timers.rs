@@ -165,7 +165,8 @@ impl Sender {
         self.timers.probed = true;
         self.stats.probes += 1;
         let ready = self.source.ready();
-        if ready > 0 {
+        // New data if the receiver takes it (RFC 8985 §7.3).
+        if ready > 0 && self.next_segment - self.cumulative < self.receive_window {
             let size = ready.min(self.config.mss as u64) as u32;
             self.source.take(size as u64);
             self.next_segment += 1;

@@ -187,7 +187,8 @@ impl Link {
     #[inline(never)]
     fn catch_up(&mut self, now: Time) {
         if let Service::Wifi(_) = self.service {
-            self.end_batches(now);
+            // What is through waits in `ready` already.
+            return self.end_batches(now);
         }
         while self.due <= now {
             let ended = self.due;

@@ -57,9 +57,11 @@ impl Link {
             while let Some(frame) = self.wifi().and_then(Wifi::give_up) {
                 let reason = DropReason::Unacknowledged;
                 self.drops.push(Dropped { packet: frame.packet, reason });
-            }
-            if self.drops.len() != self.counted {
                 self.note_drops(at);
+                // Unlike what a queue drops, this has been marked already.
+                if let Some(event) = self.events.last_mut().filter(|_| self.recording) {
+                    (event.before, event.marked) = (frame.before, frame.marked);
+                }
             }
             while let Some(frame) = self.wifi().and_then(Wifi::deliver) {
                 (self.serving, self.before, self.marked) =

@@ -1,5 +1,7 @@
 //! 802.11 links in scenarios and their files.
 
+use std::collections::BTreeSet;
+
 use paceline_cc::{Span, Stream};
 use paceline_path::service::Mcs;
 use serde::Deserialize;
@@ -63,7 +65,7 @@ pub enum McsSpec {
         min: Mcs,
         /// The highest.
         max: Mcs,
-        /// The time between changes.
+        /// The time between changes, at least a millisecond.
         every: Span,
     },
 }
@@ -81,11 +83,11 @@ impl McsSpec {
             McsSpec::Walk { min, max, every } => (*min, *max, *every),
         };
         let mut at = Span::ZERO;
-        let mut index = min.index() + (max.index() - min.index()) / 2;
+        let mut index = min.index() + max.index().saturating_sub(min.index()) / 2;
         let mut steps = Vec::new();
         while at < duration {
             steps.extend(Mcs::new(index).map(|mcs| (at, mcs)));
-            at += every;
+            at += every.max(SHORTEST);
             index = match random.below(3) {
                 0 => index.saturating_sub(1).max(min.index()),
                 1 => (index + 1).min(max.index()),
@@ -173,6 +175,8 @@ pub(super) struct FileStation {
     max_frames: Option<u32>,
 }
 
+/// The least time between the steps of a walk.
+const SHORTEST: Span = Span::from_millis(1);
 /// The most steps of a walk.
 const STEPS: u64 = 1_000_000;
 
@@ -225,7 +229,15 @@ impl FileWifi {
         require(sane, "contender_airtime is outside 50us..10ms", help)?;
         spec.contender_gap = self.contender_gap.map_or(Span::ZERO, |time| time.0);
         spec.queue_per_station = self.queues == Some(FileQueues::PerStation);
+        let mut named = BTreeSet::new();
         for station in &self.stations {
+            let help = "write stations = [{ flows = [\"laptop\"], mcs = 3 }]";
+            require(!station.flows.is_empty(), "a station without flows", help)?;
+            for flow in &station.flows {
+                let (name, help) = (flow.get_ref().as_str(), "a flow belongs to one station");
+                let message = format!("flow `{name}` is of two stations");
+                require(named.insert(name), &message, help)?;
+            }
             spec.stations.push(StationSpec {
                 flows: station.flows.iter().map(|name| name.get_ref().clone()).collect(),
                 mcs: station.mcs.map(mcs).transpose()?,
@@ -263,5 +275,23 @@ impl FileMcs {
             Ok(_) => Ok(McsSpec::Steps { steps, period }),
             Err(error) => Err((error.to_string(), help)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_walks_end() {
+        let mcs = |index| Mcs::new(index).expect("an index");
+        let mut random = Stream::new(1, "walk");
+        let mut steps = |min, max, every| {
+            let walk = McsSpec::Walk { min: mcs(min), max: mcs(max), every };
+            walk.steps(Span::from_secs(1), &mut random).0
+        };
+        assert_eq!(steps(3, 7, Span::ZERO).len(), 1000);
+        assert_eq!(steps(3, 7, Span::from_secs(2)), [(Span::ZERO, mcs(5))]);
+        assert_eq!(steps(7, 3, Span::from_secs(2)), [(Span::ZERO, mcs(7))]);
     }
 }

@@ -131,7 +131,8 @@ impl AbcParams {
         spec.require(sane, "eta", "expected a number above 0, at most 1.5")?;
         spec.require(!self.delta.is_zero(), "delta", "expected a time above 0")?;
         spec.require(!self.t.is_zero(), "t", "expected a time above 0")?;
-        spec.require(!self.wifi_t.is_zero(), "wifi_t", "expected a time above 0")?;
+        let sane = !self.wifi_t.is_zero() && self.wifi_t <= Span::from_secs(10);
+        spec.require(sane, "wifi_t", "expected a time above 0, at most 10s")?;
         spec.require(self.token_limit >= 1.0, "token_limit", "expected at least 1 token")?;
         let sane = (0.0..=self.token_limit).contains(&self.token0);
         spec.require(sane, "token0", "expected a number from 0 to token_limit")?;

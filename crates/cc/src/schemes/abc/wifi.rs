@@ -102,10 +102,10 @@ impl LinkRateEstimator {
         (!self.samples.is_empty()).then(|| self.link.min(2.0 * self.dequeue))
     }
 
-    /// Link rate, with the cap, and dequeue rate in bytes per second.
+    /// Link rate, with the cap, and dequeue rate in bytes per second, both above zero.
     #[inline]
     pub(super) fn rates(&self) -> Option<(f64, f64)> {
-        self.capped().map(|link| (link, self.dequeue))
+        self.capped().filter(|link| *link > 0.0).map(|link| (link, self.dequeue))
     }
 }
 
@@ -187,5 +187,8 @@ mod tests {
         assert_eq!((estimator.link_rate(), estimator.dequeue_rate()), (None, None));
         let backwards = fed(&[(9, full), (2, full)]);
         assert_eq!(backwards.uncapped(), None);
+        // Packets of no bytes tell no rate to divide by.
+        let empty = Batch { acked_bytes: 0, ..full };
+        assert_eq!(fed(&[(0, empty), (6000, empty)]).rates(), None);
     }
 }

@@ -117,6 +117,13 @@ impl Medium {
         let earliest = now - MEMORY;
         if self.free < earliest {
             self.free = earliest;
+            // Exponential pauses have no memory. All those that have ended would else be followed
+            // by a rush.
+            for i in 0..self.rivals.len() {
+                if self.rivals[i].ready < earliest {
+                    self.rivals[i].ready = self.pause(earliest);
+                }
+            }
         }
         loop {
             let Some(next) = self.rivals.iter().map(|rival| rival.ready).min() else { return };
@@ -206,6 +213,20 @@ mod tests {
         // 1 ms of transmission for 9 ms of pause: a tenth of the channel.
         let (each, _) = saturated(&mut medium(1, Span::from_millis(9)), 20_000);
         assert!((1170.0..1300.0).contains(&each), "{each}");
+    }
+
+    #[test]
+    fn after_a_long_pause_competitors_do_not_come_all_at_once() {
+        // A hundred of which each is on air for 10 ms every 100 s: a hundredth of the channel.
+        let long = Span::from_millis(10);
+        let mut medium = Medium::new(Stream::new(1, "medium"), 100, long, Span::from_secs(100));
+        let (mut now, mut waited) = (Time::ZERO, Span::ZERO);
+        for _ in 0..200 {
+            now += Span::from_secs(1000);
+            waited += medium.turn(now, CW_MIN, AIRTIME, AIRTIME).start.since(now);
+        }
+        let mean = waited.as_millis_f64() / 200.0;
+        assert!(mean < 1.0, "{mean} ms");
     }
 
     #[test]

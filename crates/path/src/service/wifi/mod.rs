@@ -13,7 +13,8 @@
 //! acknowledgement ends.
 //!
 //! Left out: the channel time of what stations send (transport acknowledgements among it) unless
-//! competitors stand for it; capture, hidden stations and rate control.
+//! competitors stand for it; capture, hidden stations, the longer pause after a collision (EIFS)
+//! and rate control.
 
 mod medium;
 mod per_station;
@@ -158,7 +159,7 @@ impl Wifi {
         };
         let full = held.is_full(self.mcs_of(at, now), config.max_frames, self.config.max_airtime);
         let all = || self.stations.iter().map(Station::waiting).sum::<usize>();
-        !full && (!shared || all() < 2 * config.max_frames as usize)
+        !full && (!shared || all() < 2 * config.max_frames.max(1) as usize)
     }
 
     /// Takes a packet that has left the queue.
@@ -191,6 +192,8 @@ impl Wifi {
         let arrives = || !*collided && !errors.chance(config.frame_error);
         let station = self.stations.get_mut(self.last)?;
         let (acked, acked_bytes) = station.settle(config.retries, arrives, &mut self.given_up);
+        // Taken from the back, they come in order.
+        self.given_up.reverse();
         self.window = if acked == 0 { doubled(self.window) } else { CW_MIN };
         let Aggregate { frames, bytes, air_bytes } = self.on_air;
         let most = self.config.stations.get(self.last).map_or(1, |config| config.max_frames);

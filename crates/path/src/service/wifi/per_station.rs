@@ -67,6 +67,10 @@ impl Queue for StationQueues {
         self.queues.get(self.of(flow)).map_or((0, 0), |queue| queue.abc_backlog(flow))
     }
 
+    fn take_forfeited(&mut self) -> u32 {
+        self.queues.get_mut(self.turn).map_or(0, |queue| queue.take_forfeited())
+    }
+
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(queue) = self.queues.first() {
             queue.inspect(see);
@@ -78,12 +82,14 @@ impl Queue for StationQueues {
 pub struct StationRouters {
     routers: Vec<Box<dyn Router>>,
     station_of: Vec<u32>,
+    /// What the link said was forfeited, until the departure tells the station.
+    forfeited: u32,
 }
 
 impl StationRouters {
     /// One router a station, at least one.
     pub fn new(routers: Vec<Box<dyn Router>>, station_of: Vec<u32>) -> StationRouters {
-        StationRouters { routers, station_of }
+        StationRouters { routers, station_of, forfeited: 0 }
     }
 
     fn of(&mut self, flow: u32) -> Option<&mut Box<dyn Router>> {
@@ -100,9 +106,17 @@ impl Router for StationRouters {
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
+        let forfeited = std::mem::take(&mut self.forfeited);
         if let Some(router) = self.of(packet.flow) {
+            if forfeited > 0 {
+                router.on_forfeited(now, forfeited);
+            }
             router.on_departure(now, packet, sojourn, link);
         }
+    }
+
+    fn on_forfeited(&mut self, _now: Time, bytes: u32) {
+        self.forfeited = self.forfeited.saturating_add(bytes);
     }
 
     fn on_batch(&mut self, now: Time, batch: &Batch) {
@@ -115,5 +129,101 @@ impl Router for StationRouters {
         if let Some(router) = self.routers.first() {
             router.inspect(see);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use paceline_cc::{Capacity, Ecn};
+
+    use super::*;
+    use crate::queue::{Fifo, Limit};
+
+    fn packet(flow: u32, size: u32) -> Packet {
+        Packet { flow, ..Packet::opaque(size) }
+    }
+
+    #[test]
+    fn stations_have_queues_of_their_own() {
+        let fifo = |_| Box::new(Fifo::new(Limit::packets(5))) as Box<dyn Queue>;
+        let mut queue = StationQueues::new((0..2).map(fifo).collect(), vec![0, 1]);
+        let mut drops = Vec::new();
+        for number in 0..9 {
+            let packet = packet(u32::from(number == 8), 100 + number);
+            queue.push(Time::ZERO, &packet, &mut drops);
+        }
+        // Five of the first station fit, three did not; the second has its own room.
+        assert_eq!((queue.packets(), queue.bytes(), drops.len()), (6, 618, 3));
+        assert_eq!((queue.abc_backlog(0), queue.abc_backlog(1)), ((5, 510), (1, 108)));
+        let mut sizes = |station| {
+            assert!(queue.turn_to(station));
+            let popped = std::iter::from_fn(|| queue.pop(Time::ZERO, &mut drops));
+            popped.map(|packet| packet.size).collect::<Vec<_>>()
+        };
+        let first = vec![100, 101, 102, 103, 104];
+        assert_eq!((sizes(1), sizes(0), sizes(7)), (vec![108], first, vec![]));
+        assert_eq!((queue.packets(), queue.bytes()), (0, 0));
+    }
+
+    /// A queue with shares, as a station's.
+    struct Shared(u32);
+
+    impl Queue for Shared {
+        fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<Dropped>) {}
+        fn pop(&mut self, _: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+            None
+        }
+        fn packets(&self) -> usize {
+            0
+        }
+        fn bytes(&self) -> u64 {
+            0
+        }
+        fn take_forfeited(&mut self) -> u32 {
+            std::mem::take(&mut self.0)
+        }
+    }
+
+    /// A station's router: says which of its calls came, in order.
+    struct Told(&'static str, Sender<(&'static str, u32)>);
+
+    impl Router for Told {
+        fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, _: &LinkView<'_>) {
+            self.1.send((self.0, packet.size)).expect("somebody listens");
+        }
+        fn on_forfeited(&mut self, _: Time, bytes: u32) {
+            self.1.send((self.0, bytes)).expect("somebody listens");
+        }
+    }
+
+    struct Nothing;
+
+    impl Capacity for Nothing {
+        fn offered(&self, _: Time, _: Time) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn forfeited_shares_are_those_of_the_station() {
+        let mut queue = StationQueues::new(vec![Box::new(Shared(1)), Box::new(Shared(2))], vec![]);
+        queue.turn_to(1);
+        assert_eq!((queue.take_forfeited(), queue.take_forfeited()), (2, 0));
+        let (told, calls) = channel();
+        let told = |name| Box::new(Told(name, told.clone())) as Box<dyn Router>;
+        let mut routers = StationRouters::new(vec![told("first"), told("second")], vec![0, 1]);
+        let link = LinkView { capacity: &Nothing, queue_packets: 0, queue_bytes: 0 };
+        let departs = |routers: &mut StationRouters, flow| {
+            let mut packet = Packet { ecn: Ecn::Ect1, ..packet(flow, 1500) };
+            routers.on_departure(Time::ZERO, &mut packet, Span::ZERO, &link);
+        };
+        // The link tells it just before the departure.
+        routers.on_forfeited(Time::ZERO, 7);
+        departs(&mut routers, 1);
+        departs(&mut routers, 0);
+        let calls: Vec<_> = calls.try_iter().collect();
+        assert_eq!(calls, [("second", 7), ("second", 1500), ("first", 1500)]);
     }
 }

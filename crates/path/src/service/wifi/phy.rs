@@ -11,7 +11,7 @@ pub(super) const SLOT: Span = Span::from_micros(9);
 pub(super) const AIFS: Span = Span::from_micros(16 + 3 * 9);
 /// The smallest and the largest contention window of best effort, in slots.
 pub(super) const CW_MIN: u32 = 15;
-/// See [`CW_MIN`].
+/// See [`CW_MIN`]. That of stations; access points may be set to less (63, as of WMM).
 pub(super) const CW_MAX: u32 = 1023;
 /// A compressed block acknowledgement of 32 bytes at 24 Mbit/s: preamble and three symbols.
 pub(super) const BLOCK_ACK: Span = Span::from_micros(20 + 3 * 4);
@@ -80,7 +80,8 @@ impl Mcs {
 
 /// The bytes on air of a packet of `size` bytes as a subframe of an A-MPDU.
 pub(super) fn subframe(size: u32) -> u32 {
-    size.saturating_add(MAC_OVERHEAD + DELIMITER).next_multiple_of(DELIMITER)
+    let padded = size.saturating_add(MAC_OVERHEAD + DELIMITER).checked_next_multiple_of(DELIMITER);
+    padded.unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -101,6 +102,7 @@ mod tests {
         // 1500 bytes: 26 + 8 + 4 + 4 more, padded from 1542 to 1544.
         assert_eq!(subframe(1500), 1544);
         assert_eq!(subframe(64), 108);
+        assert_eq!(subframe(u32::MAX), u32::MAX);
         // 12,374 bits in symbols of 260: 48 of 4 µs, after a preamble of 36 µs.
         let fast = Mcs::new(7).expect("an index");
         assert_eq!(fast.airtime(1544), Span::from_micros(36 + 4 * 48));

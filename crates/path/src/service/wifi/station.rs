@@ -71,8 +71,11 @@ impl Station {
         self.frames.push_back(frame);
     }
 
-    /// True if no batch could take more than what is waiting.
+    /// True if no batch could take more than what is waiting. A batch takes one frame at least.
     pub(super) fn is_full(&self, mcs: Mcs, most: u32, longest: Span) -> bool {
+        if self.waiting == 0 {
+            return false;
+        }
         let batches = self.waiting >= (most as usize).min(BLOCK_ACK_WINDOW);
         batches || self.waiting_bytes > MAX_BYTES || mcs.airtime(self.waiting_bytes) > longest
     }
@@ -193,6 +196,8 @@ mod tests {
         let ht = Span::from_micros(5484);
         assert!(!full(5, 1, 20, ht) && full(6, 1, 20, ht));
         assert!(!full(42, 7, 100, LONG) && full(43, 7, 100, LONG));
+        // One goes whatever the limits.
+        assert!(!full(0, 7, 0, Span::ZERO) && full(1, 7, 0, Span::ZERO));
     }
 
     #[test]

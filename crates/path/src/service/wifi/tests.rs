@@ -204,6 +204,60 @@ fn packets_stay_in_order_and_none_is_lost_unseen() {
     assert!((0.027..0.12).contains(&lost), "{lost}");
 }
 
+#[test]
+fn what_is_given_up_is_logged_in_order_with_its_marks() {
+    let hopeless = WifiConfig { frame_error: 1.0, retries: 1, ..config(1) };
+    let (batches, _told) = std::sync::mpsc::channel();
+    let mut link = link(hopeless).with_router(Box::new(Notes { batches }));
+    link.record(true);
+    for number in 0..50 {
+        link.push(Time::ZERO, &packet(0, number, 1500));
+    }
+    drain(&mut link, Time::from_secs(1));
+    let dropped = |event: &&crate::LinkEvent| matches!(event.kind, crate::EventKind::Drop { .. });
+    let drops: Vec<_> = link.events().iter().filter(dropped).collect();
+    let numbers: Vec<u64> = drops.iter().map(|event| event.number).collect();
+    assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+    let marked = |event: &&crate::LinkEvent| event.marked && event.before == Ecn::NotEct;
+    assert!(drops.iter().all(marked) && link.counters().marks == 50);
+}
+
+/// Frames behind one that is given up do not wait for another batch.
+#[test]
+fn the_head_given_up_lets_the_others_go_at_once() {
+    let mut link = link(WifiConfig { frame_error: 0.5, retries: 1, ..config(1) });
+    link.record(true);
+    for number in 0..500 {
+        link.push(Time::ZERO, &packet(0, number, 1500));
+    }
+    let out = drain(&mut link, Time::from_secs(5));
+    let event = |event: &crate::LinkEvent| match event.kind {
+        crate::EventKind::Drop { .. } => Some((event.time, event.number)),
+        _ => None,
+    };
+    let (mut behind, mut given_up) = (0, 0);
+    for (at, number) in link.events().iter().filter_map(event) {
+        given_up += 1;
+        let next = out.iter().find(|(_, packet)| packet.number() == number + 1);
+        behind += u32::from(next.is_some_and(|(end, _)| *end == at));
+    }
+    // A quarter is given up; of those that follow, half had come before.
+    assert!((90..160).contains(&given_up), "{given_up}");
+    assert!(behind > 20, "{behind} of {given_up}");
+}
+
+#[test]
+fn the_end_of_time_ends() {
+    let mut link = link(config(1));
+    for number in 0..3 {
+        link.push(Time::ZERO, &packet(0, number, 1500));
+    }
+    // What has not been collected stays so, and what comes now is never through.
+    link.push(Time::NEVER, &packet(0, 3, 1500));
+    assert_eq!((link.uncollected(), link.backlog_packets()), (3, 1));
+    assert_eq!(link.wake(), drain(&mut link, Time::from_secs(1))[0].0);
+}
+
 /// Writes down what it is told.
 struct Notes {
     batches: std::sync::mpsc::Sender<(Time, Batch)>,
@@ -238,25 +292,4 @@ fn the_router_hears_of_batches() {
         assert_eq!((batch.max_frames, batch.rate), (most, Rate::from_mbps(mbps)));
         assert_eq!(batch.air_bytes, batch.frames * 1544);
     }
-}
-
-#[test]
-fn stations_have_queues_of_their_own() {
-    let queues: Vec<Box<dyn Queue>> =
-        (0..2).map(|_| Box::new(Fifo::new(Limit::packets(5))) as Box<dyn Queue>).collect();
-    let mut queue = StationQueues::new(queues, vec![0, 1]);
-    let mut drops = Vec::new();
-    for number in 0..9 {
-        queue.push(Time::ZERO, &packet(u32::from(number == 8), number, 100), &mut drops);
-    }
-    // Five of the first station fit, three did not; the second has its own room.
-    assert_eq!((queue.packets(), queue.bytes(), drops.len()), (6, 600, 3));
-    assert_eq!((queue.abc_backlog(0), queue.abc_backlog(1)), ((5, 500), (1, 100)));
-    let mut numbers = |station| {
-        assert!(queue.turn_to(station));
-        let popped = std::iter::from_fn(|| queue.pop(Time::ZERO, &mut drops));
-        popped.map(|packet| packet.number()).collect::<Vec<_>>()
-    };
-    assert_eq!((numbers(1), numbers(0), numbers(7)), (vec![8], vec![0, 1, 2, 3, 4], vec![]));
-    assert_eq!((queue.packets(), queue.bytes()), (0, 0));
 }

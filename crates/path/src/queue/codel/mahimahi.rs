@@ -178,7 +178,7 @@ mod tests {
                 lost.push(time);
             }
         }
-        // The fact sheet's times from 20 ms on, cut to milliseconds: 100/√2 = 70, 100/√3 = 57.
+        // Times worked out by hand from 20 ms on, cut to milliseconds: 100/√2 = 70, 100/√3 = 57.
         assert_eq!(lost, [120, 220, 290]);
     }
 

@@ -1,4 +1,4 @@
-//! The control law on the fact sheet's times, marks, and the guard of one MTU.
+//! The control law on times worked out by hand, marks, and the guard of one MTU.
 
 use paceline_cc::Ecn;
 
@@ -37,7 +37,7 @@ fn codel(ecn: bool) -> Codel {
     Codel::new(CodelParams { ecn, ..CodelParams::default() }, Limit::NONE)
 }
 
-/// The times of the fact sheet, from the first packet above target on, on the grid of 10 us.
+/// Times worked out by hand (RFC 8289 §5.3), from the first packet above target on, on the grid of 10 us.
 const DROPS: [u64; 5] = [100_000, 200_000, 270_720, 328_450, 378_450];
 
 #[test]

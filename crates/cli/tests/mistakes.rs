@@ -82,6 +82,10 @@ fn scenarios() {
         let path = folder.write("bad.toml", good.replace(from, to).as_bytes());
         expect(&["run", &path], 1, words);
     }
+    let wifi = good.replace("rate = \"12Mbps\"", "wifi = { mcs = 7, queues = \"per-station\" }");
+    let path = folder.write("wifi.toml", wifi.as_bytes());
+    assert_eq!(paceline(&["run", &path]).code, 0);
+    expect(&["link", "--scenario", &path, "true"], 1, &["link `l`", "one station", "leave out"]);
     expect(&["run", &folder.path("none.toml")], 1, &["none.toml", "cannot be read"]);
     let binary = folder.write("binary.toml", &[0xff, 0xfe, 0x00]);
     expect(&["run", &binary], 1, &["binary.toml"]);

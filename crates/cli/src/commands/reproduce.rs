@@ -201,6 +201,7 @@ impl Reproduce {
             ("command", command_line(std::env::args_os().skip(1))),
             ("version", env!("CARGO_PKG_VERSION").to_string()),
             ("seed", self.seed.to_string()),
+            ("lengths", if self.quick { "shortened (--quick)" } else { "full" }.to_string()),
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];

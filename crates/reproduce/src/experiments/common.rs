@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
-use paceline_report::{Quantiles, RunView, TimeSeries};
+use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, Shape, TimeSeries};
 use paceline_sim::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
@@ -75,6 +75,20 @@ pub(super) fn with_series(mut scenario: Scenario, bin_ms: u64) -> Scenario {
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.into_iter().collect();
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A scheme as a point of throughput over delay.
+pub(super) fn dot(short: &str, palette: &Palette, (delay, throughput): (f64, f64)) -> Dot {
+    Dot {
+        x: delay,
+        y: throughput,
+        label: short.into(),
+        tooltip: format!("{short}: {throughput:.2} Mbit/s, {delay:.0} ms"),
+        paint: palette.paint(short),
+        marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
+        counts: true,
+        tie: None,
+    }
 }
 
 /// A record of a link as the charts want it.

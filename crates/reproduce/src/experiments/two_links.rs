@@ -2,11 +2,11 @@
 
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_report::{Dot, Marker, Palette, Scatter, Shape};
+use paceline_report::{Palette, Scatter};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{BBR, CODEL, COPA, PIE, scheme};
+use super::common::{BBR, CODEL, COPA, PIE, dot, scheme};
 use crate::findings::Findings;
 use crate::results::Results;
 use crate::setting::Setting;
@@ -67,16 +67,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             (record.number("all.goodput"), record.number("all.owd.p95") - 50.0);
         findings.measure(format!("{short}.throughput"), throughput);
         findings.measure(format!("{short}.p95"), delay);
-        dots.push(Dot {
-            x: delay,
-            y: throughput,
-            label: short.into(),
-            tooltip: format!("{short}: {throughput:.2} Mbit/s, {delay:.0} ms"),
-            paint: palette.paint(short),
-            marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
-            counts: true,
-            tie: None,
-        });
+        dots.push(dot(short, &palette, (delay, throughput)));
     }
     let abc = (findings.get("abc.throughput"), findings.get("abc.p95"));
     let better = SCHEMES.iter().filter(|(short, _)| {

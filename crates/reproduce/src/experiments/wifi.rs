@@ -4,11 +4,11 @@
 use paceline_cc::Span;
 use paceline_path::BufferSize;
 use paceline_path::service::Mcs;
-use paceline_report::{Cell, Dot, Marker, Palette, Scatter, Shape, Table};
+use paceline_report::{Cell, Palette, Scatter, Table};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, WifiSpec};
 
 use super::Experiment;
-use super::common::{BBR, COPA, mean, scheme};
+use super::common::{BBR, COPA, dot, mean, scheme};
 use crate::findings::Findings;
 use crate::results::Results;
 use crate::setting::Setting;
@@ -125,16 +125,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("{place}.{short}.throughput"), throughput);
             findings.measure(format!("{place}.{short}.p95"), delay);
             findings.measure(format!("{place}.{short}.used"), used);
-            dots.push(Dot {
-                x: delay,
-                y: throughput,
-                label: short.into(),
-                tooltip: format!("{short}: {throughput:.1} Mbit/s, {delay:.0} ms"),
-                paint: palette.paint(short),
-                marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
-                counts: true,
-                tie: None,
-            });
+            dots.push(dot(short, &palette, (delay, throughput)));
             rows.push(vec![
                 Cell::text(place),
                 Cell::code(short),

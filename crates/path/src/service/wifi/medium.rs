@@ -37,9 +37,7 @@ struct Rival {
 /// A turn at the channel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
-    /// When the transmission begins.
-    pub(super) start: Time,
-    /// When it ends.
+    /// When the transmission ends.
     pub(super) end: Time,
     /// Another one began in the same slot.
     pub(super) collided: bool,
@@ -157,7 +155,7 @@ impl Medium {
             let others = self.transmit(at, left, start, collided);
             let own = start + if collided { collision } else { airtime };
             self.free = own.max(others);
-            return Turn { start, end: own, collided };
+            return Turn { end: own, collided };
         }
     }
 }
@@ -178,7 +176,7 @@ mod tests {
         let mut window = CW_MIN;
         for _ in 0..turns {
             let turn = medium.turn(now, window, AIRTIME, AIRTIME);
-            assert!(turn.start >= now + AIFS);
+            assert!(turn.end >= now + AIFS + AIRTIME);
             now = turn.end;
             collided += u32::from(turn.collided);
             window = if turn.collided { (2 * window + 1).min(CW_MAX) } else { CW_MIN };
@@ -223,7 +221,7 @@ mod tests {
         let (mut now, mut waited) = (Time::ZERO, Span::ZERO);
         for _ in 0..200 {
             now += Span::from_secs(1000);
-            waited += medium.turn(now, CW_MIN, AIRTIME, AIRTIME).start.since(now);
+            waited += medium.turn(now, CW_MIN, AIRTIME, AIRTIME).end.since(now) - AIRTIME;
         }
         let mean = waited.as_millis_f64() / 200.0;
         assert!(mean < 1.0, "{mean} ms");
@@ -234,7 +232,7 @@ mod tests {
         let mut medium = medium(3, Span::ZERO);
         let far = Time::from_secs(1_000_000);
         let turn = medium.turn(far, CW_MIN, AIRTIME, AIRTIME);
-        assert!(turn.start >= far && turn.start < far + Span::from_millis(50));
-        assert!(medium.turn(Time::NEVER, CW_MIN, AIRTIME, AIRTIME).start >= far);
+        assert!(turn.end >= far && turn.end < far + Span::from_millis(50));
+        assert!(medium.turn(Time::NEVER, CW_MIN, AIRTIME, AIRTIME).end >= far);
     }
 }

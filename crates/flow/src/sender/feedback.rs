@@ -5,8 +5,8 @@ use paceline_cc::{Ack, Congestion, Ecn, EcnFeedback, Fate, Feedback, Signals, Ti
 
 use super::Sender;
 use super::timers::note_lost;
-use crate::ledger::{Entry, State};
-use crate::recovery::Event;
+use crate::account::ledger::{Entry, State};
+use crate::account::recovery::Event;
 
 /// Notes the fate of a packet, if the controller needs fates.
 #[inline]

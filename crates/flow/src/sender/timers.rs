@@ -5,7 +5,7 @@ use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{Congestion, Packet, Span, Time};
 
 use super::{Lost, Sender};
-use crate::ledger::Entry;
+use crate::account::ledger::Entry;
 
 /// When things are due. The wake-up may be earlier than necessary: then it is moved on, which is
 /// cheaper than moving it at each acknowledgement.

@@ -1,10 +1,13 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
+mod blocks;
+pub(crate) mod reassembly;
+
 use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
 
-use crate::blocks::{Arrival, Blocks};
-use crate::reassembly::Reassembly;
+use self::blocks::{Arrival, Blocks};
+use self::reassembly::Reassembly;
 
 /// Bytes of an acknowledgement on the wire: IPv4 and TCP headers with timestamps and one SACK
 /// block, the size that most of Linux' acknowledgements have.

@@ -2,6 +2,7 @@
 //! repairs what is lost.
 
 mod feedback;
+mod pacer;
 mod timers;
 
 use std::collections::VecDeque;
@@ -13,11 +14,11 @@ use paceline_cc::{
     Signals, Span, Stage, Stream, Time,
 };
 
-use crate::ledger::{Entry, Ledger};
-use crate::pacer::Pacer;
-use crate::rate::RateSampler;
-use crate::recovery::Recovery;
-use crate::rtt::{RtoBounds, RttEstimator};
+use self::pacer::Pacer;
+use crate::account::ledger::{Entry, Ledger};
+use crate::account::rate::RateSampler;
+use crate::account::recovery::Recovery;
+use crate::account::rtt::{RtoBounds, RttEstimator};
 use crate::workload::{Frame, Source, Transfer, VideoStats, Workload};
 
 /// What a sender is made from.
@@ -394,7 +395,7 @@ impl Sender {
         self.rtt = RttEstimator::new(self.config.rto);
         self.recovery = Recovery::new();
         self.lost.clear();
-        self.next_segment = crate::reassembly::next_connection(self.next_segment);
+        self.next_segment = crate::receiver::reassembly::next_connection(self.next_segment);
         self.cumulative = self.next_segment;
         self.last_sent = Time::NEVER;
         self.replan();

@@ -94,6 +94,15 @@ impl World {
             self.drain(self.timetable.first(), MAX_DEPTH);
         }
         self.now = self.now.max(end);
+        // What is due at the end itself happens in the next stretch.
+        let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            let Node::Link(link) = node else { continue };
+            link.settle(before);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.on_link(id, link);
+            }
+        }
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.

@@ -112,6 +112,11 @@ impl Pipe {
         self.delay
     }
 
+    /// True if it does nothing but delay.
+    pub fn is_plain(&self) -> bool {
+        self.rough.is_none()
+    }
+
     /// What happened to packets since the start.
     pub fn counters(&self) -> PipeCounters {
         self.rough.as_ref().map(|rough| rough.counters).unwrap_or_default()

@@ -24,19 +24,14 @@ impl Timetable {
         }
     }
 
-    /// The earliest wake-up.
+    /// The earliest wake-up, and its stage.
     #[inline]
-    pub(crate) fn earliest(&self) -> Time {
-        self.carriers.earliest().min(self.endpoints.earliest())
-    }
-
-    /// The stage of the earliest wake-up.
-    #[inline]
-    pub(crate) fn first(&self) -> usize {
-        if self.carriers.earliest() <= self.endpoints.earliest() {
-            self.carriers.first()
+    pub(crate) fn first(&self) -> (Time, usize) {
+        let (carrier, endpoint) = (self.carriers.earliest(), self.endpoints.earliest());
+        if carrier <= endpoint {
+            (carrier, self.carriers.first())
         } else {
-            self.border + self.endpoints.first()
+            (endpoint, self.border + self.endpoints.first())
         }
     }
 
@@ -120,10 +115,10 @@ mod tests {
                 table.set(stage, time);
                 plain[stage] = time;
                 let earliest = plain.iter().copied().min().unwrap_or(Time::NEVER);
-                assert_eq!(table.earliest(), earliest);
+                assert_eq!(table.first().0, earliest);
                 if earliest != Time::NEVER {
                     let first = plain.iter().position(|time| *time == earliest);
-                    assert_eq!(first, Some(table.first()));
+                    assert_eq!(first, Some(table.first().1));
                 }
             }
         }

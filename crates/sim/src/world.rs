@@ -28,16 +28,11 @@ macro_rules! each {
     };
 }
 
-/// How many stages may hand on at once what they have just been handed. Packets that go round in no
-/// time (a trace's opportunity of many packets, no propagation delay) would otherwise fill the
-/// stack; what is left is due at once, and comes from the timetable.
-const MAX_DEPTH: u32 = 32;
-
 /// Stages that hand packets to each other in virtual time.
 ///
 /// Every packet carries the number of its route; `Routes` tells where it goes from each stage.
-/// After a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
-/// at once.
+/// After a stage is called, its next wake-up stands in the timetable. Only endpoints answer what
+/// they are handed at once; links and pipes wait for their turn, so that calls never nest deeper.
 pub struct World {
     pub(crate) now: Time,
     pub(crate) nodes: Vec<Node>,
@@ -88,10 +83,17 @@ impl World {
 
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
-        while self.timetable.earliest() < end {
+        // Two places that packets pass through: one for what a stage hands on, one for an
+        // endpoint's answer to it.
+        let (mut packet, mut answer) = (Packet::opaque(0), Packet::opaque(0));
+        loop {
+            let (at, id) = self.timetable.first();
+            if at >= end {
+                break;
+            }
             // A stage may ask for a time that has passed: it means at once.
-            self.now = self.now.max(self.timetable.earliest());
-            self.drain(self.timetable.first(), MAX_DEPTH);
+            self.now = self.now.max(at);
+            self.drain(id, &mut packet, &mut answer);
         }
         self.now = self.now.max(end);
         // What is due at the end itself happens in the next stretch.
@@ -106,17 +108,20 @@ impl World {
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
-    fn drain(&mut self, id: usize, depth: u32) {
+    #[inline]
+    fn drain(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
         let now = self.now;
-        let mut packet = Packet::opaque(0);
         let wake = loop {
-            let wake = each!(&mut self.nodes[id], stage => {
-                if stage.pop_into(now, &mut packet) { None } else { Some(stage.wake()) }
+            let (popped, wake) = each!(&mut self.nodes[id], stage => {
+                let popped = stage.pop_into(now, packet);
+                (popped, stage.wake())
             });
-            if let Some(wake) = wake {
-                break wake;
+            if popped {
+                self.hand_over(self.routes.next(id, packet), packet, answer);
             }
-            self.hand_over(self.routes.next(id, &packet), &packet, depth);
+            if !popped || wake > now {
+                break each!(&self.nodes[id], stage => stage.wake());
+            }
         };
         if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut self.nodes[id]) {
             recorder.on_link(id, link);
@@ -124,26 +129,76 @@ impl World {
         self.timetable.set(id, wake);
     }
 
-    /// Hands a packet to stage `id`, and on from there what is due at once.
-    fn hand_over(&mut self, id: usize, packet: &Packet, depth: u32) {
+    /// Hands a packet to stage `id`; an endpoint answers at once.
+    #[inline]
+    fn hand_over(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
         let now = self.now;
-        self.digest.hand_over(now, id as u32, packet);
-        self.hand_overs += 1;
         let node = &mut self.nodes[id];
+        if let Node::Link(_) | Node::Pipe(_) = node {
+            return self.carry(id, packet);
+        }
+        self.hand_overs += 1;
+        self.digest.arrival(now, packet);
         if let Some(recorder) = &mut self.recorder {
             recorder.before(now, node, packet);
         }
-        let wake = each!(node, stage => {
-            stage.push(now, packet);
-            stage.wake()
-        });
+        let mut wake = match node {
+            Node::Sender(sender) => {
+                sender.push(now, packet);
+                sender.wake()
+            }
+            Node::Receiver(receiver) => {
+                receiver.push(now, packet);
+                receiver.wake()
+            }
+            Node::Link(_) | Node::Pipe(_) => return,
+        };
         if let Some(recorder) = &mut self.recorder {
-            recorder.after(now, id, node);
+            recorder.after(now, node);
         }
-        if wake <= now && depth > 0 {
-            self.drain(id, depth - 1);
-        } else {
-            self.timetable.set(id, wake);
+        while wake <= now {
+            let node = &mut self.nodes[id];
+            let popped = match node {
+                Node::Sender(sender) => sender.pop_into(now, answer),
+                Node::Receiver(receiver) => receiver.pop_into(now, answer),
+                Node::Link(_) | Node::Pipe(_) => false,
+            };
+            wake = each!(node, stage => stage.wake());
+            if !popped {
+                break;
+            }
+            self.carry(self.routes.next(id, answer), answer);
         }
+        self.timetable.set(id, wake);
+    }
+
+    /// Hands a packet to a link or pipe.
+    #[inline]
+    fn carry(&mut self, id: usize, packet: &Packet) {
+        let now = self.now;
+        let wake = match &mut self.nodes[id] {
+            Node::Link(link) => {
+                self.hand_overs += 1;
+                link.push(now, packet);
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.on_link(id, link);
+                }
+                link.wake()
+            }
+            Node::Pipe(pipe) => {
+                self.hand_overs += 1;
+                pipe.push(now, packet);
+                pipe.wake()
+            }
+            Node::Sender(_) | Node::Receiver(_) => return self.hand_directly(id, packet),
+        };
+        self.timetable.set(id, wake);
+    }
+
+    /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
+    /// of a flow can be like that, so that calls end.
+    #[cold]
+    fn hand_directly(&mut self, id: usize, packet: &Packet) {
+        self.hand_over(id, packet, &mut Packet::opaque(0));
     }
 }

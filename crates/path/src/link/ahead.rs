@@ -6,13 +6,23 @@
 //! tail to the far end, and is called once for each packet instead of twice for itself and once for
 //! the delay behind it. What it does is the same to the nanosecond.
 
-use std::collections::VecDeque;
-
 use paceline_cc::{Packet, Rate, Span, Time};
 
 use super::{Counters, EventKind, Link, LinkEvent};
 use crate::queue::{DropReason, Dropped, DroptailLimit};
+use crate::ring::Ring;
 use crate::service::{Constant, Service};
+
+/// A packet between its arrival at the link and the far end. What is new about it stands beside it:
+/// a packet that has just been copied is not to be written into.
+#[derive(Copy, Clone, Debug)]
+struct Passage {
+    packet: Packet,
+    /// When it entered, its [`Packet::queued`].
+    entered: Time,
+    /// When it leaves the link.
+    departure: Time,
+}
 
 /// The packets of a link that knows departures ahead, and of the delay behind it.
 #[derive(Debug)]
@@ -20,12 +30,14 @@ pub(super) struct Ahead {
     limit: DroptailLimit,
     propagation: Span,
     /// Packets with the times at which they leave the link, in order.
-    line: VecDeque<(Time, Packet)>,
+    line: Ring<Passage>,
     /// The first so many of them have left the link and are propagating; the next one is in
     /// transmission, the others are in the buffer.
     departed: usize,
     /// When the packet in transmission leaves; [`Time::NEVER`] if there is none.
     next_departure: Time,
+    /// When the first packet reaches the far end; [`Time::NEVER`] if there is none.
+    due: Time,
     /// When the packet that entered last leaves.
     last_departure: Time,
     /// Bytes in the buffer.
@@ -37,9 +49,10 @@ impl Ahead {
         Ahead {
             limit,
             propagation,
-            line: VecDeque::new(),
+            line: Ring::new(),
             departed: 0,
             next_departure: Time::NEVER,
+            due: Time::NEVER,
             last_departure: Time::ZERO,
             buffered: 0,
         }
@@ -52,7 +65,7 @@ impl Ahead {
 
     /// Bytes in the buffer and in transmission.
     pub(super) fn backlog_bytes(&self) -> u64 {
-        let serving = self.line.get(self.departed).map_or(0, |(_, packet)| packet.size);
+        let serving = self.line.get(self.departed).map_or(0, |passage| passage.packet.size);
         self.buffered + u64::from(serving)
     }
 
@@ -80,15 +93,15 @@ impl Ahead {
         }
         let departure = rate.finish(if idle { now } else { self.last_departure }, packet.size);
         self.last_departure = departure;
+        if self.line.is_empty() {
+            self.due = departure + self.propagation;
+        }
         if idle {
             self.next_departure = departure;
         } else {
             self.buffered += size;
         }
-        self.line.push_back((departure, *packet));
-        if let Some((_, last)) = self.line.back_mut() {
-            last.queued = now;
-        }
+        self.line.push(Passage { departure, entered: now, packet: *packet });
         Some(if idle { size } else { self.buffered })
     }
 
@@ -97,16 +110,16 @@ impl Ahead {
     fn depart(&mut self) {
         self.departed += 1;
         self.next_departure = Time::NEVER;
-        if let Some((departure, packet)) = self.line.get(self.departed) {
-            self.next_departure = *departure;
-            self.buffered -= u64::from(packet.size);
+        if let Some(passage) = self.line.get(self.departed) {
+            self.next_departure = passage.departure;
+            self.buffered -= u64::from(passage.packet.size);
         }
     }
 
     /// When the first packet reaches the far end.
     #[inline]
     pub(super) fn wake(&self) -> Time {
-        self.line.front().map_or(Time::NEVER, |(departure, _)| *departure + self.propagation)
+        self.due
     }
 }
 
@@ -167,15 +180,19 @@ impl Link {
         let Link { ahead: Some(ahead), counters, recording, events, .. } = self else {
             return false;
         };
-        match ahead.line.front() {
-            Some((departure, packet)) if *departure + ahead.propagation <= now => *place = *packet,
-            _ => return false,
+        if ahead.due > now {
+            return false;
         }
         if ahead.departed == 0 {
             note_departures(ahead, now, counters, recording.then_some(events));
         }
-        ahead.line.pop_front();
+        let Some(passage) = ahead.line.front() else { return false };
+        *place = passage.packet;
+        place.queued = passage.entered;
+        ahead.line.drop_front();
         ahead.departed -= 1;
+        let next = ahead.line.front().map_or(Time::NEVER, |passage| passage.departure);
+        ahead.due = next + ahead.propagation;
         true
     }
 }
@@ -193,8 +210,8 @@ fn note_departures(
         if at == Time::NEVER {
             return;
         }
-        if let Some((_, packet)) = ahead.line.get(ahead.departed) {
-            let sojourn = at.since(packet.queued);
+        if let Some(Passage { entered, packet, .. }) = ahead.line.get(ahead.departed) {
+            let sojourn = at.since(*entered);
             counters.delivered_packets += 1;
             counters.delivered_bytes += u64::from(packet.size);
             counters.sojourn += sojourn;

@@ -108,41 +108,40 @@ impl World {
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
         let now = self.now;
-        let wake = loop {
-            let (popped, wake) = each!(&mut self.nodes[id], stage => {
-                let popped = stage.pop_into(now, packet);
-                (popped, stage.wake())
-            });
+        loop {
+            let (popped, wake) = match &mut self.nodes[id] {
+                Node::Link(link) => (link.pop_into(now, packet), link.wake()),
+                Node::Pipe(pipe) => (pipe.pop_into(now, packet), pipe.wake()),
+                Node::Sender(_) | Node::Receiver(_) => return self.answer(id, packet),
+            };
             if popped {
                 self.hand_over(self.routes.next(id, packet), packet, answer);
             }
             if !popped || wake > now {
-                break each!(&self.nodes[id], stage => stage.wake());
+                break;
             }
-        };
-        if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut self.nodes[id]) {
+        }
+        // What was handed over may have come back.
+        if let Node::Link(link) = &mut self.nodes[id]
+            && let Some(recorder) = &mut self.recorder
+        {
             recorder.on_link(id, link);
         }
-        self.timetable.set(id, wake);
+        self.timetable.set(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
     /// Hands a packet to stage `id`; an endpoint answers at once.
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
         let now = self.now;
         let node = &mut self.nodes[id];
-        if let Node::Link(_) | Node::Pipe(_) = node {
-            return self.carry(id, packet);
-        }
-        self.hand_overs += 1;
-        self.digest.arrival(now, packet);
         if let Some(recorder) = &mut self.recorder {
             recorder.before(now, node, packet);
         }
-        let mut wake = match node {
+        let wake = match node {
             Node::Sender(sender) => {
                 sender.push(now, packet);
                 sender.wake()
@@ -151,34 +150,46 @@ impl World {
                 receiver.push(now, packet);
                 receiver.wake()
             }
-            Node::Link(_) | Node::Pipe(_) => return,
+            Node::Link(_) | Node::Pipe(_) => return self.carry(id, packet),
         };
+        self.hand_overs += 1;
+        self.digest.arrival(now, packet);
         if let Some(recorder) = &mut self.recorder {
             recorder.after(now, node);
         }
-        while wake <= now {
-            let node = &mut self.nodes[id];
-            let popped = match node {
-                Node::Sender(sender) => sender.pop_into(now, answer),
-                Node::Receiver(receiver) => receiver.pop_into(now, answer),
-                Node::Link(_) | Node::Pipe(_) => false,
+        if wake <= now {
+            self.answer(id, answer);
+        } else {
+            self.timetable.set(id, wake);
+        }
+    }
+
+    /// Hands on everything that an endpoint has due, and notes its next wake-up.
+    #[inline(always)]
+    fn answer(&mut self, id: usize, answer: &mut Packet) {
+        let now = self.now;
+        loop {
+            let (popped, wake) = match &mut self.nodes[id] {
+                Node::Sender(sender) => (sender.pop_into(now, answer), sender.wake()),
+                Node::Receiver(receiver) => (receiver.pop_into(now, answer), receiver.wake()),
+                Node::Link(_) | Node::Pipe(_) => return,
             };
-            wake = each!(node, stage => stage.wake());
-            if !popped {
+            if popped {
+                self.carry(self.routes.next(id, answer), answer);
+            }
+            if !popped || wake > now {
                 break;
             }
-            self.carry(self.routes.next(id, answer), answer);
         }
-        self.timetable.set(id, wake);
+        self.timetable.set(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
     /// Hands a packet to a link or pipe.
-    #[inline]
+    #[inline(always)]
     fn carry(&mut self, id: usize, packet: &Packet) {
         let now = self.now;
         let wake = match &mut self.nodes[id] {
             Node::Link(link) => {
-                self.hand_overs += 1;
                 link.push(now, packet);
                 if let Some(recorder) = &mut self.recorder {
                     recorder.on_link(id, link);
@@ -186,18 +197,19 @@ impl World {
                 link.wake()
             }
             Node::Pipe(pipe) => {
-                self.hand_overs += 1;
                 pipe.push(now, packet);
                 pipe.wake()
             }
             Node::Sender(_) | Node::Receiver(_) => return self.hand_directly(id, packet),
         };
+        self.hand_overs += 1;
         self.timetable.set(id, wake);
     }
 
     /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
     /// of a flow can be like that, so that calls end.
     #[cold]
+    #[inline(never)]
     fn hand_directly(&mut self, id: usize, packet: &Packet) {
         self.hand_over(id, packet, &mut Packet::opaque(0));
     }

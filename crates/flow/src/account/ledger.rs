@@ -51,9 +51,11 @@ pub(crate) struct Entry {
 pub(crate) struct Ledger {
     ring: Vec<Entry>,
     mask: u64,
-    /// A bit for each number from `front` on: set while the entry is in flight or remembered as
-    /// lost.
-    unresolved: BitRing,
+    /// A bit for each number from `front` on: set if it has its final fate although an older one
+    /// has not. In order, none is ever set.
+    resolved: BitRing,
+    /// How many bits are set.
+    resolved_early: u64,
     /// All numbers below have their final fate.
     front: u64,
     /// All numbers below are acknowledged or lost.
@@ -75,7 +77,8 @@ impl Ledger {
         Ledger {
             ring: vec![Entry::default(); INITIAL_CAPACITY],
             mask: INITIAL_CAPACITY as u64 - 1,
-            unresolved: BitRing::new(INITIAL_CAPACITY as u64),
+            resolved: BitRing::new(INITIAL_CAPACITY as u64),
+            resolved_early: 0,
             front: 0,
             undecided: 0,
             next: 0,
@@ -126,7 +129,6 @@ impl Ledger {
         }
         self.in_flight += u64::from(entry.size);
         *self.entry_mut(number) = entry;
-        self.unresolved.set(number);
         self.next += 1;
         number
     }
@@ -140,7 +142,7 @@ impl Ledger {
         }
         self.ring = ring;
         self.mask = capacity as u64 - 1;
-        self.unresolved.reserve(self.front, self.next, self.front + capacity as u64);
+        self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
     /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
@@ -152,19 +154,17 @@ impl Ledger {
             // acknowledged. Older blocks have nothing new then.
             self.resolve(self.front, &mut each);
             self.front += 1;
-            if self.front < self.next && !self.unresolved.get(self.front) {
-                self.advance();
-            }
-            self.undecided = self.undecided.max(self.front);
+            self.advance();
             return;
         }
         for (first, last) in ack.blocks() {
             // A block that nobody can have sent ends at what was sent.
             let end = last.saturating_add(1).min(self.next);
             let mut at = first.max(self.front);
-            while let Some(number) = self.unresolved.next_set(at, end) {
+            while let Some(number) = self.resolved.next_clear(at, end) {
                 at = number + 1;
                 self.resolve(number, &mut each);
+                self.note_resolved(number);
             }
         }
         self.advance();
@@ -173,7 +173,6 @@ impl Ledger {
     /// An unresolved number is acknowledged.
     #[inline]
     fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
-        self.unresolved.clear(number);
         let entry = &mut self.ring[(number & self.mask) as usize];
         each(number, entry);
         let (state, size, sent) = (entry.state, u64::from(entry.size), entry.sent);
@@ -197,17 +196,32 @@ impl Ledger {
         self.packet_threshold = self.packet_threshold.max(late.clamp(1, MAX_PACKET_THRESHOLD));
     }
 
+    /// Notes that a number has its final fate.
+    #[inline]
+    fn note_resolved(&mut self, number: u64) {
+        if number == self.front {
+            self.front += 1;
+        } else {
+            self.resolved.set(number);
+            self.resolved_early += 1;
+        }
+    }
+
     /// Moves `front` past everything resolved.
     #[inline]
     fn advance(&mut self) {
-        self.front = self.unresolved.next_set(self.front, self.next).unwrap_or(self.next);
+        while self.resolved_early > 0 && self.resolved.get(self.front) {
+            self.resolved.clear(self.front);
+            self.resolved_early -= 1;
+            self.front += 1;
+        }
         self.undecided = self.undecided.max(self.front);
     }
 
     /// The lowest number in flight.
     #[inline]
     fn oldest_in_flight(&mut self) -> Option<u64> {
-        while let Some(number) = self.unresolved.next_set(self.undecided, self.next) {
+        while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
             self.undecided = number;
             if self.entry(number).state == State::InFlight {
                 return Some(number);
@@ -256,13 +270,13 @@ impl Ledger {
 
     /// True if a number has no final fate yet.
     pub(crate) fn is_open(&self, number: u64) -> bool {
-        (self.front..self.next).contains(&number) && self.unresolved.get(number)
+        (self.front..self.next).contains(&number) && !self.resolved.get(number)
     }
 
     /// Takes all losses still remembered back: the packets are in flight after all.
     pub(crate) fn find_all(&mut self) {
         let mut at = self.front;
-        while let Some(number) = self.unresolved.next_set(at, self.next) {
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             let entry = &mut self.ring[(number & self.mask) as usize];
             if entry.state == State::Lost {
@@ -291,17 +305,20 @@ impl Ledger {
             if entry.state != State::Lost || entry.lost_at >= self.largest_acked_sent {
                 break;
             }
-            self.unresolved.clear(self.front);
             self.remembered -= 1;
+            self.front += 1;
             self.advance();
         }
     }
 
     /// Forgets everything; acknowledgements of earlier numbers will be ignored.
     pub(crate) fn abandon(&mut self) {
-        while let Some(number) = self.unresolved.next_set(self.front, self.next) {
-            self.unresolved.clear(number);
-            self.front = number + 1;
+        while self.resolved_early > 0 {
+            if self.resolved.get(self.front) {
+                self.resolved.clear(self.front);
+                self.resolved_early -= 1;
+            }
+            self.front += 1;
         }
         self.front = self.next;
         self.undecided = self.next;

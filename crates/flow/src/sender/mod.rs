@@ -194,9 +194,9 @@ impl Sender {
         self.pending = true;
     }
 
-    /// Sends one packet, if there is something to send and all limits allow it.
+    /// The bytes of the next packet, if there is something to send and all limits allow it.
     #[inline]
-    fn send(&mut self, now: Time, place: &mut Packet) -> bool {
+    fn sendable(&mut self, now: Time) -> Option<u64> {
         let in_flight = self.account.in_flight();
         let ready = self.source.ready();
         let repairs = self.account.next_repair().is_some();
@@ -204,7 +204,7 @@ impl Sender {
             if in_flight < self.plan.cwnd {
                 self.account.on_app_limited();
             }
-            return false;
+            return None;
         }
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
@@ -217,23 +217,40 @@ impl Sender {
         };
         if full {
             self.account.on_window_limited();
-            return false;
+            return None;
         }
         if self.pacer.next() > now || (!repairs && !self.is_taken()) {
             // What the receiver does not take was not kept back by the controller's window.
-            return false;
+            return None;
         }
-        if in_flight == 0 && self.last_sent < now && !repairs && !self.account.is_after_timeout() {
+        Some(ready.min(largest))
+    }
+
+    /// Sends one packet, if there is something to send and all limits allow it.
+    #[inline]
+    fn send(&mut self, now: Time, place: &mut Packet) -> bool {
+        let Some(size) = self.sendable(now) else { return false };
+        if self.account.in_flight() == 0 {
+            self.resume(now);
+        }
+        let sent = match self.account.take_repair() {
+            Some(repair) => Sent::again(repair),
+            None => self.take_new(size as u32),
+        };
+        self.emit(now, sent, place);
+        true
+    }
+
+    /// Tells the controller of an idle period that ends now, if it was one: after losses, sending
+    /// has not been idle.
+    #[inline(never)]
+    fn resume(&mut self, now: Time) {
+        let repairs = self.account.next_repair().is_some() || self.account.is_after_timeout();
+        if self.last_sent < now && !repairs {
             let rto = self.account.rtt().rto();
             self.controller.on_idle(now, now.since(self.last_sent), rto);
             self.replan();
         }
-        let sent = match self.account.take_repair() {
-            Some(repair) => Sent::again(repair),
-            None => self.take_new(ready.min(largest) as u32),
-        };
-        self.emit(now, sent, place);
-        true
     }
 
     /// True if the receiver takes a further segment.
@@ -319,7 +336,8 @@ impl Stage for Sender {
             return true;
         }
         let sent = self.send(now, place);
-        if !sent {
+        // Mostly, one packet follows an acknowledgement: no need to be asked for a second.
+        if !sent || self.sendable(now).is_none() {
             self.rearm(now);
         }
         sent

@@ -133,7 +133,7 @@ impl Link {
             return false;
         }
         let Some(limit) = self.queue.droptail_limit() else { return false };
-        self.ahead = Some(Box::new(Ahead::new(limit, propagation)));
+        self.ahead = Some(Ahead::new(limit, propagation));
         true
     }
 

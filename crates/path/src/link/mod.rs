@@ -31,7 +31,7 @@ use crate::service::Service;
 pub struct Link {
     service: Service,
     /// In place of the queue and all that follows, if the link looks ahead.
-    ahead: Option<Box<Ahead>>,
+    ahead: Option<Ahead>,
     queue: Box<dyn Queue>,
     router: Option<Box<dyn Router>>,
     /// The packet in transmission, if `busy`. Not an `Option`: packets are moved by the million,

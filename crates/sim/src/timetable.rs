@@ -2,12 +2,19 @@
 
 use paceline_cc::Time;
 
+/// So many stages are looked through one by one: for a few, that is faster than a tree.
+const FEW: usize = 8;
+
 /// The wake-up times of all stages. Ties go to the stage with the lower number.
 ///
-/// Two trees of minima: a small one of the stages that carry packets, whose wake-ups change with
-/// every packet, and one of the endpoints, whose timers seldom move.
+/// The first stages carry packets, and their wake-ups change with every packet: the first few of
+/// them stand in a plain row, the others in a tree of minima. A second tree has the endpoints, whose
+/// timers seldom move.
 #[derive(Debug)]
 pub(crate) struct Timetable {
+    few: [Time; FEW],
+    /// How many of the row are in use.
+    used: usize,
     carriers: Tree,
     endpoints: Tree,
     /// The number of the first endpoint.
@@ -18,7 +25,9 @@ impl Timetable {
     /// A table of so many stages, all idle: first the carriers, then the endpoints.
     pub(crate) fn new(carriers: usize, endpoints: usize) -> Timetable {
         Timetable {
-            carriers: Tree::new(carriers),
+            few: [Time::NEVER; FEW],
+            used: carriers.min(FEW),
+            carriers: Tree::new(carriers.saturating_sub(FEW)),
             endpoints: Tree::new(endpoints),
             border: carriers,
         }
@@ -27,20 +36,42 @@ impl Timetable {
     /// The earliest wake-up, and its stage.
     #[inline]
     pub(crate) fn first(&self) -> (Time, usize) {
-        let (carrier, endpoint) = (self.carriers.earliest(), self.endpoints.earliest());
-        if carrier <= endpoint {
-            (carrier, self.carriers.first())
-        } else {
-            (endpoint, self.border + self.endpoints.first())
+        let (mut earliest, mut stage) = (self.few[0], 0);
+        for (at, &time) in self.few.iter().enumerate().take(self.used).skip(1) {
+            if time < earliest {
+                (earliest, stage) = (time, at);
+            }
+        }
+        if self.border > FEW && self.carriers.earliest() < earliest {
+            (earliest, stage) = (self.carriers.earliest(), FEW + self.carriers.first());
+        }
+        if self.endpoints.earliest() < earliest {
+            (earliest, stage) = (self.endpoints.earliest(), self.border + self.endpoints.first());
+        }
+        (earliest, stage)
+    }
+
+    /// Sets the wake-up of a stage that carries packets.
+    #[inline]
+    pub(crate) fn set_carrier(&mut self, stage: usize, time: Time) {
+        match self.few.get_mut(stage) {
+            Some(place) => *place = time,
+            None => self.carriers.set(stage - FEW, time),
         }
     }
 
-    /// Sets the wake-up of a stage.
+    /// Sets the wake-up of an endpoint.
     #[inline]
+    pub(crate) fn set_endpoint(&mut self, stage: usize, time: Time) {
+        self.endpoints.set(stage - self.border, time);
+    }
+
+    /// Sets the wake-up of any stage.
     pub(crate) fn set(&mut self, stage: usize, time: Time) {
-        match stage.checked_sub(self.border) {
-            None => self.carriers.set(stage, time),
-            Some(endpoint) => self.endpoints.set(endpoint, time),
+        if stage < self.border {
+            self.set_carrier(stage, time);
+        } else {
+            self.set_endpoint(stage, time);
         }
     }
 }
@@ -102,7 +133,7 @@ mod tests {
     #[test]
     fn matches_a_plain_minimum() {
         let mut random = paceline_cc::Stream::new(1, "timetable");
-        for stages in [1usize, 2, 3, 7, 64, 100] {
+        for stages in [1usize, 2, 3, 7, 12, 64, 100] {
             let carriers = random.below(stages as u64 + 1) as usize;
             let mut table = Timetable::new(carriers, stages - carriers);
             let mut plain = vec![Time::NEVER; stages];

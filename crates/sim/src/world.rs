@@ -83,62 +83,73 @@ impl World {
 
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
+        // Two functions, so that nothing is asked for a recorder where there is none.
+        match self.recorder {
+            None => self.run::<false>(end),
+            Some(_) => self.run::<true>(end),
+        }
+        self.now = self.now.max(end);
+        // What is due at the end itself happens in the next stretch.
+        let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
+        for id in 0..self.nodes.len() {
+            if let Node::Link(link) = &mut self.nodes[id] {
+                link.settle(before);
+                self.record_link::<true>(id);
+            }
+        }
+    }
+
+    fn run<const RECORDED: bool>(&mut self, end: Time) {
         // Two places that packets pass through: one for what a stage hands on, one for an
         // endpoint's answer to it.
         let (mut packet, mut answer) = (Packet::opaque(0), Packet::opaque(0));
         loop {
             let (at, id) = self.timetable.first();
             if at >= end {
-                break;
+                return;
             }
             // A stage may ask for a time that has passed: it means at once.
             self.now = self.now.max(at);
-            self.drain(id, &mut packet, &mut answer);
-        }
-        self.now = self.now.max(end);
-        // What is due at the end itself happens in the next stretch.
-        let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
-        for (id, node) in self.nodes.iter_mut().enumerate() {
-            let Node::Link(link) = node else { continue };
-            link.settle(before);
-            if let Some(recorder) = &mut self.recorder {
-                recorder.on_link(id, link);
-            }
+            self.drain::<RECORDED>(id, &mut packet, &mut answer);
         }
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
     #[inline(always)]
-    fn drain(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
+    fn drain<const RECORDED: bool>(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
         let now = self.now;
         loop {
             let (popped, wake) = match &mut self.nodes[id] {
                 Node::Link(link) => (link.pop_into(now, packet), link.wake()),
                 Node::Pipe(pipe) => (pipe.pop_into(now, packet), pipe.wake()),
-                Node::Sender(_) | Node::Receiver(_) => return self.answer(id, packet),
+                Node::Sender(_) | Node::Receiver(_) => {
+                    return self.drain_endpoint::<RECORDED>(id, packet);
+                }
             };
             if popped {
-                self.hand_over(self.routes.next(id, packet), packet, answer);
+                self.hand_over::<RECORDED>(self.routes.next(id, packet), packet, answer);
             }
             if !popped || wake > now {
                 break;
             }
         }
-        // What was handed over may have come back.
-        if let Node::Link(link) = &mut self.nodes[id]
-            && let Some(recorder) = &mut self.recorder
-        {
-            recorder.on_link(id, link);
-        }
-        self.timetable.set(id, each!(&self.nodes[id], stage => stage.wake()));
+        self.record_link::<RECORDED>(id);
+        // Asked again: what was handed over may have come back.
+        self.timetable.set_carrier(id, each!(&self.nodes[id], stage => stage.wake()));
+    }
+
+    /// An endpoint's timer has come.
+    #[inline(never)]
+    fn drain_endpoint<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
+        self.answer::<RECORDED>(id, answer);
     }
 
     /// Hands a packet to stage `id`; an endpoint answers at once.
     #[inline(always)]
-    fn hand_over(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
+    fn hand_over<const RECORDED: bool>(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
         let now = self.now;
         let node = &mut self.nodes[id];
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
             recorder.before(now, node, packet);
         }
         let wake = match node {
@@ -150,23 +161,26 @@ impl World {
                 receiver.push(now, packet);
                 receiver.wake()
             }
-            Node::Link(_) | Node::Pipe(_) => return self.carry(id, packet),
+            Node::Link(_) | Node::Pipe(_) => {
+                self.carry::<RECORDED>(id, packet);
+                return;
+            }
         };
-        self.hand_overs += 1;
-        self.digest.arrival(now, packet);
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
             recorder.after(now, node);
         }
+        self.hand_overs += 1;
+        self.digest.arrival(now, packet);
         if wake <= now {
-            self.answer(id, answer);
+            self.answer::<RECORDED>(id, answer);
         } else {
-            self.timetable.set(id, wake);
+            self.timetable.set_endpoint(id, wake);
         }
     }
 
     /// Hands on everything that an endpoint has due, and notes its next wake-up.
     #[inline(always)]
-    fn answer(&mut self, id: usize, answer: &mut Packet) {
+    fn answer<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
         loop {
             let (popped, wake) = match &mut self.nodes[id] {
@@ -174,36 +188,48 @@ impl World {
                 Node::Receiver(receiver) => (receiver.pop_into(now, answer), receiver.wake()),
                 Node::Link(_) | Node::Pipe(_) => return,
             };
-            if popped {
-                self.carry(self.routes.next(id, answer), answer);
+            if popped && self.carry::<RECORDED>(self.routes.next(id, answer), answer) {
+                // The other endpoint, or what it answered, may have changed this one.
+                continue;
             }
             if !popped || wake > now {
-                break;
+                return self.timetable.set_endpoint(id, wake);
             }
         }
-        self.timetable.set(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
-    /// Hands a packet to a link or pipe.
+    /// Hands a packet to a link or pipe. True if it went to an endpoint instead, directly.
     #[inline(always)]
-    fn carry(&mut self, id: usize, packet: &Packet) {
+    fn carry<const RECORDED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
         let now = self.now;
         let wake = match &mut self.nodes[id] {
             Node::Link(link) => {
                 link.push(now, packet);
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.on_link(id, link);
-                }
                 link.wake()
             }
             Node::Pipe(pipe) => {
                 pipe.push(now, packet);
                 pipe.wake()
             }
-            Node::Sender(_) | Node::Receiver(_) => return self.hand_directly(id, packet),
+            Node::Sender(_) | Node::Receiver(_) => {
+                self.hand_directly(id, packet);
+                return true;
+            }
         };
+        self.record_link::<RECORDED>(id);
         self.hand_overs += 1;
-        self.timetable.set(id, wake);
+        self.timetable.set_carrier(id, wake);
+        false
+    }
+
+    /// Takes over what a link has logged, if somebody records.
+    #[inline(always)]
+    fn record_link<const RECORDED: bool>(&mut self, id: usize) {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED)
+            && let Node::Link(link) = &mut self.nodes[id]
+        {
+            recorder.on_link(id, link);
+        }
     }
 
     /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
@@ -211,6 +237,6 @@ impl World {
     #[cold]
     #[inline(never)]
     fn hand_directly(&mut self, id: usize, packet: &Packet) {
-        self.hand_over(id, packet, &mut Packet::opaque(0));
+        self.hand_over::<true>(id, packet, &mut Packet::opaque(0));
     }
 }

@@ -95,7 +95,18 @@ impl Receiver {
 
     #[inline]
     fn ack(&mut self) -> Ack {
-        let mut ack = Ack {
+        let (largest, lengths, gaps) = self.blocks.newest();
+        let (mut echo, mut explicit) = (Ecn::NotEct, 0);
+        if let Some(reporter) = &mut self.config.reporter {
+            echo = reporter.echo();
+            explicit = reporter.explicit();
+        }
+        Ack {
+            largest,
+            lengths,
+            gaps,
+            echo,
+            explicit,
             cumulative: self.reassembly.cumulative(),
             received: self.newest_at + self.config.clock_offset,
             ce_packets: match self.config.ecn {
@@ -103,14 +114,7 @@ impl Receiver {
                 EcnFeedback::Classic | EcnFeedback::Off => 0,
             },
             ece: self.ece,
-            ..Ack::default()
-        };
-        if let Some(reporter) = &mut self.config.reporter {
-            ack.echo = reporter.echo();
-            ack.explicit = reporter.explicit();
         }
-        self.blocks.fill(&mut ack);
-        ack
     }
 
     #[inline]

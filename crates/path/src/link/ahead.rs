@@ -22,6 +22,8 @@ struct Passage {
     entered: Time,
     /// When it leaves the link.
     departure: Time,
+    /// Bytes that have entered since the start, its own included.
+    end: u64,
 }
 
 /// The packets of a link that knows departures ahead, and of the delay behind it.
@@ -29,19 +31,19 @@ struct Passage {
 pub(super) struct Ahead {
     limit: DroptailLimit,
     propagation: Span,
-    /// Packets with the times at which they leave the link, in order.
+    /// In the order of their departures.
     line: Ring<Passage>,
-    /// The first so many of them have left the link and are propagating; the next one is in
-    /// transmission, the others are in the buffer.
+    /// At least the first so many of them have left the link and are propagating. Behind these
+    /// comes the packet in transmission, and then the buffer.
     departed: usize,
-    /// When the packet in transmission leaves; [`Time::NEVER`] if there is none.
-    next_departure: Time,
     /// When the first packet reaches the far end; [`Time::NEVER`] if there is none.
     due: Time,
     /// When the packet that entered last leaves.
     last_departure: Time,
-    /// Bytes in the buffer.
-    buffered: u64,
+    /// Packets and bytes that have entered since the start, and their times in the link, summed.
+    packets: u64,
+    bytes: u64,
+    sojourn: Span,
 }
 
 impl Ahead {
@@ -51,14 +53,16 @@ impl Ahead {
             propagation,
             line: Ring::new(),
             departed: 0,
-            next_departure: Time::NEVER,
             due: Time::NEVER,
             last_departure: Time::ZERO,
-            buffered: 0,
+            packets: 0,
+            bytes: 0,
+            sojourn: Span::ZERO,
         }
     }
 
     /// Packets in the buffer and in transmission.
+    #[inline]
     pub(super) fn backlog_packets(&self) -> usize {
         self.line.len() - self.departed
     }
@@ -66,12 +70,13 @@ impl Ahead {
     /// Bytes in the buffer and in transmission.
     pub(super) fn backlog_bytes(&self) -> u64 {
         let serving = self.line.get(self.departed).map_or(0, |passage| passage.packet.size);
-        self.buffered + u64::from(serving)
+        self.buffered() + u64::from(serving)
     }
 
     /// Bytes in the buffer.
+    #[inline]
     pub(super) fn buffered(&self) -> u64 {
-        self.buffered
+        self.line.get(self.departed).map_or(0, |serving| self.bytes - serving.end)
     }
 
     /// Packets that have left the link and are propagating.
@@ -79,47 +84,72 @@ impl Ahead {
         self.departed
     }
 
-    /// A packet enters at `now`; returns the bytes in the buffer with it, before an idle link turns
-    /// to it, or nothing if the buffer is full. Departures up to `now` have been noted.
-    #[inline]
-    fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> Option<u64> {
-        let size = u64::from(packet.size);
-        let idle = self.next_departure == Time::NEVER;
-        let waiting = self.backlog_packets() as u64;
-        // The one in transmission does not count.
-        let full = waiting > self.limit.packets || self.buffered + size > self.limit.bytes;
-        if full {
-            return None;
-        }
-        let departure = rate.finish(if idle { now } else { self.last_departure }, packet.size);
-        self.last_departure = departure;
-        if self.line.is_empty() {
-            self.due = departure + self.propagation;
-        }
-        if idle {
-            self.next_departure = departure;
-        } else {
-            self.buffered += size;
-        }
-        self.line.push(Passage { departure, entered: now, packet: *packet });
-        Some(if idle { size } else { self.buffered })
-    }
-
-    /// The packet in transmission has left: the next one leaves the buffer.
-    #[inline]
-    fn depart(&mut self) {
-        self.departed += 1;
-        self.next_departure = Time::NEVER;
-        if let Some(passage) = self.line.get(self.departed) {
-            self.next_departure = passage.departure;
-            self.buffered -= u64::from(passage.packet.size);
-        }
-    }
-
     /// When the first packet reaches the far end.
     #[inline]
     pub(super) fn wake(&self) -> Time {
         self.due
+    }
+
+    /// Adds what has left the link to `counters`.
+    pub(super) fn count(&self, counters: &mut Counters) {
+        let inside = || (self.departed..self.line.len()).filter_map(|at| self.line.get(at));
+        let bytes: u64 = inside().map(|passage| u64::from(passage.packet.size)).sum();
+        let sojourn = inside().map(|passage| passage.departure.since(passage.entered));
+        counters.delivered_packets += self.packets - self.backlog_packets() as u64;
+        counters.delivered_bytes += self.bytes - bytes;
+        counters.sojourn += sojourn.fold(self.sojourn, |all, one| all - one);
+    }
+
+    /// Notes the departures up to `now`.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        while let Some(serving) = self.line.get(self.departed)
+            && serving.departure <= now
+            && serving.departure != Time::NEVER
+        {
+            self.departed += 1;
+        }
+    }
+
+    /// A packet enters at `now`; false if the buffer is full. Departures up to `now` are noted.
+    #[inline]
+    fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> bool {
+        let size = u64::from(packet.size);
+        // The one in transmission does not count.
+        let full = self.backlog_packets() as u64 > self.limit.packets
+            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes);
+        if full {
+            return false;
+        }
+        let start = now.max(self.last_departure);
+        let departure = rate.finish(start, packet.size);
+        self.last_departure = departure;
+        self.packets += 1;
+        self.bytes += size;
+        self.sojourn += departure.since(now);
+        if self.line.is_empty() {
+            self.due = departure + self.propagation;
+        }
+        self.line.push(Passage { departure, entered: now, end: self.bytes, packet: *packet });
+        true
+    }
+
+    /// Takes the first packet if it has reached the far end.
+    #[inline]
+    fn leave(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.due > now {
+            return false;
+        }
+        let Some(passage) = self.line.front() else { return false };
+        *place = passage.packet;
+        place.queued = passage.entered;
+        self.line.drop_front();
+        self.departed = self.departed.saturating_sub(1);
+        self.due = match self.line.front() {
+            Some(passage) => passage.departure + self.propagation,
+            None => Time::NEVER,
+        };
+        true
     }
 }
 
@@ -140,30 +170,43 @@ impl Link {
     /// Notes the departures up to `now`, so that counters and the log are as of then. Only a link
     /// that looks ahead lags behind.
     pub fn settle(&mut self, now: Time) {
-        let Link { ahead: Some(ahead), counters, recording, events, .. } = self else { return };
-        note_departures(ahead, now, counters, recording.then_some(events));
+        if self.recording {
+            self.log_departures(now);
+        }
+        if let Some(ahead) = &mut self.ahead {
+            ahead.settle(now);
+        }
     }
 
     /// A packet arrives at a link that looks ahead.
     #[inline]
     pub(super) fn push_ahead(&mut self, now: Time, packet: &Packet) {
-        let Link { ahead: Some(ahead), service, counters, recording, events, .. } = self else {
+        if self.recording {
+            self.log_departures(now);
+        }
+        let Link { ahead: Some(ahead), service: Service::Constant(rate), counters, .. } = self
+        else {
             return;
         };
-        let Service::Constant(rate) = service else { return };
-        if ahead.next_departure <= now {
-            note_departures(ahead, now, counters, recording.then_some(&mut *events));
-        }
+        ahead.settle(now);
         counters.arrived_packets += 1;
         counters.arrived_bytes += u64::from(packet.size);
         let entered = ahead.enter(now, packet, rate);
-        if *recording {
-            let bytes = entered.unwrap_or(ahead.buffered);
-            events.push(LinkEvent::new(now, EventKind::Arrival, packet, bytes));
+        if self.recording {
+            self.log_arrival(now, packet, entered);
         }
-        if entered.is_none() {
+        if !entered {
             self.drop_full(now, packet);
         }
+    }
+
+    /// The first packet, if it has reached the far end.
+    #[inline]
+    pub(super) fn pop_ahead(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.recording {
+            self.log_departures(now);
+        }
+        self.ahead.as_mut().is_some_and(|ahead| ahead.leave(now, place))
     }
 
     #[cold]
@@ -174,52 +217,26 @@ impl Link {
         self.note_drops(now);
     }
 
-    /// The first packet, if it has reached the far end.
-    #[inline]
-    pub(super) fn pop_ahead(&mut self, now: Time, place: &mut Packet) -> bool {
-        let Link { ahead: Some(ahead), counters, recording, events, .. } = self else {
-            return false;
-        };
-        if ahead.due > now {
-            return false;
+    /// Notes the departures up to `now` with the log of each.
+    #[cold]
+    fn log_departures(&mut self, now: Time) {
+        let Link { ahead: Some(ahead), events, .. } = self else { return };
+        while let Some(Passage { packet, entered, departure, .. }) = ahead.line.get(ahead.departed)
+            && *departure <= now
+            && *departure != Time::NEVER
+        {
+            let kind = EventKind::Departure { sojourn: departure.since(*entered) };
+            events.push(LinkEvent::new(*departure, kind, packet, ahead.buffered()));
+            ahead.departed += 1;
         }
-        if ahead.departed == 0 {
-            note_departures(ahead, now, counters, recording.then_some(events));
-        }
-        let Some(passage) = ahead.line.front() else { return false };
-        *place = passage.packet;
-        place.queued = passage.entered;
-        ahead.line.drop_front();
-        ahead.departed -= 1;
-        let next = ahead.line.front().map_or(Time::NEVER, |passage| passage.departure);
-        ahead.due = next + ahead.propagation;
-        true
     }
-}
 
-/// Counts and logs the departures up to `now`.
-#[inline]
-fn note_departures(
-    ahead: &mut Ahead,
-    now: Time,
-    counters: &mut Counters,
-    mut events: Option<&mut Vec<LinkEvent>>,
-) {
-    while ahead.next_departure <= now {
-        let at = ahead.next_departure;
-        if at == Time::NEVER {
-            return;
-        }
-        if let Some(Passage { entered, packet, .. }) = ahead.line.get(ahead.departed) {
-            let sojourn = at.since(*entered);
-            counters.delivered_packets += 1;
-            counters.delivered_bytes += u64::from(packet.size);
-            counters.sojourn += sojourn;
-            if let Some(events) = &mut events {
-                let kind = EventKind::Departure { sojourn };
-                events.push(LinkEvent::new(at, kind, packet, ahead.buffered));
-            }
-        }
-        ahead.depart();
+    /// Logs an arrival, with the bytes in the buffer before an idle link turns to it.
+    #[cold]
+    fn log_arrival(&mut self, now: Time, packet: &Packet, entered: bool) {
+        let Link { ahead: Some(ahead), events, .. } = self else { return };
+        let alone = entered && ahead.backlog_packets() == 1;
+        let bytes = ahead.buffered() + if alone { u64::from(packet.size) } else { 0 };
+        events.push(LinkEvent::new(now, EventKind::Arrival, packet, bytes));
     }
 }

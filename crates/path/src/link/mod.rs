@@ -148,7 +148,12 @@ impl Link {
 
     /// What the link has done since the start.
     pub fn counters(&self) -> Counters {
-        Counters { marks: self.counters.marks + self.queue.marks(), ..self.counters }
+        let mut counters = self.counters;
+        counters.marks += self.queue.marks();
+        if let Some(ahead) = &self.ahead {
+            ahead.count(&mut counters);
+        }
+        counters
     }
 
     /// Packets in the queue and in transmission.

@@ -58,15 +58,16 @@ impl<T: Copy> Ring<T> {
         self.head = self.head.wrapping_add(usize::from(!self.is_empty()));
     }
 
-    /// Adds a value.
-    #[inline]
-    pub(crate) fn push(&mut self, value: T) {
+    /// Adds a value: `write` writes it into its place, which holds `filler` or an old value. A value
+    /// that is built first and then copied costs twice.
+    #[inline(always)]
+    pub(crate) fn push_with(&mut self, filler: impl FnOnce() -> T, write: impl FnOnce(&mut T)) {
         if self.len() == self.places.len() {
-            self.grow(value);
+            self.grow(filler());
         }
         let at = self.place(self.tail);
         if let Some(place) = self.places.get_mut(at) {
-            *place = value;
+            write(place);
             self.tail = self.tail.wrapping_add(1);
         }
     }
@@ -97,7 +98,7 @@ mod tests {
         for value in 0..20_000u64 {
             match random.below(8) {
                 0..4 => {
-                    ring.push(value);
+                    ring.push_with(|| value, |place| *place = value);
                     deque.push_back(value);
                 }
                 4..6 => {

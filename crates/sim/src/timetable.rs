@@ -37,10 +37,14 @@ impl Timetable {
     #[inline]
     pub(crate) fn first(&self) -> (Time, usize) {
         let (mut earliest, mut stage) = (self.few[0], 0);
-        for (at, &time) in self.few.iter().enumerate().take(self.used).skip(1) {
+        let mut at = 1;
+        while at < self.used {
+            // The remainder is always `at`; it tells the compiler that the place exists.
+            let time = self.few[at % FEW];
             if time < earliest {
                 (earliest, stage) = (time, at);
             }
+            at += 1;
         }
         if self.border > FEW && self.carriers.earliest() < earliest {
             (earliest, stage) = (self.carriers.earliest(), FEW + self.carriers.first());

@@ -171,7 +171,7 @@ impl Ledger {
     }
 
     /// An unresolved number is acknowledged.
-    #[inline]
+    #[inline(always)]
     fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
         let entry = &mut self.ring[(number & self.mask) as usize];
         each(number, entry);

@@ -23,6 +23,9 @@ fn length(block: &Block) -> u32 {
 pub(crate) struct Blocks {
     blocks: [Block; REMEMBERED],
     len: usize,
+    /// The lengths of the blocks after the first and the gaps before them, for acknowledgements.
+    lengths: [u32; ACK_BLOCKS],
+    gaps: [u32; ACK_BLOCKS - 1],
 }
 
 /// What the arrival of a number was.
@@ -38,7 +41,12 @@ pub(crate) enum Arrival {
 
 impl Blocks {
     pub(crate) fn new() -> Blocks {
-        Blocks { blocks: [Block::default(); REMEMBERED], len: 0 }
+        Blocks {
+            blocks: [Block::default(); REMEMBERED],
+            len: 0,
+            lengths: [0; ACK_BLOCKS],
+            gaps: [0; ACK_BLOCKS - 1],
+        }
     }
 
     /// Notes that `number` has arrived.
@@ -52,9 +60,12 @@ impl Blocks {
             }
             if number > newest.last {
                 self.open(0, number);
+                self.note_older();
                 return Arrival::OutOfOrder;
             }
-            return self.insert_old(number);
+            let arrival = self.insert_old(number);
+            self.note_older();
+            return arrival;
         }
         self.open(0, number);
         if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder }
@@ -69,25 +80,20 @@ impl Blocks {
     /// the gaps between them.
     #[inline]
     pub(crate) fn newest(&self) -> (u64, [u32; ACK_BLOCKS], [u32; ACK_BLOCKS - 1]) {
-        let newest = self.blocks[0];
-        let mut lengths = [0; ACK_BLOCKS];
-        if self.len > 0 {
-            lengths[0] = length(&newest);
-        }
-        let mut gaps = [0; ACK_BLOCKS - 1];
-        if self.len > 1 {
-            self.older(&mut lengths, &mut gaps);
-        }
-        (newest.last, lengths, gaps)
+        let newest = &self.blocks[0];
+        let mut lengths = self.lengths;
+        lengths[0] = if self.len > 0 { length(newest) } else { 0 };
+        (newest.last, lengths, self.gaps)
     }
 
-    /// The lengths and gaps of the blocks after the first.
-    #[inline(never)]
-    fn older(&self, lengths: &mut [u32; ACK_BLOCKS], gaps: &mut [u32; ACK_BLOCKS - 1]) {
+    /// Works out the lengths of the blocks after the first, and the gaps before them: they only
+    /// change when packets come out of order.
+    fn note_older(&mut self) {
+        (self.lengths, self.gaps) = ([0; ACK_BLOCKS], [0; ACK_BLOCKS - 1]);
         for i in 1..self.len.min(ACK_BLOCKS) {
             let gap = self.blocks[i - 1].first - self.blocks[i].last - 1;
-            gaps[i - 1] = u32::try_from(gap).unwrap_or(u32::MAX);
-            lengths[i] = length(&self.blocks[i]);
+            self.gaps[i - 1] = u32::try_from(gap).unwrap_or(u32::MAX);
+            self.lengths[i] = length(&self.blocks[i]);
         }
     }
 

@@ -112,7 +112,7 @@ impl Ahead {
     }
 
     /// A packet enters at `now`; false if the buffer is full. Departures up to `now` are noted.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> bool {
         let size = u64::from(packet.size);
         // The one in transmission does not count.
@@ -130,12 +130,21 @@ impl Ahead {
         if self.line.is_empty() {
             self.due = departure + self.propagation;
         }
-        self.line.push(Passage { departure, entered: now, end: self.bytes, packet: *packet });
+        let end = self.bytes;
+        self.line.push_with(
+            || Passage { departure, entered: now, end, packet: *packet },
+            |place| {
+                place.packet = *packet;
+                place.entered = now;
+                place.departure = departure;
+                place.end = end;
+            },
+        );
         true
     }
 
     /// Takes the first packet if it has reached the far end.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.due > now {
             return false;
@@ -179,7 +188,7 @@ impl Link {
     }
 
     /// A packet arrives at a link that looks ahead.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_ahead(&mut self, now: Time, packet: &Packet) {
         if self.recording {
             self.log_departures(now);
@@ -201,7 +210,7 @@ impl Link {
     }
 
     /// The first packet, if it has reached the far end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_ahead(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.recording {
             self.log_departures(now);

@@ -292,12 +292,9 @@ impl Link {
     }
 }
 
-impl Stage for Link {
-    #[inline]
-    fn push(&mut self, now: Time, packet: &Packet) {
-        if self.ahead.is_some() {
-            return self.push_ahead(now, packet);
-        }
+impl Link {
+    #[inline(never)]
+    fn push_queued(&mut self, now: Time, packet: &Packet) {
         if self.due <= now {
             self.catch_up(now);
         }
@@ -319,23 +316,38 @@ impl Stage for Link {
         }
     }
 
-    #[inline]
-    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        if self.ahead.is_some() {
-            return self.pop_ahead(now, place);
-        }
+    #[inline(never)]
+    fn pop_queued(&mut self, now: Time, place: &mut Packet) -> bool {
         if !self.ready.is_empty() {
             return self.collect(now, place);
         }
         self.due <= now && self.serve(now, place)
     }
+}
+
+impl Stage for Link {
+    #[inline(always)]
+    fn push(&mut self, now: Time, packet: &Packet) {
+        match self.ahead {
+            Some(_) => self.push_ahead(now, packet),
+            None => self.push_queued(now, packet),
+        }
+    }
+
+    #[inline(always)]
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        match self.ahead {
+            Some(_) => self.pop_ahead(now, place),
+            None => self.pop_queued(now, place),
+        }
+    }
 
     #[inline]
     fn wake(&self) -> Time {
-        if let Some(ahead) = &self.ahead {
-            return ahead.wake();
+        match &self.ahead {
+            Some(ahead) => ahead.wake(),
+            None => self.ready.front().map_or(self.due, |&(ended, _)| ended),
         }
-        self.ready.front().map_or(self.due, |&(ended, _)| ended)
     }
 }
 

@@ -150,7 +150,28 @@ impl Pipe {
         if self.line.is_empty() {
             self.due = self.last;
         }
-        self.line.push((self.last, *packet));
+        let last = self.last;
+        self.line.push_with(
+            || (last, *packet),
+            |place| {
+                place.0 = last;
+                place.1 = *packet;
+            },
+        );
+    }
+
+    #[inline(never)]
+    fn pop_rough(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.wake() > now {
+            return false;
+        }
+        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
+            Some(Reverse(entry)) => {
+                *place = entry.packet;
+                true
+            }
+            None => false,
+        }
     }
 
     #[inline(never)]
@@ -203,7 +224,7 @@ impl Stage for Pipe {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.due <= now {
             let Some((_, packet)) = self.line.front() else { return false };
@@ -212,16 +233,7 @@ impl Stage for Pipe {
             self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
             return true;
         }
-        if self.rough.is_none() || self.wake() > now {
-            return false;
-        }
-        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
-            Some(Reverse(entry)) => {
-                *place = entry.packet;
-                true
-            }
-            None => false,
-        }
+        self.rough.is_some() && self.pop_rough(now, place)
     }
 
     #[inline]

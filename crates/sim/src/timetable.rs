@@ -34,7 +34,7 @@ impl Timetable {
     }
 
     /// The earliest wake-up, and its stage.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
         let (mut earliest, mut stage) = (self.few[0], 0);
         let mut at = 1;

@@ -123,7 +123,7 @@ impl World {
                 Node::Link(link) => (link.pop_into(now, packet), link.wake()),
                 Node::Pipe(pipe) => (pipe.pop_into(now, packet), pipe.wake()),
                 Node::Sender(_) | Node::Receiver(_) => {
-                    return self.drain_endpoint::<RECORDED>(id, packet);
+                    return self.answer_on::<RECORDED>(id, packet);
                 }
             };
             if popped {
@@ -138,12 +138,6 @@ impl World {
         self.timetable.set_carrier(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
-    /// An endpoint's timer has come.
-    #[inline(never)]
-    fn drain_endpoint<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
-        self.answer::<RECORDED>(id, answer);
-    }
-
     /// Hands a packet to stage `id`; an endpoint answers at once.
     #[inline(always)]
     fn hand_over<const RECORDED: bool>(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
@@ -152,15 +146,9 @@ impl World {
         if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
             recorder.before(now, node, packet);
         }
-        let wake = match node {
-            Node::Sender(sender) => {
-                sender.push(now, packet);
-                sender.wake()
-            }
-            Node::Receiver(receiver) => {
-                receiver.push(now, packet);
-                receiver.wake()
-            }
+        let (answered, wake) = match node {
+            Node::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
+            Node::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
             Node::Link(_) | Node::Pipe(_) => {
                 self.carry::<RECORDED>(id, packet);
                 return;
@@ -171,16 +159,17 @@ impl World {
         }
         self.hand_overs += 1;
         self.digest.arrival(now, packet);
-        if wake <= now {
-            self.answer::<RECORDED>(id, answer);
+        let direct = answered && self.carry::<RECORDED>(self.routes.next(id, answer), answer);
+        if wake <= now || direct {
+            self.answer_on::<RECORDED>(id, answer);
         } else {
             self.timetable.set_endpoint(id, wake);
         }
     }
 
     /// Hands on everything that an endpoint has due, and notes its next wake-up.
-    #[inline(always)]
-    fn answer<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
+    #[inline(never)]
+    fn answer_on<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
         loop {
             let (popped, wake) = match &mut self.nodes[id] {

@@ -93,7 +93,7 @@ impl Receiver {
         self.stats
     }
 
-    #[inline]
+    #[inline(always)]
     fn ack(&mut self) -> Ack {
         let (largest, lengths, gaps) = self.blocks.newest();
         let (mut echo, mut explicit) = (Ecn::NotEct, 0);
@@ -117,7 +117,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&self, now: Time, size: u32, body: Body, place: &mut Packet) {
         *place = Packet {
             flow: self.config.flow,
@@ -131,10 +131,32 @@ impl Receiver {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, ack: Ack, place: &mut Packet) {
         self.stats.acks += 1;
         self.write(now, ACK_SIZE, Body::Ack(ack), place);
+    }
+
+    /// Takes a data packet in at `now` and, if it is to be acknowledged at once, puts the
+    /// acknowledgement into `place`: as [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    #[inline]
+    pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
+        self.push(now, packet);
+        if self.flushed.is_some() || self.report_at <= now {
+            return self.pop_into(now, place);
+        }
+        self.due <= now && self.pop_ack(now, place)
+    }
+
+    /// Sends the acknowledgement that is due.
+    #[inline(always)]
+    fn pop_ack(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.due = Time::NEVER;
+        self.pending = 0;
+        self.now = false;
+        let ack = self.ack();
+        self.acknowledge(now, ack, place);
+        true
     }
 
     /// Lets the reporter report. True if a report stands in `place`.
@@ -153,7 +175,7 @@ impl Receiver {
 }
 
 impl Stage for Receiver {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
         if let Some(reporter) = &mut self.config.reporter {
@@ -206,15 +228,7 @@ impl Stage for Receiver {
         if self.report_at <= now && self.report(now, place) {
             return true;
         }
-        if self.due > now {
-            return false;
-        }
-        self.due = Time::NEVER;
-        self.pending = 0;
-        self.now = false;
-        let ack = self.ack();
-        self.acknowledge(now, ack, place);
-        true
+        self.due <= now && self.pop_ack(now, place)
     }
 
     #[inline]

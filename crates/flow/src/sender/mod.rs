@@ -161,7 +161,16 @@ impl Sender {
         self.pacer.set_rate(self.plan.pacing);
     }
 
+    /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as
+    /// [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    #[inline(never)]
+    pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
+        self.push(now, packet);
+        self.pop_into(now, place)
+    }
+
     /// Takes an acknowledgement in.
+    #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let feedback = self.account.on_ack(now, ack);
         if feedback.rtt.is_some() {
@@ -317,7 +326,7 @@ impl Sender {
 }
 
 impl Stage for Sender {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
         match &packet.body {
             Body::Ack(ack) => self.on_ack(now, ack),
@@ -326,7 +335,7 @@ impl Stage for Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.wake <= now && self.on_timers(now, place) {
             return true;

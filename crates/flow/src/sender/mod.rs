@@ -166,7 +166,7 @@ impl Sender {
     #[inline(never)]
     pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
         self.push(now, packet);
-        self.pop_into(now, place)
+        self.pop_next(now, place)
     }
 
     /// Takes an acknowledgement in.
@@ -236,7 +236,7 @@ impl Sender {
     }
 
     /// Sends one packet, if there is something to send and all limits allow it.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
         let Some(size) = self.sendable(now) else { return false };
         if self.account.in_flight() == 0 {
@@ -276,7 +276,7 @@ impl Sender {
     }
 
     /// Builds a packet and notes it in the account.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, now: Time, sent: Sent, place: &mut Packet) {
         let Sent { segment, size, again, .. } = sent;
         let number = self.account.next_number();
@@ -303,10 +303,17 @@ impl Sender {
         };
     }
 
+    /// Builds a packet that is not the answer to an acknowledgement.
+    #[cold]
+    #[inline(never)]
+    fn emit_seldom(&mut self, now: Time, sent: Sent, place: &mut Packet) {
+        self.emit(now, sent, place);
+    }
+
     /// Sends a packet without data.
     #[cold]
     fn beat(&mut self, now: Time, place: &mut Packet) {
-        self.emit(now, Sent::empty(BEAT_SIZE), place);
+        self.emit_seldom(now, Sent::empty(BEAT_SIZE), place);
         self.replan();
     }
 
@@ -335,8 +342,20 @@ impl Stage for Sender {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.pop_next(now, place)
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        if self.pending { Time::ZERO } else { self.wake }
+    }
+}
+
+impl Sender {
+    #[inline(always)]
+    fn pop_next(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.wake <= now && self.on_timers(now, place) {
             return true;
         }
@@ -350,10 +369,5 @@ impl Stage for Sender {
             self.rearm(now);
         }
         sent
-    }
-
-    #[inline]
-    fn wake(&self) -> Time {
-        if self.pending { Time::ZERO } else { self.wake }
     }
 }

@@ -26,7 +26,7 @@ pub use fq::{FqCodel, SfqCodel};
 pub use limit::{BufferSize, Limit};
 pub use pie::Pie;
 pub use red::Red;
-pub use registry::{QUEUES, QueueInfo, build};
+pub use registry::{QUEUES, QueueInfo, build, check};
 
 use paceline_cc::{Ecn, Packet, Time};
 

@@ -1,8 +1,13 @@
 //! Packets and an open loop for unit tests.
 
-use paceline_cc::{Body, Data, Ecn, Packet, Span, Time};
+use paceline_cc::{Body, Data, Ecn, Packet, Span, Stream, Time};
 
 use super::Queue;
+
+/// A random stream for a queue under test.
+pub(crate) fn stream() -> Stream {
+    Stream::new(1, "queue under test")
+}
 
 /// A data packet that entered the queue at `queued`.
 pub(crate) fn packet(number: u64, size: u32, queued: Time) -> Packet {

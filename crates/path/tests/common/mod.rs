@@ -51,7 +51,8 @@ pub(crate) fn random_queue(stream: &mut Stream) -> Box<dyn Queue> {
         ["droptail", "codel", "codel[ecn=true,target=2ms,interval=10ms]"][stream.below(3) as usize];
     let size = ["1p", "20p", "9kB", "30ms", "inf"][stream.below(5) as usize];
     let limit = BufferSize::parse(size).map(|size| size.resolve(Rate::ZERO, Span::ZERO));
-    build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE)).expect(name)
+    let own = Stream::new(stream.next_u64(), "queue");
+    build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE), own).expect(name)
 }
 
 /// Marks what it sees by all that it is told, so that two runs agree only if all of it does.

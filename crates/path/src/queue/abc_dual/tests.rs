@@ -5,7 +5,7 @@ use paceline_cc::{LinkView, Packet, Rate, Router, Span, Stage, Time};
 use super::maxmin::level;
 use super::*;
 use crate::link::Link;
-use crate::queue::testing::packet;
+use crate::queue::testing::{packet, stream};
 use crate::service::Service;
 
 fn ms(n: u64) -> Time {
@@ -86,7 +86,7 @@ fn the_weight_has_bounds() {
 #[test]
 fn equal_flows_make_hits_as_rare_as_they_are_many() {
     for many in [1u32, 2, 5, 20] {
-        let mut zombies = Zombies::new(&params());
+        let mut zombies = Zombies::new(&params(), stream());
         let mut random = paceline_cc::Stream::new(7, "arrivals");
         let mut sum = 0.0;
         for at in 0..60_000 {
@@ -125,7 +125,7 @@ fn deficits_share_bytes_by_weight() {
 
 #[test]
 fn what_one_queue_leaves_the_other_gets() {
-    let mut queue = AbcDual::new(params(), Limit::NONE);
+    let mut queue = AbcDual::new(params(), Limit::NONE, stream());
     let mut drops = Vec::new();
     let mut forfeited = 0;
     for at in 0..500 {
@@ -153,7 +153,7 @@ fn what_one_queue_leaves_the_other_gets() {
 #[test]
 fn the_buffer_is_split() {
     let quarter = AbcDualParams { split: 0.25, ..params() };
-    let mut queue = AbcDual::new(quarter, Limit::packets(8));
+    let mut queue = AbcDual::new(quarter, Limit::packets(8), stream());
     let mut drops = Vec::new();
     for at in 0..10 {
         queue.push(ms(at), &of(1, false, 1500), &mut drops);
@@ -165,7 +165,7 @@ fn the_buffer_is_split() {
 
 #[test]
 fn weights_change_at_the_end_of_a_period() {
-    let mut queue = AbcDual::new(params(), Limit::NONE);
+    let mut queue = AbcDual::new(params(), Limit::NONE, stream());
     let weight = |queue: &AbcDual| {
         let mut seen = f64::NAN;
         queue.inspect(&mut |name, value| seen = if name == "abc_weight" { value } else { seen });
@@ -215,7 +215,7 @@ impl Router for Spy {
 
 #[test]
 fn the_router_hears_of_abcs_queue_and_of_what_it_forfeits() {
-    let queue = AbcDual::new(params(), Limit::NONE);
+    let queue = AbcDual::new(params(), Limit::NONE, stream());
     let spy = Spy::default();
     let service = Service::constant(Rate::from_mbps(12.0));
     let mut link = Link::new(Box::new(queue), service).with_router(Box::new(spy.clone()));

@@ -330,7 +330,7 @@ impl Builder<'_> {
             flow,
             route,
             mss: self.scenario.mss,
-            abc: halves.abc,
+            class: halves.class,
             reliable: halves.reliable,
             receive_window: spec.receive_window.unwrap_or(u64::MAX),
             workload,

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Rate, Span, Spec, Stage, Stream};
+use paceline_cc::{Rate, Span, Spec, Stage, Stream, TrafficClass};
 use paceline_path::queue::{Fifo, build};
 use paceline_path::{Impairments, Limit, Link, Loss, OpportunityOptions, Pipe, Service};
 use paceline_trace::Trace;
@@ -237,7 +237,7 @@ impl paceline_cc::Router for Middle {
         _: &paceline_cc::LinkView<'_>,
     ) {
         self.0 += 1;
-        if matches!(self.0 % 6, 3 | 4) && packet.abc {
+        if matches!(self.0 % 6, 3 | 4) && packet.class == TrafficClass::EXPLICIT {
             packet.ecn = Ecn::Ce;
         }
     }

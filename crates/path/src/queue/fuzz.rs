@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time};
+use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 
 use super::testing::{self, packet};
 use super::{Dropped, Limit, QUEUES, Queue, build};
@@ -88,7 +88,8 @@ fn random_packet(stream: &mut Stream, number: u64, now: Time) -> Packet {
     };
     // One code point per flow, or a dual queue may reorder it.
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
-    Packet { flow, ecn, abc: flow >= 4, ..packet(number, size, now) }
+    let class = if flow >= 4 { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
+    Packet { flow, ecn, class, ..packet(number, size, now) }
 }
 
 fn random_step(stream: &mut Stream, now: Time) -> Time {

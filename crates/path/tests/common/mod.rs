@@ -1,14 +1,16 @@
 //! Random links and packets for the model tests.
 #![allow(dead_code)] // Each test uses a part.
 
-use paceline_cc::{Body, Data, Ecn, LinkView, Packet, Rate, Router, Span, Spec, Stream, Time};
+use paceline_cc::{
+    Body, Data, Ecn, LinkView, Packet, Rate, Router, Span, Spec, Stream, Time, TrafficClass,
+};
 use paceline_path::queue::build;
 use paceline_path::{BufferSize, Limit, Link, OpportunityOptions, Queue, Service};
 use paceline_trace::Trace;
 
 pub(crate) fn packet(number: u64, size: u32, sent: Time) -> Packet {
     let body = Body::Data(Data { number, segment: number, ..Data::default() });
-    Packet { flow: 0, size, route: 0, ecn: Ecn::NotEct, abc: false, sent, queued: sent, body }
+    Packet { sent, queued: sent, body, ..Packet::opaque(size) }
 }
 
 pub(crate) fn random_trace(stream: &mut Stream) -> Trace {
@@ -117,7 +119,9 @@ pub(crate) fn random_arrivals(stream: &mut Stream, count: u64) -> Vec<(Time, Pac
             };
             let mut packet = packet(number, size, now);
             packet.ecn = if stream.chance(0.5) { Ecn::Ect1 } else { Ecn::NotEct };
-            packet.abc = stream.chance(0.5);
+            if stream.chance(0.5) {
+                packet.class = TrafficClass::EXPLICIT;
+            }
             (now, packet)
         })
         .collect()

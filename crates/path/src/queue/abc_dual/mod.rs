@@ -18,10 +18,10 @@
 //! the queue's own random stream.
 //!
 //! # Signals it needs
-//! That a packet is of an ABC flow. ABC's router half counts as capacity what ABC's packets
-//! consumed and what they forfeited: bytes of ABC's share that went to others because no ABC
-//! packet waited. ABC's queue may save up `burst` bytes of its share before it forfeits any, so
-//! that jitter of arrivals is not taken for unused capacity.
+//! That a packet is of an ABC flow: its class is [`TrafficClass::EXPLICIT`]. ABC's router half
+//! counts as capacity what ABC's packets consumed and what they left unused: bytes of ABC's share
+//! that went to others because no ABC packet waited. ABC's queue may save up `burst` bytes of its
+//! share before any count as unused, so that jitter of arrivals is not taken for unused capacity.
 //!
 //! # Parameters
 //! | name | unit | default | source |
@@ -69,7 +69,7 @@ pub use params::{AbcDualParams, Weights};
 
 use maxmin::MaxMin;
 use paceline_cc::params::Params;
-use paceline_cc::{Packet, Stream, Time};
+use paceline_cc::{Packet, Stream, Time, TrafficClass};
 use share::Share;
 use zombie::Zombies;
 
@@ -96,8 +96,12 @@ enum Side {
 }
 
 impl Side {
+    fn of_class(class: TrafficClass) -> Side {
+        if class == TrafficClass::EXPLICIT { Side::Abc } else { Side::Other }
+    }
+
     fn of(packet: &Packet) -> Side {
-        if packet.abc { Side::Abc } else { Side::Other }
+        Side::of_class(packet.class)
     }
 
     fn index(self) -> usize {
@@ -223,12 +227,16 @@ impl Queue for AbcDual {
         self.abc.bytes() + self.other.bytes()
     }
 
-    fn abc_backlog(&self, _flow: u32) -> (usize, u64) {
-        (self.abc.packets(), self.abc.bytes())
+    fn backlog_for(&self, class: TrafficClass, _flow: u32) -> (usize, u64) {
+        let fifo = match Side::of_class(class) {
+            Side::Abc => &self.abc,
+            Side::Other => &self.other,
+        };
+        (fifo.packets(), fifo.bytes())
     }
 
-    fn take_forfeited(&mut self) -> u32 {
-        self.share.take_forfeited()
+    fn take_unused_share(&mut self) -> u32 {
+        self.share.take_unused()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -10,12 +10,12 @@ pub mod fq;
 mod fuzz;
 pub mod infinite;
 mod limit;
+mod periodic;
 pub mod pie;
 pub mod red;
 pub mod registry;
 #[cfg(test)]
 pub(crate) mod testing;
-mod ticker;
 
 pub use abc_dual::AbcDual;
 pub use codel::Codel;

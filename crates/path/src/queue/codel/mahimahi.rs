@@ -23,7 +23,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
-use super::Above;
+use super::FirstAbove;
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// Bytes: a trace opportunity's worth, below which it never drops.
@@ -59,7 +59,7 @@ pub struct CodelMahimahi {
     target: Span,
     interval: Span,
     fifo: Fifo,
-    above: Above,
+    above: FirstAbove,
     drop_next: Time,
     count: u32,
     last_count: u32,
@@ -73,7 +73,7 @@ impl CodelMahimahi {
             target: cut(params.target),
             interval: cut(params.interval),
             fifo: Fifo::new(limit),
-            above: Above::default(),
+            above: FirstAbove::default(),
             drop_next: Time::ZERO,
             count: 0,
             last_count: 0,

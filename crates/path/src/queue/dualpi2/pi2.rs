@@ -39,21 +39,22 @@ impl Pi2 {
     }
 }
 
-/// Decides with a probability: at random, or by counters that add it up.
+/// Decides whether an event of a given probability happens: at random, or with a counter for each
+/// queue that adds up the probabilities (`recur` in RFC 9332, Appendix A.1).
 #[derive(Clone, Debug)]
-pub(super) struct Coin {
+pub(super) struct Decider {
     stream: Stream,
     random: bool,
     l: f64,
     c: f64,
 }
 
-impl Coin {
-    pub(super) fn new(stream: Stream, random: bool) -> Coin {
-        Coin { stream, random, l: 0.0, c: 0.0 }
+impl Decider {
+    pub(super) fn new(stream: Stream, random: bool) -> Decider {
+        Decider { stream, random, l: 0.0, c: 0.0 }
     }
 
-    pub(super) fn toss(&mut self, side: Side, p: f64) -> bool {
+    pub(super) fn decide(&mut self, side: Side, p: f64) -> bool {
         if self.random {
             return self.stream.chance(p);
         }
@@ -98,10 +99,10 @@ mod tests {
 
     #[test]
     fn counters_keep_the_mean_exactly() {
-        let mut coin = Coin::new(Stream::new(1, "coin"), false);
-        let hits = (0..1000).filter(|_| coin.toss(Side::L, 0.125)).count();
+        let mut decider = Decider::new(Stream::new(1, "decider"), false);
+        let hits = (0..1000).filter(|_| decider.decide(Side::L, 0.125)).count();
         assert_eq!(hits, 125);
-        assert!((0..10).all(|_| coin.toss(Side::C, 1.0)));
-        assert!((0..10).all(|_| !coin.toss(Side::C, 0.0)));
+        assert!((0..10).all(|_| decider.decide(Side::C, 1.0)));
+        assert!((0..10).all(|_| !decider.decide(Side::C, 0.0)));
     }
 }

@@ -28,7 +28,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
-use crate::queue::codel::{CodelParams, Law, Source};
+use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
@@ -87,24 +87,24 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     },
 };
 
-/// The queue of a flow.
+/// A flow's queue with the state of its CoDel and of the round robin.
 #[derive(Clone, Debug)]
 struct Flow {
     fifo: Fifo,
-    law: Law,
+    state: CodelState,
     deficit: i64,
     /// True while it is on one of the two lists.
     listed: bool,
 }
 
-/// What CoDel sees of a flow.
-struct Own<'a> {
+/// A flow's queue as its CoDel takes packets from it.
+struct FlowQueue<'a> {
     fifo: &'a mut Fifo,
     total: &'a mut Total,
     backlog: Backlog,
 }
 
-impl Source for Own<'_> {
+impl PacketSource for FlowQueue<'_> {
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
         self.total.pop(self.fifo, now, drops)
     }
@@ -178,7 +178,7 @@ impl Queue for FqCodel {
         let stale = Limit { packets: None, bytes: None, ..self.limit };
         let index = self.bins.of(packet.flow, || Flow {
             fifo: Fifo::new(stale),
-            law: Law::default(),
+            state: CodelState::default(),
             deficit: 0,
             listed: false,
         });
@@ -205,9 +205,9 @@ impl Queue for FqCodel {
                 self.old.push_back(index);
                 continue;
             }
-            let Flow { fifo, law, .. } = flow;
-            let mut own = Own { fifo, total: &mut self.total, backlog: self.backlog };
-            if let Some(packet) = law.pop(&self.codel, &mut own, now, drops, &mut self.marks) {
+            let Flow { fifo, state, .. } = flow;
+            let mut queue = FlowQueue { fifo, total: &mut self.total, backlog: self.backlog };
+            if let Some(packet) = state.pop(&self.codel, &mut queue, now, drops, &mut self.marks) {
                 let deficit = flow.deficit - i64::from(packet.size);
                 flow.deficit = deficit.max(-MOST_DEBT * self.quantum);
                 return Some(packet);

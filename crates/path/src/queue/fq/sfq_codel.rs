@@ -27,7 +27,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
-use crate::queue::codel::{Above, next_drop};
+use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// Bytes: the size of the largest packet seen begins here.
@@ -65,7 +65,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
 #[derive(Clone, Debug)]
 struct Bin {
     fifo: Fifo,
-    above: Above,
+    above: FirstAbove,
     drop_next: Time,
     count: u32,
     dropping: bool,
@@ -137,7 +137,7 @@ impl SfqCodel {
     fn take(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, bool)> {
         let bin = &mut self.bins.queues[index as usize];
         let Some(packet) = self.total.pop(&mut bin.fifo, now, drops) else {
-            bin.above = Above::default();
+            bin.above = FirstAbove::default();
             return None;
         };
         self.max_packet = self.max_packet.max(packet.size);
@@ -192,7 +192,7 @@ impl Queue for SfqCodel {
         let stale = Limit { packets: None, bytes: None, ..self.limit };
         let index = self.bins.of(packet.flow, || Bin {
             fifo: Fifo::new(stale),
-            above: Above::default(),
+            above: FirstAbove::default(),
             drop_next: Time::ZERO,
             count: 0,
             dropping: false,

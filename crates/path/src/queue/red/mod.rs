@@ -91,13 +91,13 @@ fn threshold(size: BufferSize) -> Option<(f64, bool)> {
     }
 }
 
-/// What is to happen to a packet that arrives.
+/// What happens to a packet that arrives.
 #[derive(Copy, Clone, Debug, PartialEq)]
-enum Fate {
-    Enter,
-    /// Dropped or marked.
-    Signal,
-    /// Dropped or, without `hard_drop`, marked.
+enum Decision {
+    Enqueue,
+    /// It is dropped or marked at random.
+    Unforced,
+    /// The probability is one: it is dropped or, without `hard_drop`, marked.
     Forced,
 }
 
@@ -148,23 +148,23 @@ impl Red {
         }
     }
 
-    /// Decides over a packet that arrives.
-    fn judge(&mut self) -> Fate {
+    /// Decides what happens to a packet that arrives.
+    fn decide(&mut self) -> Decision {
         if self.average.value() < self.min {
             self.count = None;
-            return Fate::Enter;
+            return Decision::Enqueue;
         }
         let Some(p) = self.probability() else {
             self.count = Some(0);
-            return Fate::Forced;
+            return Decision::Forced;
         };
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         self.count = Some(count);
         if self.stream.chance(spread(p, count, self.params.wait)) {
             self.count = Some(0);
-            return Fate::Signal;
+            return Decision::Unforced;
         }
-        Fate::Enter
+        Decision::Enqueue
     }
 }
 
@@ -189,10 +189,10 @@ impl Queue for Red {
             return;
         }
         let mut packet = *packet;
-        let may_mark = match self.judge() {
-            Fate::Enter => return self.fifo.push(now, &packet, drops),
-            Fate::Signal => self.params.ecn,
-            Fate::Forced => self.params.ecn && !self.params.hard_drop,
+        let may_mark = match self.decide() {
+            Decision::Enqueue => return self.fifo.push(now, &packet, drops),
+            Decision::Unforced => self.params.ecn,
+            Decision::Forced => self.params.ecn && !self.params.hard_drop,
         };
         if may_mark && mark(&mut packet, &mut self.marks) {
             self.fifo.push(now, &packet, drops);

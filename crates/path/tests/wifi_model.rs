@@ -4,8 +4,8 @@ mod common;
 
 use common::{Hasher, random_arrivals, random_queue};
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
-use paceline_path::service::wifi::{StationQueues, StationRouters};
-use paceline_path::service::{Mcs, StationConfig, WifiConfig};
+use paceline_path::wifi::{Mcs, StationConfig, WifiConfig};
+use paceline_path::wifi::{StationQueues, StationRouters};
 use paceline_path::{EventKind, Link, LinkEvent, Queue, Service};
 
 const END: Time = Time::from_secs(100_000);

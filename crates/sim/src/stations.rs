@@ -1,8 +1,8 @@
 //! From the 802.11 links of a scenario to what they are made of.
 
 use paceline_cc::{Router, Spec, SpecError, Stream};
-use paceline_path::service::wifi::{StationQueues, StationRouters};
-use paceline_path::service::{StationConfig, WifiConfig};
+use paceline_path::wifi::{StationConfig, WifiConfig};
+use paceline_path::wifi::{StationQueues, StationRouters};
 use paceline_path::{Limit, Queue, Service, ServiceError};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
-    use paceline_path::service::Mcs;
+    use paceline_path::wifi::Mcs;
 
     #[test]
     fn each_station_has_a_queue_with_a_stream_of_its_own() {

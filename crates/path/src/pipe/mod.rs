@@ -14,6 +14,7 @@ use thiserror::Error;
 
 /// Why a pipe cannot be had.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum PipeError {
     /// Not a probability.
     #[error("the probability of {what} must lie between 0 and 1, not {value}")]
@@ -61,6 +62,7 @@ struct Rough {
 
 /// What a pipe has done to packets since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PipeCounters {
     /// Packets lost.
     pub lost_packets: u64,

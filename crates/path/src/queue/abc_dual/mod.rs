@@ -75,18 +75,18 @@ use zombie::ZombieLists;
 
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "abc_dual",
-    summary: "A queue for ABC's packets and one for all others, with shares that are fair to flows",
-    source: "Goyal et al., NSDI 2020, section 4.3",
-    params: AbcDualParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "abc_dual",
+    "A queue for ABC's packets and one for all others, with shares that are fair to flows",
+    "Goyal et al., NSDI 2020, section 4.3",
+    AbcDualParams::infos,
+    |spec, limit, stream| {
         let params: AbcDualParams = spec.params()?;
         params.check(spec)?;
         Ok(Box::new(AbcDual::new(params, limit, stream)))
     },
-};
+);
 
 /// One of the two queues.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

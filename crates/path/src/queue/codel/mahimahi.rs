@@ -39,19 +39,19 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "codel-mahimahi",
-    summary: "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
-    source: "Mahimahi (USENIX ATC 2015), mm-link",
-    params: CodelMahimahiParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "codel-mahimahi",
+    "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
+    "Mahimahi (USENIX ATC 2015), mm-link",
+    CodelMahimahiParams::infos,
+    |spec, limit, _stream| {
         let params: CodelMahimahiParams = spec.params()?;
         let long = params.interval >= Span::from_millis(1);
         spec.require(long, "interval", "must be 1ms or longer")?;
         Ok(Box::new(CodelMahimahi::new(params, limit)))
     },
-};
+);
 
 /// Mahimahi's CoDel.
 #[derive(Clone, Debug)]

@@ -48,18 +48,18 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "codel",
-    summary: "Drops at the head when packets have waited too long for an interval",
-    source: "RFC 8289",
-    params: CodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "codel",
+    "Drops at the head when packets have waited too long for an interval",
+    "RFC 8289",
+    CodelParams::infos,
+    |spec, limit, _stream| {
         let params: CodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         Ok(Box::new(Codel::new(params, limit)))
     },
-};
+);
 
 /// CoDel over a first-in-first-out buffer.
 #[derive(Clone, Debug)]

@@ -49,18 +49,18 @@ use scheduler::Scheduler;
 use super::periodic::PeriodicUpdates;
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "dualpi2",
-    summary: "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
-    source: "RFC 9332",
-    params: DualPi2Params::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "dualpi2",
+    "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
+    "RFC 9332",
+    DualPi2Params::infos,
+    |spec, limit, stream| {
         let params: DualPi2Params = spec.params()?;
         params.check(spec)?;
         Ok(Box::new(DualPi2::new(params, limit, stream)))
     },
-};
+);
 
 /// One of the two queues.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -70,13 +70,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "fq_codel",
-    summary: "A queue under CoDel for each flow, served in turn, new flows first",
-    source: "RFC 8290",
-    params: FqCodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "fq_codel",
+    "A queue under CoDel for each flow, served in turn, new flows first",
+    "RFC 8290",
+    FqCodelParams::infos,
+    |spec, limit, _stream| {
         let params: FqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         let flows = (1..=65_536).contains(&params.flows);
@@ -85,7 +85,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
         spec.require(params.limit > 0, "limit", "must be above zero")?;
         Ok(Box::new(FqCodel::new(params, limit)))
     },
-};
+);
 
 /// A flow's queue with the state of its CoDel and of the round robin.
 #[derive(Clone, Debug)]

@@ -47,19 +47,19 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "sfq_codel",
-    summary: "A queue under CoDel for each flow, served one packet at a time, new flows first",
-    source: "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
-    params: SfqCodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "sfq_codel",
+    "A queue under CoDel for each flow, served one packet at a time, new flows first",
+    "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
+    SfqCodelParams::infos,
+    |spec, limit, _stream| {
         let params: SfqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         spec.require((1..=65_536).contains(&params.bins), "bins", "must be from 1 to 65536")?;
         Ok(Box::new(SfqCodel::new(params, limit)))
     },
-};
+);
 
 /// A bin with the state of its CoDel.
 #[derive(Clone, Debug)]

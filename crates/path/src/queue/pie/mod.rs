@@ -85,13 +85,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "pie",
-    summary: "Drops arrivals at random so that the queueing delay stays near a reference",
-    source: "RFC 8033",
-    params: PieParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "pie",
+    "Drops arrivals at random so that the queueing delay stays near a reference",
+    "RFC 8033",
+    PieParams::infos,
+    |spec, limit, stream| {
         let params: PieParams = spec.params()?;
         let slow = params.t_update >= Span::from_micros(100);
         spec.require(slow, "t_update", "must be 100us or longer")?;
@@ -102,7 +102,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
         Ok(Box::new(Pie::new(params, limit, stream)))
     },
-};
+);
 
 /// PIE over a first-in-first-out buffer. Names of fields as in RFC 8033.
 #[derive(Clone, Debug)]

@@ -60,13 +60,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "red",
-    summary: "Drops arrivals at random as the average length grows from one threshold to another",
-    source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
-    params: RedParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "red",
+    "Drops arrivals at random as the average length grows from one threshold to another",
+    "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
+    RedParams::infos,
+    |spec, limit, stream| {
         let params: RedParams = spec.params()?;
         let length = "must be packets (5) or bytes (5kB)";
         let (min, min_bytes) =
@@ -80,7 +80,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
         Ok(Box::new(Red::new(params, limit, stream)))
     },
-};
+);
 
 /// The length, and true if it is in bytes; `None` for what is no length.
 fn threshold(size: BufferSize) -> Option<(f64, bool)> {

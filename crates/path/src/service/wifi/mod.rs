@@ -23,7 +23,7 @@ mod transmit_queue;
 
 pub use per_station::{StationQueues, StationRouters};
 pub use phy::Mcs;
-pub use transmit_queue::Mpdu;
+pub(crate) use transmit_queue::Mpdu;
 
 use paceline_cc::{Batch, Capacity, Rate, Span, Stream, Time};
 
@@ -134,17 +134,17 @@ impl Wifi {
     }
 
     /// Packets that have left the queue but not the link.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.stations.iter().map(TransmitQueue::held).sum()
     }
 
     /// Their bytes.
-    pub fn held_bytes(&self) -> u64 {
+    pub(crate) fn held_bytes(&self) -> u64 {
         self.stations.iter().map(TransmitQueue::bytes).sum()
     }
 
     /// Stations round robin, beginning after the one that was served last.
-    pub fn stations_in_turn(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn stations_in_turn(&self) -> impl Iterator<Item = u32> + use<> {
         let (count, last) = (self.stations.len(), self.last);
         (1..=count).map(move |i| ((last + i) % count) as u32)
     }
@@ -152,7 +152,7 @@ impl Wifi {
     /// True if the access point should take another packet from the queue to put an A-MPDU for this
     /// station together: the station has not got a full one yet, and where stations share the
     /// queue, less than two full ones are held for all stations together.
-    pub fn can_take(&self, station: u32, now: Time, shared: bool) -> bool {
+    pub(crate) fn can_take(&self, station: u32, now: Time, shared: bool) -> bool {
         let at = station as usize;
         let (Some(held), Some(config)) = (self.stations.get(at), self.config.stations.get(at))
         else {
@@ -164,7 +164,7 @@ impl Wifi {
     }
 
     /// Takes a packet that has left the queue, for the station of its flow.
-    pub fn enqueue(&mut self, frame: Mpdu) {
+    pub(crate) fn enqueue(&mut self, frame: Mpdu) {
         let station = self.station_of(frame.packet.flow) as usize;
         if let Some(station) = self.stations.get_mut(station) {
             station.push(frame);
@@ -173,7 +173,7 @@ impl Wifi {
 
     /// Puts an A-MPDU for a station together and transmits it. Returns when its block
     /// acknowledgement ends, or `None` if there is nothing to send.
-    pub fn start_transmission(&mut self, station: u32, now: Time) -> Option<Time> {
+    pub(crate) fn start_transmission(&mut self, station: u32, now: Time) -> Option<Time> {
         let at = station as usize;
         let mcs = self.mcs_of(at, now);
         let config = self.config.stations.get(at)?;
@@ -188,7 +188,7 @@ impl Wifi {
 
     /// Ends the transmission of the A-MPDU on air. Returns what the access point learns from the
     /// block acknowledgement, or `None` if there was none.
-    pub fn finish_transmission(&mut self) -> Option<Batch> {
+    pub(crate) fn finish_transmission(&mut self) -> Option<Batch> {
         let Wifi { config, errors, collided, .. } = self;
         let arrives = || !*collided && !errors.chance(config.frame_error);
         let station = self.stations.get_mut(self.last)?;
@@ -211,12 +211,12 @@ impl Wifi {
     }
 
     /// The next packet that the last A-MPDU has delivered.
-    pub fn pop_delivered(&mut self) -> Option<Mpdu> {
+    pub(crate) fn pop_delivered(&mut self) -> Option<Mpdu> {
         self.stations.get_mut(self.last)?.deliver()
     }
 
     /// The next packet that was given up after the last A-MPDU.
-    pub fn pop_given_up(&mut self) -> Option<Mpdu> {
+    pub(crate) fn pop_given_up(&mut self) -> Option<Mpdu> {
         self.given_up.pop()
     }
 

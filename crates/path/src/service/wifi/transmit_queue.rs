@@ -8,13 +8,13 @@ use super::phy::{self, BLOCK_ACK_WINDOW, MAX_BYTES, Mcs};
 
 /// A packet (MPDU) that has left the queue and awaits the acknowledgement of its station.
 #[derive(Copy, Clone, Debug)]
-pub struct Mpdu {
+pub(crate) struct Mpdu {
     /// The packet.
-    pub packet: Packet,
+    pub(crate) packet: Packet,
     /// Its ECN field before the router saw it.
-    pub before: Ecn,
+    pub(crate) before: Ecn,
     /// True if the queue or the router marked it.
-    pub marked: bool,
+    pub(crate) marked: bool,
     /// Transmissions that failed.
     tries: u32,
     /// It is part of the A-MPDU on air.
@@ -24,7 +24,7 @@ pub struct Mpdu {
 
 impl Mpdu {
     /// An MPDU that has not been transmitted.
-    pub fn new(packet: Packet, before: Ecn, marked: bool) -> Mpdu {
+    pub(crate) fn new(packet: Packet, before: Ecn, marked: bool) -> Mpdu {
         Mpdu { packet, before, marked, tries: 0, on_air: false, acked: false }
     }
 }

@@ -25,7 +25,14 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// A queue.
+/// What holds packets at a link, and decides which of them are dropped or marked.
+///
+/// A link calls [`push`](Queue::push) for each packet that arrives and [`pop`](Queue::pop) whenever
+/// it can transmit another one. Both are told the time, which never goes back, and put the packets
+/// that they drop into `drops`, so that the link counts them and drivers can free their bytes. A
+/// queue has no timers: what it does periodically it makes up for in the next call. Only a queue
+/// may hold or drop packets; headers are rewritten by [`Router`](paceline_cc::Router)s, so that any
+/// router goes with any queue.
 pub trait Queue: Send {
     /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
     /// `drops`.

@@ -136,6 +136,23 @@ fn transcendental_functions_are_libms() {
 }
 
 #[test]
+fn packets_queues_and_links_name_no_scheme() {
+    let shared = [
+        "cc/src/packet.rs",
+        "cc/src/scheme.rs",
+        "cc/src/route.rs",
+        "path/src/queue/interface.rs",
+        "path/src/link/mod.rs",
+        "path/src/link/serve.rs",
+    ];
+    let code = ["cc", "path"].into_iter().flat_map(crate_code);
+    let shared = code.filter(|(path, _)| shared.iter().any(|file| path.ends_with(file)));
+    for (path, code) in shared {
+        assert_eq!(uses(&code.to_lowercase(), &["abc"]), [""; 0], "{}", path.display());
+    }
+}
+
+#[test]
 fn every_scheme_and_queue_says_what_it_is() {
     let mut modules = Vec::new();
     for entry in fs::read_dir(root().join("crates/cc/src/schemes")).expect("schemes").flatten() {

@@ -34,6 +34,7 @@ use super::{Schedule, ServiceError};
 
 /// The settings of a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StationConfig {
     /// Its modulation and coding; `None` follows the link's.
     pub mcs: Option<Mcs>,
@@ -41,8 +42,16 @@ pub struct StationConfig {
     pub max_frames: u32,
 }
 
-/// What an 802.11n link is like.
+impl StationConfig {
+    /// A station that takes up to so many MPDUs in an A-MPDU, at the link's modulation and coding.
+    pub fn new(max_frames: u32) -> StationConfig {
+        StationConfig { mcs: None, max_frames }
+    }
+}
+
+/// The settings of an 802.11n link.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WifiConfig {
     /// The modulation and coding from each offset on, in order, the first at zero.
     pub steps: Vec<(Span, Mcs)>,
@@ -66,6 +75,26 @@ pub struct WifiConfig {
     pub contender_airtime: Span,
     /// The mean pause between transmissions of each; zero if they always have something to send.
     pub contender_gap: Span,
+}
+
+impl WifiConfig {
+    /// One station with A-MPDUs of up to 32 MPDUs and 5.484 ms, the longest that the preamble of
+    /// mixed networks can announce; RTS and CTS, seven retransmissions, no losses, no contenders.
+    pub fn new(mcs: Mcs) -> WifiConfig {
+        WifiConfig {
+            steps: vec![(Span::ZERO, mcs)],
+            period: None,
+            stations: vec![StationConfig::new(32)],
+            station_of: Vec::new(),
+            max_airtime: Span::from_micros(5484),
+            rts: true,
+            frame_error: 0.0,
+            retries: 7,
+            contenders: 0,
+            contender_airtime: Span::from_millis(1),
+            contender_gap: Span::ZERO,
+        }
+    }
 }
 
 /// The size of the packets that the capacity is stated for.

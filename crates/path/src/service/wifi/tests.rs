@@ -10,17 +10,10 @@ fn mcs(index: u8) -> Mcs {
 
 fn config(stations: usize) -> WifiConfig {
     WifiConfig {
-        steps: vec![(Span::ZERO, mcs(7))],
-        period: None,
-        stations: vec![StationConfig { mcs: None, max_frames: 20 }; stations],
+        stations: vec![StationConfig::new(20); stations],
         station_of: (0..stations as u32).collect(),
-        max_airtime: Span::from_micros(5484),
         rts: false,
-        frame_error: 0.0,
-        retries: 7,
-        contenders: 0,
-        contender_airtime: Span::from_millis(1),
-        contender_gap: Span::ZERO,
+        ..WifiConfig::new(mcs(7))
     }
 }
 

@@ -55,7 +55,7 @@ impl DropHead {
 
 impl Queue for DropHead {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if self.limit.holds(1, u64::from(packet.size)) {
             while !self.fifo.fits(packet.size) {
                 let Some(packet) = self.fifo.take_front() else { break };

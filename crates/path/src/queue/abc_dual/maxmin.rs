@@ -3,7 +3,7 @@
 use super::space_saving::SpaceSaving;
 use super::{AbcDualParams, Side};
 
-/// What has left one queue.
+/// The bytes that have left one queue, in all and by flow.
 #[derive(Clone, Debug)]
 struct Measurement {
     flows: SpaceSaving,

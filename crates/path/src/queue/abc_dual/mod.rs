@@ -88,7 +88,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     },
 );
 
-/// One of the two queues.
+/// One of the two queues: ABC's, or that of all other traffic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Side {
     Abc,
@@ -179,7 +179,7 @@ impl AbcDual {
         }
     }
 
-    /// Books a packet that leaves.
+    /// Charges a packet that leaves to its queue's share.
     fn sent(&mut self, side: Side, packet: &Packet) {
         let gainer_waits = match side {
             Side::Abc => !self.other.is_empty(),
@@ -211,7 +211,7 @@ impl Queue for AbcDual {
         self.catch_up(now);
         loop {
             let side = self.share.choose(!self.abc.is_empty(), !self.other.is_empty())?;
-            // Nothing if all that waited was stale.
+            // There is no packet if all that waited in this queue was stale.
             if let Some(packet) = self.fifo(side).pop(now, drops) {
                 self.sent(side, &packet);
                 return Some(packet);

@@ -62,7 +62,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     },
 );
 
-/// One of the two queues.
+/// One of the two queues: L with low latency, C for classic traffic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Side {
     L,
@@ -115,7 +115,7 @@ impl DualPi2 {
     /// L's own probability of marks for a packet that has just been taken out.
     fn native(&self, now: Time, packet: &Packet) -> f64 {
         let params = &self.params;
-        // With this packet it was one more.
+        // The packet at hand has left L, which held one more before.
         if (self.l.packets() as u64) < u64::from(params.th_len) {
             return 0.0;
         }
@@ -190,7 +190,7 @@ impl Queue for DualPi2 {
                 Side::L => self.l.pop(now, drops).map(|p| self.low_latency(now, p, drops)),
                 Side::C => self.c.pop(now, drops).map(|p| self.classic(p, drops)),
             };
-            // Nothing if all that waited was stale, or if the packet was dropped.
+            // There is no packet if all that waited in this queue was stale or has been dropped.
             if let Some(packet) = sent.flatten() {
                 self.scheduler.sent(side, &packet, self.l.is_empty(), self.c.is_empty());
                 return Some(packet);

@@ -18,7 +18,7 @@ impl Pi2 {
         let above = |other: Span| delay.as_secs_f64() - other.as_secs_f64();
         let p =
             self.base + params.alpha * above(params.target) + params.beta * above(self.previous);
-        // Not a number, too: from infinite gains.
+        // The comparison is false for NaN as well, which infinite gains give.
         self.base = if p > 0.0 { p.min(1.0) } else { 0.0 };
         self.previous = delay;
         before != (self.base, self.previous)
@@ -63,7 +63,7 @@ impl Decider {
             Side::C => &mut self.c,
         };
         *count += p.min(1.0);
-        // At least one, so that certainty is certain.
+        // The comparison includes one, so that an event of probability one always happens.
         let reached = *count >= 1.0;
         *count -= f64::from(u8::from(reached));
         reached

@@ -33,7 +33,7 @@ use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
-/// A queue in debt owes at most so many quanta, whatever the size of its packets.
+/// The deficit of a queue never falls below minus this many quanta, however large its packets are.
 const MOST_DEBT: i64 = 1024;
 
 paceline_cc::choices! {
@@ -150,7 +150,7 @@ impl FqCodel {
 
     /// Drops from the head of the queue with the most bytes. False if nothing is held.
     fn drop_fattest(&mut self, drops: &mut Vec<Dropped>) -> bool {
-        // Of equals the first; `max_by_key` would take the last.
+        // The first of several equal queues; `max_by_key` takes the last, hence `rev`.
         let fattest = self
             .bins
             .queues
@@ -170,7 +170,7 @@ impl FqCodel {
 
 impl Queue for FqCodel {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, u64::from(packet.size)) {
             drops.push(Dropped { packet: *packet, reason: DropReason::Full });
             return;

@@ -30,7 +30,7 @@ use super::{Bins, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
-/// Bytes: the size of the largest packet seen begins here.
+/// The size of the largest packet seen so far, in bytes, is taken to be at least this.
 const SMALLEST_MAX: u32 = 256;
 
 paceline_cc::params! {
@@ -103,7 +103,8 @@ impl SfqCodel {
         }
     }
 
-    /// Drops the tail of the longest bin. Of equals another one than the last time.
+    /// Drops the tail of the longest bin. Among equally long ones, it takes another one than the last
+    /// time.
     fn drop_longest(&mut self, drops: &mut Vec<Dropped>) {
         let queues = &mut self.bins.queues;
         let mut longest = self.longest;
@@ -181,7 +182,7 @@ impl SfqCodel {
 impl Queue for SfqCodel {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let size = u64::from(packet.size);
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, size) {
             drops.push(Dropped { packet: *packet, reason: DropReason::Full });
             return;

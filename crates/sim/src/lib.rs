@@ -16,7 +16,7 @@ mod timetable;
 pub mod validate;
 mod world;
 
-pub use build::{BuildError, mean_rate, service};
+pub use build::{BuildError, mean_rate, queue_stream, service};
 pub use census::Census;
 pub use outcome::Outcome;
 pub use run::{Simulation, run};

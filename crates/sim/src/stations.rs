@@ -1,8 +1,7 @@
 //! From the 802.11 links of a scenario to what they are made of.
 
 use paceline_cc::{Router, Spec, SpecError, Stream};
-use paceline_path::service::wifi::{StationQueues, StationRouters};
-use paceline_path::service::{StationConfig, WifiConfig};
+use paceline_path::wifi::{Mcs, StationConfig, StationQueues, StationRouters, WifiConfig};
 use paceline_path::{Limit, Queue, Service, ServiceError};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
@@ -23,7 +22,7 @@ pub(crate) fn service(
 pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> WifiConfig {
     let mut random = Stream::new(scenario.seed, &format!("mcs of {}", link.name));
     let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
-    let alike = StationConfig { mcs: None, max_frames: spec.max_frames };
+    let alike = StationConfig::new(spec.max_frames);
     let mut stations: Vec<StationConfig> = Vec::new();
     let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
     let of = |flow: &FlowSpec| spec.stations.iter().position(|own| own.flows.contains(&flow.name));
@@ -39,7 +38,9 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
         if number.is_some() {
             *number = Some(stations.len());
             let max_frames = own.max_frames.unwrap_or(spec.max_frames);
-            stations.push(StationConfig { mcs: own.mcs, max_frames });
+            let mut station = StationConfig::new(max_frames);
+            station.mcs = own.mcs;
+            stations.push(station);
         }
     }
     let mut station_of = Vec::new();
@@ -57,22 +58,20 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
     if stations.is_empty() || random_flows {
         stations.push(alike);
     }
-    WifiConfig {
-        steps,
-        period,
-        stations,
-        station_of,
-        max_airtime: spec.max_airtime,
-        rts: spec.rts,
-        frame_error: spec.frame_error,
-        retries: spec.retries,
-        contenders: spec.contenders,
-        contender_airtime: spec.contender_airtime,
-        contender_gap: spec.contender_gap,
-    }
+    let mut config = WifiConfig::new(Mcs::LOWEST);
+    (config.steps, config.period) = (steps, period);
+    (config.stations, config.station_of) = (stations, station_of);
+    config.max_airtime = spec.max_airtime;
+    config.rts = spec.rts;
+    config.frame_error = spec.frame_error;
+    config.retries = spec.retries;
+    config.contenders = spec.contenders;
+    config.contender_airtime = spec.contender_airtime;
+    config.contender_gap = spec.contender_gap;
+    config
 }
 
-/// A queue for each station.
+/// A queue for each station. `stream` gives the random stream of a station's queue.
 ///
 /// # Errors
 /// As of one.
@@ -80,9 +79,10 @@ pub(crate) fn queues(
     config: &WifiConfig,
     spec: &Spec,
     limit: Limit,
+    stream: impl Fn(usize) -> Stream,
 ) -> Result<Box<dyn Queue>, SpecError> {
-    let one = |_: &StationConfig| paceline_path::queue::build(spec, limit);
-    let queues = config.stations.iter().map(one).collect::<Result<_, _>>()?;
+    let one = |station| paceline_path::queue::build(spec, limit, stream(station));
+    let queues = (0..config.stations.len()).map(one).collect::<Result<_, _>>()?;
     Ok(Box::new(StationQueues::new(queues, config.station_of.clone())))
 }
 
@@ -94,9 +94,38 @@ pub(crate) fn routers(config: &WifiConfig, make: &dyn Fn() -> Box<dyn Router>) -
 
 #[cfg(test)]
 mod tests {
+    use paceline_cc::{Body, Packet, Time};
+
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
-    use paceline_path::service::Mcs;
+
+    #[test]
+    fn each_station_has_a_queue_with_a_stream_of_its_own() {
+        let wifi = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+        let scenario = Scenario::new("stations");
+        let link = LinkSpec::new("ap", Capacity::Wifi(Box::new(wifi.clone())));
+        let mut config = config(&scenario, &link, &wifi);
+        config.stations = vec![config.stations[0].clone(); 2];
+        config.station_of = vec![0, 1];
+        let red = Spec::parse("red[min=1,max=100,max_p=0.5,w=1]").expect("legal");
+        let stream = |station| Stream::new(1, &format!("station {station}"));
+        let mut queues = queues(&config, &red, Limit::NONE, stream).expect("known");
+        // Both stations' packets come alike; which of them are dropped is up to the streams.
+        let mut drops = Vec::new();
+        for number in 0..200 {
+            for flow in [0, 1] {
+                let body = Body::Opaque(number);
+                let packet = Packet { flow, body, ..Packet::opaque(1500) };
+                queues.push(Time::ZERO, &packet, &mut drops);
+            }
+        }
+        let of = |flow| -> Vec<u64> {
+            let packets = drops.iter().map(|dropped| dropped.packet);
+            packets.filter(|packet| packet.flow == flow).map(|packet| packet.number()).collect()
+        };
+        assert!(!of(0).is_empty());
+        assert_ne!(of(0), of(1));
+    }
 
     #[test]
     fn short_flows_are_a_station_whichever_way_they_pass() {

@@ -4,7 +4,9 @@ mod blocks;
 pub(crate) mod reassembly;
 
 use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
+use paceline_cc::{
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time, TrafficClass,
+};
 
 use self::blocks::{Arrival, Blocks};
 use self::reassembly::Reassembly;
@@ -124,7 +126,7 @@ impl Receiver {
             size,
             route: self.config.route,
             ecn: Ecn::NotEct,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             sent: now,
             queued: now,
             body,

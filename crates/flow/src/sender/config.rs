@@ -1,6 +1,6 @@
 //! What a sender is made from, and what it counts.
 
-use paceline_cc::{EcnFeedback, Setup, Signals, Time};
+use paceline_cc::{EcnFeedback, Setup, Signals, Time, TrafficClass};
 
 use crate::account::{AccountConfig, AccountStats, RtoBounds};
 use crate::workload::Workload;
@@ -14,8 +14,8 @@ pub struct SenderConfig {
     pub route: u32,
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// True if routers know its packets as ABC's.
-    pub abc: bool,
+    /// The class of its packets.
+    pub class: TrafficClass,
     /// What it sends.
     pub workload: Workload,
     /// When it starts.
@@ -43,7 +43,7 @@ impl SenderConfig {
             flow,
             route: 0,
             mss: 1500,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             workload: Workload::Bulk,
             start: Time::ZERO,
             stop: Time::NEVER,

@@ -296,7 +296,7 @@ impl Sender {
             size,
             route: self.config.route,
             ecn: self.plan.ecn,
-            abc: self.config.abc,
+            class: self.config.class,
             sent: now,
             queued: now,
             body: Body::Data(Data { number, segment, header, cwr: std::mem::take(&mut self.cwr) }),

@@ -25,29 +25,29 @@ paceline_cc::params! {
     pub struct InfiniteParams {}
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "infinite",
-    summary: "First in, first out, without limit, whatever the buffer's size",
-    source: "Mahimahi and Cellsim",
-    params: InfiniteParams::infos,
-    build: |spec, _limit| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "infinite",
+    "First in, first out, without limit, whatever the buffer's size",
+    "Mahimahi and Cellsim",
+    InfiniteParams::infos,
+    |spec, _limit, _stream| {
         let InfiniteParams {} = spec.params()?;
         Ok(Box::new(Fifo::new(Limit::NONE)))
     },
-};
+);
 
 #[cfg(test)]
 mod tests {
     use paceline_cc::{Spec, Time};
 
-    use crate::queue::testing::packet;
+    use crate::queue::testing::{packet, stream};
     use crate::queue::{Limit, build};
 
     #[test]
     fn nothing_is_ever_dropped() {
         let spec = Spec::parse("infinite").expect("legal");
-        let mut queue = build(&spec, Limit::packets(1)).expect("known");
+        let mut queue = build(&spec, Limit::packets(1), stream()).expect("known");
         let mut drops = Vec::new();
         for number in 0..10_000 {
             queue.push(Time::ZERO, &packet(number, 1500, Time::ZERO), &mut drops);

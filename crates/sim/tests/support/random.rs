@@ -3,7 +3,7 @@
 use paceline_cc::SCHEMES;
 use paceline_cc::{AckPolicy, Rate, Span, Stream};
 use paceline_flow::{Amount, On, Workload};
-use paceline_path::service::Mcs;
+use paceline_path::wifi::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, Stretch, WifiSpec, check_scheme,

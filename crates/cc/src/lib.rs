@@ -2,10 +2,10 @@
 //! a scheme, the schemes themselves and their registry.
 
 pub mod control;
-pub mod filter;
 pub mod header;
 pub mod packet;
 pub mod params;
+pub mod parts;
 pub mod registry;
 pub mod report;
 pub mod rng;
@@ -14,8 +14,11 @@ pub mod scheme;
 pub mod schemes;
 pub mod spec;
 pub mod stage;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod units;
 pub mod wire;
+pub mod xcp_feedback;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
 pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};

@@ -27,8 +27,8 @@
 use crate::header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
-use crate::schemes::xcp::feedback;
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback as feedback;
 
 /// The version of the format.
 pub const VERSION: u8 = 1;

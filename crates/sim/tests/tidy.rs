@@ -129,3 +129,33 @@ fn crates_depend_one_way() {
         }
     }
 }
+
+#[test]
+fn schemes_share_parts_and_only_variants_import_a_scheme() {
+    // As ARCHITECTURE.md lists them: the variant, and the schemes that it is built on.
+    let variants: [(&str, &[&str]); 5] = [
+        ("abc", &["cubic"]),
+        ("c2tcp", &["cubic"]),
+        ("sprout_ewma", &["sprout"]),
+        ("xcpb", &["xcp"]),
+        ("xcpw", &["xcp"]),
+    ];
+    let source = root().join("crates/cc/src");
+    for (path, text) in crate_sources("cc") {
+        let place = path.strip_prefix(&source).expect("below the source").to_string_lossy();
+        if place.starts_with("registry") {
+            continue;
+        }
+        let own = place.strip_prefix("schemes/").and_then(|rest| rest.split_once('/'));
+        let own = own.map_or("", |(scheme, _)| scheme);
+        let may = variants.iter().find(|(variant, _)| *variant == own).map_or(&[][..], |v| v.1);
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for after in line.split("schemes::").skip(1) {
+                let imported = after.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                let imported = imported.unwrap_or_default();
+                let allowed = imported == own || may.contains(&imported);
+                assert!(allowed && !imported.is_empty(), "{place} imports a scheme: {line}");
+            }
+        }
+    }
+}

@@ -78,8 +78,6 @@
 //! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
 
 mod params;
-mod rate;
-mod receiver;
 mod router;
 mod sender;
 mod wifi;
@@ -90,8 +88,6 @@ mod router_tests;
 mod sender_tests;
 
 pub use params::{AbcParams, AdditiveIncrease, Basis, Credit, Delay, Source};
-pub use rate::Meter;
-pub use receiver::Echo;
 pub use router::Marker;
 pub use sender::Abc;
 pub use wifi::LinkRateEstimator;
@@ -99,7 +95,11 @@ pub use wifi::LinkRateEstimator;
 use std::sync::Arc;
 
 use crate::params::Params;
+use crate::parts::MarkEcho;
 use crate::scheme::{Halves, Scheme};
+
+/// The receiver's half of ABC: echoes marks so that delayed acknowledgements lose none (paper §6).
+pub type AbcReceiver = MarkEcho;
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
@@ -112,7 +112,7 @@ pub const SCHEME: Scheme = Scheme {
         params.check(spec)?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Echo::default()))),
+            reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
             router: Some(Arc::new(move || Box::new(Marker::new(&of_router)))),
             abc: true,
             ..Halves::sender(move |setup| Abc::new(&params, setup.mss))

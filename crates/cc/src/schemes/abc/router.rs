@@ -2,9 +2,9 @@
 //! rate.
 
 use super::params::{AbcParams, Basis, Credit, Delay, Source};
-use super::rate::Meter;
 use super::wifi::LinkRateEstimator;
 use crate::packet::{Ecn, Packet};
+use crate::parts::{IdleCapacity, RateMeter};
 use crate::route::{Batch, LinkView, Router};
 use crate::units::{Span, Time};
 
@@ -26,12 +26,12 @@ use crate::units::{Span, Time};
 /// unused opportunities.
 pub struct Marker {
     /// ABC's packets that left the queue.
-    departed: Meter,
+    departed: RateMeter,
     /// The same plus what was left unused.
-    capacity: Meter,
+    capacity: RateMeter,
     /// ABC's packets that came to the queue; only if the rate is taken from them.
-    arrived: Option<Meter>,
-    pub(super) idle: Idle,
+    arrived: Option<RateMeter>,
+    pub(super) idle: IdleCapacity,
     /// Both rates of a link that transmits in batches, once it has.
     estimator: Option<LinkRateEstimator>,
     token: f64,
@@ -55,46 +55,14 @@ pub struct Marker {
     batch_window: Span,
 }
 
-/// Finds out what a silent link left unused.
-#[derive(Default)]
-pub(super) struct Idle {
-    /// The link tells by itself.
-    pub(super) told: bool,
-    /// Up to when the offered capacity is accounted for, but for `owed` bytes that were then
-    /// about to be carried.
-    since: Time,
-    owed: u64,
-}
-
-impl Idle {
-    /// `size` bytes begin to be carried at `now`.
-    #[inline]
-    fn carry(&mut self, now: Time, size: u32) {
-        self.owed = size as u64 + if self.since == now { self.owed } else { 0 };
-        self.since = now;
-    }
-
-    /// A packet comes to an empty queue: the bytes of the last `window` that were not used.
-    fn end(&mut self, now: Time, window: Span, link: &LinkView<'_>) -> u32 {
-        let offered = link.capacity.offered(self.since, now);
-        if offered <= self.owed {
-            return 0;
-        }
-        let unused = (offered - self.owed).min(link.capacity.offered(now - window, now));
-        self.since = now;
-        self.owed = 0;
-        unused.min(u32::MAX as u64) as u32
-    }
-}
-
 impl Marker {
     /// A router before the first packet.
     pub fn new(params: &AbcParams) -> Marker {
         Marker {
-            departed: Meter::new(params.t),
-            capacity: Meter::new(params.t),
-            arrived: (params.rate == Basis::Enqueue).then(|| Meter::new(params.t)),
-            idle: Idle::default(),
+            departed: RateMeter::new(params.t),
+            capacity: RateMeter::new(params.t),
+            arrived: (params.rate == Basis::Enqueue).then(|| RateMeter::new(params.t)),
+            idle: IdleCapacity::default(),
             estimator: None,
             token: params.token0,
             size: 1500.0,
@@ -195,8 +163,8 @@ impl Marker {
 
 impl Router for Marker {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
-        if link.queue_packets == 0 && !self.idle.told && self.estimator.is_none() {
-            let unused = self.idle.end(now, self.window, link);
+        if link.queue_packets == 0 && !self.idle.link_tells() && self.estimator.is_none() {
+            let unused = self.idle.take_unused(now, now - self.window, link);
             if unused > 0 {
                 self.unused(now, unused);
             }
@@ -209,7 +177,7 @@ impl Router for Marker {
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
-        self.idle.carry(now, packet.size);
+        self.idle.on_departure(now, packet.size);
         if !Marker::concerns(packet) {
             return;
         }
@@ -228,7 +196,7 @@ impl Router for Marker {
     }
 
     fn on_unused(&mut self, now: Time, bytes: u32) {
-        self.idle.told = true;
+        self.idle.set_link_tells();
         self.unused(now, bytes);
     }
 

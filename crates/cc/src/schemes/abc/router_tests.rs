@@ -44,7 +44,7 @@ impl Road {
     /// A link that serves opportunities, and says when it does not use one.
     fn telling(params: AbcParams) -> Road {
         let mut road = Road::new(params);
-        road.router.idle.told = true;
+        road.router.idle.set_link_tells();
         road
     }
 
@@ -260,7 +260,9 @@ fn foreign_marks_and_packets_are_left_alone() {
     // What they consume of the link is no capacity to ABC.
     for silent in [false, true] {
         let mut road = Road::new(paper());
-        road.router.idle.told = !silent;
+        if !silent {
+            road.router.idle.set_link_tells();
+        }
         for i in 0..100 {
             road.arrive(packet(UP, i % 2 == 0), 1);
             road.depart(packet(UP, i % 2 == 0), MS, 1);

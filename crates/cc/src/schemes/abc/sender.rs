@@ -4,7 +4,7 @@
 use super::params::{AbcParams, AdditiveIncrease};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
-use crate::schemes::cubic::{CubicParams, HyStartKind, Window};
+use crate::schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 use crate::units::{Rate, Span, Time};
 
 /// Packets by which a window may exceed twice what is in flight, so that a flow with nothing in
@@ -38,7 +38,7 @@ enum Sign {
 pub struct Abc {
     /// ABC's window in packets.
     w: f64,
-    cubic: Option<Window>,
+    cubic: Option<CubicWindow>,
     mss: u32,
     /// The round trip over which a window is paced: the smaller of the smoothed and the last RTT.
     rtt: Span,
@@ -61,7 +61,7 @@ impl Abc {
         };
         Abc {
             w: params.initial_window.max(params.min_window),
-            cubic: params.dual_window.then(|| Window::new(&cubic)),
+            cubic: params.dual_window.then(|| CubicWindow::new(&cubic)),
             mss: mss.max(1),
             rtt: Span::ZERO,
             flight: [0; 2],

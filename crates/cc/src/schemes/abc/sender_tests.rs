@@ -3,8 +3,8 @@ use crate::control::{Congestion, Controller, Feedback, Signals};
 use crate::packet::Ecn;
 use crate::registry;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::{Rate, Span, Time};
 
 const UP: Ecn = Ecn::ACCELERATE;

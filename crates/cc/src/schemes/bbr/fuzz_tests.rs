@@ -1,11 +1,11 @@
-use super::testing::{MSS, add_sample};
 use super::{Bbr, BbrParams};
 use crate::control::{Controller, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
-use crate::schemes::newreno::testing::Acks;
+use crate::testing::{Acks, add_sample};
 use crate::units::{Rate, Span};
 
+const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
 #[test]

@@ -48,8 +48,6 @@
 //! Nothing is known of the path before the first acknowledgement: there was no handshake. The
 //! first window is paced as for an RTT of 1 ms.
 
-mod aggregation;
-mod held;
 mod model;
 mod policer;
 mod recovery;
@@ -62,12 +60,8 @@ mod fuzz_tests;
 #[cfg(test)]
 mod policer_tests;
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
 mod tests;
 
-pub(crate) use aggregation::{Aggregation, HALF_WINDOW};
-pub(crate) use held::Held;
 pub use sender::Bbr;
 
 #[cfg(doc)]

@@ -1,13 +1,13 @@
 //! The sender's half: what happens on an acknowledgement, in its order.
 
 use super::BbrParams;
-use super::aggregation::{Aggregation, HALF_WINDOW};
 use super::model::Model;
 use super::policer::{Event, Policer};
 use super::recovery::Recovery;
 use super::states::{Mode, States};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::packet::Ecn;
+use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
@@ -18,7 +18,7 @@ pub struct Bbr {
     pub(super) mss: u32,
     pub(super) model: Model,
     pub(super) states: States,
-    pub(super) aggregation: Aggregation,
+    pub(super) aggregation: AckAggregation,
     pub(super) policer: Policer,
     pub(super) recovery: Recovery,
     pub(super) cwnd: u64,
@@ -40,7 +40,7 @@ impl Bbr {
             mss,
             model: Model::new(params),
             states: States::new(setup),
-            aggregation: Aggregation::default(),
+            aggregation: AckAggregation::default(),
             policer: Policer::default(),
             recovery: Recovery::new(),
             cwnd: u64::from(params.initial_window) * u64::from(mss),

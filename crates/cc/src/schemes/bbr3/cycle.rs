@@ -156,7 +156,7 @@ impl Bbr3 {
             State::Cruise if self.is_time_to_probe(feedback.now) => {
                 self.start_refill(feedback.delivered);
             }
-            State::Refill if self.model.round_start => self.start_up(feedback),
+            State::Refill if self.model.rounds.started() => self.start_up(feedback),
             State::Up => self.check_up(feedback),
             _ => {}
         }
@@ -190,13 +190,13 @@ impl Bbr3 {
     /// the next state.
     fn adapt_long_term(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) -> bool {
         let probe_bw = self.state.is_probe_bw();
-        if self.model.round_start {
+        if self.model.rounds.started() {
             match self.cycle.ack_phase {
                 AckPhase::Starting => self.cycle.ack_phase = AckPhase::Feedback,
                 AckPhase::Stopping => {
                     self.cycle.probe_sample = false;
                     self.cycle.ack_phase = AckPhase::Init;
-                    let limited = |sample| self.model.held.limits(sample);
+                    let limited = |sample| self.model.self_limited.limits(sample);
                     if probe_bw && !feedback.sample.as_ref().is_none_or(limited) {
                         self.model.advance_cycle();
                     }
@@ -234,7 +234,7 @@ impl Bbr3 {
         self.cycle.up_acked -= steps * self.cycle.acked_per_step;
         self.bounds.inflight_hi =
             self.bounds.inflight_hi.saturating_add(steps * u64::from(self.mss));
-        if self.model.round_start {
+        if self.model.rounds.started() {
             self.raise_slope();
         }
     }

@@ -32,9 +32,9 @@ impl Bbr3 {
             return;
         }
         // Low rates are of our own making.
-        self.model.held.hold(feedback);
+        self.model.self_limited.begin(feedback);
         if self.probe_rtt.end.is_some() {
-            self.probe_rtt.round_done |= self.model.round_start;
+            self.probe_rtt.round_done |= self.model.rounds.started();
             if self.probe_rtt.round_done {
                 self.check_probe_rtt_done(feedback.now, Some(feedback));
             }

@@ -64,8 +64,8 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno;
 use crate::units::{Span, Time};
 use base::Window;
 use condition::{Condition, Verdict, millis};
@@ -221,7 +221,7 @@ impl Controller for C2tcp {
         match self.condition.on_rtt(feedback.now, rtt, target, interval) {
             Verdict::Good if grows => {
                 let own = (self.window.cwnd() - before).max(0.0);
-                self.open(target, rtt, newreno::Window::acked(feedback), own, avoiding);
+                self.open(target, rtt, RenoWindow::acked(feedback), own, avoiding);
             }
             Verdict::Good | Verdict::Waiting => {}
             Verdict::Bad => {

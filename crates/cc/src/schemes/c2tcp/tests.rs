@@ -1,7 +1,7 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::Spec;
+use crate::testing::{Acks, MSS};
 
 const LONG: Span = Span::from_millis(300);
 

@@ -43,8 +43,8 @@ mod tests;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 crate::params! {
@@ -95,7 +95,7 @@ const MIN_SAMPLES: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Compound {
     /// The loss window.
-    loss: Window,
+    loss: RenoWindow,
     /// The delay window in packets.
     delay: f64,
     /// The delay window before the last reduction, for its undoing.
@@ -114,7 +114,7 @@ impl Compound {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &CompoundParams, mss: u32) -> Compound {
         Compound {
-            loss: Window::new(params.initial_window),
+            loss: RenoWindow::new(params.initial_window),
             delay: 0.0,
             before: 0.0,
             params: params.clone(),
@@ -194,7 +194,7 @@ impl Controller for Compound {
         let may_grow = self.loss.may_grow(feedback);
         let slow = self.loss.in_slow_start();
         if may_grow {
-            let rest = self.loss.slow_start(Window::acked(feedback));
+            let rest = self.loss.slow_start(RenoWindow::acked(feedback));
             self.loss.set_cwnd(self.loss.cwnd() + rest / self.win());
         }
         if feedback.round_start {

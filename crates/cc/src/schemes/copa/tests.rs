@@ -1,6 +1,6 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 fn ms(millis: u64) -> Span {
     Span::from_millis(millis)

@@ -45,7 +45,7 @@ mod hystart_tests;
 mod tests;
 
 pub use hystart::HyStartKind;
-pub use window::Window;
+pub use window::CubicWindow;
 
 use crate::control::{Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
@@ -112,7 +112,7 @@ pub const SCHEME: Scheme = Scheme {
 /// The sender's half of Cubic.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    window: Window,
+    window: CubicWindow,
     mss: u32,
     ecn: bool,
 }
@@ -120,7 +120,7 @@ pub struct Cubic {
 impl Cubic {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &CubicParams, mss: u32) -> Cubic {
-        Cubic { window: Window::new(params), mss: mss.max(1), ecn: params.ecn }
+        Cubic { window: CubicWindow::new(params), mss: mss.max(1), ecn: params.ecn }
     }
 }
 

@@ -44,9 +44,8 @@ use std::sync::Arc;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::{MarkEcho, MarkShare, RenoWindow};
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::abc::Echo;
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 crate::params! {
@@ -82,7 +81,7 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
             // apart as well as its own marks.
-            reporter: Some(Arc::new(|| Box::new(Echo::default()))),
+            reporter: Some(Arc::new(|| Box::new(MarkEcho::default()))),
             ..Halves::sender(move |setup| Dctcp::new(&params, setup.mss))
         })
     },
@@ -91,38 +90,28 @@ pub const SCHEME: Scheme = Scheme {
 /// The sender's half of DCTCP.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    window: Window,
+    window: RenoWindow,
     params: DctcpParams,
     mss: u32,
-    /// The moving average of the share of marked packets.
-    alpha: f64,
-    /// Packets of this window that were acknowledged, and that were marked.
-    acked: u64,
-    marked: u64,
+    marks: MarkShare,
 }
 
 impl Dctcp {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &DctcpParams, mss: u32) -> Dctcp {
         Dctcp {
-            window: Window::new(params.initial_window),
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
-            alpha: params.alpha0,
-            acked: 0,
-            marked: 0,
+            marks: MarkShare::new(params.alpha0, params.g),
         }
     }
 
     /// Counts marks, and averages them at the end of a window, before any reaction.
     fn count(&mut self, feedback: &Feedback<'_>) {
-        self.acked += feedback.acked_packets as u64;
-        self.marked += feedback.marked_packets as u64;
-        if feedback.round_start && self.acked > 0 {
-            // Marks of packets that were declared lost and came after all count, too.
-            let share = (self.marked as f64 / self.acked as f64).min(1.0);
-            self.alpha += self.params.g * (share - self.alpha);
-            (self.acked, self.marked) = (0, 0);
+        self.marks.count(feedback);
+        if feedback.round_start {
+            self.marks.end_window();
         }
     }
 }
@@ -136,7 +125,7 @@ impl Controller for Dctcp {
         self.count(feedback);
         let cwnd = self.window.cwnd();
         let reduced = match feedback.congestion {
-            Some(Congestion::Ecn) => cwnd * (1.0 - self.alpha / 2.0),
+            Some(Congestion::Ecn) => cwnd * (1.0 - self.marks.alpha() / 2.0),
             _ => libm::floor(cwnd * self.params.loss_beta),
         };
         match feedback.congestion {
@@ -155,7 +144,7 @@ impl Controller for Dctcp {
             }
         }
         if self.window.may_grow(feedback) {
-            let rest = self.window.slow_start(Window::acked(feedback));
+            let rest = self.window.slow_start(RenoWindow::acked(feedback));
             self.window.avoid_congestion(rest);
         }
     }
@@ -173,6 +162,6 @@ impl Controller for Dctcp {
         if self.window.ssthresh().is_finite() {
             see("ssthresh", self.window.ssthresh());
         }
-        see("alpha", self.alpha);
+        see("alpha", self.marks.alpha());
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::{Controller, Fate, Feedback, Outgoing};
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 /// A media flow at the target over a link of a rate that the test sets, without limit to its

@@ -45,8 +45,8 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 use delays::{Delays, one_way};
 
@@ -104,7 +104,7 @@ const SLOW_START_END: f64 = 0.75;
 /// The sender's half of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
-    window: Window,
+    window: RenoWindow,
     delays: Delays,
     params: LedbatParams,
     mss: u32,
@@ -113,7 +113,7 @@ pub struct Ledbat {
 impl Ledbat {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &LedbatParams, mss: u32) -> Ledbat {
-        let mut window = Window::new(params.initial_window);
+        let mut window = RenoWindow::new(params.initial_window);
         if !params.slow_start {
             window.leave_slow_start();
         }
@@ -181,7 +181,7 @@ impl Controller for Ledbat {
             return;
         }
         let may_grow = self.window.may_grow(feedback);
-        let mut acked = Window::acked(feedback);
+        let mut acked = RenoWindow::acked(feedback);
         if self.window.in_slow_start() && self.is_near_target() {
             self.window.leave_slow_start();
         } else if self.window.in_slow_start() {

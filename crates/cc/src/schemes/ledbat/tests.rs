@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::Fate;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 /// What the receiver's clock is ahead.

@@ -28,18 +28,13 @@
 //! # Source
 //! RFC 5681, RFC 6582, RFC 6928, RFC 7661.
 
-mod window;
-
-#[cfg(test)]
-pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-
-pub use window::Window;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -79,7 +74,7 @@ pub const SCHEME: Scheme = Scheme {
 /// The sender's half of NewReno.
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    window: Window,
+    window: RenoWindow,
     params: NewRenoParams,
     /// `abc_limit`, with infinity for none.
     limit: f64,
@@ -90,7 +85,7 @@ impl NewReno {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &NewRenoParams, mss: u32) -> NewReno {
         let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
-        let window = Window::new(params.initial_window);
+        let window = RenoWindow::new(params.initial_window);
         NewReno { window, params: params.clone(), limit, mss: mss.max(1) }
     }
 
@@ -123,7 +118,7 @@ impl Controller for NewReno {
         if !self.window.may_grow(feedback) {
             return;
         }
-        let mut acked = Window::acked(feedback);
+        let mut acked = RenoWindow::acked(feedback);
         if self.window.in_slow_start() {
             acked = self.window.slow_start(acked.min(self.limit));
         }

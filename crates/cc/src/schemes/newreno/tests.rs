@@ -1,6 +1,6 @@
-use super::testing::{Acks, MSS};
 use super::*;
 use crate::rng::Stream;
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -145,7 +145,7 @@ fn idleness_restarts() {
 
 #[test]
 fn idleness_as_in_linux_halves_per_timeout() {
-    let mut window = Window::new(80.0);
+    let mut window = RenoWindow::new(80.0);
     window.leave_slow_start();
     let second = Span::from_secs(1);
     assert!(!window.decay(10.0, second, second));

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::RcpParams;
 use super::law::{Law, Measured, believable};
+use crate::parts::RateMeter;
 use crate::route::LinkView;
-use crate::schemes::abc::Meter;
 use crate::units::{Rate, Span, Time};
 
 /// The rate at the start and the smallest one (authors' code: 0.5 and 0.05 packets per ms).
@@ -27,7 +27,7 @@ pub(super) struct Windowed {
     pub(super) d0: Span,
     evaluated: Time,
     /// What has come; as old as the last arrival, so that an outage does not empty it.
-    arrived: Meter,
+    arrived: RateMeter,
     /// When packets left, with their sojourns, over the last `d0`; and their sum.
     sojourns: VecDeque<(Time, Span)>,
     sum: Span,
@@ -44,7 +44,7 @@ impl Windowed {
             rate: or(params.initial_rate, INITIAL).bytes_per_sec(),
             d0: params.rtt,
             evaluated: Time::ZERO,
-            arrived: Meter::new(params.t),
+            arrived: RateMeter::new(params.t),
             sojourns: VecDeque::with_capacity(64),
             sum: Span::ZERO,
         }

@@ -74,13 +74,13 @@ mod router_tests;
 #[cfg(test)]
 mod sender_tests;
 
-pub use receiver::Newest;
 pub use router::Allocator;
 pub use sender::Rcp;
 
 use std::sync::Arc;
 
 use crate::params::Params;
+use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
@@ -148,7 +148,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane(params.rtt), "rtt", "expected a time from 1ms to 10s")?;
         let refresh = params.refresh;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Newest::new(receiver::granted)))),
+            reporter: Some(Arc::new(|| Box::new(NewestHeader::new(receiver::granted)))),
             router: Some(Arc::new(move || Box::new(Allocator::new(&params)))),
             ack: AckPolicy::EACH,
             ..Halves::sender(move |setup| Rcp::new(refresh, setup.mss))

@@ -199,7 +199,7 @@ fn the_smallest_rate_of_the_path_is_returned() {
             Road::new(rates[at]).depart(Time::from_millis(1), &mut packet, Span::ZERO);
         }
         assert_eq!(granted(&packet), Rate::from_mbps(3.0));
-        let mut receiver = Newest::new(super::receiver::granted);
+        let mut receiver = NewestHeader::new(super::receiver::granted);
         assert_eq!(receiver.explicit(), 0);
         receiver.on_arrival(Time::ZERO, &packet, false);
         assert_eq!(receiver.explicit(), 30_000);
@@ -213,7 +213,7 @@ fn packets_that_come_late_and_other_schemes_are_not_returned() {
         let rate = Rate::from_bps(kbps * 1000);
         packet(number, Header::Rcp(RcpHeader { rtt: Span::ZERO, rate }))
     };
-    let mut receiver = Newest::new(super::receiver::granted);
+    let mut receiver = NewestHeader::new(super::receiver::granted);
     let mut say = |packet: &Packet| {
         receiver.on_arrival(Time::ZERO, packet, false);
         receiver.explicit()

@@ -4,8 +4,8 @@ use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
 use crate::header::{Header, RcpHeader};
 use crate::registry;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 const RTT: Span = Span::from_millis(100);

@@ -3,8 +3,8 @@
 use super::VcpParams;
 use super::load::{Factor, LOW};
 use crate::header::Load;
+use crate::parts::RateMeter;
 use crate::route::LinkView;
-use crate::schemes::abc;
 use crate::units::{Span, Time};
 
 /// The load of one link, measured when a packet leaves more than `t_rho` after the last time.
@@ -14,7 +14,7 @@ pub(super) struct Windowed {
     t_rho: Span,
     /// What the queue has taken; as old as the last that it took, so that an outage does not
     /// empty it.
-    taken: abc::Meter,
+    taken: RateMeter,
     /// The last arrival, until it is known whether the queue has taken it: when, its size, and the
     /// packets that waited before it.
     pending: Option<(Time, u32, usize)>,
@@ -28,7 +28,7 @@ impl Windowed {
         Windowed {
             factor: Factor::new(params),
             t_rho: params.t_rho,
-            taken: abc::Meter::new(params.t_rho),
+            taken: RateMeter::new(params.t_rho),
             pending: None,
             measured: Time::ZERO,
             load: Load::Low,

@@ -91,9 +91,9 @@ use std::sync::Arc;
 
 use crate::header::Header;
 use crate::params::Params;
+use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::rcp::Newest;
 use crate::units::Span;
 
 crate::choices! {
@@ -194,7 +194,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane, "queue_weight", "expected a number above 0, up to 1")?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Newest::new(shown)))),
+            reporter: Some(Arc::new(|| Box::new(NewestHeader::new(shown)))),
             router: Some(Arc::new(move || Box::new(Meter::new(&of_router)))),
             ack: AckPolicy::EACH,
             ..Halves::sender(move |setup| Vcp::new(&params, setup.mss))

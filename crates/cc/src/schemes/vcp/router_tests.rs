@@ -165,7 +165,7 @@ fn the_highest_load_of_the_path_is_returned() {
             road.router.on_departure(Time::from_millis(201), &mut packet, Span::ZERO, &link);
         }
         assert_eq!(told(&packet), Load::Overload);
-        let mut receiver = crate::schemes::rcp::Newest::new(shown);
+        let mut receiver = crate::parts::NewestHeader::new(shown);
         receiver.on_arrival(Time::ZERO, &packet, false);
         assert_eq!(receiver.explicit(), 3);
     }

@@ -4,7 +4,7 @@ use super::load::{LOW, decode};
 use super::{Scale, Settle, VcpParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{Header, Load};
-use crate::schemes::newreno::Window;
+use crate::parts::RenoWindow;
 use crate::units::{Rate, Span, Time};
 
 /// RTTs of more than this many `t_rho` count as so many (VCP's ns-2 model).
@@ -29,7 +29,7 @@ enum Phase {
 /// The sender's half of VCP.
 #[derive(Clone, Debug)]
 pub struct Vcp {
-    window: Window,
+    window: RenoWindow,
     params: VcpParams,
     mss: u32,
     xi: f64,
@@ -51,7 +51,7 @@ impl Vcp {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &VcpParams, mss: u32) -> Vcp {
         Vcp {
-            window: Window::new(params.initial_window),
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
             xi: params.kappa * (1.0 / LOW - 1.0),
@@ -133,7 +133,7 @@ impl Vcp {
             self.window.leave_slow_start();
         }
         let grows = self.window.may_grow(feedback);
-        let acked = Window::acked(feedback);
+        let acked = RenoWindow::acked(feedback);
         match self.counted(load) {
             Some(Load::Overload) => self.decrease(now),
             _ if !grows => {}

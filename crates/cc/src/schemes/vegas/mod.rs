@@ -51,8 +51,8 @@ pub use params::{Diff, RttKind, VegasParams};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 /// The line of the registry.
@@ -75,7 +75,7 @@ const MIN_SAMPLES: u32 = 3;
 /// The sender's half of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    window: Window,
+    window: RenoWindow,
     params: VegasParams,
     mss: u32,
     /// The smallest RTT of all.
@@ -96,7 +96,7 @@ impl Vegas {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &VegasParams, mss: u32) -> Vegas {
         Vegas {
-            window: Window::new(params.initial_window),
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
             base: Span::MAX,
@@ -202,7 +202,7 @@ impl Controller for Vegas {
             }
         }
         let may_grow = self.window.may_grow(feedback);
-        let acked = Window::acked(feedback);
+        let acked = RenoWindow::acked(feedback);
         if feedback.in_recovery {
             self.active = false;
         } else if !self.active {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 

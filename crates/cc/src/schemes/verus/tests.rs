@@ -1,7 +1,7 @@
 use super::estimate::{Estimate, quota};
 use super::*;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 fn ms(millis: u64) -> Span {

@@ -224,7 +224,7 @@ impl Monitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schemes::newreno::testing::{Acks, MSS};
+    use crate::testing::{Acks, MSS};
 
     fn fate(tag: u64, sent: Time, lost: bool) -> Fate {
         Fate { number: 0, size: MSS, lost, tag, sent, received: Time::from_secs(7777) }

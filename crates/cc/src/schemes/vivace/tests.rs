@@ -2,7 +2,7 @@ use super::*;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::{Rate, Span, Time};
 
 /// A link of fixed capacity without a buffer, one RTT long: packets beyond the capacity are lost.

@@ -1,8 +1,8 @@
 //! Shares the aggregate feedback of an interval out among the packets of the next.
 
-use super::feedback::sane;
 use crate::header::XcpHeader;
 use crate::units::Span;
+use crate::xcp_feedback::sane;
 
 /// RTTs above this count as this, in seconds.
 const LONGEST_RTT: f64 = 1.0;

@@ -56,7 +56,6 @@
 
 mod allocator;
 mod backlog;
-pub mod feedback;
 mod law;
 mod receiver;
 mod router;
@@ -66,8 +65,6 @@ mod sender;
 mod router_tests;
 #[cfg(test)]
 mod sender_tests;
-#[cfg(test)]
-pub(crate) mod testing;
 
 pub use allocator::Allocator;
 pub use backlog::{Backlog, Persistent};

@@ -1,10 +1,10 @@
 //! The receiver's half: adds up the feedback of the packets that an acknowledgement covers.
 
-use super::feedback::{MOST, decode, encode, sane};
 use crate::header::Header;
 use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
 use crate::units::Time;
+use crate::xcp_feedback::{MOST, decode, encode, sane};
 
 /// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
 /// the bounds of the format leave over goes into the next one.

@@ -1,11 +1,12 @@
 //! The network's half: an interval of control after another, whatever the law of their aggregate.
 
 use super::allocator::Allocator;
-use super::backlog::{Backlog, Idle};
-use super::feedback::header;
+use super::backlog::Backlog;
 use crate::packet::Packet;
+use crate::parts::IdleCapacity;
 use crate::route::{LinkView, Router};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::header;
 
 /// The mean RTT before any is known, and while no traffic tells one (ns-2).
 const INITIAL_RTT: f64 = 0.05;
@@ -59,7 +60,7 @@ pub trait Law: Send {
 pub struct Timed<L> {
     law: L,
     allocator: Allocator,
-    idle: Idle,
+    idle: IdleCapacity,
     /// The interval of control.
     from: Time,
     due: Time,
@@ -76,7 +77,7 @@ impl<L: Law> Timed<L> {
         Timed {
             law,
             allocator: Allocator::new(gamma),
-            idle: Idle::default(),
+            idle: IdleCapacity::default(),
             from: Time::ZERO,
             due: Time::ZERO + Span::from_secs_f64(INITIAL_RTT),
             rtt: INITIAL_RTT,
@@ -129,7 +130,7 @@ impl<L: Law> Router for Timed<L> {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
         let queue = Backlog::of(link);
         self.catch_up(now, queue, link);
-        if self.idle.before(now, link) {
+        if self.idle.was_idle(now, link) {
             self.law.see(Backlog::default());
         }
         self.allocator.count(packet.size, header(packet).as_deref());
@@ -141,7 +142,7 @@ impl<L: Law> Router for Timed<L> {
         let queue = Backlog::of(link).with(packet.size);
         self.catch_up(now, queue, link);
         self.law.see(queue);
-        self.idle.carry(now, packet.size);
+        self.idle.on_departure(now, packet.size);
         let size = packet.size;
         if let Some(header) = header(packet) {
             self.allocator.grant(size, header);
@@ -150,7 +151,7 @@ impl<L: Law> Router for Timed<L> {
     }
 
     fn on_unused(&mut self, _now: Time, _bytes: u32) {
-        self.idle.told = true;
+        self.idle.set_link_tells();
         self.law.see(Backlog::default());
     }
 

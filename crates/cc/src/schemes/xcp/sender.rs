@@ -1,9 +1,9 @@
 //! The sender's half: a window that moves by what the routers say.
 
-use super::feedback::{MOST, decode};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{Header, XcpHeader};
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback::{MOST, decode};
 
 /// The largest window in bytes: only sums that went astray come near it.
 const LIMIT: f64 = (1u64 << 40) as f64;

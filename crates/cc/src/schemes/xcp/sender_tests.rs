@@ -1,11 +1,11 @@
-use super::feedback::{MOST, encode};
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
 use crate::header::{Header, XcpHeader};
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::{MOST, encode};
 
 const RTT: Span = Span::from_millis(100);
 

@@ -1,9 +1,9 @@
 use super::*;
 use crate::route::LinkView;
-use crate::schemes::xcp::feedback::MOST;
-use crate::schemes::xcp::testing::{Constant, Road, asking};
 use crate::schemes::xcp::{Backlog, Interval, Law};
+use crate::testing::{Constant, RouterLink, asking};
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback::MOST;
 
 const D: f64 = 0.1;
 
@@ -168,7 +168,7 @@ fn dropped_bytes_count_as_growth_if_asked() {
 fn a_router_notices_what_the_buffer_refuses() {
     let aggregate = |refuses: bool| {
         let params = XcpbParams { count_drops: true, ..XcpbParams::default() };
-        let mut road = Road::new(Timed::new(Blind::new(&params), 0.1), 12.0);
+        let mut road = RouterLink::new(Timed::new(Blind::new(&params), 0.1), 12.0);
         (road.queue_bytes, road.queue_packets) = (75_000, 50);
         for ms in 1..=160 {
             let now = Time::from_millis(ms);

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use super::{Update, XcpwParams};
-use crate::filter::WindowedMin;
 use crate::header::Header;
 use crate::packet::{Body, Packet};
+use crate::parts::WindowedMin;
 use crate::route::{LinkView, Router};
-use crate::schemes::xcp::feedback::{header, sane};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::{header, sane};
 
 /// The mean RTT before any packet has left, if headers are to tell it.
 const INITIAL_RTT: Span = Span::from_millis(100);

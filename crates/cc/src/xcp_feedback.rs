@@ -1,4 +1,4 @@
-//! Feedback in headers and acknowledgements: its unit, its bounds, and how it is written.
+//! XCP's feedback in headers and acknowledgements: its unit, its bounds, and how it is written.
 
 use crate::header::{Header, XcpHeader};
 use crate::packet::{Body, Packet};

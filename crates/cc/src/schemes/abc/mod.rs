@@ -78,8 +78,11 @@
 //! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
 
 mod params;
+mod rates;
 mod router;
 mod sender;
+mod target;
+mod tokens;
 mod wifi;
 
 #[cfg(test)]
@@ -88,8 +91,8 @@ mod router_tests;
 mod sender_tests;
 
 pub use params::{AbcParams, AdditiveIncrease, Basis, Credit, Delay, Source};
-pub use router::Marker;
-pub use sender::Abc;
+pub use router::AbcRouter;
+pub use sender::AbcSender;
 pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
@@ -113,9 +116,9 @@ pub const SCHEME: Scheme = Scheme {
         let of_router = params.clone();
         Ok(Halves {
             reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
-            router: Some(Arc::new(move || Box::new(Marker::new(&of_router)))),
+            router: Some(Arc::new(move || Box::new(AbcRouter::new(&of_router)))),
             abc: true,
-            ..Halves::sender(move |setup| Abc::new(&params, setup.mss))
+            ..Halves::sender(move |setup| AbcSender::new(&params, setup.mss))
         })
     },
 };

@@ -1,4 +1,4 @@
-use super::{Bbr, BbrParams};
+use super::{BbrParams, BbrSender};
 use crate::control::{Controller, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
@@ -12,7 +12,7 @@ const RTT: Span = Span::from_millis(100);
 fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "bbr");
-        let mut bbr = Bbr::new(&BbrParams::default(), &Setup::default());
+        let mut bbr = BbrSender::new(&BbrParams::default(), &Setup::default());
         let mut acks = Acks::new(RTT);
         for number in 0..5_000 {
             let mut feedback = acks.any(&mut random);

@@ -62,7 +62,7 @@ mod policer_tests;
 #[cfg(test)]
 mod tests;
 
-pub use sender::Bbr;
+pub use sender::BbrSender;
 
 #[cfg(doc)]
 use crate::control::Signals;
@@ -143,6 +143,6 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: BbrParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Bbr::new(&params, setup)))
+        Ok(Halves::sender(move |setup| BbrSender::new(&params, setup)))
     },
 };

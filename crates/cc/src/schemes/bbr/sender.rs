@@ -13,7 +13,7 @@ use crate::units::{Rate, Span, Time};
 
 /// The sender's half of BBR.
 #[derive(Clone, Debug)]
-pub struct Bbr {
+pub struct BbrSender {
     pub(super) params: BbrParams,
     pub(super) mss: u32,
     pub(super) model: Model,
@@ -31,11 +31,11 @@ pub struct Bbr {
     departure: Time,
 }
 
-impl Bbr {
+impl BbrSender {
     /// A sender for the given flow.
-    pub fn new(params: &BbrParams, setup: &Setup) -> Bbr {
+    pub fn new(params: &BbrParams, setup: &Setup) -> BbrSender {
         let mss = setup.mss.max(1);
-        let mut bbr = Bbr {
+        let mut bbr = BbrSender {
             params: params.clone(),
             mss,
             model: Model::new(params),
@@ -111,7 +111,7 @@ impl Bbr {
     }
 }
 
-impl Controller for Bbr {
+impl Controller for BbrSender {
     fn needs(&self) -> Signals {
         Signals::DELIVERY_RATE
     }

@@ -1,6 +1,6 @@
 //! The state machine: Startup, Drain, ProbeBW with its cycle of gains, and ProbeRTT.
 
-use super::Bbr;
+use super::BbrSender;
 use crate::control::Feedback;
 use crate::rng::Stream;
 use crate::scheme::Setup;
@@ -93,7 +93,7 @@ impl States {
     }
 }
 
-impl Bbr {
+impl BbrSender {
     /// The factor between bandwidth and pacing rate.
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.states.mode {

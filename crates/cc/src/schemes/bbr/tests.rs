@@ -8,8 +8,8 @@ use crate::units::{Rate, Time};
 const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
-fn bbr(params: &BbrParams) -> Bbr {
-    Bbr::new(params, &Setup::default())
+fn bbr(params: &BbrParams) -> BbrSender {
+    BbrSender::new(params, &Setup::default())
 }
 
 fn plain() -> BbrParams {
@@ -34,7 +34,7 @@ fn sampled(acks: &mut Acks, packets: u64, mbps: f64) -> Feedback<'static> {
 fn flat_bandwidth_of_three_rounds_is_a_full_pipe() {
     let mut bbr = bbr(&plain());
     let mut acks = Acks::new(RTT);
-    let mut round = |bbr: &mut Bbr, mbps: f64, app_limited: bool| {
+    let mut round = |bbr: &mut BbrSender, mbps: f64, app_limited: bool| {
         acks.now += RTT;
         acks.in_flight = 500;
         let mut feedback = sampled(&mut acks, 10, mbps);
@@ -206,7 +206,7 @@ fn phases_start_at_random_but_not_with_the_drain() {
     let mut seen = [0; 8];
     for flow in 0..200 {
         let setup = Setup { flow, ..Setup::default() };
-        let mut bbr = Bbr::new(&plain(), &setup);
+        let mut bbr = BbrSender::new(&plain(), &setup);
         bbr.enter_probe_bw(Time::from_secs(1));
         let gain = bbr.pacing_gain();
         assert_ne!(gain, 0.75);

@@ -1,6 +1,6 @@
 //! What follows from model and state: pacing rate, bursts and window.
 
-use super::Bbr;
+use super::BbrSender;
 use super::states::Mode;
 use crate::control::Feedback;
 use crate::units::{Rate, Span};
@@ -11,7 +11,7 @@ const SINGLE_RATE: Rate = Rate::from_bps(1_200_000);
 const BURST_SPAN: Span = Span::from_millis(1);
 const BURST_MAX: u64 = 65_536;
 
-impl Bbr {
+impl BbrSender {
     /// The pacing rate for `gain`.
     fn rate(&self, bw: Rate, gain: f64) -> Rate {
         bw.mul_f64(gain * (1.0 - self.params.pacing_margin))

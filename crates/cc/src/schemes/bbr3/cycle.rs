@@ -1,6 +1,6 @@
 //! ProbeBW: Down, Cruise, Refill and Up, and what their losses tell (draft §5.3.3).
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::sender::Flight;
 use super::state::{AckPhase, State};
@@ -59,7 +59,7 @@ fn rate(feedback: &Feedback<'_>) -> Rate {
     feedback.sample.as_ref().map_or(Rate::ZERO, |sample| sample.rate)
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Enters Down; the clock of probes starts.
     pub(super) fn start_down(&mut self, now: Time, delivered: u64) {
         self.bounds.reset_signals();

@@ -1,6 +1,6 @@
 //! ProbeRTT: half the flight for a while, to see the path's propagation time (draft §5.3.4).
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::state::State;
 use crate::control::Feedback;
 use crate::units::Time;
@@ -15,7 +15,7 @@ pub(super) struct ProbeRtt {
     delivered: u64,
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Takes the RTT in, and enters, keeps up or leaves ProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, feedback: &Feedback<'_>) {
         self.probe_rtt.delivered = feedback.delivered;

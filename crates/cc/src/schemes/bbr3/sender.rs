@@ -17,7 +17,7 @@ use crate::units::{Rate, Span, Time};
 
 /// The sender's half of BBR version 3.
 #[derive(Clone, Debug)]
-pub struct Bbr3 {
+pub struct Bbr3Sender {
     pub(super) params: Bbr3Params,
     pub(super) mss: u32,
     pub(super) state: State,
@@ -53,11 +53,11 @@ pub(super) struct Flight {
     pub(super) app_limited: bool,
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// A sender for the given flow.
-    pub fn new(params: &Bbr3Params, setup: &Setup) -> Bbr3 {
+    pub fn new(params: &Bbr3Params, setup: &Setup) -> Bbr3Sender {
         let mss = setup.mss.max(1);
-        let mut bbr = Bbr3 {
+        let mut bbr = Bbr3Sender {
             params: params.clone(),
             mss,
             state: State::Startup,
@@ -150,7 +150,7 @@ impl Bbr3 {
     }
 }
 
-impl Controller for Bbr3 {
+impl Controller for Bbr3Sender {
     fn needs(&self) -> Signals {
         let needs = Signals::DELIVERY_RATE.and(Signals::FATES);
         if self.params.ecn { needs.and(Signals::ECN) } else { needs }

@@ -1,6 +1,6 @@
 //! Startup and Drain: when the pipe is full, and when its queue is empty.
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::sender::Flight;
 use super::state::State;
 use crate::control::Feedback;
@@ -67,7 +67,7 @@ impl LossRanges {
     }
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Looks for the plateau at the end of a round trip.
     pub(super) fn check_full_pipe(&mut self, feedback: &Feedback<'_>) {
         let Some(sample) = &feedback.sample else { return };

@@ -10,8 +10,8 @@ use crate::units::{Rate, Time};
 const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
-fn bbr3() -> Bbr3 {
-    Bbr3::new(&Bbr3Params::default(), &Setup::default())
+fn bbr3() -> Bbr3Sender {
+    Bbr3Sender::new(&Bbr3Params::default(), &Setup::default())
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn the_upper_bound_leaves_headroom() {
 #[test]
 fn marks_cut_the_short_term_flight() {
     let params = Bbr3Params { ecn: true, ecn_max_rtt: Span::ZERO, ..Default::default() };
-    let mut bbr = Bbr3::new(&params, &Setup::default());
+    let mut bbr = Bbr3Sender::new(&params, &Setup::default());
     let mut link = OneFlowLink::new(12.0, RTT);
     while bbr.state != State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
@@ -171,7 +171,7 @@ fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "bbr3");
         let params = Bbr3Params { ecn: seed % 2 == 0, ..Default::default() };
-        let mut bbr = Bbr3::new(&params, &Setup::default());
+        let mut bbr = Bbr3Sender::new(&params, &Setup::default());
         let mut acks = Acks::new(RTT);
         for number in 0..5_000 {
             let mut feedback = acks.any(&mut random);

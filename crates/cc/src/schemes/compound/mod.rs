@@ -84,7 +84,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(params.zeta >= 0.0, "zeta", "expected 0 or more")?;
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        Ok(Halves::sender(move |setup| Compound::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| CompoundSender::new(&params, setup.mss)))
     },
 };
 
@@ -93,7 +93,7 @@ const MIN_SAMPLES: u32 = 3;
 
 /// The sender's half of Compound.
 #[derive(Clone, Debug)]
-pub struct Compound {
+pub struct CompoundSender {
     /// The loss window.
     loss: RenoWindow,
     /// The delay window in packets.
@@ -110,10 +110,10 @@ pub struct Compound {
     samples: u32,
 }
 
-impl Compound {
+impl CompoundSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &CompoundParams, mss: u32) -> Compound {
-        Compound {
+    pub fn new(params: &CompoundParams, mss: u32) -> CompoundSender {
+        CompoundSender {
             loss: RenoWindow::new(params.initial_window),
             delay: 0.0,
             before: 0.0,
@@ -161,7 +161,7 @@ impl Compound {
     }
 }
 
-impl Controller for Compound {
+impl Controller for CompoundSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }

@@ -105,26 +105,26 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: CubicParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Cubic::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| CubicSender::new(&params, setup.mss)))
     },
 };
 
 /// The sender's half of Cubic.
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub struct CubicSender {
     window: CubicWindow,
     mss: u32,
     ecn: bool,
 }
 
-impl Cubic {
+impl CubicSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &CubicParams, mss: u32) -> Cubic {
-        Cubic { window: CubicWindow::new(params), mss: mss.max(1), ecn: params.ecn }
+    pub fn new(params: &CubicParams, mss: u32) -> CubicSender {
+        CubicSender { window: CubicWindow::new(params), mss: mss.max(1), ecn: params.ecn }
     }
 }
 
-impl Controller for Cubic {
+impl Controller for CubicSender {
     fn needs(&self) -> Signals {
         if self.ecn { Signals::ECN } else { Signals::NONE }
     }

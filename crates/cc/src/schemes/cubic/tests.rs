@@ -265,7 +265,7 @@ fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "cubic");
         let params = CubicParams { hystart: kinds[seed as usize % 4], ..Default::default() };
-        let mut cubic = Cubic::new(&params, MSS);
+        let mut cubic = CubicSender::new(&params, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             cubic.on_feedback(&acks.any(&mut random));

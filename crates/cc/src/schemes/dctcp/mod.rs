@@ -62,6 +62,9 @@ crate::params! {
     }
 }
 
+/// The receiver's half of DCTCP: the state machine of RFC 8257 §3.2.
+pub type DctcpReceiver = MarkEcho;
+
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "dctcp",
@@ -81,25 +84,25 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
             // apart as well as its own marks.
-            reporter: Some(Arc::new(|| Box::new(MarkEcho::default()))),
-            ..Halves::sender(move |setup| Dctcp::new(&params, setup.mss))
+            reporter: Some(Arc::new(|| Box::new(DctcpReceiver::default()))),
+            ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
         })
     },
 };
 
 /// The sender's half of DCTCP.
 #[derive(Clone, Debug)]
-pub struct Dctcp {
+pub struct DctcpSender {
     window: RenoWindow,
     params: DctcpParams,
     mss: u32,
     marks: MarkShare,
 }
 
-impl Dctcp {
+impl DctcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &DctcpParams, mss: u32) -> Dctcp {
-        Dctcp {
+    pub fn new(params: &DctcpParams, mss: u32) -> DctcpSender {
+        DctcpSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
@@ -116,7 +119,7 @@ impl Dctcp {
     }
 }
 
-impl Controller for Dctcp {
+impl Controller for DctcpSender {
     fn needs(&self) -> Signals {
         Signals::ECN
     }

@@ -8,15 +8,15 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-fn avoiding(packets: f64) -> (Dctcp, Acks) {
-    let mut dctcp = Dctcp::new(&DctcpParams::default(), MSS);
+fn avoiding(packets: f64) -> (DctcpSender, Acks) {
+    let mut dctcp = DctcpSender::new(&DctcpParams::default(), MSS);
     dctcp.window.set_cwnd(packets);
     dctcp.window.leave_slow_start();
     (dctcp, Acks::new(RTT))
 }
 
 /// A window of ten packets of which `marked` are marked.
-fn window(dctcp: &mut Dctcp, acks: &mut Acks, marked: u32, congestion: Option<Congestion>) {
+fn window(dctcp: &mut DctcpSender, acks: &mut Acks, marked: u32, congestion: Option<Congestion>) {
     acks.in_flight = 0;
     let mut feedback = acks.event(10, congestion);
     assert!(feedback.round_start);
@@ -108,7 +108,7 @@ fn the_receiver_acknowledges_when_marks_begin_and_end() {
 fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "dctcp");
-        let mut dctcp = Dctcp::new(&DctcpParams::default(), MSS);
+        let mut dctcp = DctcpSender::new(&DctcpParams::default(), MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             let mut feedback = acks.any(&mut random);

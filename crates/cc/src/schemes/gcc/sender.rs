@@ -24,7 +24,7 @@ const SLACK: Span = Span::from_secs(1);
 
 /// The sender's half of Google congestion control.
 #[derive(Clone, Debug)]
-pub struct Gcc {
+pub struct GccSender {
     params: GccParams,
     mss: u32,
     groups: Groups,
@@ -42,14 +42,14 @@ pub struct Gcc {
     srtt: Span,
 }
 
-impl Gcc {
+impl GccSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &GccParams, mss: u32) -> Gcc {
+    pub fn new(params: &GccParams, mss: u32) -> GccSender {
         let slope = match params.filter {
             Filter::Kalman => Slope::Kalman(Kalman::new(params.q, params.chi)),
             Filter::Trendline => Slope::Trendline(Trendline::new()),
         };
-        Gcc {
+        GccSender {
             groups: Groups::new(params.burst_time),
             slope,
             detector: Detector::new(params.filter, params.overuse_time),
@@ -94,7 +94,7 @@ impl Gcc {
     }
 }
 
-impl Controller for Gcc {
+impl Controller for GccSender {
     fn needs(&self) -> Signals {
         Signals::FATES.and(Signals::RECEIVE_TIME)
     }

@@ -67,13 +67,13 @@ pub const SCHEME: Scheme = Scheme {
         let beta = params.beta;
         spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
         spec.require(params.abc_limit >= 0.0, "abc_limit", "expected 0 or more packets")?;
-        Ok(Halves::sender(move |setup| NewReno::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| NewRenoSender::new(&params, setup.mss)))
     },
 };
 
 /// The sender's half of NewReno.
 #[derive(Clone, Debug)]
-pub struct NewReno {
+pub struct NewRenoSender {
     window: RenoWindow,
     params: NewRenoParams,
     /// `abc_limit`, with infinity for none.
@@ -81,12 +81,12 @@ pub struct NewReno {
     mss: u32,
 }
 
-impl NewReno {
+impl NewRenoSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &NewRenoParams, mss: u32) -> NewReno {
+    pub fn new(params: &NewRenoParams, mss: u32) -> NewRenoSender {
         let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
         let window = RenoWindow::new(params.initial_window);
-        NewReno { window, params: params.clone(), limit, mss: mss.max(1) }
+        NewRenoSender { window, params: params.clone(), limit, mss: mss.max(1) }
     }
 
     fn reduced(&self) -> f64 {
@@ -94,7 +94,7 @@ impl NewReno {
     }
 }
 
-impl Controller for NewReno {
+impl Controller for NewRenoSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }

@@ -63,6 +63,9 @@ crate::params! {
     }
 }
 
+/// The receiver's half of TCP Prague: DCTCP's.
+pub type PragueReceiver = MarkEcho;
+
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "prague",
@@ -82,15 +85,15 @@ pub const SCHEME: Scheme = Scheme {
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(MarkEcho::default()))),
-            ..Halves::sender(move |setup| Prague::new(&params, setup.mss))
+            reporter: Some(Arc::new(|| Box::new(PragueReceiver::default()))),
+            ..Halves::sender(move |setup| PragueSender::new(&params, setup.mss))
         })
     },
 };
 
 /// The sender's half of TCP Prague.
 #[derive(Clone, Debug)]
-pub struct Prague {
+pub struct PragueSender {
     window: RenoWindow,
     params: PragueParams,
     mss: u32,
@@ -102,10 +105,10 @@ pub struct Prague {
     growth: f64,
 }
 
-impl Prague {
+impl PragueSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &PragueParams, mss: u32) -> Prague {
-        Prague {
+    pub fn new(params: &PragueParams, mss: u32) -> PragueSender {
+        PragueSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
@@ -138,7 +141,7 @@ impl Prague {
     }
 }
 
-impl Controller for Prague {
+impl Controller for PragueSender {
     fn needs(&self) -> Signals {
         Signals::ECN
     }

@@ -2,8 +2,8 @@ use super::*;
 use crate::rng::Stream;
 use crate::testing::{Acks, MSS};
 
-fn avoiding(packets: f64, rtt: Span) -> (Prague, Acks) {
-    let mut prague = Prague::new(&PragueParams::default(), MSS);
+fn avoiding(packets: f64, rtt: Span) -> (PragueSender, Acks) {
+    let mut prague = PragueSender::new(&PragueParams::default(), MSS);
     prague.window.set_cwnd(packets);
     prague.window.leave_slow_start();
     (prague, Acks::new(rtt))
@@ -77,7 +77,7 @@ fn losses_halve_and_packets_leave_as_ect1() {
 #[test]
 fn random_feedback_keeps_it_sane() {
     let mut random = Stream::new(1, "prague");
-    let mut prague = Prague::new(&PragueParams::default(), MSS);
+    let mut prague = PragueSender::new(&PragueParams::default(), MSS);
     let mut acks = Acks::new(Span::from_millis(20));
     for _ in 0..50_000 {
         acks.now += Span::from_micros(random.below(20_000));

@@ -16,7 +16,7 @@ const MOST: Rate = Rate::from_bps((1 << 20) * 12_000);
 
 /// The rate of one link, evaluated when a packet leaves `t` or longer after the last evaluation.
 #[derive(Debug)]
-pub(super) struct Windowed {
+pub(super) struct DepartureEvaluation {
     law: Law,
     t: Span,
     empty_rtt: Span,
@@ -33,10 +33,10 @@ pub(super) struct Windowed {
     sum: Span,
 }
 
-impl Windowed {
-    pub(super) fn new(params: &RcpParams) -> Windowed {
+impl DepartureEvaluation {
+    pub(super) fn new(params: &RcpParams) -> DepartureEvaluation {
         let or = |rate: Rate, own: Rate| if rate > Rate::ZERO { rate } else { own };
-        Windowed {
+        DepartureEvaluation {
             law: Law::new(params),
             t: params.t,
             empty_rtt: params.rtt,

@@ -13,8 +13,8 @@
 //! outage; without data a heartbeat leaves every 50 ms. Losses, round-trip times and
 //! acknowledgements play no part.
 //!
-//! Halves: [`Sprout`] sends; [`Receiver`] keeps time and forecasts, with an [`Inference`] as its
-//! model. Sprout-EWMA is the same with another model.
+//! Halves: [`SproutSender`] sends; [`SproutReceiver`] keeps time and forecasts, with an
+//! [`Inference`] as its model. Sprout-EWMA is the same with another model.
 //!
 //! # Signals it needs
 //! Congestion headers on data packets, and reports back. The generic sender's acknowledgements
@@ -85,8 +85,8 @@ use std::sync::Arc;
 pub use belief::{BINS, Belief, TICK};
 pub use forecast::{Counts, Tables, Ticks};
 pub use model::{Inference, Model};
-pub use receiver::{Receiver, ReceiverRules};
-pub use sender::Sprout;
+pub use receiver::{ReceiverRules, SproutReceiver};
+pub use sender::SproutSender;
 
 use crate::params::Params;
 use crate::report::AckPolicy;
@@ -186,10 +186,10 @@ impl SproutParams {
             heartbeat: self.heartbeat,
         };
         Halves {
-            reporter: Some(Arc::new(move || Box::new(Receiver::new(model(&self), rules)))),
+            reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
             ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
             reliable: false,
-            ..Halves::sender(move |setup| Sprout::new(&params, setup.mss))
+            ..Halves::sender(move |setup| SproutSender::new(&params, setup.mss))
         }
     }
 }

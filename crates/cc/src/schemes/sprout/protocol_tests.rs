@@ -1,6 +1,6 @@
 //! Ticks, announced pauses, accounts of what is lost and queued: the two halves without a network.
 
-use super::receiver::Receiver;
+use super::receiver::SproutReceiver;
 use super::*;
 use crate::control::{Controller, Outgoing};
 use crate::header::{Forecast, Header, Report, SproutHeader};
@@ -43,7 +43,7 @@ const WHOLE: u32 = 1400 + HEADERS;
 
 #[test]
 fn announced_pauses_are_not_observed() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(1000), &header(1, 0, 50), WHOLE);
     // A tick is over when its time has passed, strictly.
     receiver.advance(ms(1020));
@@ -56,7 +56,7 @@ fn announced_pauses_are_not_observed() {
 
 #[test]
 fn packets_end_a_pause() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(1000), &header(1, 0, 50), WHOLE);
     receiver.take(ms(1030), &header(1451, 0, 0), WHOLE / 2);
     receiver.advance(ms(1041));
@@ -69,7 +69,7 @@ fn packets_end_a_pause() {
 
 #[test]
 fn ticks_begin_with_the_first_packet() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     assert_eq!(receiver.wake(), Time::NEVER);
     receiver.take(ms(777_000), &header(1, 0, 0), WHOLE);
     assert_eq!(receiver.model().0, []);
@@ -86,7 +86,7 @@ fn ticks_begin_with_the_first_packet() {
 
 #[test]
 fn a_long_silence_ends_forecasts_and_costs_little() {
-    let mut receiver = Receiver::new(Inference::new(&SproutParams::default()), RULES);
+    let mut receiver = SproutReceiver::new(Inference::new(&SproutParams::default()), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     let mut reports = 0;
     for _ in 0..5000 {
@@ -107,7 +107,7 @@ fn a_long_silence_ends_forecasts_and_costs_little() {
 
 #[test]
 fn a_new_connection_starts_anew() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     receiver.take(ms(100), &header(100_000, 0, 0), WHOLE);
     receiver.take(ms(5000), &header(0, 0, 0), WHOLE);
@@ -119,7 +119,7 @@ fn a_new_connection_starts_anew() {
 /// Each packet's sending time in ms, whether it arrives: the total after the last one that does.
 fn total(packets: &[(u64, bool)]) -> (u64, u64) {
     let (mut total, mut recent, mut offset) =
-        (total::Total::default(), recent::Recent::default(), 0);
+        (total::ReceivedTotal::default(), recent::RecentlySent::default(), 0);
     for &(at, arrives) in packets {
         let throwaway = recent.on_send(ms(at), offset);
         if arrives {
@@ -142,7 +142,7 @@ fn lost_packets_are_written_off_after_10_ms() {
 
 #[test]
 fn reordered_and_repeated_packets_count_once() {
-    let mut total = total::Total::default();
+    let mut total = total::ReceivedTotal::default();
     total.on_arrival(&header(1050, 1050, 0), 1000);
     total.on_arrival(&header(0, 0, 0), 1000);
     total.on_arrival(&header(0, 0, 0), 1000);
@@ -155,7 +155,7 @@ fn reordered_and_repeated_packets_count_once() {
 
 #[test]
 fn throwaway_numbers_have_16_bits() {
-    let mut recent = recent::Recent::default();
+    let mut recent = recent::RecentlySent::default();
     let sent: Vec<u32> = (0..60).map(|i| recent.on_send(ms(0), 1450 * i)).collect();
     assert_eq!(sent[45], 45 * 1450);
     assert_eq!(sent[46], 65_535);
@@ -165,13 +165,13 @@ fn throwaway_numbers_have_16_bits() {
 
 const STEADY: Counts = [5, 12, 20, 27, 35, 43, 51, 59];
 
-fn sender(text: &str) -> Sprout {
+fn sender(text: &str) -> SproutSender {
     let spec = Spec::parse(&format!("sprout[{text}]")).expect("a spec");
-    Sprout::new(&spec.params().expect("parameters"), 1500)
+    SproutSender::new(&spec.params().expect("parameters"), 1500)
 }
 
 /// Sends a packet of `size` bytes.
-fn send(sender: &mut Sprout, now: Time, size: u32) -> SproutHeader {
+fn send(sender: &mut SproutSender, now: Time, size: u32) -> SproutHeader {
     let mut packet = Outgoing::new(0, size, 0);
     packet.beat = sender.plan().beat;
     sender.on_send(now, &mut packet);
@@ -182,7 +182,7 @@ fn send(sender: &mut Sprout, now: Time, size: u32) -> SproutHeader {
 }
 
 /// A sender that has heard of `counts` at 1 s, all that it has sent having arrived.
-fn told(text: &str, counts: Counts) -> Sprout {
+fn told(text: &str, counts: Counts) -> SproutSender {
     let mut sender = sender(text);
     send(&mut sender, ms(900), 64);
     let forecast = Forecast { total: 54, from: ms(5), counts };
@@ -291,7 +291,7 @@ fn fuzz_of_hostile_headers_and_reports() {
             let bits = random.below(65);
             if bits == 0 { 0 } else { random.below(u64::MAX) >> (64 - bits) }
         };
-        let mut receiver = Receiver::new(Inference::new(&SproutParams::default()), RULES);
+        let mut receiver = SproutReceiver::new(Inference::new(&SproutParams::default()), RULES);
         let mut sender = sender("");
         let mut now = ms(random.below(1000));
         for _ in 0..300 {

@@ -2,7 +2,7 @@
 
 use super::belief::TICK;
 use super::model::Model;
-use super::total::Total;
+use super::total::ReceivedTotal;
 use super::{Feedback, payload};
 use crate::header::{Forecast, Header, Report, SproutHeader};
 use crate::packet::{Body, Packet};
@@ -30,10 +30,10 @@ pub struct ReceiverRules {
 
 /// The receiver's half of Sprout and Sprout-EWMA.
 #[derive(Clone, Debug)]
-pub struct Receiver<M> {
+pub struct SproutReceiver<M> {
     model: M,
     rules: ReceiverRules,
-    total: Total,
+    total: ReceivedTotal,
     /// When the present tick began; none before the first packet.
     tick: Option<Time>,
     /// Ticks that begin earlier and bring nothing say nothing: the sender had announced a pause.
@@ -47,13 +47,13 @@ pub struct Receiver<M> {
     heard: Time,
 }
 
-impl<M: Model> Receiver<M> {
+impl<M: Model> SproutReceiver<M> {
     /// A receiver to which nothing has come yet.
-    pub fn new(model: M, rules: ReceiverRules) -> Receiver<M> {
-        Receiver {
+    pub fn new(model: M, rules: ReceiverRules) -> SproutReceiver<M> {
+        SproutReceiver {
             model,
             rules,
-            total: Total::default(),
+            total: ReceivedTotal::default(),
             tick: None,
             expected: Time::ZERO,
             packets: 0.0,
@@ -91,7 +91,7 @@ impl<M: Model> Receiver<M> {
         if header.offset == 0 && self.total.bytes() > 0 {
             // The first packet of a new connection.
             self.model.restart();
-            self.total = Total::default();
+            self.total = ReceivedTotal::default();
             (self.tick, self.forecast_of) = (None, None);
             self.packets = 0.0;
         }
@@ -122,7 +122,7 @@ impl<M: Model> Receiver<M> {
     }
 }
 
-impl<M: Model> Reporter for Receiver<M> {
+impl<M: Model> Reporter for SproutReceiver<M> {
     fn on_arrival(&mut self, now: Time, packet: &Packet, _pending: bool) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Sprout(header) = &data.header

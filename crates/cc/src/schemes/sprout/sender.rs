@@ -1,6 +1,6 @@
 //! The sender's half: how much may leave so that it clears the queue in time (thesis §2.2.5).
 
-use super::recent::Recent;
+use super::recent::RecentlySent;
 use super::{Drain, HEADERS, SproutParams, belief::TICK, payload};
 use crate::control::{Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{FORECAST_TICKS, Forecast, Header, Report, SproutHeader};
@@ -17,14 +17,14 @@ const LAST: usize = FORECAST_TICKS - 1;
 
 /// The sender's half of Sprout and Sprout-EWMA.
 #[derive(Clone, Debug)]
-pub struct Sprout {
+pub struct SproutSender {
     params: SproutParams,
     /// The largest packet on the wire, and its payload.
     mss: u64,
     largest: u64,
     /// Bytes sent, headers included.
     sent: u64,
-    recent: Recent,
+    recent: RecentlySent,
     forecast: Option<Forecast>,
     /// The tick of the forecast, and when the next one begins.
     tick: usize,
@@ -37,16 +37,16 @@ pub struct Sprout {
     beat: bool,
 }
 
-impl Sprout {
+impl SproutSender {
     /// A sender of packets of `mss` bytes on the wire.
-    pub fn new(params: &SproutParams, mss: u32) -> Sprout {
+    pub fn new(params: &SproutParams, mss: u32) -> SproutSender {
         let mss = mss.max(HEADERS + 1);
-        Sprout {
+        SproutSender {
             params: params.clone(),
             mss: mss as u64,
             largest: payload(mss) as u64,
             sent: 0,
-            recent: Recent::default(),
+            recent: RecentlySent::default(),
             forecast: None,
             tick: 0,
             next_tick: Time::NEVER,
@@ -128,7 +128,7 @@ impl Sprout {
     }
 }
 
-impl Controller for Sprout {
+impl Controller for SproutSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS.and(Signals::REPORTS)
     }

@@ -28,7 +28,7 @@ enum Phase {
 
 /// The sender's half of VCP.
 #[derive(Clone, Debug)]
-pub struct Vcp {
+pub struct VcpSender {
     window: RenoWindow,
     params: VcpParams,
     mss: u32,
@@ -47,10 +47,10 @@ fn ticks(time: Span) -> Span {
     Span::from_millis((millis / 10 + more as u64) * 10)
 }
 
-impl Vcp {
+impl VcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VcpParams, mss: u32) -> Vcp {
-        Vcp {
+    pub fn new(params: &VcpParams, mss: u32) -> VcpSender {
+        VcpSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
@@ -156,7 +156,7 @@ impl Vcp {
     }
 }
 
-impl Controller for Vcp {
+impl Controller for VcpSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS
     }

@@ -64,7 +64,7 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: VegasParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Vegas::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| VegasSender::new(&params, setup.mss)))
     },
 };
 
@@ -74,7 +74,7 @@ const MIN_SAMPLES: u32 = 3;
 
 /// The sender's half of Vegas.
 #[derive(Clone, Debug)]
-pub struct Vegas {
+pub struct VegasSender {
     window: RenoWindow,
     params: VegasParams,
     mss: u32,
@@ -92,10 +92,10 @@ pub struct Vegas {
     diff: u64,
 }
 
-impl Vegas {
+impl VegasSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VegasParams, mss: u32) -> Vegas {
-        Vegas {
+    pub fn new(params: &VegasParams, mss: u32) -> VegasSender {
+        VegasSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
@@ -168,7 +168,7 @@ impl Vegas {
     }
 }
 
-impl Controller for Vegas {
+impl Controller for VegasSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }

@@ -22,7 +22,7 @@ const REST: Span = Span::from_secs(1);
 
 /// The sender's half of Verus.
 #[derive(Clone, Debug)]
-pub struct Verus {
+pub struct VerusSender {
     params: VerusParams,
     mss: u64,
     /// The number of the slow start; acknowledgements of older ones do not count.
@@ -59,10 +59,10 @@ fn pack(id: u32, window: f64) -> u64 {
     (id as u64) << 32 | window as u32 as u64
 }
 
-impl Verus {
+impl VerusSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VerusParams, mss: u32) -> Verus {
-        Verus {
+    pub fn new(params: &VerusParams, mss: u32) -> VerusSender {
+        VerusSender {
             params: params.clone(),
             mss: mss.max(1) as u64,
             id: 0,
@@ -233,7 +233,7 @@ impl Verus {
     }
 }
 
-impl Controller for Verus {
+impl Controller for VerusSender {
     fn needs(&self) -> Signals {
         Signals::FATES
     }

@@ -57,8 +57,9 @@
 
 mod kernel;
 mod monitor;
-mod nsdi;
+mod nsdi2018;
 mod paper;
+mod probes;
 mod sender;
 mod steps;
 #[cfg(test)]
@@ -70,7 +71,7 @@ use std::sync::Arc;
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
-pub use sender::Vivace;
+pub use sender::VivaceSender;
 
 crate::choices! {
     /// What rates are judged by.
@@ -114,9 +115,9 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: VivaceParams = spec.params()?;
         Ok(Halves {
-            controller: Arc::new(move |setup| Box::new(Vivace::new(&params, setup))),
+            controller: Arc::new(move |setup| Box::new(VivaceSender::new(&params, setup))),
             ack: AckPolicy::EACH,
-            ..Halves::sender(|setup| Vivace::new(&VivaceParams::default(), setup))
+            ..Halves::sender(|setup| VivaceSender::new(&VivaceParams::default(), setup))
         })
     },
 };

@@ -27,12 +27,12 @@ pub(super) struct Interval {
     /// The smoothed RTT, and the time, when the first and the last packet that counts was acked.
     first: Option<(Span, Time)>,
     last: Option<(Span, Time)>,
-    line: Line,
+    line: LeastSquares,
 }
 
 /// A least-squares line through RTTs over send times, both in seconds.
 #[derive(Copy, Clone, Debug, Default)]
-struct Line {
+struct LeastSquares {
     n: f64,
     t: f64,
     r: f64,
@@ -40,7 +40,7 @@ struct Line {
     tr: f64,
 }
 
-impl Line {
+impl LeastSquares {
     fn add(&mut self, t: f64, r: f64) {
         self.n += 1.0;
         self.t += t;
@@ -96,7 +96,7 @@ impl Interval {
             skipped: 0,
             first: None,
             last: None,
-            line: Line::default(),
+            line: LeastSquares::default(),
         }
     }
 

@@ -29,12 +29,12 @@ impl Backlog {
 
 /// The persistent queue: the shortest of an interval. Bursts that drain do not count.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct Persistent {
+pub struct PersistentQueue {
     running: Backlog,
     last: Backlog,
 }
 
-impl Persistent {
+impl PersistentQueue {
     /// The queue had this length.
     #[inline]
     pub fn see(&mut self, backlog: Backlog) {

@@ -9,12 +9,12 @@ use crate::xcp_feedback::{MOST, decode, encode, sane};
 /// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
 /// the bounds of the format leave over goes into the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Sum {
+pub struct XcpReceiver {
     /// Bytes not returned yet.
     bytes: f64,
 }
 
-impl Reporter for Sum {
+impl Reporter for XcpReceiver {
     fn on_arrival(&mut self, _now: Time, packet: &Packet, _pending: bool) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Xcp(header) = &data.header

@@ -1,6 +1,6 @@
 //! The network's half: an interval of control after another, whatever the law of their aggregate.
 
-use super::allocator::Allocator;
+use super::allocator::FairnessController;
 use super::backlog::Backlog;
 use crate::packet::Packet;
 use crate::parts::IdleCapacity;
@@ -17,7 +17,7 @@ const SETTLED: u32 = 100;
 
 /// What a router has measured in an interval of control.
 #[derive(Copy, Clone, Debug)]
-pub struct Interval {
+pub struct ControlInterval {
     /// When it began.
     pub from: Time,
     /// When it ended.
@@ -32,7 +32,7 @@ pub struct Interval {
     pub dropped: u64,
 }
 
-impl Interval {
+impl ControlInterval {
     /// Its length.
     pub fn span(&self) -> Span {
         self.to.since(self.from)
@@ -40,13 +40,13 @@ impl Interval {
 }
 
 /// How much the flows of a link are to send more, or less.
-pub trait Law: Send {
+pub trait EfficiencyController: Send {
     /// The queue has had this length since the last call, until `now`.
     fn watch(&mut self, _now: Time, _queue: Backlog) {}
     /// The queue had this length; for persistent queues.
     fn see(&mut self, queue: Backlog);
     /// An interval has ended: the aggregate feedback in bytes per second.
-    fn aggregate(&mut self, interval: &Interval, link: &LinkView<'_>) -> f64;
+    fn aggregate(&mut self, interval: &ControlInterval, link: &LinkView<'_>) -> f64;
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -57,9 +57,9 @@ pub trait Law: Send {
 /// its events. ns-2 starts its timers at random, so that routers are not in step; these all
 /// start with the run, and mean RTTs of different traffic take them out of step.
 #[derive(Clone, Debug)]
-pub struct Timed<L> {
+pub struct XcpRouter<L> {
     law: L,
-    allocator: Allocator,
+    allocator: FairnessController,
     idle: IdleCapacity,
     /// The interval of control.
     from: Time,
@@ -71,12 +71,12 @@ pub struct Timed<L> {
     aggregate: f64,
 }
 
-impl<L: Law> Timed<L> {
+impl<L: EfficiencyController> XcpRouter<L> {
     /// A router before the first packet; `gamma` is the share of the traffic that is shuffled.
-    pub fn new(law: L, gamma: f64) -> Timed<L> {
-        Timed {
+    pub fn new(law: L, gamma: f64) -> XcpRouter<L> {
+        XcpRouter {
             law,
-            allocator: Allocator::new(gamma),
+            allocator: FairnessController::new(gamma),
             idle: IdleCapacity::default(),
             from: Time::ZERO,
             due: Time::ZERO + Span::from_secs_f64(INITIAL_RTT),
@@ -111,7 +111,7 @@ impl<L: Law> Timed<L> {
         self.law.watch(self.due, queue);
         self.rtt = self.allocator.rtt().unwrap_or(INITIAL_RTT).max(SHORTEST.as_secs_f64());
         let span = self.due.since(self.from);
-        let interval = Interval {
+        let interval = ControlInterval {
             from: self.from,
             to: self.due,
             traffic: self.allocator.input() / span.as_secs_f64(),
@@ -126,7 +126,7 @@ impl<L: Law> Timed<L> {
     }
 }
 
-impl<L: Law> Router for Timed<L> {
+impl<L: EfficiencyController> Router for XcpRouter<L> {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
         let queue = Backlog::of(link);
         self.catch_up(now, queue, link);

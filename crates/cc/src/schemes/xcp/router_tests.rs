@@ -11,21 +11,21 @@ use crate::xcp_feedback::{MOST, decode, encode};
 const MS: Span = Span::from_millis(1);
 const LINK: f64 = 12.0;
 
-fn router(capacity: f64) -> Timed<Spare> {
+fn router(capacity: f64) -> XcpRouter<XcpEfficiency> {
     let params = XcpParams { capacity: Rate::from_mbps(capacity), ..XcpParams::default() };
-    Timed::new(Spare::new(&params), params.gamma)
+    XcpRouter::new(XcpEfficiency::new(&params), params.gamma)
 }
 
 /// The aggregate of an interval of 100 ms, in bytes per second.
 fn aggregate(traffic_mbps: f64, queue: u64) -> f64 {
-    let mut law = Spare::new(&XcpParams::default());
+    let mut law = XcpEfficiency::new(&XcpParams::default());
     let backlog = Backlog { bytes: queue, packets: queue / 1500 };
     // Two ends of the queue's interval: it persists.
     for ms in [50, 100, 200] {
         law.see(backlog);
         law.watch(Time::from_millis(ms), backlog);
     }
-    let interval = Interval {
+    let interval = ControlInterval {
         from: Time::from_millis(100),
         to: Time::from_millis(200),
         traffic: traffic_mbps * 125_000.0,
@@ -54,7 +54,7 @@ fn header(rtt_ms: u64, window: u64, feedback: f64) -> XcpHeader {
 
 /// What two flows of 100 ms get over an interval of 100 ms, in bytes: windows in packets.
 fn shares(aggregate: f64, windows: [u64; 2]) -> [f64; 2] {
-    let mut allocator = Allocator::new(0.1);
+    let mut allocator = FairnessController::new(0.1);
     let mut sums = [0.0; 2];
     for round in 0..2 {
         for (sum, window) in sums.iter_mut().zip(windows) {
@@ -92,7 +92,7 @@ fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
     // 12 kB are taken, 3 and 9 kB, and 6 kB given to each.
     let [a, b] = shares(0.0, [20, 60]);
     assert!((a - 3_000.0).abs() < 1.0 && (b + 3_000.0).abs() < 1.0, "{a} {b}");
-    let mut allocator = Allocator::new(0.1);
+    let mut allocator = FairnessController::new(0.1);
     for _ in 0..80 {
         allocator.count(1500, Some(&header(100, 80, MOST)));
     }
@@ -102,7 +102,7 @@ fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
 
 #[test]
 fn a_header_that_asks_for_less_keeps_what_it_has() {
-    let mut allocator = Allocator::new(0.0);
+    let mut allocator = FairnessController::new(0.0);
     for _ in 0..10 {
         allocator.count(1500, Some(&header(100, 10, MOST)));
     }
@@ -262,7 +262,7 @@ fn days_of_silence_are_caught_up_with_at_once() {
 
 #[test]
 fn the_receiver_returns_sums_and_loses_nothing() {
-    let mut receiver = Sum::default();
+    let mut receiver = XcpReceiver::default();
     assert_eq!(receiver.explicit(), 0);
     let mut take = |feedback: f64| {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback), false);
@@ -280,7 +280,7 @@ fn the_receiver_returns_sums_and_loses_nothing() {
     }
     assert!((sum - 1.0).abs() < 1.0 / 256.0, "{sum}");
     // So does what does not fit.
-    let mut receiver = Sum::default();
+    let mut receiver = XcpReceiver::default();
     for _ in 0..3 {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, -MOST), false);
     }

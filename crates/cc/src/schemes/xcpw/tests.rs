@@ -8,12 +8,12 @@ use crate::xcp_feedback::MOST;
 
 const MS: Span = Span::from_millis(1);
 
-fn road(params: XcpwParams) -> RouterLink<PerPacket> {
-    RouterLink::new(PerPacket::new(&params), 12.0)
+fn road(params: XcpwParams) -> RouterLink<XcpwRouter> {
+    RouterLink::new(XcpwRouter::new(&params), 12.0)
 }
 
 /// Packets every 2 ms into a link of one per ms.
-fn half_used(road: &mut RouterLink<PerPacket>, until_ms: u64) -> Packet {
+fn half_used(road: &mut RouterLink<XcpwRouter>, until_ms: u64) -> Packet {
     let mut last = asking(100, 50, MOST);
     for ms in (2..=until_ms).step_by(2) {
         last = asking(100, 50, MOST);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::control::Controller;
 use crate::params::ParamInfo;
 use crate::report::{AckPolicy, Reporter};
+use crate::rng::Stream;
 use crate::route::Router;
 use crate::spec::{Spec, SpecError};
 
@@ -13,15 +14,30 @@ use crate::spec::{Spec, SpecError};
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// The seed of the run, for schemes that draw random numbers.
+    /// The seed of the run.
     pub seed: u64,
-    /// The number of the flow, to key the random stream with.
+    /// The number of the flow.
     pub flow: u32,
+    /// The number of the flow's connection: 0 for the first, counting up with each reconnection.
+    pub connection: u32,
+}
+
+impl Setup {
+    /// The stream of random numbers called `name` of this connection. Its key is made of the run's
+    /// seed, the flow, the connection and the name: a reconnection draws anew.
+    pub fn random(&self, name: &str) -> Stream {
+        let Setup { flow, connection, .. } = self;
+        let key = match connection {
+            0 => format!("flow {flow} {name}"),
+            _ => format!("flow {flow} connection {connection} {name}"),
+        };
+        Stream::new(self.seed, &key)
+    }
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { mss: 1500, seed: 1, flow: 0 }
+        Setup { mss: 1500, seed: 1, flow: 0, connection: 0 }
     }
 }
 
@@ -89,5 +105,29 @@ impl Scheme {
             names.extend(halves.router.map(|_| "router"));
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_keyed_by_seed_flow_connection_and_name() {
+        let setup = Setup::default();
+        let others = [
+            Setup { seed: 2, ..setup.clone() },
+            Setup { flow: 1, ..setup.clone() },
+            Setup { connection: 1, ..setup.clone() },
+            Setup { connection: 2, ..setup.clone() },
+        ];
+        let first = setup.random("bbr").next_u64();
+        assert_eq!(setup.random("bbr").next_u64(), first);
+        assert_ne!(setup.random("vivace").next_u64(), first);
+        let mut drawn: Vec<u64> = others.iter().map(|s| s.random("bbr").next_u64()).collect();
+        drawn.push(first);
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 5);
     }
 }

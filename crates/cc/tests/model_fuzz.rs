@@ -136,7 +136,7 @@ fn fuzz_keeps_plans_sane() {
         let halves = (scheme.build)(&spec).expect(scheme.name);
         for seed in 0..20 * budget {
             let mut random = Stream::new(seed, scheme.name);
-            let setup = Setup { mss: MSS, seed, flow: 0 };
+            let setup = Setup { mss: MSS, seed, ..Setup::default() };
             let mut controller = (halves.controller)(&setup);
             let mut model = Model {
                 now: Time::from_millis(random.below(1000)),

@@ -86,6 +86,7 @@ fn any_header(random: &mut Stream) -> Header {
             [Load::Unknown, Load::Low, Load::High, Load::Overload][random.below(4) as usize],
         ),
         _ => Header::Sprout(SproutHeader {
+            connection: random.below(3) as u32,
             offset: bits(random),
             throwaway: bits(random) as u32,
             time_to_next: bits(random) as u32,

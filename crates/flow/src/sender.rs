@@ -107,6 +107,8 @@ struct Lost {
 pub struct Sender {
     config: SenderConfig,
     make: MakeController,
+    /// The number of the connection, which counts up with each reconnection.
+    connection: u32,
     controller: Box<dyn Controller>,
     needs: Signals,
     plan: Plan,
@@ -168,7 +170,7 @@ impl Sender {
         make: MakeController,
         available: Signals,
     ) -> Result<Sender, MissingSignals> {
-        let controller = make(&config.setup());
+        let controller = make(&config.setup(0));
         let missing = controller.needs().missing_from(available);
         if !missing.is_empty() {
             return Err(MissingSignals { missing });
@@ -183,6 +185,7 @@ impl Sender {
         let mut sender = Sender {
             config,
             make,
+            connection: 0,
             controller,
             needs,
             plan,
@@ -389,7 +392,8 @@ impl Sender {
 
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
-        self.controller = (self.make)(&self.config.setup());
+        self.connection += 1;
+        self.controller = (self.make)(&self.config.setup(self.connection));
         self.ledger.abandon();
         self.rtt = RttEstimator::new(self.config.rto);
         self.recovery = Recovery::new();
@@ -402,8 +406,8 @@ impl Sender {
 }
 
 impl SenderConfig {
-    fn setup(&self) -> Setup {
-        Setup { mss: self.mss, seed: self.seed, flow: self.flow }
+    fn setup(&self, connection: u32) -> Setup {
+        Setup { mss: self.mss, seed: self.seed, flow: self.flow, connection }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the receiver believes of the link's rate: a probability for each of 257 rates, moved by
 //! Brownian motion and by what arrives (thesis §2.2.1 and §2.2.2).
 
+use std::sync::Arc;
+
 use crate::units::Span;
 
 /// Rates that are told apart. The first is an outage; the last stands for everything above, too.
@@ -112,13 +114,13 @@ fn logarithms() -> Rates {
 #[derive(Clone, Debug)]
 pub struct Belief {
     p: Rates,
-    transition: &'static Transition,
+    transition: Arc<Transition>,
     logarithms: Rates,
 }
 
 impl Belief {
     /// At first, all rates are equally likely.
-    pub fn new(transition: &'static Transition) -> Belief {
+    pub fn new(transition: Arc<Transition>) -> Belief {
         Belief { p: [1.0 / BINS as f64; BINS], transition, logarithms: logarithms() }
     }
 

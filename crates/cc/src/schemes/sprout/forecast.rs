@@ -1,6 +1,6 @@
 //! How many packets the link will deliver at least, with a given confidence (thesis §2.2.3).
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use super::belief::{BINS, Rates, Transition, normalise, per_tick};
 use crate::header::FORECAST_TICKS;
@@ -26,7 +26,7 @@ crate::choices! {
 #[derive(Debug)]
 pub struct Tables {
     /// How rates move.
-    pub transition: Transition,
+    pub transition: Arc<Transition>,
     /// For each number of ticks and of packets, the probabilities side by side.
     cumulative: [Vec<Rates>; FORECAST_TICKS],
 }
@@ -47,14 +47,7 @@ fn poisson() -> Vec<[f64; MOST + 1]> {
 }
 
 impl Tables {
-    /// The tables of one variant, made when they are first wanted.
-    pub fn get(ticks: Ticks, proper: bool) -> &'static Tables {
-        static MADE: [OnceLock<Tables>; 4] = [const { OnceLock::new() }; 4];
-        let which = 2 * usize::from(ticks == Ticks::Joint) + usize::from(proper);
-        MADE[which].get_or_init(|| Tables::new(ticks, proper))
-    }
-
-    /// Computes the tables.
+    /// Computes the tables of one variant, which takes some ten milliseconds; receivers share them.
     pub fn new(ticks: Ticks, proper: bool) -> Tables {
         let transition = Transition::new(proper);
         let mut cumulative: [Vec<Rates>; FORECAST_TICKS] =
@@ -71,7 +64,7 @@ impl Tables {
                 }
             }
         }
-        Tables { transition, cumulative }
+        Tables { transition: Arc::new(transition), cumulative }
     }
 
     /// For each tick, the least number of packets that the link delivers up to its end or fewer,

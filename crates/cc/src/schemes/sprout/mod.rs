@@ -80,7 +80,7 @@ mod sender;
 mod tests;
 mod total;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use belief::{BINS, Belief, TICK};
 pub use forecast::{Counts, Tables, Ticks};
@@ -174,6 +174,11 @@ impl SproutParams {
         Ok(())
     }
 
+    /// The tables of the inference with these parameters: see [`Tables::new`].
+    pub fn tables(&self) -> Tables {
+        Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
+    }
+
     /// The halves of the protocol, with receivers that model the link by what `model` makes.
     pub(crate) fn halves<M: Model + 'static>(
         self,
@@ -189,7 +194,7 @@ impl SproutParams {
             reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
             ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
             reliable: false,
-            ..Halves::sender(move |setup| SproutSender::new(&params, setup.mss))
+            ..Halves::sender(move |setup| SproutSender::new(&params, setup))
         }
     }
 }
@@ -203,6 +208,11 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: SproutParams = spec.params()?;
         params.check(spec)?;
-        Ok(params.halves(Inference::new))
+        // Made for the first receiver, and shared by all receivers of this scheme.
+        let tables = OnceLock::new();
+        Ok(params.halves(move |params| {
+            let tables = tables.get_or_init(|| Arc::new(params.tables()));
+            Inference::new(params, tables.clone())
+        }))
     },
 };

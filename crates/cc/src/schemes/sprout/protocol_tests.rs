@@ -6,6 +6,7 @@ use crate::control::{Controller, Outgoing};
 use crate::header::{Forecast, Header, Report, SproutHeader};
 use crate::report::Reporter;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::Time;
 
 /// Writes down what a receiver tells its model.
@@ -35,7 +36,12 @@ fn ms(millis: u64) -> Time {
 }
 
 fn header(offset: u64, throwaway: u32, time_to_next: u32) -> SproutHeader {
-    SproutHeader { offset, throwaway, time_to_next }
+    SproutHeader { connection: 0, offset, throwaway, time_to_next }
+}
+
+fn inference() -> Inference {
+    let params = SproutParams::default();
+    Inference::new(&params, Arc::new(params.tables()))
 }
 
 /// A packet of 1400 bytes of payload.
@@ -86,7 +92,7 @@ fn ticks_begin_with_the_first_packet() {
 
 #[test]
 fn a_long_silence_ends_forecasts_and_costs_little() {
-    let mut receiver = SproutReceiver::new(Inference::new(&SproutParams::default()), RULES);
+    let mut receiver = SproutReceiver::new(inference(), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     let mut reports = 0;
     for _ in 0..5000 {
@@ -110,10 +116,42 @@ fn a_new_connection_starts_anew() {
     let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     receiver.take(ms(100), &header(100_000, 0, 0), WHOLE);
-    receiver.take(ms(5000), &header(0, 0, 0), WHOLE);
+    let next = SproutHeader { connection: 1, ..header(0, 0, 0) };
+    receiver.take(ms(5000), &next, WHOLE);
     assert_eq!(receiver.model().0, []);
-    let report = receiver.report(ms(5000), ms(5000));
-    assert!(matches!(report, Some(Report::Forecast(Forecast { total: 1400, .. }))), "{report:?}");
+    let total = |report| match report {
+        Some(Report::Forecast(Forecast { total, .. })) => total,
+        other => panic!("no forecast: {other:?}"),
+    };
+    assert_eq!(total(receiver.report(ms(5000), ms(5000))), 1400);
+    // A packet of the earlier connection comes late: it does not count.
+    receiver.take(ms(5030), &header(200_000, 0, 0), WHOLE);
+    assert_eq!(total(receiver.report(ms(5030), ms(5030))), 1400);
+}
+
+#[test]
+fn a_duplicate_of_the_first_packet_is_no_new_connection() {
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
+    receiver.take(ms(0), &header(0, 0, 0), WHOLE);
+    receiver.take(ms(10), &header(1450, 0, 0), WHOLE);
+    receiver.take(ms(50), &header(2900, 0, 0), WHOLE);
+    let ticks = receiver.model().0.len();
+    receiver.take(ms(51), &header(0, 0, 0), WHOLE);
+    assert_eq!(receiver.model().0.len(), ticks, "the model goes on");
+    let report = receiver.report(ms(51), ms(51));
+    assert!(matches!(report, Some(Report::Forecast(Forecast { total: 4300, .. }))), "{report:?}");
+}
+
+/// Connections count up, and wrap around.
+#[test]
+fn senders_number_their_connections() {
+    let setup = Setup { connection: 7, ..Setup::default() };
+    let mut sender = SproutSender::new(&SproutParams::default(), &setup);
+    assert_eq!(send(&mut sender, ms(0), 1500).connection, 7);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
+    receiver.take(ms(0), &SproutHeader { connection: u32::MAX, ..header(0, 0, 0) }, WHOLE);
+    receiver.take(ms(100), &SproutHeader { connection: 0, ..header(0, 0, 0) }, WHOLE);
+    assert_eq!(receiver.model().0, [], "0 comes after the largest number");
 }
 
 /// Each packet's sending time in ms, whether it arrives: the total after the last one that does.
@@ -167,7 +205,7 @@ const STEADY: Counts = [5, 12, 20, 27, 35, 43, 51, 59];
 
 fn sender(text: &str) -> SproutSender {
     let spec = Spec::parse(&format!("sprout[{text}]")).expect("a spec");
-    SproutSender::new(&spec.params().expect("parameters"), 1500)
+    SproutSender::new(&spec.params().expect("parameters"), &Setup::default())
 }
 
 /// Sends a packet of `size` bytes.
@@ -285,18 +323,22 @@ fn heartbeats_come_when_nothing_else_does() {
 /// Whatever arrives, in whatever order: sums stay sums, and windows below what counts can say.
 #[test]
 fn fuzz_of_hostile_headers_and_reports() {
+    let params = SproutParams::default();
+    let tables = Arc::new(params.tables());
     for seed in 0..30 {
         let mut random = Stream::new(seed, "sprout");
         let any = |random: &mut Stream| {
             let bits = random.below(65);
             if bits == 0 { 0 } else { random.below(u64::MAX) >> (64 - bits) }
         };
-        let mut receiver = SproutReceiver::new(Inference::new(&SproutParams::default()), RULES);
+        let model = Inference::new(&params, tables.clone());
+        let mut receiver = SproutReceiver::new(model, RULES);
         let mut sender = sender("");
         let mut now = ms(random.below(1000));
         for _ in 0..300 {
             now += Span::from_micros(any(&mut random) % 1_000_000);
             let header = header(any(&mut random), any(&mut random) as u32, any(&mut random) as u32);
+            let header = SproutHeader { connection: random.below(20) as u32 / 19, ..header };
             receiver.take(now, &header, any(&mut random) as u32);
             if let Some(report) = receiver.report(now, Time::from_nanos(any(&mut random))) {
                 assert!(receiver.wake() > now);

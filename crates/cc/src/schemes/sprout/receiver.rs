@@ -33,6 +33,8 @@ pub struct ReceiverRules {
 pub struct SproutReceiver<M> {
     model: M,
     rules: ReceiverRules,
+    /// The connection that packets belong to; none before the first packet.
+    connection: Option<u32>,
     total: ReceivedTotal,
     /// When the present tick began; none before the first packet.
     tick: Option<Time>,
@@ -53,6 +55,7 @@ impl<M: Model> SproutReceiver<M> {
         SproutReceiver {
             model,
             rules,
+            connection: None,
             total: ReceivedTotal::default(),
             tick: None,
             expected: Time::ZERO,
@@ -61,6 +64,25 @@ impl<M: Model> SproutReceiver<M> {
             forecast_at: Time::ZERO,
             heard: Time::ZERO,
         }
+    }
+
+    /// Looks which connection a packet belongs to. A newer one than before begins anew here, too;
+    /// a packet of an older one, which came late, does not count, and the result is false.
+    fn belongs(&mut self, connection: u32) -> bool {
+        // Numbers wrap around.
+        match self.connection.map(|present| connection.wrapping_sub(present)) {
+            Some(0) => return true,
+            Some(ahead) if ahead > u32::MAX / 2 => return false,
+            Some(_) => {
+                self.model.restart();
+                self.total = ReceivedTotal::default();
+                (self.tick, self.forecast_of) = (None, None);
+                self.packets = 0.0;
+            }
+            None => {}
+        }
+        self.connection = Some(connection);
+        true
     }
 
     /// The model.
@@ -88,12 +110,8 @@ impl<M: Model> SproutReceiver<M> {
 
     /// A packet of `size` bytes on the wire arrives.
     pub fn take(&mut self, now: Time, header: &SproutHeader, size: u32) {
-        if header.offset == 0 && self.total.bytes() > 0 {
-            // The first packet of a new connection.
-            self.model.restart();
-            self.total = ReceivedTotal::default();
-            (self.tick, self.forecast_of) = (None, None);
-            self.packets = 0.0;
+        if !self.belongs(header.connection) {
+            return;
         }
         self.advance(now);
         let start = *self.tick.get_or_insert_with(|| {

@@ -4,6 +4,7 @@ use super::recent::RecentlySent;
 use super::{Drain, HEADERS, SproutParams, belief::TICK, payload};
 use crate::control::{Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{FORECAST_TICKS, Forecast, Header, Report, SproutHeader};
+use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// What the authors add to each packet's payload when they count the bytes sent.
@@ -19,6 +20,7 @@ const LAST: usize = FORECAST_TICKS - 1;
 #[derive(Clone, Debug)]
 pub struct SproutSender {
     params: SproutParams,
+    connection: u32,
     /// The largest packet on the wire, and its payload.
     mss: u64,
     largest: u64,
@@ -38,11 +40,12 @@ pub struct SproutSender {
 }
 
 impl SproutSender {
-    /// A sender of packets of `mss` bytes on the wire.
-    pub fn new(params: &SproutParams, mss: u32) -> SproutSender {
-        let mss = mss.max(HEADERS + 1);
+    /// A sender as `setup` describes it.
+    pub fn new(params: &SproutParams, setup: &Setup) -> SproutSender {
+        let mss = setup.mss.max(HEADERS + 1);
         SproutSender {
             params: params.clone(),
+            connection: setup.connection,
             mss: mss as u64,
             largest: payload(mss) as u64,
             sent: 0,
@@ -146,7 +149,9 @@ impl Controller for SproutSender {
         let flight_ends = packet.beat || packet.last || self.window() == 0;
         let pause = self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32;
         let time_to_next = if flight_ends { pause } else { 0 };
-        packet.header = Header::Sprout(SproutHeader { offset, throwaway, time_to_next });
+        let connection = self.connection;
+        packet.header =
+            Header::Sprout(SproutHeader { connection, offset, throwaway, time_to_next });
         0
     }
 

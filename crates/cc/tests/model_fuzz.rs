@@ -1,11 +1,14 @@
-//! Every registered controller under random events: whatever happens, its plan stays sane.
+//! Every registered controller, with its defaults and with every value of its choices, under
+//! random events: whatever happens, its plan stays sane.
 //!
 //! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-cc --test model_fuzz` runs a
 //! hundred times as long.
 
+mod common;
+
 use paceline_cc::{
     Congestion, Controller, Ecn, Fate, Feedback, Forecast, Outgoing, Rate, RateSample, Report,
-    SCHEMES, Setup, Span, Spec, Stream, Time,
+    Setup, Span, Spec, Stream, Time,
 };
 
 const MSS: u32 = 1500;
@@ -131,11 +134,11 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
 #[test]
 fn fuzz_keeps_plans_sane() {
     let budget = std::env::var("PACELINE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
-    for scheme in SCHEMES {
-        let spec = Spec { name: scheme.name.into(), args: Vec::new() };
-        let halves = (scheme.build)(&spec).expect(scheme.name);
-        for seed in 0..20 * budget {
-            let mut random = Stream::new(seed, scheme.name);
+    for common::Variant { text, seeds } in common::variants(20, 6) {
+        let spec = Spec::parse(&text).expect("a spec");
+        let halves = paceline_cc::registry::build(&spec).expect("a scheme");
+        for seed in 0..seeds * budget {
+            let mut random = Stream::new(seed, &text);
             let setup = Setup { mss: MSS, seed, ..Setup::default() };
             let mut controller = (halves.controller)(&setup);
             let mut model = Model {
@@ -160,7 +163,7 @@ fn fuzz_keeps_plans_sane() {
                     controller.on_timer(model.now);
                 }
                 let plan = controller.plan();
-                let place = format!("{} seed {seed} step {step}: {plan:?}", scheme.name);
+                let place = format!("{text} seed {seed} step {step}: {plan:?}");
                 let open = plan.cwnd >= MSS as u64 || plan.pacing.is_some();
                 assert!(open || plan.exact, "{place}");
                 // A window that no memory could hold means that arithmetic went astray.
@@ -168,7 +171,7 @@ fn fuzz_keeps_plans_sane() {
                 assert!(plan.pacing.is_none_or(|rate| rate.as_bps() > 0), "{place}");
                 assert!(plan.timer > model.now, "{place}");
                 controller.inspect(&mut |name, value| {
-                    assert!(!value.is_nan(), "{} seed {seed} step {step}: {name}", scheme.name);
+                    assert!(!value.is_nan(), "{text} seed {seed} step {step}: {name}");
                 });
             }
         }

@@ -9,8 +9,10 @@ use crate::rng::Stream;
 use crate::route::Router;
 use crate::spec::{Spec, SpecError};
 
-/// What a driver tells a scheme when it makes a sender.
+/// What a driver tells a scheme when it makes a sender. [`Setup::default`] makes one, whose fields
+/// the driver sets.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,

@@ -1,7 +1,8 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
+use paceline_cc::{
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, NO_SEGMENT, Packet, Reporter, Span, Stage, Time,
+};
 
 use crate::blocks::{Arrival, Blocks};
 use crate::reassembly::Reassembly;

@@ -6,11 +6,9 @@ mod timers;
 
 use std::collections::VecDeque;
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::scheme::MakeController;
 use paceline_cc::{
-    Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Rate, Setup,
-    Signals, Span, Stage, Stream, Time,
+    Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, MakeController, NO_SEGMENT, Outgoing,
+    Packet, Plan, Rate, Setup, Signals, Span, Stage, Stream, Time,
 };
 
 use crate::ledger::{Entry, Ledger};
@@ -266,7 +264,7 @@ impl Sender {
     }
     /// The most bytes that may be in flight now.
     pub fn window(&self) -> u64 {
-        if self.recovery.is_reducing() && self.plan.prr {
+        if self.recovery.is_reducing() && self.plan.reduces_by_prr {
             self.recovery.allowance()
         } else {
             self.plan.cwnd
@@ -277,15 +275,25 @@ impl Sender {
     #[inline]
     fn replan(&mut self) {
         // Field by field: a copy of what has just been written in parts would stall.
-        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat, exact } = self.controller.plan();
+        let Plan {
+            cwnd,
+            pacing,
+            burst,
+            ecn,
+            timer,
+            reduces_by_prr,
+            sends_empty_packet,
+            exact_window,
+            ..
+        } = self.controller.plan();
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
         self.plan.burst = burst;
         self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
         self.plan.timer = timer;
-        self.plan.prr = prr;
-        self.plan.beat = beat;
-        self.plan.exact = exact;
+        self.plan.reduces_by_prr = reduces_by_prr;
+        self.plan.sends_empty_packet = sends_empty_packet;
+        self.plan.exact_window = exact_window;
         self.pacer.set_rate(self.plan.pacing);
     }
 
@@ -304,7 +312,7 @@ impl Sender {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
         let mut largest = self.config.mss as u64;
-        let full = if self.plan.exact {
+        let full = if self.plan.exact_window {
             largest = largest.min(self.window().saturating_sub(in_flight));
             largest < BEAT_SIZE as u64
         } else {
@@ -345,7 +353,7 @@ impl Sender {
         let number = self.ledger.next();
         let mut outgoing = Outgoing::new(number, size, in_flight);
         outgoing.retransmission = again;
-        outgoing.beat = segment == NO_SEGMENT;
+        outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.lost.is_empty();
         let tag = self.controller.on_send(now, &mut outgoing);
         // A copy of what has just been written would stall.
@@ -407,7 +415,10 @@ impl Sender {
 
 impl SenderConfig {
     fn setup(&self, connection: u32) -> Setup {
-        Setup { mss: self.mss, seed: self.seed, flow: self.flow, connection }
+        let mut setup = Setup::default();
+        (setup.mss, setup.seed) = (self.mss, self.seed);
+        (setup.flow, setup.connection) = (self.flow, connection);
+        setup
     }
 }
 
@@ -430,7 +441,7 @@ impl Stage for Sender {
         if self.timers.due() <= now && self.on_timers(now, place) {
             return true;
         }
-        if self.plan.beat && !self.is_over() {
+        if self.plan.sends_empty_packet && !self.is_over() {
             self.beat(now, place);
             return true;
         }

@@ -41,7 +41,8 @@ impl MarkShare {
         if self.acked == 0 {
             return false;
         }
-        // A packet that was declared lost and came marked after all is in `marked` alone.
+        // The counter of marks counts duplicates, too, and packets that come after the sender has
+        // forgotten them; `acked` does not.
         let share = (self.marked as f64 / self.acked as f64).min(1.0);
         self.alpha += self.gain * (share - self.alpha);
         (self.acked, self.marked) = (0, 0);

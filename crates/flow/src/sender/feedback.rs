@@ -1,7 +1,6 @@
 //! From an acknowledgement to the controller's feedback.
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Ack, Congestion, Ecn, EcnFeedback, Fate, Feedback, Signals, Time};
+use paceline_cc::{Ack, Congestion, EcnFeedback, Fate, Feedback, NO_SEGMENT, Signals, Time};
 
 use super::Sender;
 use super::timers::note_lost;
@@ -19,7 +18,7 @@ pub(super) fn note_fate(
 ) {
     if needs.contains(Signals::FATES) {
         let Entry { size, tag, sent, .. } = *entry;
-        fates.push(Fate { number, size, lost, tag, sent, received: Time::NEVER });
+        fates.push(Fate::new(number, size, sent, tag, lost));
     }
 }
 
@@ -231,30 +230,18 @@ impl Sender {
             None
         };
         let limited = self.ledger.oldest().is_none_or(|oldest| self.limited_at >= oldest);
-        let mut feedback = Feedback {
-            now,
-            mss: self.config.mss,
-            acked: 0,
-            acked_packets: 0,
-            lost: 0,
-            lost_packets: 0,
-            marked_packets: 0,
-            echo: Ecn::NotEct,
-            explicit: 0,
-            prior_in_flight,
-            in_flight: self.ledger.in_flight(),
-            cwnd_limited: limited,
-            rtt: None,
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.min(),
-            delivered: self.rates.delivered(),
-            round: self.round,
-            round_start,
-            sample,
-            congestion: None::<Congestion>,
-            in_recovery: self.recovery.in_recovery(),
-            fates: &self.fates,
-        };
+        let mut feedback = Feedback::new(now, self.config.mss);
+        feedback.prior_in_flight = prior_in_flight;
+        feedback.in_flight = self.ledger.in_flight();
+        feedback.cwnd_limited = limited;
+        feedback.srtt = self.rtt.smoothed();
+        feedback.min_rtt = self.rtt.min();
+        feedback.delivered = self.rates.delivered();
+        feedback.round = self.round;
+        feedback.round_start = round_start;
+        feedback.sample = sample;
+        feedback.in_recovery = self.recovery.in_recovery();
+        feedback.fates = &self.fates;
         fill(&mut feedback);
         self.controller.on_feedback(&feedback);
         self.replan();

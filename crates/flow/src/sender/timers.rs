@@ -1,8 +1,7 @@
 //! The sender's timers: retransmission timeout, tail loss probe, loss by time, pacing, the
 //! workload's and the controller's, all behind one wake-up.
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Congestion, Packet, Span, Time};
+use paceline_cc::{Congestion, NO_SEGMENT, Packet, Span, Time};
 
 use super::{Lost, Sender};
 use crate::ledger::Entry;
@@ -75,7 +74,7 @@ impl Sender {
     #[inline]
     fn probe_at(&self) -> Time {
         let idle = self.timers.probed || !self.lost.is_empty() || self.recovery.is_reducing();
-        let idle = idle || self.plan.exact;
+        let idle = idle || self.plan.exact_window;
         if idle || self.ledger.in_flight() == 0 || self.rtt.smoothed().is_zero() {
             return Time::NEVER;
         }

@@ -164,15 +164,15 @@ impl Controller for AbcSender {
         let cwnd = (bytes as u64).max(self.mss as u64);
         let ecn = if self.proxied { Ecn::Ect0 } else { Ecn::ACCELERATE };
         // A loss spreads over a round trip only if it is Cubic's window that shrank.
-        let prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
-        let plan = Plan { ecn, prr, ..Plan::window(cwnd) };
+        let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
+        let plan = Plan { ecn, reduces_by_prr, ..Plan::window(cwnd) };
         if self.pacing == 0.0 || self.rtt.is_zero() {
             return plan;
         }
         let rate = self.pacing * bytes / self.rtt.as_secs_f64();
         let least = BURST_PACKETS * self.mss as f64;
         let burst = (rate * BURST_SECONDS).min(BURST_LIMIT).max(least) as u32;
-        Plan { pacing: Some(Rate::from_bytes_per_sec(rate)), burst, ..plan }
+        plan.paced(Rate::from_bytes_per_sec(rate), burst)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

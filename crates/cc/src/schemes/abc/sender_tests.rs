@@ -168,7 +168,7 @@ fn the_basic_sender_ignores_losses_and_timeouts() {
     for congestion in [Congestion::Loss, Congestion::Ecn, Congestion::Timeout, Congestion::Undo] {
         sender.on_feedback(&acks().event(0, Some(congestion)));
         assert_eq!(w(&sender), 10.0);
-        assert!(!sender.plan().prr);
+        assert!(!sender.plan().reduces_by_prr);
     }
     assert_eq!(sender.needs(), Signals::ABC_ECHO);
 }
@@ -209,7 +209,7 @@ fn congestion_is_for_the_second_window() {
         assert_eq!(w(&sender), 100.0);
         assert!((see(&sender, "w_cubic") - 70.0).abs() < 1e-9);
         assert!((see(&sender, "cwnd") - 70.0).abs() < 1e-9);
-        assert!(sender.plan().prr);
+        assert!(sender.plan().reduces_by_prr);
     }
     let mut sender = at(100.0, AbcParams::default());
     let mut acks = acks();

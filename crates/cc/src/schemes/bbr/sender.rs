@@ -6,7 +6,6 @@ use super::policer::{Event, Policer};
 use super::recovery::Recovery;
 use super::states::{Mode, States};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
-use crate::packet::Ecn;
 use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
@@ -159,16 +158,7 @@ impl Controller for BbrSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            cwnd: self.cwnd,
-            pacing: Some(self.pacing),
-            burst: self.quantum() as u32,
-            ecn: Ecn::NotEct,
-            timer: Time::NEVER,
-            prr: false,
-            beat: false,
-            exact: false,
-        }
+        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

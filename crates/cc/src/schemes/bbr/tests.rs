@@ -160,7 +160,7 @@ fn a_loss_conserves_packets_for_a_round_and_repair_restores() {
     acks.in_recovery = false;
     bbr.on_feedback(&acks.ack(1));
     assert!(bbr.plan().cwnd + 2 * MSS >= before, "{} {before}", bbr.plan().cwnd);
-    assert!(!bbr.plan().prr);
+    assert!(!bbr.plan().reduces_by_prr);
 }
 
 #[test]

@@ -210,16 +210,8 @@ impl Controller for Bbr3Sender {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            cwnd: self.cwnd,
-            pacing: Some(self.pacing),
-            burst: self.quantum() as u32,
-            ecn: if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct },
-            timer: Time::NEVER,
-            prr: false,
-            beat: false,
-            exact: false,
-        }
+        let ecn = if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct };
+        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).ecn(ecn).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -215,7 +215,7 @@ impl Controller for CompoundSender {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.win() as u32 as u64 * self.mss as u64) }
+        Plan::window(self.win() as u32 as u64 * self.mss as u64).ecn(ecn)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -269,7 +269,7 @@ impl Controller for CopaSender {
         let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
         let pacing =
             (!rtt.is_zero()).then(|| Rate::from_bytes_in(cwnd, rtt).max(Rate::from_bps(1)));
-        Plan { pacing, timer: self.silent_at, prr: false, ..Plan::window(cwnd) }
+        Plan { pacing, timer: self.silent_at, reduces_by_prr: false, ..Plan::window(cwnd) }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -136,7 +136,7 @@ impl Controller for CubicSender {
     }
     fn plan(&self) -> Plan {
         let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
     }
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.window.inspect(see);

@@ -157,7 +157,7 @@ impl Controller for DctcpSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan { ecn: Ecn::Ect0, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(Ecn::Ect0)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

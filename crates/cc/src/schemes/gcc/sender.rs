@@ -136,7 +136,7 @@ impl Controller for GccSender {
         let flight = pacing.bytes_in(self.srtt + SLACK).min(1 << 40);
         let burst = pacing.bytes_in(self.params.burst_time).min(1 << 16) as u32;
         let cwnd = flight.max(10 * u64::from(self.mss));
-        Plan { pacing: Some(pacing), burst, prr: false, ..Plan::window(cwnd) }
+        Plan::window(cwnd).paced(pacing, burst).without_prr()
     }
 
     fn target(&self) -> Option<Rate> {

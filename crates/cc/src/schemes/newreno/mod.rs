@@ -131,7 +131,7 @@ impl Controller for NewRenoSender {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

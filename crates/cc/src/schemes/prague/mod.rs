@@ -186,13 +186,13 @@ impl Controller for PragueSender {
 
     fn plan(&self) -> Plan {
         let bytes = self.window.bytes(self.mss);
-        let plan = Plan { ecn: Ecn::Ect1, ..Plan::window(bytes) };
+        let plan = Plan::window(bytes).ecn(Ecn::Ect1);
         if self.srtt.is_zero() {
             return plan;
         }
         let faster = if self.window.in_slow_start() { 2.0 } else { 1.0 };
         let rate = self.params.pacing * faster * bytes as f64 / self.srtt.as_secs_f64();
-        Plan { pacing: Some(Rate::from_bytes_per_sec(rate)), burst: self.mss, ..plan }
+        plan.paced(Rate::from_bytes_per_sec(rate), self.mss)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -92,7 +92,7 @@ impl Controller for RcpSender {
             }
             _ => self.mss,
         };
-        Plan { pacing: self.pace(), prr: false, ..Plan::window(cwnd) }
+        Plan { pacing: self.pace(), reduces_by_prr: false, ..Plan::window(cwnd) }
     }
 
     fn target(&self) -> Option<Rate> {

@@ -41,7 +41,7 @@ fn the_first_packet_asks_alone() {
     assert_eq!(sender.plan().cwnd, 300_000);
     assert_eq!(pace(&sender), 12.0);
     assert_eq!(sender.target(), Some(Rate::from_mbps(12.0)));
-    assert!(!sender.plan().prr);
+    assert!(!sender.plan().reduces_by_prr);
     sender.on_send(Time::ZERO, &mut packet);
     assert_eq!(packet.header, Header::Rcp(RcpHeader { rtt: RTT, rate }));
 }

@@ -19,9 +19,9 @@
 //! # Signals it needs
 //! Congestion headers on data packets, and reports back. The generic sender's acknowledgements
 //! only serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The
-//! window is exact ([`Plan::exact`](crate::control::Plan)): no packet beyond it even when nothing
-//! is in flight, no probe of the tail, and nothing is sent again. Forecasts use the receiver's
-//! clock alone: the sender counts its ticks from a forecast's arrival.
+//! window holds to the byte ([`Plan::exact_window`](crate::Plan::exact_window)): no packet beyond it
+//! even when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use
+//! the receiver's clock alone: the sender counts its ticks from a forecast's arrival.
 //!
 //! # Parameters
 //! | name | unit | default | source |

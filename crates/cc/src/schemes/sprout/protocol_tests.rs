@@ -211,7 +211,7 @@ fn sender(text: &str) -> SproutSender {
 /// Sends a packet of `size` bytes.
 fn send(sender: &mut SproutSender, now: Time, size: u32) -> SproutHeader {
     let mut packet = Outgoing::new(0, size, 0);
-    packet.beat = sender.plan().beat;
+    packet.empty = sender.plan().sends_empty_packet;
     sender.on_send(now, &mut packet);
     match packet.header {
         Header::Sprout(header) => header,
@@ -231,14 +231,14 @@ fn told(text: &str, counts: Counts) -> SproutSender {
 #[test]
 fn it_waits_for_the_first_forecast() {
     let mut sender = sender("");
-    assert!(sender.plan().beat && sender.plan().cwnd == 0);
+    assert!(sender.plan().sends_empty_packet && sender.plan().cwnd == 0);
     let beat = send(&mut sender, ms(0), 64);
     assert_eq!(beat, header(0, 0, 50));
     // What is in flight, and no more.
-    assert!(!sender.plan().beat && sender.plan().cwnd == 64);
+    assert!(!sender.plan().sends_empty_packet && sender.plan().cwnd == 64);
     assert_eq!(sender.plan().timer, ms(50));
     sender.on_timer(ms(50));
-    assert!(sender.plan().beat);
+    assert!(sender.plan().sends_empty_packet);
 }
 
 #[test]
@@ -312,11 +312,11 @@ fn heartbeats_come_when_nothing_else_does() {
     // The window is open: data has a moment to leave before the heartbeat.
     send(&mut sender, ms(1000), 1500);
     sender.on_timer(ms(1050));
-    assert!(!sender.plan().beat);
+    assert!(!sender.plan().sends_empty_packet);
     sender.on_timer(sender.plan().timer.max(ms(1051)));
-    assert!(sender.plan().beat);
+    assert!(sender.plan().sends_empty_packet);
     send(&mut sender, ms(1051), 64);
-    assert!(!sender.plan().beat);
+    assert!(!sender.plan().sends_empty_packet);
     assert!(sender.plan().timer > ms(1051));
 }
 

@@ -145,8 +145,8 @@ impl Controller for SproutSender {
         self.queue = self.queue.saturating_add(payload);
         self.in_flight = packet.in_flight + packet.size as u64;
         self.last_sent = now;
-        self.beat &= !packet.beat;
-        let flight_ends = packet.beat || packet.last || self.window() == 0;
+        self.beat &= !packet.empty;
+        let flight_ends = packet.empty || packet.last || self.window() == 0;
         let pause = self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32;
         let time_to_next = if flight_ends { pause } else { 0 };
         let connection = self.connection;
@@ -173,13 +173,10 @@ impl Controller for SproutSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            timer: self.next_tick.min(self.beat_at()),
-            beat: self.beat,
-            exact: true,
-            prr: false,
-            ..Plan::window(self.in_flight + self.on_wire())
-        }
+        Plan::window(self.in_flight + self.on_wire())
+            .exact()
+            .timer(self.next_tick.min(self.beat_at()))
+            .empty_packet(self.beat)
     }
 
     fn target(&self) -> Option<Rate> {

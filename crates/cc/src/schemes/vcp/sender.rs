@@ -218,7 +218,7 @@ impl Controller for VcpSender {
             return plan;
         }
         let rate = Rate::from_bytes_per_sec(cwnd * self.mss as f64 / rtt);
-        Plan { pacing: Some(rate.max(Rate::from_bps(1))), ..plan }
+        plan.paced(rate.max(Rate::from_bps(1)), 0)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -296,8 +296,7 @@ impl Controller for VerusSender {
 
     fn plan(&self) -> Plan {
         let cwnd = self.in_flight + self.budget * self.mss;
-        let window = Plan::window(cwnd.max(self.mss));
-        Plan { timer: self.timer, prr: false, ..window }
+        Plan::window(cwnd.max(self.mss)).timer(self.timer).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

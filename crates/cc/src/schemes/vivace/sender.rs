@@ -111,7 +111,7 @@ impl Controller for VivaceSender {
             }
             Rule::Nsdi2018 | Rule::Paper => (WIDE * mss, 0),
         };
-        Plan { pacing: Some(rate), burst, prr: false, ..Plan::window(cwnd) }
+        Plan::window(cwnd).paced(rate, burst).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

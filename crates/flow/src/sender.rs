@@ -400,7 +400,8 @@ impl Sender {
 
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
-        self.connection += 1;
+        // The first on-period begins the connection that there is.
+        self.connection += u32::from(self.last_sent != Time::NEVER);
         self.controller = (self.make)(&self.config.setup(self.connection));
         self.ledger.abandon();
         self.rtt = RttEstimator::new(self.config.rto);

@@ -180,7 +180,7 @@ impl BbrSender {
         if self.states.mode != Mode::ProbeRtt {
             return;
         }
-        // Low rates are of our own making.
+        // Low rates measured now are due to the small window, not to the path.
         self.model.limit(feedback);
         if self.states.probe_rtt_end.is_some() {
             self.states.probe_rtt_round_done |= self.model.round_start();

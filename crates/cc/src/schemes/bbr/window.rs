@@ -57,8 +57,9 @@ impl BbrSender {
         u64::from(self.params.min_window) * u64::from(self.mss)
     }
 
-    /// Adds what hosts hold of a window: three bursts; whole packets of an even number, so that
-    /// delayed acknowledgements do not wait; and two more where the flight is to exceed the path.
+    /// Adds to a window what the hosts themselves hold back: three bursts. Rounds up to an even
+    /// number of packets, so that delayed acknowledgements do not wait; adds two packets where the
+    /// flight is to exceed the path.
     fn with_quanta(&self, bytes: u64) -> u64 {
         let mss = u64::from(self.mss);
         let packets = bytes.div_ceil(mss) + 3 * (self.quantum() / mss);

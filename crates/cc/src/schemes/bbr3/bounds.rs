@@ -58,7 +58,7 @@ impl Bounds {
         self.inflight_latest = 0;
     }
 
-    /// The losses of this round trip were none.
+    /// The packets of this round trip were not lost, only late.
     pub(super) fn forget_loss(&mut self) {
         self.loss_in_round = false;
         self.marks_in_round = false;

@@ -21,7 +21,7 @@ pub(super) struct Cycle {
     probe_sample: bool,
     /// The last probe met too many losses.
     too_high: bool,
-    /// The last probe ended early, for fear of such.
+    /// The last probe ended at its bound, before it could meet losses.
     precautionary: bool,
     up_rounds: u32,
     up_acked: u64,
@@ -201,7 +201,7 @@ impl Bbr3Sender {
                         self.model.advance_cycle();
                     }
                     if probe_bw && self.cycle.precautionary && !self.cycle.too_high {
-                        // It was safe after all: probe again, boldly.
+                        // The probe that ended early met no losses: probe again, beyond it.
                         self.start_refill(feedback.delivered);
                         return true;
                     }

@@ -31,7 +31,7 @@ impl Bbr3Sender {
         if self.state != State::ProbeRtt {
             return;
         }
-        // Low rates are of our own making.
+        // Low rates measured now are due to the small window, not to the path.
         self.model.self_limited.begin(feedback);
         if self.probe_rtt.end.is_some() {
             self.probe_rtt.round_done |= self.model.rounds.started();

@@ -53,7 +53,7 @@ impl Bbr3Sender {
         self.repair.repairing = true;
     }
 
-    /// The losses were none.
+    /// The packets were not lost, only late: takes the reaction back.
     pub(super) fn on_undo(&mut self, feedback: &Feedback<'_>) {
         self.bounds.forget_loss();
         self.full.restart(Rate::ZERO);

@@ -19,7 +19,8 @@ enum Slope {
 
 /// How far ahead of the target the application may be before it is paced at the target.
 const AHEAD: Span = Span::from_millis(250);
-/// In flight at the pacing rate: the RTT and this much more. A limit against running away only.
+/// The window is what the pacing rate sends in an RTT and this time. It only keeps a flow from
+/// sending for ever when no acknowledgement comes.
 const SLACK: Span = Span::from_secs(1);
 
 /// The sender's half of Google congestion control.

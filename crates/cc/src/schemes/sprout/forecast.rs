@@ -12,11 +12,11 @@ const MOST: usize = 29;
 pub type Counts = [u16; FORECAST_TICKS];
 
 crate::choices! {
-    /// What the counts of the ticks of a forecast have to do with each other.
+    /// Whether the ticks of a forecast depend on each other.
     pub enum Ticks {
-        /// Nothing: the authors add them up as if each tick drew a rate anew.
+        /// They do not: the authors add up ticks as if each drew a rate anew.
         Independent = "independent",
-        /// A tick's rate leads to the next one's.
+        /// They do: a tick's rate leads to the next one's.
         Joint = "joint",
     }
 }
@@ -156,7 +156,7 @@ fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
             if tick == 0 {
                 after[0] = 1.0;
             } else {
-                // An outage leads somewhere even if its column does not add up.
+                // The shares of an outage need not add up to one, so they are scaled.
                 let mass: f64 = transition.row(start).map(|(_, share)| share).sum();
                 for (to, share) in transition.row(start) {
                     for (sum, p) in after.iter_mut().zip(&later[to]) {

@@ -18,7 +18,7 @@ pub trait Model: Send {
     fn restart(&mut self);
 }
 
-/// Sprout's model: a belief over rates, and the cautious end of what it makes possible.
+/// Sprout's model: a probability for each rate, and a low quantile of what they would deliver.
 #[derive(Clone, Debug)]
 pub struct Inference {
     tables: Arc<Tables>,
@@ -45,7 +45,8 @@ impl Model for Inference {
         self.belief.evolve();
     }
     fn observe(&mut self, packets: f64) {
-        // Whole packets, but even the smallest shows that there is no outage.
+        // Rounded to whole packets, but at least one, since any packet shows that there is no
+        // outage.
         let whole = (packets + 0.5) as u32;
         self.belief.observe(if packets > 0.0 { whole.max(1) } else { 0 });
     }

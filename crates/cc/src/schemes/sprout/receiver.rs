@@ -9,10 +9,10 @@ use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
 use crate::units::{Span, Time};
 
-/// After so many ticks of silence nothing that a model believes changes any more.
+/// After so many ticks without packets the model's beliefs no longer change.
 const SETTLED: u64 = 1000;
-/// Forecasts cease when nothing has come for so long: not even heartbeats, so that the sender has
-/// ended or the path has, and there is nothing to hope for. The next packet brings the next one.
+/// The receiver stops sending forecasts when not even a heartbeat has come for so long: then the
+/// sender or the path has ended. It starts again with the next packet.
 const SILENCE: Span = Span::from_secs(2);
 /// Ticks end when their time is over, strictly.
 const OVER: Span = Span::from_nanos(1);

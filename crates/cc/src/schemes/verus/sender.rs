@@ -95,14 +95,14 @@ impl VerusSender {
         self.in_flight.saturating_sub(self.given_up).div_ceil(self.mss) + self.holes.len()
     }
 
-    /// Nothing in flight counts any longer.
+    /// Gives up all packets in flight: their acknowledgements no longer count.
     fn give_up(&mut self) {
         self.given_up = self.in_flight;
         self.counted_from = self.next;
         self.holes.clear();
     }
 
-    /// Begins slow start anew, without memory.
+    /// Begins slow start anew, and forgets the delay profile.
     fn restart(&mut self, now: Time) {
         self.id = self.id.wrapping_add(1);
         self.slow_start = true;

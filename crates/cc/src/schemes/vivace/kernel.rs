@@ -67,7 +67,7 @@ impl KernelRule {
         let mut kernel = KernelRule {
             utility,
             mss: setup.mss.max(1),
-            random: setup.random("vivace"),
+            random: super::random(setup),
             phase: Phase::Starting,
             rate: INITIAL,
             last_rate: INITIAL,

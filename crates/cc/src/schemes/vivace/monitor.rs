@@ -202,7 +202,7 @@ impl Monitor {
         }
     }
 
-    /// The oldest interval, if all that counts of it is known.
+    /// The oldest interval, if the fates of all its packets that count are known.
     pub(super) fn take(&mut self, rtt: Span) -> Option<Summary> {
         let oldest = self.intervals.front()?;
         if oldest.end == Time::NEVER {
@@ -214,7 +214,7 @@ impl Monitor {
         }
         let mut oldest = self.intervals.pop_front()?;
         if waits {
-            // Too long without a word of them.
+            // Nothing was heard of the other packets for so long that they count as lost.
             oldest.lost = oldest.sent.saturating_sub(oldest.acked + oldest.skipped);
         }
         Some(oldest.summary(self.mss, rtt))

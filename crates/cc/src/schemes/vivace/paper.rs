@@ -58,7 +58,7 @@ impl PaperRule {
         PaperRule {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: setup.random("vivace"),
+            random: super::random(setup),
             phase: Phase::Starting,
             rate: INITIAL,
             sending: INITIAL,

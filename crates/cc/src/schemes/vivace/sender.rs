@@ -1,4 +1,4 @@
-//! The sender: intervals on the one hand, the rule that chooses their rates on the other.
+//! The sender's half: divides time into monitor intervals, at the rates that a rule chooses.
 
 use super::kernel::KernelRule;
 use super::monitor::{Interval, Monitor, Summary};
@@ -29,7 +29,7 @@ pub(super) trait RateRule: Send {
     fn phase(&self) -> u32;
 }
 
-/// The window of the user-space programs, in packets: none, in effect.
+/// The window of the user-space programs in packets: so large that it never limits.
 const WIDE: u64 = 100_000;
 /// The initial window in packets, until an RTT is known.
 const INITIAL: u64 = 10;

@@ -37,6 +37,7 @@
 mod css;
 mod curve;
 mod hystart;
+mod rounds;
 mod window;
 
 #[cfg(test)]

@@ -62,6 +62,9 @@ use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
 
+/// The router's half of XCP-b.
+pub type XcpbRouter = XcpRouter<XcpbEfficiency>;
+
 crate::choices! {
     /// How a router tells that its link is not used fully.
     pub enum Detect {
@@ -166,7 +169,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require((0.0..=1.0).contains(&params.tau), "tau", "expected a number from 0 to 1")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
-            move || XcpRouter::new(XcpbEfficiency::new(&params), gamma),
+            move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma),
         ))
     },
 };

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::scheme::{Halves, MakeRouter};
-use paceline_cc::{Capacity as _, Rate, Span, Spec, SpecError, Stream, Time};
+use paceline_cc::{Capacity as _, Halves, MakeRouter, Rate, Span, Spec, SpecError, Stream, Time};
 use paceline_flow::{
     MissingSignals, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
     Workload,

@@ -39,11 +39,17 @@
 //! conclusion of congestion that a line does not name is a failure, and so is a deadline that
 //! passes without a line of its own.
 
+mod acks;
+mod app_limited;
+mod datagrams;
 mod ecn;
 mod episodes;
 mod loss;
 mod prr;
+mod rate;
+mod reconnect;
 mod reordering;
+mod rtt;
 mod script;
 mod tail;
 mod timeout;

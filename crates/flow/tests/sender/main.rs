@@ -1,0 +1,5 @@
+//! Tests of the sender: a workload and an account under a controller that notes what it is told.
+
+mod desk;
+
+mod told;

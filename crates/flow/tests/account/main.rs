@@ -45,6 +45,7 @@ mod datagrams;
 mod ecn;
 mod episodes;
 mod loss;
+mod model;
 mod open_bugs;
 mod prr;
 mod rate;

@@ -35,7 +35,7 @@ impl Controller for Recorder {
         packet.number
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.told.lock().unwrap().push(Told::Feedback {
+        self.told.lock().expect("nobody panics with it").push(Told::Feedback {
             now: feedback.now,
             congestion: feedback.congestion,
             in_recovery: feedback.in_recovery,
@@ -44,7 +44,7 @@ impl Controller for Recorder {
         });
     }
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {
-        self.told.lock().unwrap().push(Told::Idle);
+        self.told.lock().expect("nobody panics with it").push(Told::Idle);
     }
     fn plan(&self) -> Plan {
         self.plan
@@ -66,7 +66,7 @@ impl Desk {
             let recorder = Recorder { plan, told: to_controller.clone() };
             Box::new(recorder) as Box<dyn Controller>
         });
-        let sender = Sender::new(config, make, SENDER_SIGNALS).unwrap();
+        let sender = Sender::new(config, make, SENDER_SIGNALS).expect("all signals");
         Desk { sender, told, now: Time::ZERO }
     }
 
@@ -104,7 +104,7 @@ impl Desk {
 
     /// What the controller was told since it was asked last.
     pub(crate) fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut *self.told.lock().unwrap())
+        std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))
     }
 
     /// The reactions that the controller was asked for since it was asked last.

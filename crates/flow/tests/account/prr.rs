@@ -91,6 +91,20 @@ fn repairs_that_arrive_speed_it_up() {
     );
 }
 
+/// An acknowledgement that moves the cumulative one but shows a further loss speeds nothing up.
+#[test]
+fn a_repair_with_a_further_loss_is_not_safe() {
+    stream().run(
+        "  0  window 20
+           0  fill            -> sent 0-19
+         100  window 10
+         119  ack 15-19       -> acked 15-19, lost 0-14, congestion loss, in-flight 0
+         119  fill            -> sent 20-24, resent 0-4
+         238  ack 22-24 20 15-19 -> acked 20 22-24, lost 21, cumulative 1, in-flight 0
+         238  fill            -> sent 25-28, resent 5-8",
+    );
+}
+
 /// The window is reached from above, never undershot: at the end of recovery as many packets are
 /// in flight as the new window has.
 #[test]

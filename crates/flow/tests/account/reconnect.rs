@@ -57,6 +57,20 @@ fn back_off_and_recovery_end() {
     );
 }
 
+/// A reaction that waits for the end of the old connection's repair does not come any more.
+#[test]
+fn a_pending_reaction_ends() {
+    stream().run(
+        "  0  send 0-3
+         100  ack 1-3      -> lost 0, congestion loss
+         100  send 4-7
+         200  ack 5-7 1-3  -> acked 5-7, lost 4, recovery on
+         200  reconnect 50
+         200  send 8
+         300  ack 5-8 1-3  -> acked 8, recovery off",
+    );
+}
+
 /// So it is with datagrams.
 #[test]
 fn datagrams_reconnect() {

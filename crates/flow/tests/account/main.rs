@@ -47,6 +47,7 @@ mod episodes;
 mod loss;
 mod model;
 mod open_bugs;
+mod open_bugs_of_undo;
 mod prr;
 mod rate;
 mod reconnect;

@@ -2,6 +2,7 @@
 
 mod check;
 mod judge;
+mod losses;
 mod path;
 mod plain;
 mod rtt;

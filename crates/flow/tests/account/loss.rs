@@ -85,7 +85,7 @@ fn an_acknowledgement_also_looks_at_the_clock() {
 }
 
 /// Every transmission has its own number, so the loss of a repair is found like any other
-/// (RFC 8985 asks for it in section 3; RFC 6675 needs a timeout).
+/// (as by RFC 8985; RFC 6675 needs a timeout).
 #[test]
 fn a_lost_repair_is_lost_again_without_a_timeout() {
     stream().run(

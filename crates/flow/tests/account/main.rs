@@ -44,6 +44,7 @@ mod app_limited;
 mod datagrams;
 mod ecn;
 mod episodes;
+mod fates;
 mod loss;
 mod model;
 mod open_bugs;

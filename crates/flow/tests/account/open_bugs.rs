@@ -1,5 +1,5 @@
 //! What the account gets wrong. Each test states what is right; the reason for which it is ignored
-//! says why it is not so yet.
+//! says why it is not so yet. Once that is mended, the test belongs to the file of its subject.
 
 use paceline_cc::EcnFeedback::Off;
 
@@ -22,7 +22,7 @@ fn the_earliest_data_is_repeated_first() {
 }
 
 /// Losses among packets that were sent after the timeout are new congestion. As within other
-/// repairs, the reaction follows when the repair ends (RFC 9002, section 7.3.1; Linux leaves the
+/// repairs, the reaction follows when the repair ends (RFC 9002, section 7.3.2; Linux leaves the
 /// state of loss and enters recovery).
 #[test]
 #[ignore = "losses are not noted while a timeout is repaired"]

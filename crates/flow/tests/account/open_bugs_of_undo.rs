@@ -1,5 +1,5 @@
 //! Where the account undoes reactions wrongly. Each test states what is right; the reason for which
-//! it is ignored says why it is not so yet.
+//! it is ignored says why it is not so yet. Once that is mended, the test belongs to `undo`.
 
 use super::script::{datagrams, stream};
 

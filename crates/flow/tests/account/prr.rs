@@ -66,8 +66,8 @@ fn a_bank_of_losses_conserves_packets() {
     );
 }
 
-/// RFC 9937, section 6.2: once repairs arrive (the cumulative acknowledgement moves, and nothing
-/// more is lost), two packets leave for each, until the new window is full (PRR-SSRB).
+/// Section 3 of RFC 6937, and RFC 9937: once repairs arrive (the cumulative acknowledgement moves,
+/// and nothing more is lost), two packets leave for each, until the new window is full (PRR-SSRB).
 #[test]
 fn repairs_that_arrive_speed_it_up() {
     stream().run(

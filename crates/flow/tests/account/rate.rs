@@ -2,7 +2,7 @@
 
 use super::script::stream;
 
-/// Section 3.2: packets leave in a burst and a bottleneck spaces them by 10 ms. The
+/// Section 2.2: packets leave in a burst and a bottleneck spaces them by 10 ms. The
 /// acknowledgements' phase is the longer one, and tells the bottleneck's rate.
 #[test]
 fn an_ack_limited_interval() {
@@ -16,7 +16,7 @@ fn an_ack_limited_interval() {
     );
 }
 
-/// Section 3.2: acknowledgements that were held back come together. The acknowledgements' phase
+/// Section 2.2: acknowledgements that were held back come together. The acknowledgements' phase
 /// alone would tell too high a rate; the phase in which the packets were sent is longer.
 #[test]
 fn a_send_limited_interval() {

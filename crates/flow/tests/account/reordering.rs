@@ -14,7 +14,7 @@ fn two_packets_may_overtake() {
 }
 
 /// A packet declared lost that comes after all raises the packet threshold (Linux:
-/// `tcp_reordering`, RFC 8985 section 3.3): the same reordering is no loss a second time.
+/// `tcp_reordering`): the same reordering is no loss a second time.
 #[test]
 fn reordering_is_learned() {
     stream().run(

@@ -58,8 +58,8 @@ fn the_back_off_is_bounded() {
     }
 }
 
-/// An acknowledgement that measures nothing does not end the back-off (RFC 6298, section 5.7's
-/// spirit, and Linux: a sample ends it).
+/// An acknowledgement that measures nothing does not end the back-off: a
+/// sample does, as in Linux.
 #[test]
 fn an_old_acknowledgement_does_not_end_the_back_off() {
     stream().without_probes().run(

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Ecn, Feedback, Outgoing, Packet, Plan, RateSample, Signals,
-    Span, Stage, Time,
+    Ack, Body, Congestion, Controller, Feedback, Outgoing, Packet, Plan, RateSample, Signals, Span,
+    Stage, Time,
 };
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
 
@@ -97,9 +97,18 @@ impl Desk {
                 ack.gaps[i - 1] = (blocks[i - 1].0 - 1 - last) as u32;
             }
         }
-        let packet =
-            Packet { body: Body::Ack(ack), size: 64, ecn: Ecn::NotEct, ..Packet::opaque(64) };
+        self.push(ack);
+    }
+
+    /// Any acknowledgement comes now.
+    pub(crate) fn push(&mut self, ack: Ack) {
+        let packet = Packet { body: Body::Ack(ack), ..Packet::opaque(64) };
         self.sender.push(self.now, &packet);
+    }
+
+    /// Bytes in flight.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.sender.in_flight()
     }
 
     /// What the controller was told since it was asked last.

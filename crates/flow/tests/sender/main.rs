@@ -2,4 +2,5 @@
 
 mod desk;
 
+mod hostile;
 mod told;

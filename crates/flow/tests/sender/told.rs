@@ -107,7 +107,7 @@ fn a_pause_is_an_idle_period() {
 
 /// Packets leave every 145 ms. The timer expires after a sudden delay, its losses are undone, and
 /// number 4, which left at 580 ms, arrives sooner after that than number 0 did. Its sample counts
-/// from when number 0 left (delivery-rate draft, section 3.2); the time of the declared loss takes
+/// from when number 0 left (delivery-rate draft, section 2.2); the time of the declared loss takes
 /// no part.
 #[test]
 fn rate_samples_after_an_undo_keep_their_send_phase() {

@@ -13,6 +13,7 @@ use paceline_path::{
 };
 use thiserror::Error;
 
+use crate::bins::LinkBins;
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes};
 use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
@@ -91,10 +92,6 @@ pub(crate) struct FlowPlace {
     pub(crate) scheme: String,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
-    /// The first link of its path, if it has one.
-    pub(crate) link: Option<usize>,
-    /// Propagation delay of its data, links' delays included.
-    pub(crate) forward: Span,
 }
 
 /// Builds the world of a scenario.
@@ -242,9 +239,8 @@ impl Builder<'_> {
     }
 
     /// The stages of the links of a path, with the pipes behind them.
-    fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<(Vec<usize>, Span), BuildError> {
+    fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<Vec<usize>, BuildError> {
         let mut stages = Vec::new();
-        let mut delay = Span::ZERO;
         for (at, name) in names.iter().enumerate() {
             if names[..at].contains(name) {
                 return Err(BuildError::Twice { flow: flow.name.clone(), link: name.clone() });
@@ -254,9 +250,8 @@ impl Builder<'_> {
             )?;
             stages.push(self.places.links[index]);
             stages.extend(self.after[index]);
-            delay += self.scenario.links[index].after.delay;
         }
-        Ok((stages, delay))
+        Ok(stages)
     }
 
     /// All flows of a specification.
@@ -306,10 +301,9 @@ impl Builder<'_> {
         start: Time,
         stop: Time,
     ) -> Result<FlowPlace, BuildError> {
-        let (mut forward, delay) = self.route(spec, &spec.path)?;
-        let (mut back, _) = self.route(spec, &spec.back)?;
+        let mut forward = self.route(spec, &spec.path)?;
+        let mut back = self.route(spec, &spec.back)?;
         let half = spec.rtt / 2;
-        let link = self.places.links.iter().position(|stage| forward.first() == Some(stage));
         forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
         back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
         if forward.is_empty() && back.is_empty() {
@@ -349,14 +343,7 @@ impl Builder<'_> {
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
         }))));
-        Ok(FlowPlace {
-            name,
-            scheme: spec.scheme.to_string(),
-            sender,
-            receiver,
-            link,
-            forward: half + delay + spec.data.delay,
-        })
+        Ok(FlowPlace { name, scheme: spec.scheme.to_string(), sender, receiver })
     }
 
     fn finish(mut self) -> (World, Places) {
@@ -388,7 +375,8 @@ impl Builder<'_> {
                 }
             }
             for &stage in &self.places.links {
-                recorder.links[stage] = Some(LinkRecord::default());
+                let bins = bin.map(LinkBins::new);
+                recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }
             recorder
         });

@@ -1,9 +1,8 @@
 //! The simulator: moves packets through stages in virtual time, and measures what happens.
 
-pub mod bench;
+mod bins;
 mod build;
 mod census;
-pub mod compare;
 mod digest;
 pub mod metrics;
 pub mod outcome;
@@ -13,9 +12,9 @@ mod run;
 pub mod scenario;
 mod stations;
 mod timetable;
-pub mod validate;
 mod world;
 
+pub use bins::LinkBins;
 pub use build::{BuildError, mean_rate, service};
 pub use census::Census;
 pub use outcome::Outcome;

@@ -75,6 +75,11 @@ pub fn jain(shares: &[f64]) -> f64 {
     if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
 }
 
+/// A number of bytes as a rate in Mbit/s; zero if it took no time.
+pub fn mbps(bytes: u64, over: Span) -> f64 {
+    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
+}
+
 /// Throughput over delay, in Mbit/s per second (Winstein's thesis §2.5); `None` without a delay.
 pub fn power(mbps: f64, delay_ms: f64) -> Option<f64> {
     (delay_ms > 0.0).then(|| mbps / (delay_ms / 1e3))

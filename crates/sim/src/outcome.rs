@@ -1,6 +1,6 @@
 //! What a run has shown.
 
-use paceline_cc::{Capacity, Span, Time};
+use paceline_cc::Time;
 use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
 use serde::Serialize;
 
@@ -41,8 +41,9 @@ pub struct Pooled {
     pub rtt_ms: Quantiles,
     /// The mean over the flows of their 95 % end-to-end delays.
     pub end_to_end_p95_ms: f64,
-    /// The mean over the flows of their self-inflicted delays.
-    pub self_inflicted_p95_ms: f64,
+    /// The mean over the flows of their self-inflicted delays, if somebody has worked them out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_inflicted_p95_ms: Option<f64>,
     /// The sum of the flows' goodputs in Mbit/s over the mean of their 95 % end-to-end delays in
     /// seconds; `None` if nothing arrived, or without any delay.
     pub power: Option<f64>,
@@ -85,27 +86,6 @@ pub struct LinkSeries {
     pub queue_delay_ms: Vec<f64>,
 }
 
-impl LinkSeries {
-    /// The series until `end` of bytes and longest delays per bin; later bins may be missing.
-    pub(crate) fn new(
-        bins: &[(u64, Option<Span>)],
-        bin: Span,
-        end: Time,
-        link: &dyn Capacity,
-    ) -> LinkSeries {
-        let mut series = LinkSeries { bin_s: bin.as_secs_f64(), ..LinkSeries::default() };
-        for at in 0..end.as_nanos().div_ceil(bin.as_nanos()) {
-            let from = Time::ZERO + bin * at;
-            let to = (from + bin).min(end);
-            let (bytes, longest) = bins.get(at as usize).copied().unwrap_or_default();
-            series.capacity_mbps.push(mbps(link.offered(from, to), to.since(from)));
-            series.throughput_mbps.push(mbps(bytes, to.since(from)));
-            series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
-        }
-        series
-    }
-}
-
 /// What a flow has done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlowOutcome {
@@ -123,8 +103,10 @@ pub struct FlowOutcome {
     /// end-to-end delay of Winstein's thesis, §2.4.1.
     pub end_to_end_p95_ms: f64,
     /// The same, less that of the omniscient protocol, which keeps the first link busy without
-    /// ever making a packet wait: the thesis' self-inflicted delay.
-    pub self_inflicted_p95_ms: f64,
+    /// ever making a packet wait: the thesis' self-inflicted delay. The simulator leaves it out;
+    /// `paceline_lab::omniscient::add_self_inflicted` works it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_inflicted_p95_ms: Option<f64>,
     /// Goodput in Mbit/s over the 95 % end-to-end delay in seconds (the thesis' §2.5: throughput
     /// divided by the delay); `None` if nothing arrived, or without any delay.
     pub power: Option<f64>,
@@ -215,11 +197,6 @@ impl Outcome {
         let flows: f64 = self.flows.iter().map(|flow| flow.goodput_mbps).sum();
         flows + self.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.goodput_mbps)
     }
-}
-
-/// A number of bytes as a rate; zero if it took no time.
-pub(crate) fn mbps(bytes: u64, over: Span) -> f64 {
-    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
 }
 
 /// What became of `frames`, given the segments that arrived; counts delays of those made after

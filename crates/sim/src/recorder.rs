@@ -4,6 +4,7 @@ use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::{EventKind, Link};
 
+use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};
 use crate::world::Node;
 
@@ -14,8 +15,8 @@ pub(crate) struct LinkRecord {
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     pub(crate) delivered: u64,
-    /// Delivered bytes and longest sojourn per bin.
-    pub(crate) bins: Vec<(u64, Option<Span>)>,
+    /// Its time series, if asked for.
+    pub(crate) bins: Option<LinkBins>,
 }
 
 /// What is recorded of one flow.
@@ -91,7 +92,7 @@ impl Recorder {
     /// Takes over what a link has logged.
     pub(crate) fn on_link(&mut self, id: usize, link: &mut Link) {
         let overhead = link.service().overhead() as u64;
-        let (bin, from) = (self.bin, self.from);
+        let from = self.from;
         let Some(record) = &mut self.links[id] else { return };
         for event in link.events() {
             let measured = event.time >= from;
@@ -103,9 +104,8 @@ impl Recorder {
                         record.delivered += bytes;
                         record.marks += event.marked as u64;
                     }
-                    if let Some(bin) = bin {
-                        let at = (event.time.as_nanos() / bin.as_nanos()) as usize;
-                        note(&mut record.bins, at, bytes, sojourn);
+                    if let Some(bins) = &mut record.bins {
+                        bins.on_departure(event.time, bytes, sojourn);
                     }
                 }
                 EventKind::Drop { .. } => {
@@ -172,14 +172,4 @@ impl Recorder {
             values.push(value);
         });
     }
-}
-
-/// Notes a departure of so many bytes after `sojourn` in bin `at`.
-pub(crate) fn note(bins: &mut Vec<(u64, Option<Span>)>, at: usize, bytes: u64, sojourn: Span) {
-    if bins.len() <= at {
-        bins.resize(at + 1, (0, None));
-    }
-    let (sum, longest) = &mut bins[at];
-    *sum += bytes;
-    *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
 }

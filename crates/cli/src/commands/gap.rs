@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
+use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
 use paceline_sim::Scenario;
-use paceline_sim::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
@@ -118,7 +118,7 @@ impl Gap {
             }
             let emulated = emulated::run(&comparison, &scenario)?;
             let outcome =
-                paceline_sim::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+                paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
             let simulated = comparison.row(&outcome);
             let CompareRow { trace, scheme, .. } = simulated.clone();
             rows.push(Row { trace, scheme, simulated, emulated });

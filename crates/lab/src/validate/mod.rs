@@ -10,7 +10,7 @@ use paceline_path::BufferSize;
 use serde::Serialize;
 
 use crate::compare::{CompareRow, Comparison};
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, check_scheme};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, check_scheme};
 
 /// One figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
@@ -83,16 +83,21 @@ pub(crate) fn row(
 const SEEDS: u32 = 20;
 
 /// A set of rows that one run gives; runs are independent of each other.
-pub type Case<'a> = Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>;
+pub struct Case<'a> {
+    /// What is run: the scheme, the number of flows if there are several, the link.
+    pub name: String,
+    /// Runs it, and holds what it measured against the figures expected.
+    pub run: Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>,
+}
 
 /// All cases. Recorded traces are looked for in `traces`; without them their rows say so.
 pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
     let mut cases: Vec<Case<'_>> = Vec::new();
     for peer in peers::NS3.iter().chain(&peers::NS2) {
-        cases.push(Box::new(move || on_constant(peer)));
+        cases.push(Case { name: peer.name(), run: Box::new(move || on_constant(peer)) });
     }
     for peer in &peers::LINUX {
-        cases.push(Box::new(move || on_trace(peer, traces)));
+        cases.push(Case { name: peer.name(), run: Box::new(move || on_trace(peer, traces)) });
     }
     cases.extend(facts::cases());
     cases
@@ -104,7 +109,7 @@ fn measure(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow
     if comparison.flows > 1 {
         give_access_links(&mut scenario);
     }
-    let outcome = crate::run(&scenario).map_err(|error| error.to_string())?;
+    let outcome = paceline_sim::run(&scenario).map_err(|error| error.to_string())?;
     Ok(comparison.row(&outcome))
 }
 
@@ -140,14 +145,7 @@ fn unmeasured(name: String, peer: &str, expected: f64, reason: String) -> Row {
 }
 
 fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
-    let name = match peer.flows {
-        1 => peer.scheme.to_string(),
-        flows => format!("{}, {flows} flows", peer.scheme),
-    };
-    let name = match peer.mbps {
-        12.0 => name,
-        mbps => format!("{name}, {mbps} Mbit/s"),
-    };
+    let name = peer.name();
     // What depends on random drops is the mean of several seeds.
     let schemes: Vec<String> = match peer.scheme.ends_with("+pie") {
         true => (1..=SEEDS).map(|seed| format!("{}[seed={seed}]", peer.scheme)).collect(),
@@ -216,7 +214,7 @@ fn within_spread(expected: f64, figures: &[f64]) -> String {
 
 fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {
     let source = "Linux 6.18 behind Mahimahi";
-    let name = format!("{} on {}: utilisation", peer.scheme, peer.trace);
+    let name = format!("{}: utilisation", peer.name());
     let unable = |reason: String| vec![unmeasured(name.clone(), source, peer.utilization, reason)];
     let path = traces.map(|folder| folder.join(peer.trace)).filter(|path| path.exists());
     let Some(path) = path.as_deref().and_then(Path::to_str) else {
@@ -236,7 +234,7 @@ fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {
         Ok(ours) => vec![
             row(name, source, peer.utilization, ours.utilization, Tolerance::Within(0.03)),
             row(
-                format!("{} on {}: p95 queueing delay, ms", peer.scheme, peer.trace),
+                format!("{}: p95 queueing delay, ms", peer.name()),
                 source,
                 peer.p95,
                 ours.queue_delay_ms.p95,

@@ -7,9 +7,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use paceline_cc::{AckPolicy, Span, Time};
-use paceline_sim::compare::Comparison;
+use paceline_lab::bench;
+use paceline_lab::compare::Comparison;
+use paceline_sim::Simulation;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
-use paceline_sim::{Simulation, bench};
 
 struct Counting;
 

@@ -1,21 +1,15 @@
 //! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss.
 
-use std::path::PathBuf;
+#[path = "../../sim/tests/support/recordings.rs"]
+mod recordings;
 
 use paceline_cc::{Rate, Span};
+use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::{BufferSize, Loss};
-use paceline_sim::compare::{CompareRow, Comparison};
 use paceline_sim::metrics::jain;
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
-
-/// A recorded trace, if the recordings lie beside the project; else a synthetic one.
-fn capacity(recorded: &str, synthetic: &str) -> Capacity {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../../shared/traces", recorded].iter().collect();
-    let name = if path.exists() { path.to_str().unwrap_or(synthetic) } else { synthetic };
-    Capacity::trace(paceline_trace::load(name).expect("a trace"))
-}
+use recordings::recording_or;
 
 /// RTT 40 ms, an unlimited queue, two minutes.
 fn compare(capacity: &Capacity, scheme: &str) -> CompareRow {
@@ -43,7 +37,7 @@ fn the_ordering_of_table_1() {
     let links: Vec<Capacity> = networks
         .iter()
         .flat_map(|(recorded, synthetic)| {
-            ["down", "up"].map(|way| capacity(&format!("{recorded}.{way}"), synthetic))
+            ["down", "up"].map(|way| recording_or(&format!("{recorded}.{way}"), synthetic))
         })
         .collect();
     // Means over the links: throughput, mean delay, 95th percentile.
@@ -75,7 +69,7 @@ fn the_ordering_of_table_1() {
 /// Figs 9 and 10: throughput and delay rise with Target and with Interval.
 #[test]
 fn target_and_interval_trade_throughput_for_delay() {
-    let link = capacity("ATT-LTE-driving.down", "lte-driving");
+    let link = recording_or("ATT-LTE-driving.down", "lte-driving");
     let rises = |parameter: &str, values: &[u32]| {
         let rows: Vec<CompareRow> = values
             .iter()
@@ -133,7 +127,7 @@ fn random_loss_costs_it_less_than_cubic() {
         let goodput = |loss: f64| {
             let mut scenario = Scenario::new("loss");
             scenario.duration = Span::from_secs(120);
-            let link = capacity("ATT-LTE-driving.down", "lte-driving");
+            let link = recording_or("ATT-LTE-driving.down", "lte-driving");
             let mut link = LinkSpec::new("link", link);
             link.buffer = BufferSize::Unlimited;
             scenario.links.push(link);

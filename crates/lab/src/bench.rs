@@ -4,9 +4,8 @@ use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
-use crate::build::BuildError;
-use crate::run::Simulation;
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::{BuildError, Simulation};
 
 /// A scenario for measuring speed: Cubic flows over one droptail link, nothing recorded.
 #[derive(Copy, Clone, Debug)]

@@ -1,6 +1,5 @@
 //! Runs a scenario and takes stock.
 
-mod omniscient;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -8,16 +7,15 @@ mod windows;
 use paceline_cc::{Capacity as _, Span, Time};
 use paceline_flow::Transfer;
 
+use crate::bins::LinkBins;
 use crate::build::{BuildError, FlowPlace, Places, build};
-use crate::metrics::{Samples, power};
+use crate::metrics::{Samples, mbps, power};
 use crate::outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, LinkSeries, Outcome, Pooled, completion,
-    frames, mbps,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, Outcome, Pooled, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
 use crate::world::{Node, World};
 
-pub(crate) use omniscient::Omniscient;
 use windows::Windows;
 
 /// Runs a scenario to its end.
@@ -129,18 +127,8 @@ impl<'a> Simulation<'a> {
         for index in 0..self.scenario.links.len() {
             outcome.links.push(self.link(index)?);
         }
-        let mut omniscient = Vec::new();
-        for spec in &self.scenario.links {
-            let (from, end) = (Time::ZERO + self.scenario.warmup, self.world.now());
-            let best = match &self.world.recorder {
-                Some(_) => Omniscient::new(spec, self.scenario.mss, from, end, None)?,
-                None => None,
-            };
-            omniscient.push(best.and_then(|best| best.age_p95()));
-        }
         for (index, place) in self.places.flows.iter().enumerate() {
-            let best = place.link.and_then(|link| omniscient[link]);
-            outcome.flows.push(self.flow(index, place, best));
+            outcome.flows.push(self.flow(index, place));
         }
         outcome.jain_1s = self.windows.jain();
         outcome.pooled = self.pooled(&outcome.flows);
@@ -181,14 +169,12 @@ impl<'a> Simulation<'a> {
         outcome.queue_delay_ms = record.sojourn.quantiles();
         outcome.drops = record.drops;
         outcome.marks = record.marks;
-        if let Record::Series(bin) = self.scenario.record {
-            let (now, service) = (self.world.now(), link.service());
-            outcome.series = Some(LinkSeries::new(&record.bins, bin, now, service));
-        }
+        let series = |bins: &LinkBins| bins.series(self.world.now(), link.service());
+        outcome.series = record.bins.as_ref().map(series);
         Ok(outcome)
     }
 
-    fn flow(&self, index: usize, place: &FlowPlace, best: Option<Span>) -> FlowOutcome {
+    fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
         let goodput = self.goodput(place);
         let before = self.warm.as_ref().map_or(goodput, |warm| warm[index]);
         let mut outcome = FlowOutcome {
@@ -214,9 +200,7 @@ impl<'a> Simulation<'a> {
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();
         let end = self.world.now();
-        let least = best.unwrap_or(Span::ZERO) + place.forward;
         let own = record.age.quantile(end, 0.95);
-        outcome.self_inflicted_p95_ms = own.map_or(0.0, |own| (own - least).as_millis_f64());
         outcome.end_to_end_p95_ms = own.map_or(0.0, Span::as_millis_f64);
         outcome.power = power(outcome.goodput_mbps, outcome.end_to_end_p95_ms);
         if let Record::Series(bin) = self.scenario.record {
@@ -236,7 +220,7 @@ impl<'a> Simulation<'a> {
                 one_way_delay_ms: flow.one_way_delay_ms,
                 rtt_ms: flow.rtt_ms,
                 end_to_end_p95_ms: flow.end_to_end_p95_ms,
-                self_inflicted_p95_ms: flow.self_inflicted_p95_ms,
+                self_inflicted_p95_ms: None,
                 power: flow.power,
             };
         }
@@ -253,7 +237,7 @@ impl<'a> Simulation<'a> {
             one_way_delay_ms: one_way.quantiles(),
             rtt_ms: rtt.quantiles(),
             end_to_end_p95_ms,
-            self_inflicted_p95_ms: mean(|flow| flow.self_inflicted_p95_ms),
+            self_inflicted_p95_ms: None,
             power: power(flows.iter().map(|flow| flow.goodput_mbps).sum(), end_to_end_p95_ms),
         }
     }

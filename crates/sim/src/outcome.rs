@@ -225,7 +225,7 @@ pub(crate) fn frames(
     FramesOutcome {
         made: stats.made,
         skipped: stats.skipped,
-        delivered: delays.len() as u64,
+        delivered: delays.len(),
         delay_ms: delays.quantiles(),
     }
 }

@@ -19,7 +19,7 @@ pub mod wire;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
 pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};
-pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet};
+pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::SCHEMES;
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};

@@ -30,6 +30,19 @@ impl Ecn {
     }
 }
 
+/// The class of a packet's traffic, for links that treat classes differently: some queues keep the
+/// packets of one class apart, and some routers only write into those of one class.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrafficClass(pub u8);
+
+impl TrafficClass {
+    /// Any traffic.
+    pub const DEFAULT: TrafficClass = TrafficClass(0);
+    /// Its sender follows what explicit routers write into packets, ABC's marks for example. Links
+    /// may queue it apart from other traffic.
+    pub const EXPLICIT: TrafficClass = TrafficClass(1);
+}
+
 /// A packet on the path. Small and `Copy`: stages hand it on by value.
 #[derive(Copy, Clone, Debug)]
 #[repr(C)]
@@ -45,9 +58,9 @@ pub struct Packet {
     pub route: u32,
     /// The ECN field.
     pub ecn: Ecn,
-    /// True if it belongs to an ABC flow. The paper (§4.3) lets routers tell by the proxy's
-    /// address or a value in a header field; the driver decides.
-    pub abc: bool,
+    /// What routers may treat it by. The driver decides; on real links, routers would tell by an
+    /// address or a value in a header field (ABC paper, §4.3).
+    pub class: TrafficClass,
     /// When its sender emitted it.
     pub sent: Time,
     /// When it entered the queue that holds it or held it last.
@@ -143,7 +156,7 @@ impl Packet {
             size,
             route: 0,
             ecn: Ecn::NotEct,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             sent: Time::ZERO,
             queued: Time::ZERO,
             body: Body::Opaque(0),

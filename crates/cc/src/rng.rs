@@ -26,6 +26,11 @@ impl Stream {
         Stream { rng: ChaCha8Rng::from_seed(key) }
     }
 
+    /// A stream for a part of the component; each call gives another one.
+    pub fn split(&mut self, part: &str) -> Stream {
+        Stream::new(self.next_u64(), part)
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {

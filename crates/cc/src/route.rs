@@ -14,8 +14,9 @@ pub trait Capacity {
 pub struct LinkView<'a> {
     /// The link's capacity.
     pub capacity: &'a dyn Capacity,
-    /// Packets in the queue, the packet in question not included. Where packets with explicit
-    /// feedback have a queue of their own: in that one.
+    /// Packets in the queue, the packet in question not included. Where packets of the class
+    /// [`TrafficClass::EXPLICIT`](crate::TrafficClass::EXPLICIT) have a queue of their own: in
+    /// that one.
     pub queue_packets: usize,
     /// Bytes in the queue, likewise.
     pub queue_bytes: u64,
@@ -50,10 +51,11 @@ pub trait Router: Send {
     /// transmit whenever they have something (constant and scheduled rates) never say so.
     /// Opportunities of the past are told before the next arrival, in order.
     fn on_unused(&mut self, _now: Time, _bytes: u32) {}
-    /// Other packets got `bytes` of the share of the link that is reserved for packets with
-    /// explicit feedback, as none of these was waiting. Only links with two queues say so, just
-    /// before the departure that it happened at.
-    fn on_forfeited(&mut self, _now: Time, _bytes: u32) {}
+    /// `bytes` of the share of the link that is reserved for packets of the class
+    /// [`TrafficClass::EXPLICIT`](crate::TrafficClass::EXPLICIT) went to other packets, because
+    /// none of that class was waiting. Only links whose queue has such a share say so, just before
+    /// the departure that it happened at.
+    fn on_unused_share(&mut self, _now: Time, _bytes: u32) {}
     /// The block acknowledgement of a batch came in at `now`. Only links that transmit in batches
     /// say so.
     fn on_batch(&mut self, _now: Time, _batch: &Batch) {}

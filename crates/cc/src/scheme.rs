@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::control::Controller;
+use crate::packet::TrafficClass;
 use crate::params::ParamInfo;
 use crate::report::{AckPolicy, Reporter};
 use crate::route::Router;
@@ -43,8 +44,8 @@ pub struct Halves {
     pub router: Option<MakeRouter>,
     /// How its receivers acknowledge unless the user says otherwise.
     pub ack: AckPolicy,
-    /// True if routers know its packets as ABC's.
-    pub abc: bool,
+    /// The class of its packets.
+    pub class: TrafficClass,
     /// True if what is lost is sent again, as TCP does.
     pub reliable: bool,
 }
@@ -59,7 +60,7 @@ impl Halves {
             reporter: None,
             router: None,
             ack: AckPolicy::DELAYED,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             reliable: true,
         }
     }

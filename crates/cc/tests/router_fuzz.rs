@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use paceline_cc::{
     Body, Capacity, Data, Ecn, Header, LinkView, Load, Packet, Rate, RcpHeader, Reporter, Router,
-    SCHEMES, Span, Spec, SproutHeader, Stream, Time, XcpHeader,
+    SCHEMES, Span, Spec, SproutHeader, Stream, Time, TrafficClass, XcpHeader,
 };
 
 const EVENTS: u64 = 3000;
@@ -106,7 +106,8 @@ fn any_packet(random: &mut Stream, number: u64) -> Packet {
         _ => Body::Data(Data { number, header: any_header(random), ..Data::default() }),
     };
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][random.below(4) as usize];
-    Packet { abc: random.chance(0.5), ecn, body, ..Packet::opaque(size) }
+    let class = if random.chance(0.5) { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
+    Packet { class, ecn, body, ..Packet::opaque(size) }
 }
 
 /// What the network must have left in a packet: the kind of header, and numbers.

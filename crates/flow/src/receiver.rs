@@ -1,7 +1,9 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
 use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time};
+use paceline_cc::{
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time, TrafficClass,
+};
 
 use crate::blocks::{Arrival, Blocks};
 use crate::reassembly::Reassembly;
@@ -117,7 +119,7 @@ impl Receiver {
             size,
             route: self.config.route,
             ecn: Ecn::NotEct,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             sent: now,
             queued: now,
             body,

@@ -10,7 +10,7 @@ use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::scheme::MakeController;
 use paceline_cc::{
     Body, Controller, Data, Ecn, EcnFeedback, Fate, Header, Outgoing, Packet, Plan, Rate, Setup,
-    Signals, Span, Stage, Stream, Time,
+    Signals, Span, Stage, Stream, Time, TrafficClass,
 };
 
 use crate::ledger::{Entry, Ledger};
@@ -29,8 +29,8 @@ pub struct SenderConfig {
     pub route: u32,
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// True if routers know its packets as ABC's.
-    pub abc: bool,
+    /// The class of its packets.
+    pub class: TrafficClass,
     /// What it sends.
     pub workload: Workload,
     /// When it starts.
@@ -58,7 +58,7 @@ impl SenderConfig {
             flow,
             route: 0,
             mss: 1500,
-            abc: false,
+            class: TrafficClass::DEFAULT,
             workload: Workload::Bulk,
             start: Time::ZERO,
             stop: Time::NEVER,
@@ -367,7 +367,7 @@ impl Sender {
             size,
             route: self.config.route,
             ecn: self.plan.ecn,
-            abc: self.config.abc,
+            class: self.config.class,
             sent: now,
             queued: now,
             body: Body::Data(Data { number, segment, header, cwr: std::mem::take(&mut self.cwr) }),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::eventfd::EventFd;
-use paceline_cc::{Rate, SCHEMES, Spec};
+use paceline_cc::{Rate, SCHEMES, Spec, Stream};
 use paceline_live::emulator::{
     Chain, Control, Element, Emulator, EmulatorOptions, Port, SocketPort, Summary,
 };
@@ -78,7 +78,7 @@ fn carried(link: Link) -> (Vec<usize>, Summary) {
 
 fn link(queue: &str) -> Link {
     let spec = Spec::parse(queue).expect("a queue");
-    let queue = build(&spec, Limit::packets(1000)).expect("a queue");
+    let queue = build(&spec, Limit::packets(1000), Stream::new(1, "queue")).expect("a queue");
     Link::new(queue, Service::constant(Rate::from_mbps(100.0)))
 }
 

@@ -158,8 +158,13 @@ impl Builder<'_> {
         let limit = spec.buffer.resolve(rate, rtt);
         let queue = queue.unwrap_or(&droptail);
         let queue = match &stations {
-            None => paceline_path::queue::build(queue, limit)?,
-            Some(config) => stations::queues(config, queue, limit)?,
+            None => {
+                let stream = queue_stream(self.scenario, &spec.name);
+                paceline_path::queue::build(queue, limit, stream)?
+            }
+            Some(config) => stations::queues(config, queue, limit, |station| {
+                queue_stream(self.scenario, &format!("{}, station {station}", spec.name))
+            })?,
         };
         let mut link = Link::new(queue, service);
         if let Some(make) = self.router(spec)? {
@@ -319,7 +324,7 @@ impl Builder<'_> {
             flow,
             route,
             mss: self.scenario.mss,
-            abc: halves.abc,
+            class: halves.class,
             reliable: halves.reliable,
             receive_window: spec.receive_window.unwrap_or(u64::MAX),
             workload,
@@ -383,6 +388,11 @@ impl Builder<'_> {
         let routes = Routes::new(&self.routes, carriers, nodes.len());
         (World::new(nodes, carriers, routes, recorder), self.places)
     }
+}
+
+/// The random stream of a link's queue.
+pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
+    Stream::new(scenario.seed, &format!("queue of link {link}"))
 }
 
 /// The service of a link; the scenario tells who the stations of an 802.11 link are.

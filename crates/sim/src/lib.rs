@@ -15,7 +15,7 @@ mod timetable;
 mod world;
 
 pub use bins::LinkBins;
-pub use build::{BuildError, mean_rate, service};
+pub use build::{BuildError, mean_rate, queue_stream, service};
 pub use census::Census;
 pub use outcome::Outcome;
 pub use run::{Simulation, run};

@@ -72,7 +72,7 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
     }
 }
 
-/// A queue for each station.
+/// A queue for each station. `stream` gives the random stream of a station's queue.
 ///
 /// # Errors
 /// As of one.
@@ -80,9 +80,10 @@ pub(crate) fn queues(
     config: &WifiConfig,
     spec: &Spec,
     limit: Limit,
+    stream: impl Fn(usize) -> Stream,
 ) -> Result<Box<dyn Queue>, SpecError> {
-    let one = |_: &StationConfig| paceline_path::queue::build(spec, limit);
-    let queues = config.stations.iter().map(one).collect::<Result<_, _>>()?;
+    let one = |station| paceline_path::queue::build(spec, limit, stream(station));
+    let queues = (0..config.stations.len()).map(one).collect::<Result<_, _>>()?;
     Ok(Box::new(StationQueues::new(queues, config.station_of.clone())))
 }
 
@@ -94,9 +95,39 @@ pub(crate) fn routers(config: &WifiConfig, make: &dyn Fn() -> Box<dyn Router>) -
 
 #[cfg(test)]
 mod tests {
+    use paceline_cc::{Body, Packet, Time};
+
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
     use paceline_path::service::Mcs;
+
+    #[test]
+    fn each_station_has_a_queue_with_a_stream_of_its_own() {
+        let wifi = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+        let scenario = Scenario::new("stations");
+        let link = LinkSpec::new("ap", Capacity::Wifi(Box::new(wifi.clone())));
+        let mut config = config(&scenario, &link, &wifi);
+        config.stations = vec![config.stations[0].clone(); 2];
+        config.station_of = vec![0, 1];
+        let red = Spec::parse("red[min=1,max=100,max_p=0.5,w=1]").expect("legal");
+        let stream = |station| Stream::new(1, &format!("station {station}"));
+        let mut queues = queues(&config, &red, Limit::NONE, stream).expect("known");
+        // Both stations' packets come alike; which of them are dropped is up to the streams.
+        let mut drops = Vec::new();
+        for number in 0..200 {
+            for flow in [0, 1] {
+                let body = Body::Opaque(number);
+                let packet = Packet { flow, body, ..Packet::opaque(1500) };
+                queues.push(Time::ZERO, &packet, &mut drops);
+            }
+        }
+        let of = |flow| -> Vec<u64> {
+            let packets = drops.iter().map(|dropped| dropped.packet);
+            packets.filter(|packet| packet.flow == flow).map(|packet| packet.number()).collect()
+        };
+        assert!(!of(0).is_empty());
+        assert_ne!(of(0), of(1));
+    }
 
     #[test]
     fn short_flows_are_a_station_whichever_way_they_pass() {

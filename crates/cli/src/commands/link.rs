@@ -11,7 +11,7 @@ use paceline_sim::scenario::{Capacity, LinkSpec, Scenario};
 
 use crate::args;
 use crate::emulation::link::{QueueChoice, limit, link, queue_choice};
-use crate::emulation::{Emulation, Plan, Side, scenario};
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, scenario};
 use crate::output::Error;
 
 #[derive(Args)]
@@ -77,9 +77,9 @@ impl LinkCommand {
             }
             (None, Some(up), Some(down)) => {
                 let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
-                let above = self.side(up, both)?;
+                let above = self.side("up", up, both)?;
                 let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
-                let below = self.side(down, both)?;
+                let below = self.side("down", down, both)?;
                 let names = if up == down { up.clone() } else { format!("{up} {down}") };
                 (above, below, format!("[link {names}] "))
             }
@@ -96,15 +96,22 @@ impl LinkCommand {
         Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
     }
 
-    fn side(&self, text: &str, both: (BufferSize, &QueueChoice)) -> Result<Side, Error> {
+    fn side(
+        &self,
+        direction: &str,
+        text: &str,
+        both: (BufferSize, &QueueChoice),
+    ) -> Result<Side, Error> {
         let (buffer, choice) = both;
         let (name, mut capacity) = args::capacity(text).map_err(Error::Message)?;
         if let Capacity::Trace { repeat, .. } = &mut capacity {
             *repeat = !self.once;
         }
-        let mut spec = LinkSpec::new(&name, capacity);
+        // The direction is part of the name, so that both links draw numbers of their own.
+        let mut spec = LinkSpec::new(&format!("{direction} {name}"), capacity);
         spec.router = choice.router.clone();
-        let alone = Scenario::new(&name);
+        let mut alone = Scenario::new(&name);
+        alone.seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
         let limit = limit(&alone, buffer, &spec.capacity, RTT);
         let made = link(&alone, &spec, &choice.queue, limit)?;
         Ok(Side {

@@ -12,7 +12,7 @@ use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 use super::{delay, loss, onoff};
 use crate::emulation::link::link;
 use crate::emulation::mahimahi::{Direction, NAMES, link_words, meter_words, queue, seconds};
-use crate::emulation::{Emulation, Plan, Side};
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
 use crate::output::{self, Error};
 
 #[derive(Subcommand)]
@@ -162,7 +162,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         return Err(Error::Message("two traces are needed".into()));
     }
     let command = read.rest.split_off(2);
-    let side = |file: &OsString, direction: Direction| -> Result<Side, Error> {
+    let side = |way: &str, file: &OsString, direction: Direction| -> Result<Side, Error> {
         let name = file.to_string_lossy().into_owned();
         // Here a file goes before a built-in trace of the same name.
         let load = match std::path::Path::new(file).exists() {
@@ -175,7 +175,8 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         if let Capacity::Trace { repeat, .. } = &mut capacity {
             *repeat = !read.once;
         }
-        let mut spec = LinkSpec::new(&name, capacity);
+        let alone = Scenario { seed: DEFAULT_SEED, ..Scenario::new(&name) };
+        let mut spec = LinkSpec::new(&format!("{way} {name}"), capacity);
         spec.router = RouterChoice::None;
         let made = queue(&direction.queue, &direction.queue_args).map_err(Error::Message)?;
         let (choice, limit) = (made.0, made.1);
@@ -186,7 +187,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             "" => direction.queue.clone(),
             limits => format!("{} [{limits}]", direction.queue),
         };
-        let made = link(&Scenario::new(&name), &spec, &choice, |_| limit)?;
+        let made = link(&alone, &spec, &choice, |_| limit)?;
         Ok(Side {
             hops: vec![Element::Link(Box::new(made))],
             name: Some(name),
@@ -196,8 +197,8 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
             over,
         })
     };
-    let up = side(&read.rest[0], read.up)?;
-    let down = side(&read.rest[1], read.down)?;
+    let up = side("up", &read.rest[0], read.up)?;
+    let down = side("down", &read.rest[1], read.down)?;
     let options = Emulation { command, ..Emulation::default() };
     Ok(Plan { kind: "link", prompt: "[link] ".into(), up, down, options })
 }

@@ -29,7 +29,7 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
     let is_queue = QUEUES.iter().any(|queue| queue.name == scheme.sender.name);
     if is_queue && scheme.queue.is_none() {
-        queue::build(&scheme.sender, Limit::NONE).map_err(|error| error.to_string())?;
+        queue::check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
     let scheme = check_scheme(text).map_err(|error| match error {
@@ -75,7 +75,9 @@ pub(crate) fn link(
     }
     let service =
         paceline_sim::service(scenario, spec).map_err(|error| Error::Message(error.to_string()))?;
-    let queue = queue::build(queue, limit(&service)).map_err(|error| fail(error.to_string()))?;
+    let stream = paceline_sim::queue_stream(scenario, &spec.name);
+    let queue =
+        queue::build(queue, limit(&service), stream).map_err(|error| fail(error.to_string()))?;
     let link = Link::new(queue, service);
     Ok(match router(&spec.router).map_err(|error| fail(error.to_string()))? {
         Some(router) => link.with_router(router),
@@ -121,7 +123,30 @@ pub(crate) fn pipe(
 
 #[cfg(test)]
 mod tests {
+    use paceline_cc::{Body, Packet, Rate, Stage as _, Time};
+
     use super::*;
+
+    #[test]
+    fn a_queue_draws_by_the_seed_and_the_name_of_its_link() {
+        let delivered = |seed, name: &str| -> Vec<u64> {
+            let red = queue_choice("red[min=1,max=100,max_p=0.5,w=1]").expect("a queue");
+            let spec = LinkSpec::new(name, Capacity::Constant(Rate::from_mbps(12.0)));
+            let scenario = Scenario { seed, ..Scenario::new("queues") };
+            let limit = |_: &Service| Limit::NONE;
+            let mut link = link(&scenario, &spec, &red.queue, limit).expect("a link");
+            for number in 0..100 {
+                let body = Body::Opaque(number);
+                link.push(Time::ZERO, &Packet { body, ..Packet::opaque(1500) });
+            }
+            let popped = std::iter::from_fn(|| link.pop(Time::from_secs(9)));
+            popped.map(|packet| packet.number()).collect()
+        };
+        assert!((1..100).contains(&delivered(1, "up").len()));
+        assert_eq!(delivered(1, "up"), delivered(1, "up"));
+        assert_ne!(delivered(1, "up"), delivered(2, "up"));
+        assert_ne!(delivered(1, "up"), delivered(1, "down"));
+    }
 
     #[test]
     fn queues_and_schemes_with_routers_are_read() {

@@ -249,8 +249,8 @@ mod tests {
     fn aqms_are_mahimahis_own() {
         let (codel, _) = queue("codel", "packets=9, target=50, interval=100").expect("codel");
         assert_eq!(codel.name, "codel-mahimahi");
-        assert!(paceline_path::queue::build(&codel, Limit::NONE).is_ok());
+        assert!(paceline_path::queue::check(&codel).is_ok());
         let (pie, _) = queue("pie", "bytes=9,qdelay_ref=20,max_burst=30").expect("pie");
-        assert!(paceline_path::queue::build(&pie, Limit::NONE).is_ok());
+        assert!(paceline_path::queue::check(&pie).is_ok());
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn row(
 }
 
 /// How many seeds figures that depend on random drops are taken over.
-const SEEDS: u32 = 20;
+const SEEDS: u64 = 20;
 
 /// A set of rows that one run gives; runs are independent of each other.
 pub struct Case<'a> {
@@ -147,17 +147,14 @@ fn unmeasured(name: String, peer: &str, expected: f64, reason: String) -> Row {
 fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
     let name = peer.name();
     // What depends on random drops is the mean of several seeds.
-    let schemes: Vec<String> = match peer.scheme.ends_with("+pie") {
-        true => (1..=SEEDS).map(|seed| format!("{}[seed={seed}]", peer.scheme)).collect(),
-        false => vec![peer.scheme.to_string()],
-    };
-    let measured: Result<Vec<CompareRow>, String> = schemes
-        .iter()
-        .map(|scheme| {
+    let seeds = if peer.scheme.ends_with("+pie") { SEEDS } else { 1 };
+    let measured: Result<Vec<CompareRow>, String> = (1..=seeds)
+        .map(|seed| {
             let capacity = Capacity::Constant(Rate::from_mbps(peer.mbps));
-            let scheme = check_scheme(scheme).map_err(|error| error.to_string())?;
+            let scheme = check_scheme(peer.scheme).map_err(|error| error.to_string())?;
             let comparison = Comparison {
                 flows: peer.flows,
+                seed,
                 buffer: BufferSize::Packets(peer.buffer),
                 warmup: Span::from_secs(10),
                 ..Comparison::new("constant", capacity, scheme)

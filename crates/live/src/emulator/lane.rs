@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 
-use paceline_cc::{Body, Ecn, Packet, Time};
+use paceline_cc::{Body, Ecn, Packet, Time, TrafficClass};
 use paceline_path::EventKind;
 
 use super::chain::{Chain, Release};
@@ -44,7 +44,9 @@ pub(super) struct Lane {
     /// A packet in full: for devices without headers, and for observers.
     whole: Vec<u8>,
     recording: bool,
-    abc: bool,
+    /// The class of packets that understand ECN: the emulator cannot tell which of them belong to
+    /// ABC flows, so that its routers take all of them for such.
+    ecn_class: TrafficClass,
     pub(super) lateness: Lateness,
     counts: DirectionSummary,
 }
@@ -85,7 +87,7 @@ impl Lane {
             head: Head::new(),
             whole: Vec::new(),
             recording: false,
-            abc: true,
+            ecn_class: TrafficClass::EXPLICIT,
             lateness: Lateness::default(),
             counts: DirectionSummary::default(),
         }
@@ -142,10 +144,11 @@ impl Lane {
             self.counts.no_memory += u64::from(segments);
             return;
         }
+        let capable = parsed.ecn.is_capable();
         let mut packet = Packet {
             flow: parsed.flow,
             ecn: parsed.ecn,
-            abc: self.abc && parsed.ecn.is_capable(),
+            class: if capable { self.ecn_class } else { TrafficClass::DEFAULT },
             sent: now,
             queued: now,
             ..Packet::opaque(0)

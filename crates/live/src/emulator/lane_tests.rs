@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Rate, Span, Spec, Stage, Stream};
+use paceline_cc::{Rate, Span, Spec, Stage, Stream, TrafficClass};
 use paceline_path::queue::{Fifo, build};
 use paceline_path::{Impairments, Limit, Link, Loss, OpportunityOptions, Pipe, Service};
 use paceline_trace::Trace;
@@ -16,7 +16,8 @@ const MEMORY: usize = 1 << 26;
 
 fn link(queue: &str, service: Service) -> Link {
     let spec = Spec::parse(queue).expect("a queue");
-    Link::new(build(&spec, Limit::packets(100)).expect("a queue"), service)
+    let stream = Stream::new(1, "queue");
+    Link::new(build(&spec, Limit::packets(100), stream).expect("a queue"), service)
 }
 
 fn trace(times: Vec<u32>) -> Service {
@@ -236,7 +237,7 @@ impl paceline_cc::Router for Middle {
         _: &paceline_cc::LinkView<'_>,
     ) {
         self.0 += 1;
-        if matches!(self.0 % 6, 3 | 4) && packet.abc {
+        if matches!(self.0 % 6, 3 | 4) && packet.class == TrafficClass::EXPLICIT {
             packet.ecn = Ecn::Ce;
         }
     }
@@ -315,7 +316,7 @@ fn an_outage_of_an_hour_is_sat_out() {
 #[test]
 fn ten_thousand_flows_are_told_apart() {
     let spec = Spec::parse("fq_codel[flows=65536,limit=40000]").expect("a queue");
-    let queue = build(&spec, Limit::NONE).expect("a queue");
+    let queue = build(&spec, Limit::NONE, Stream::new(1, "queue")).expect("a queue");
     let link = Link::new(queue, Service::constant(Rate::from_mbps(10_000.0)));
     let mut bench = Bench::new(vec![Element::Link(Box::new(link))], false);
     for _ in 0..2 {

@@ -14,7 +14,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::eventfd::EventFd;
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike as _};
-use paceline_cc::{Rate, Span, Spec};
+use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_live::emulator::{Chain, Control, Element, Emulator, EmulatorOptions, Summary};
 use paceline_live::linux::route::Links;
 use paceline_live::linux::{Tun, TunOptions};
@@ -38,7 +38,7 @@ pub(crate) fn link(queue: &str, mbps: f64, packets: u64) -> Element {
 /// A link without a router.
 pub(crate) fn bare_link(queue: &str, mbps: f64, packets: u64) -> Link {
     let spec = Spec::parse(queue).expect("a queue");
-    let queue = build(&spec, Limit::packets(packets)).expect("a queue");
+    let queue = build(&spec, Limit::packets(packets), Stream::new(1, "queue")).expect("a queue");
     Link::new(queue, Service::constant(Rate::from_mbps(mbps)))
 }
 

@@ -19,7 +19,7 @@ pub use event::{EventKind, LinkEvent};
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time};
+use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time, TrafficClass};
 
 use crate::queue::{Dropped, Queue};
 use crate::service::Service;
@@ -66,7 +66,7 @@ const NOBODY: Packet = Packet {
     size: 0,
     route: 0,
     ecn: Ecn::NotEct,
-    abc: false,
+    class: TrafficClass::DEFAULT,
     sent: Time::ZERO,
     queued: Time::ZERO,
     body: Body::Opaque(0),
@@ -232,7 +232,8 @@ impl Link {
     fn watch_arrival(&mut self, now: Time, packet: &mut Packet) -> Option<LinkEvent> {
         let before = packet.ecn;
         if let Some(router) = &mut self.router {
-            let (queue_packets, queue_bytes) = self.queue.abc_backlog(packet.flow);
+            let (queue_packets, queue_bytes) =
+                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
             let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_arrival(now, packet, &view);
         }
@@ -247,7 +248,9 @@ impl Link {
     /// Counts what the router did to the ECN field; true if it marked the packet.
     fn count_marks(&mut self, before: Ecn, packet: &Packet) -> bool {
         let mark = before != Ecn::Ce && packet.ecn == Ecn::Ce;
-        let brake = packet.abc && before == Ecn::ACCELERATE && packet.ecn == Ecn::BRAKE;
+        let brake = packet.class == TrafficClass::EXPLICIT
+            && before == Ecn::ACCELERATE
+            && packet.ecn == Ecn::BRAKE;
         self.counters.marks += u64::from(mark);
         self.counters.brakes += u64::from(brake);
         mark || brake

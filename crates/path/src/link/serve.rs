@@ -1,6 +1,6 @@
 //! Transmission: which packet is through when.
 
-use paceline_cc::{Ecn, LinkView, Packet, Span, Time};
+use paceline_cc::{Ecn, LinkView, Packet, Span, Time, TrafficClass};
 
 use super::{EventKind, Link, LinkEvent};
 use crate::service::Service;
@@ -159,11 +159,12 @@ impl Link {
         self.before = packet.ecn;
         self.marked = packet.ecn == Ecn::Ce && self.queue.marks() > marks;
         if let Some(router) = &mut self.router {
-            let forfeited = self.queue.take_forfeited();
-            if forfeited > 0 {
-                router.on_forfeited(now, forfeited);
+            let unused = self.queue.take_unused_share();
+            if unused > 0 {
+                router.on_unused_share(now, unused);
             }
-            let (queue_packets, queue_bytes) = self.queue.abc_backlog(packet.flow);
+            let (queue_packets, queue_bytes) =
+                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
             let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
             router.on_departure(now, packet, now.since(packet.queued), &view);
             let after = *packet;

@@ -136,7 +136,11 @@ impl Router for Spy {
 }
 
 fn abc_packet(number: u64, size: u32) -> Packet {
-    Packet { abc: true, ecn: Ecn::ACCELERATE, ..packet(number, size, Time::ZERO) }
+    Packet {
+        class: TrafficClass::EXPLICIT,
+        ecn: Ecn::ACCELERATE,
+        ..packet(number, size, Time::ZERO)
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Link {
 
     /// Takes packets from the queue until there is a full batch for a station.
     fn fill_batch(&mut self, station: u32, now: Time) {
-        let shared = !self.queue.turn_to(station);
+        let shared = !self.queue.select_subqueue(station);
         while self.wifi().is_some_and(|wifi| wifi.wants(station, now, shared)) {
             self.take_next(now);
             if !self.busy {

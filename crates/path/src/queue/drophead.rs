@@ -33,7 +33,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "First in, first out; drops the oldest packets when the buffer is full",
     source: "INFOCOM 1996; RFC 7567, section 1.2",
     params: DropHeadParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let DropHeadParams {} = spec.params()?;
         Ok(Box::new(DropHead::new(limit)))
     },

@@ -36,7 +36,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "First in, first out; drops what arrives at a full buffer",
     source: "RFC 7567, section 1.2",
     params: FifoParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let FifoParams {} = spec.params()?;
         Ok(Box::new(Fifo::new(limit)))
     },

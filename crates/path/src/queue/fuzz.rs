@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time};
+use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 
-use super::testing::packet;
+use super::testing::{self, packet};
 use super::{Dropped, Limit, QUEUES, Queue, build};
 
 /// Variants beside the defaults.
@@ -88,7 +88,8 @@ fn random_packet(stream: &mut Stream, number: u64, now: Time) -> Packet {
     };
     // One code point per flow, or a dual queue may reorder it.
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
-    Packet { flow, ecn, abc: flow >= 4, ..packet(number, size, now) }
+    let class = if flow >= 4 { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
+    Packet { flow, ecn, class, ..packet(number, size, now) }
 }
 
 fn random_step(stream: &mut Stream, now: Time) -> Time {
@@ -103,7 +104,8 @@ fn random_step(stream: &mut Stream, now: Time) -> Time {
 fn fuzz(text: &str, seed: u64, steps: u64) {
     let mut stream = Stream::new(seed, text);
     let limit = random_limit(&mut stream);
-    let mut queue = build(&Spec::parse(text).expect("legal"), limit).expect("known");
+    let mut queue =
+        build(&Spec::parse(text).expect("legal"), limit, testing::stream()).expect("known");
     let (mut books, mut drops) = (Books::default(), Vec::new());
     let (mut now, mut busy) = (Time::ZERO, 0.5);
     for number in 0..steps {
@@ -178,7 +180,7 @@ fn extreme_parameters_are_refused_or_survived() {
             for value in VALUES {
                 let text = format!("{}[{}={value}]", queue.name, info.name);
                 let spec = Spec::parse(&text).expect("legal");
-                if build(&spec, Limit::NONE).is_ok() {
+                if build(&spec, Limit::NONE, testing::stream()).is_ok() {
                     fuzz(&text, 2, 600);
                     survived += 1;
                 }
@@ -194,7 +196,7 @@ fn the_same_calls_give_the_same_results() {
         let run = || {
             let (mut stream, mut drops) = (Stream::new(5, "same"), Vec::new());
             let spec = Spec::parse(queue.name).expect("legal");
-            let mut queue = build(&spec, Limit::packets(100)).expect("known");
+            let mut queue = build(&spec, Limit::packets(100), testing::stream()).expect("known");
             let (mut now, mut seen) = (Time::ZERO, Vec::new());
             for number in 0..3000 {
                 now = random_step(&mut stream, now);

@@ -31,7 +31,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "First in, first out, without limit, whatever the buffer's size",
     source: "Mahimahi and Cellsim",
     params: InfiniteParams::infos,
-    build: |spec, _limit| {
+    build: |spec, _limit, _stream| {
         let InfiniteParams {} = spec.params()?;
         Ok(Box::new(Fifo::new(Limit::NONE)))
     },
@@ -41,13 +41,13 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
 mod tests {
     use paceline_cc::{Spec, Time};
 
-    use crate::queue::testing::packet;
+    use crate::queue::testing::{packet, stream};
     use crate::queue::{Limit, build};
 
     #[test]
     fn nothing_is_ever_dropped() {
         let spec = Spec::parse("infinite").expect("legal");
-        let mut queue = build(&spec, Limit::packets(1)).expect("known");
+        let mut queue = build(&spec, Limit::packets(1), stream()).expect("known");
         let mut drops = Vec::new();
         for number in 0..10_000 {
             queue.push(Time::ZERO, &packet(number, 1500, Time::ZERO), &mut drops);

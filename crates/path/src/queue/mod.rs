@@ -26,9 +26,9 @@ pub use fq::{FqCodel, SfqCodel};
 pub use limit::{BufferSize, Limit};
 pub use pie::Pie;
 pub use red::Red;
-pub use registry::{QUEUES, QueueInfo, build};
+pub use registry::{QUEUES, QueueInfo, build, check};
 
-use paceline_cc::{Ecn, Packet, Time};
+use paceline_cc::{Ecn, Packet, Time, TrafficClass};
 
 /// Why a packet was dropped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -80,19 +80,21 @@ pub trait Queue: Send {
     fn marks(&self) -> u64 {
         0
     }
-    /// Packets and bytes that an ABC packet of this flow would wait behind: all, unless ABC's
-    /// packets or the flow's have a queue of their own.
-    fn abc_backlog(&self, _flow: u32) -> (usize, u64) {
+    /// The packets and bytes that a packet of this class and flow would wait behind: all that are
+    /// held, unless the class or the flow has a queue of its own.
+    fn backlog_for(&self, _class: TrafficClass, _flow: u32) -> (usize, u64) {
         (self.packets(), self.bytes())
     }
-    /// Turns to the packets of one station of an 802.11 link; false if the queue does not tell
-    /// stations apart.
-    fn turn_to(&mut self, _station: u32) -> bool {
+    /// Makes `pop` take packets from one of the queues inside only, the one with this number;
+    /// false if this queue has no such parts. Links that transmit to several stations in turn use
+    /// it, with a queue inside for each station.
+    fn select_subqueue(&mut self, _number: u32) -> bool {
         false
     }
-    /// Bytes of ABC's share of the link that other packets got since the last call, as none of
-    /// ABC's was waiting; 0 for a queue without shares.
-    fn take_forfeited(&mut self) -> u32 {
+    /// Bytes of the share reserved for packets of the class [`TrafficClass::EXPLICIT`] that went
+    /// to other packets since the last call, because none of that class was waiting; 0 for a queue
+    /// without such a share.
+    fn take_unused_share(&mut self) -> u32 {
         0
     }
     /// Names and values of inner state, for plots.

@@ -2,12 +2,13 @@
 
 use paceline_cc::params::ParamInfo;
 use paceline_cc::spec::nearest;
-use paceline_cc::{Spec, SpecError};
+use paceline_cc::{Spec, SpecError, Stream};
 
 use super::{Limit, Queue, abc_dual, codel, drophead, dualpi2, fifo, fq, infinite, pie, red};
 
-/// Makes a queue from what the user wrote, with the buffer's limit.
-pub type BuildQueue = fn(&Spec, Limit) -> Result<Box<dyn Queue>, SpecError>;
+/// Makes a queue from what the user wrote, the buffer's limit, and the random stream that is the
+/// queue's own.
+pub type BuildQueue = fn(&Spec, Limit, Stream) -> Result<Box<dyn Queue>, SpecError>;
 
 /// A line of the registry.
 pub struct QueueInfo {
@@ -19,7 +20,7 @@ pub struct QueueInfo {
     pub source: &'static str,
     /// Its parameters with their defaults.
     pub params: fn() -> Vec<ParamInfo>,
-    /// Makes it from what the user wrote, with the buffer's limit.
+    /// Makes it.
     pub build: BuildQueue,
 }
 
@@ -40,11 +41,12 @@ pub static QUEUES: &[QueueInfo] = &[
     abc_dual::QUEUE,
 ];
 
-/// The queue that `spec` names, with its parameters set.
+/// The queue that `spec` names, with its parameters set. All its random decisions come from
+/// `stream`, which should be keyed by the run's seed and the link's name.
 ///
 /// # Errors
 /// An unknown name or parameter, or a value that does not fit.
-pub fn build(spec: &Spec, limit: Limit) -> Result<Box<dyn Queue>, SpecError> {
+pub fn build(spec: &Spec, limit: Limit, stream: Stream) -> Result<Box<dyn Queue>, SpecError> {
     let queue = QUEUES.iter().find(|queue| queue.name == spec.name).ok_or_else(|| {
         SpecError::UnknownName {
             kind: "queue",
@@ -52,15 +54,25 @@ pub fn build(spec: &Spec, limit: Limit) -> Result<Box<dyn Queue>, SpecError> {
             near: nearest(&spec.name, QUEUES.iter().map(|queue| queue.name)),
         }
     })?;
-    (queue.build)(spec, limit)
+    (queue.build)(spec, limit, stream)
+}
+
+/// Whether the queue that `spec` names can be built.
+///
+/// # Errors
+/// As those of [`build`].
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    // What is checked never draws a number.
+    build(spec, Limit::NONE, Stream::new(0, "check")).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::testing::stream;
 
     fn try_build(text: &str) -> Result<Box<dyn Queue>, SpecError> {
-        build(&Spec::parse(text)?, Limit::NONE)
+        build(&Spec::parse(text)?, Limit::NONE, stream())
     }
 
     #[test]

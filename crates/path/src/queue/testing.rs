@@ -1,13 +1,18 @@
 //! Packets and an open loop for unit tests.
 
-use paceline_cc::{Body, Data, Ecn, Packet, Span, Time};
+use paceline_cc::{Body, Data, Ecn, Packet, Span, Stream, Time};
 
 use super::Queue;
+
+/// A random stream for a queue under test.
+pub(crate) fn stream() -> Stream {
+    Stream::new(1, "queue under test")
+}
 
 /// A data packet that entered the queue at `queued`.
 pub(crate) fn packet(number: u64, size: u32, queued: Time) -> Packet {
     let body = Body::Data(Data { number, segment: number, ..Data::default() });
-    Packet { flow: 0, size, route: 0, ecn: Ecn::NotEct, abc: false, sent: queued, queued, body }
+    Packet { sent: queued, queued, body, ..Packet::opaque(size) }
 }
 
 /// What a run of [`open_loop`] saw, over its second half.

@@ -1,14 +1,16 @@
 //! Random links and packets for the model tests.
 #![allow(dead_code)] // Each test uses a part.
 
-use paceline_cc::{Body, Data, Ecn, LinkView, Packet, Rate, Router, Span, Spec, Stream, Time};
+use paceline_cc::{
+    Body, Data, Ecn, LinkView, Packet, Rate, Router, Span, Spec, Stream, Time, TrafficClass,
+};
 use paceline_path::queue::build;
 use paceline_path::{BufferSize, Limit, Link, OpportunityOptions, Queue, Service};
 use paceline_trace::Trace;
 
 pub(crate) fn packet(number: u64, size: u32, sent: Time) -> Packet {
     let body = Body::Data(Data { number, segment: number, ..Data::default() });
-    Packet { flow: 0, size, route: 0, ecn: Ecn::NotEct, abc: false, sent, queued: sent, body }
+    Packet { sent, queued: sent, body, ..Packet::opaque(size) }
 }
 
 pub(crate) fn random_trace(stream: &mut Stream) -> Trace {
@@ -51,7 +53,8 @@ pub(crate) fn random_queue(stream: &mut Stream) -> Box<dyn Queue> {
         ["droptail", "codel", "codel[ecn=true,target=2ms,interval=10ms]"][stream.below(3) as usize];
     let size = ["1p", "20p", "9kB", "30ms", "inf"][stream.below(5) as usize];
     let limit = BufferSize::parse(size).map(|size| size.resolve(Rate::ZERO, Span::ZERO));
-    build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE)).expect(name)
+    let own = Stream::new(stream.next_u64(), "queue");
+    build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE), own).expect(name)
 }
 
 /// Marks what it sees by all that it is told, so that two runs agree only if all of it does.
@@ -116,7 +119,9 @@ pub(crate) fn random_arrivals(stream: &mut Stream, count: u64) -> Vec<(Time, Pac
             };
             let mut packet = packet(number, size, now);
             packet.ecn = if stream.chance(0.5) { Ecn::Ect1 } else { Ecn::NotEct };
-            packet.abc = stream.chance(0.5);
+            if stream.chance(0.5) {
+                packet.class = TrafficClass::EXPLICIT;
+            }
             (now, packet)
         })
         .collect()

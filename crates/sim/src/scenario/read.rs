@@ -39,7 +39,7 @@ pub fn check_scheme(text: &str) -> Result<SchemeSpec, paceline_cc::SpecError> {
     let spec = SchemeSpec::parse(text)?;
     paceline_cc::registry::build(&spec.sender)?;
     if let Some(queue) = &spec.queue {
-        paceline_path::queue::build(queue, paceline_path::Limit::NONE)?;
+        paceline_path::queue::check(queue)?;
     }
     Ok(spec)
 }
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for QueueName {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<QueueName, D::Error> {
         let text = String::deserialize(from)?;
         let spec = Spec::parse(&text).map_err(D::Error::custom)?;
-        paceline_path::queue::build(&spec, paceline_path::Limit::NONE).map_err(D::Error::custom)?;
+        paceline_path::queue::check(&spec).map_err(D::Error::custom)?;
         Ok(QueueName(spec))
     }
 }

@@ -98,6 +98,7 @@ pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 
+use crate::packet::TrafficClass;
 use crate::params::Params;
 use crate::scheme::{Halves, Scheme};
 
@@ -114,7 +115,7 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             reporter: Some(Arc::new(|| Box::new(Echo::default()))),
             router: Some(Arc::new(move || Box::new(Marker::new(&of_router)))),
-            abc: true,
+            class: TrafficClass::EXPLICIT,
             ..Halves::sender(move |setup| Abc::new(&params, setup.mss))
         })
     },

@@ -29,7 +29,7 @@ impl Reporter for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Body, Data};
+    use crate::packet::{Body, Data, TrafficClass};
 
     /// What a receiver sends that acknowledges every second packet: how many have come, and the
     /// echo.
@@ -49,7 +49,7 @@ mod tests {
                 size: 1500,
                 route: 0,
                 ecn,
-                abc: true,
+                class: TrafficClass::EXPLICIT,
                 sent: sent_at,
                 queued,
                 body,

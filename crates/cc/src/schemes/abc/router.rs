@@ -4,7 +4,7 @@
 use super::params::{AbcParams, Basis, Credit, Delay, Source};
 use super::rate::Meter;
 use super::wifi::LinkRateEstimator;
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Ecn, Packet, TrafficClass};
 use crate::route::{Batch, LinkView, Router};
 use crate::units::{Span, Time};
 
@@ -18,7 +18,7 @@ use crate::units::{Span, Time};
 /// them the router asks the link's capacity, whenever a packet comes to an empty queue, for what
 /// was offered since the last transmission ended. What other packets consume is no capacity to
 /// ABC (paper §4.3: only ABC's share counts; so does the authors' code). Where ABC's packets have
-/// a queue of their own with a share of the link, what ABC forfeits of that share is unused
+/// a queue of their own with a share of the link, what ABC leaves of that share is unused
 /// capacity too, so that both together are the share.
 ///
 /// A link that transmits in batches (802.11n) is estimated from their block acknowledgements: see
@@ -118,7 +118,7 @@ impl Marker {
 
     #[inline]
     fn concerns(packet: &Packet) -> bool {
-        packet.abc && packet.ecn.is_capable()
+        packet.class == TrafficClass::EXPLICIT && packet.ecn.is_capable()
     }
 
     /// The capacity was not used by so many bytes.
@@ -232,7 +232,7 @@ impl Router for Marker {
         self.unused(now, bytes);
     }
 
-    fn on_forfeited(&mut self, now: Time, bytes: u32) {
+    fn on_unused_share(&mut self, now: Time, bytes: u32) {
         self.unused(now, bytes);
     }
 

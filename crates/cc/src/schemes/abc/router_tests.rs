@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Body, Data, Ecn, Packet};
+use crate::packet::{Body, Data, Ecn, Packet, TrafficClass};
 use crate::rng::Stream;
 use crate::route::{Capacity, LinkView, Router};
 use crate::units::{Rate, Span, Time};
@@ -25,8 +25,8 @@ const CONSTANT: Steps = Steps(Time::NEVER, 0.0);
 
 fn packet(ecn: Ecn, abc: bool) -> Packet {
     let body = Body::Data(Data::default());
-    let (sent, queued) = (Time::ZERO, Time::ZERO);
-    Packet { flow: 0, size: 1500, route: 0, ecn, abc, sent, queued, body }
+    let class = if abc { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
+    Packet { ecn, class, body, ..Packet::opaque(1500) }
 }
 
 /// A router and its clock, which a packet moves on by a millisecond.
@@ -181,15 +181,15 @@ fn unused_opportunities_count_once() {
 }
 
 #[test]
-fn what_departs_and_what_is_forfeited_make_abcs_share() {
+fn what_departs_and_what_is_unused_make_abcs_share() {
     // Half of a 12 Mbit/s link is ABC's: of four packets one is ABC's, and one could have been.
     for (params, fraction) in [(paper(), 0.98), (code(), 0.49)] {
         let mut road = Road::new(params);
         let mut ups = 0;
         for i in 0..4000 {
             ups += usize::from(road.depart(packet(UP, true), Span::ZERO, 0) == UP && i >= 100);
-            for forfeited in [0, 1500, 0] {
-                road.router.on_forfeited(road.now, forfeited);
+            for unused in [0, 1500, 0] {
+                road.router.on_unused_share(road.now, unused);
                 road.depart(packet(Ecn::NotEct, false), Span::ZERO, 0);
             }
             // The other queue never ends, so an arrival finds no idle link.
@@ -334,7 +334,7 @@ fn anything_may_come() {
             let queue = random.below(4) * random.below(200);
             match random.below(5) {
                 0 if random.chance(0.5) => {
-                    road.router.on_forfeited(road.now, random.below(100_000) as u32);
+                    road.router.on_unused_share(road.now, random.below(100_000) as u32);
                 }
                 0 => road.router.on_unused(road.now, random.below(100_000) as u32),
                 1 | 2 => road.arrive(packet, queue),

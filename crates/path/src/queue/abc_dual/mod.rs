@@ -14,13 +14,14 @@
 //!
 //! With `weights=zombie` each queue estimates its number of flows by a zombie list, and the
 //! weights are in proportion to these. Short flows count as flows but cannot use what they are
-//! given; long flows beside them get it. This is there for comparison.
+//! given; long flows beside them get it. This is there for comparison. The zombie lists draw from
+//! the queue's own random stream.
 //!
 //! # Signals it needs
-//! That a packet is of an ABC flow. ABC's router half counts as capacity what ABC's packets
-//! consumed and what they forfeited: bytes of ABC's share that went to others because no ABC
-//! packet waited. ABC's queue may save up `burst` bytes of its share before it forfeits any, so
-//! that jitter of arrivals is not taken for unused capacity.
+//! That a packet is of an ABC flow: its class is [`TrafficClass::EXPLICIT`]. ABC's router half
+//! counts as capacity what ABC's packets consumed and what they left unused: bytes of ABC's share
+//! that went to others because no ABC packet waited. ABC's queue may save up `burst` bytes of its
+//! share before any count as unused, so that jitter of arrivals is not taken for unused capacity.
 //!
 //! # Parameters
 //! | name | unit | default | source |
@@ -36,7 +37,6 @@
 //! | `burst` | bytes | 3000 | two packets |
 //! | `split` | share | 0.5 | not stated |
 //! | `list`, `gain`, `replace` | | 1000, 0.001, 0.25 | the authors' zombie list; the gain is ours |
-//! | `seed` | | 1 | of the zombie lists' random decisions |
 //!
 //! The authors' code differs from the paper: it serves a queue drawn at random, has a moving
 //! average for every port in place of Space-Saving, and keeps the weight of the other queue within
@@ -69,7 +69,7 @@ pub use params::{AbcDualParams, Weights};
 
 use maxmin::MaxMin;
 use paceline_cc::params::Params;
-use paceline_cc::{Packet, Time};
+use paceline_cc::{Packet, Stream, Time, TrafficClass};
 use share::Share;
 use zombie::Zombies;
 
@@ -81,10 +81,10 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "A queue for ABC's packets and one for all others, with shares that are fair to flows",
     source: "Goyal et al., NSDI 2020, section 4.3",
     params: AbcDualParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, stream| {
         let params: AbcDualParams = spec.params()?;
         params.check(spec)?;
-        Ok(Box::new(AbcDual::new(params, limit)))
+        Ok(Box::new(AbcDual::new(params, limit, stream)))
     },
 };
 
@@ -96,8 +96,12 @@ enum Side {
 }
 
 impl Side {
+    fn of_class(class: TrafficClass) -> Side {
+        if class == TrafficClass::EXPLICIT { Side::Abc } else { Side::Other }
+    }
+
     fn of(packet: &Packet) -> Side {
-        if packet.abc { Side::Abc } else { Side::Other }
+        Side::of_class(packet.class)
     }
 
     fn index(self) -> usize {
@@ -131,7 +135,7 @@ pub struct AbcDual {
 
 impl AbcDual {
     /// Empty queues that may hold `limit` together, in parts that are fixed.
-    pub fn new(params: AbcDualParams, limit: Limit) -> AbcDual {
+    pub fn new(params: AbcDualParams, limit: Limit, stream: Stream) -> AbcDual {
         let (abc, other) = params.parts(limit);
         AbcDual {
             abc: Fifo::new(abc),
@@ -139,7 +143,7 @@ impl AbcDual {
             share: Share::new(0.5, params.burst),
             law: match params.weights {
                 Weights::MaxMin => Law::MaxMin(MaxMin::new(&params)),
-                Weights::Zombie => Law::Zombie(Box::new(Zombies::new(&params))),
+                Weights::Zombie => Law::Zombie(Box::new(Zombies::new(&params, stream))),
             },
             next: Time::ZERO + params.period,
             served: [0; 2],
@@ -223,12 +227,16 @@ impl Queue for AbcDual {
         self.abc.bytes() + self.other.bytes()
     }
 
-    fn abc_backlog(&self, _flow: u32) -> (usize, u64) {
-        (self.abc.packets(), self.abc.bytes())
+    fn backlog_for(&self, class: TrafficClass, _flow: u32) -> (usize, u64) {
+        let fifo = match Side::of_class(class) {
+            Side::Abc => &self.abc,
+            Side::Other => &self.other,
+        };
+        (fifo.packets(), fifo.bytes())
     }
 
-    fn take_forfeited(&mut self) -> u32 {
-        self.share.take_forfeited()
+    fn take_unused_share(&mut self) -> u32 {
+        self.share.take_unused()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -46,8 +46,6 @@ paceline_cc::params! {
         /// zombie: the probability that a miss replaces the entry it was compared with (authors'
         /// code).
         replace: f64 = 0.25,
-        /// zombie: the seed of the random decisions.
-        seed: u64 = 1,
     }
 }
 

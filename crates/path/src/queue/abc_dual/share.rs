@@ -7,9 +7,9 @@ const WHOLE: i64 = 1 << 16;
 
 /// The link's shares, and what each queue is owed.
 ///
-/// Each byte sent is the queues' by their weights. What ABC did not send itself of its part is
-/// its credit; the others' credit is the negative of that. The queue with credit goes first. An
-/// empty queue saves up to `burst` bytes, and forfeits what is beyond.
+/// Each byte sent belongs to the queues by their weights. What ABC did not send itself of its part
+/// is its credit; the others' credit is the negative of that. The queue with credit goes first. An
+/// empty queue saves up to `burst` bytes of its share; what is beyond is lost to it.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     /// ABC's weight, of [`WHOLE`].
@@ -18,14 +18,14 @@ pub(super) struct Share {
     credit: i64,
     /// The most that is owed to an empty queue, in the same unit.
     burst: i64,
-    /// What ABC forfeited, in the same unit.
-    forfeited: i64,
+    /// What ABC lost of its share while its queue was empty, in the same unit.
+    unused: i64,
 }
 
 impl Share {
     pub(super) fn new(weight: f64, burst: u32) -> Share {
         let burst = i64::from(burst) * WHOLE;
-        let mut share = Share { weight: 0, credit: 0, burst, forfeited: 0 };
+        let mut share = Share { weight: 0, credit: 0, burst, unused: 0 };
         share.set(weight);
         share
     }
@@ -66,18 +66,18 @@ impl Share {
             Side::Other => {
                 self.credit = self.credit.saturating_add(self.weight * size);
                 if !waits && self.credit > self.burst {
-                    self.forfeited += self.credit - self.burst;
+                    self.unused += self.credit - self.burst;
                     self.credit = self.burst;
                 }
             }
         }
     }
 
-    /// Whole bytes that ABC forfeited since the last call.
+    /// Whole bytes that ABC lost in this way since the last call.
     #[inline]
-    pub(super) fn take_forfeited(&mut self) -> u32 {
-        let bytes = u32::try_from(self.forfeited / WHOLE).unwrap_or(u32::MAX);
-        self.forfeited %= WHOLE;
+    pub(super) fn take_unused(&mut self) -> u32 {
+        let bytes = u32::try_from(self.unused / WHOLE).unwrap_or(u32::MAX);
+        self.unused %= WHOLE;
         bytes
     }
 }

@@ -5,7 +5,7 @@ use paceline_cc::{LinkView, Packet, Rate, Router, Span, Stage, Time};
 use super::maxmin::level;
 use super::*;
 use crate::link::Link;
-use crate::queue::testing::packet;
+use crate::queue::testing::{packet, stream};
 use crate::service::Service;
 
 fn ms(n: u64) -> Time {
@@ -18,7 +18,8 @@ fn params() -> AbcDualParams {
 }
 
 fn of(flow: u32, abc: bool, size: u32) -> Packet {
-    Packet { flow, abc, ..packet(0, size, Time::ZERO) }
+    let class = if abc { TrafficClass::EXPLICIT } else { TrafficClass::DEFAULT };
+    Packet { flow, class, ..packet(0, size, Time::ZERO) }
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn the_weight_has_bounds() {
 #[test]
 fn equal_flows_make_hits_as_rare_as_they_are_many() {
     for many in [1u32, 2, 5, 20] {
-        let mut zombies = Zombies::new(&params());
+        let mut zombies = Zombies::new(&params(), stream());
         let mut random = paceline_cc::Stream::new(7, "arrivals");
         let mut sum = 0.0;
         for at in 0..60_000 {
@@ -110,7 +111,7 @@ fn served(weight: f64) -> [u64; 2] {
         share.sent(side, size, true);
         bytes[side.index()] += u64::from(size);
     }
-    assert_eq!(share.take_forfeited(), 0);
+    assert_eq!(share.take_unused(), 0);
     bytes
 }
 
@@ -125,20 +126,20 @@ fn deficits_share_bytes_by_weight() {
 
 #[test]
 fn what_one_queue_leaves_the_other_gets() {
-    let mut queue = AbcDual::new(params(), Limit::NONE);
+    let mut queue = AbcDual::new(params(), Limit::NONE, stream());
     let mut drops = Vec::new();
-    let mut forfeited = 0;
+    let mut unused = 0;
     for at in 0..500 {
         queue.push(ms(at), &of(1, false, 1500), &mut drops);
         assert!(queue.pop(ms(at), &mut drops).is_some());
-        forfeited += queue.take_forfeited();
+        unused += queue.take_unused_share();
     }
     // Half of what was sent, less what ABC's queue may save up.
-    assert_eq!(forfeited, 500 * 750 - 3000);
+    assert_eq!(unused, 500 * 750 - 3000);
     for at in 0..400 {
         queue.push(ms(at), &of(2, true, 1500), &mut drops);
         assert!(queue.pop(ms(at), &mut drops).is_some());
-        assert_eq!(queue.take_forfeited(), 0);
+        assert_eq!(queue.take_unused_share(), 0);
     }
     // Nothing is owed for what nobody wanted, beyond the burst.
     for _ in 0..100 {
@@ -146,26 +147,33 @@ fn what_one_queue_leaves_the_other_gets() {
         queue.push(ms(499), &of(2, true, 1500), &mut drops);
     }
     let first: Vec<_> = (0..9).filter_map(|_| queue.pop(ms(499), &mut drops)).collect();
-    assert_eq!(first.iter().filter(|packet| packet.abc).count(), 3, "four packets late");
+    assert_eq!(
+        first.iter().filter(|packet| packet.class == TrafficClass::EXPLICIT).count(),
+        3,
+        "four packets late"
+    );
     assert!(drops.is_empty());
 }
 
 #[test]
 fn the_buffer_is_split() {
     let quarter = AbcDualParams { split: 0.25, ..params() };
-    let mut queue = AbcDual::new(quarter, Limit::packets(8));
+    let mut queue = AbcDual::new(quarter, Limit::packets(8), stream());
     let mut drops = Vec::new();
     for at in 0..10 {
         queue.push(ms(at), &of(1, false, 1500), &mut drops);
         queue.push(ms(at), &of(2, true, 1500), &mut drops);
     }
-    assert_eq!((queue.packets(), queue.abc_backlog(0)), (8, (6, 9000)));
-    assert_eq!(drops.iter().filter(|dropped| dropped.packet.abc).count(), 4);
+    assert_eq!((queue.packets(), queue.backlog_for(TrafficClass::EXPLICIT, 0)), (8, (6, 9000)));
+    assert_eq!(
+        drops.iter().filter(|dropped| dropped.packet.class == TrafficClass::EXPLICIT).count(),
+        4
+    );
 }
 
 #[test]
 fn weights_change_at_the_end_of_a_period() {
-    let mut queue = AbcDual::new(params(), Limit::NONE);
+    let mut queue = AbcDual::new(params(), Limit::NONE, stream());
     let weight = |queue: &AbcDual| {
         let mut seen = f64::NAN;
         queue.inspect(&mut |name, value| seen = if name == "abc_weight" { value } else { seen });
@@ -188,7 +196,7 @@ fn weights_change_at_the_end_of_a_period() {
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
     /// Bytes, all together.
-    forfeited: u32,
+    unused: u32,
     /// Of each departure: whether it is ABC's, and how many packets wait.
     departures: Vec<(bool, usize)>,
 }
@@ -205,17 +213,17 @@ impl Spy {
 
 impl Router for Spy {
     fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, link: &LinkView<'_>) {
-        let departure = (packet.abc, link.queue_packets);
+        let departure = (packet.class == TrafficClass::EXPLICIT, link.queue_packets);
         self.0.lock().expect("not poisoned").departures.push(departure);
     }
-    fn on_forfeited(&mut self, _: Time, bytes: u32) {
-        self.0.lock().expect("not poisoned").forfeited += bytes;
+    fn on_unused_share(&mut self, _: Time, bytes: u32) {
+        self.0.lock().expect("not poisoned").unused += bytes;
     }
 }
 
 #[test]
-fn the_router_hears_of_abcs_queue_and_of_what_it_forfeits() {
-    let queue = AbcDual::new(params(), Limit::NONE);
+fn the_router_hears_of_abcs_queue_and_of_its_unused_share() {
+    let queue = AbcDual::new(params(), Limit::NONE, stream());
     let spy = Spy::default();
     let service = Service::constant(Rate::from_mbps(12.0));
     let mut link = Link::new(Box::new(queue), service).with_router(Box::new(spy.clone()));
@@ -224,7 +232,7 @@ fn the_router_hears_of_abcs_queue_and_of_what_it_forfeits() {
     }
     while link.pop(ms(10)).is_some() {}
     let departures = vec![(false, 0); 10];
-    assert_eq!(spy.heard(), Heard { forfeited: 10 * 750 - 3000, departures });
+    assert_eq!(spy.heard(), Heard { unused: 10 * 750 - 3000, departures });
     for _ in 0..2 {
         link.push(ms(10), &of(1, false, 1500));
         link.push(ms(10), &of(2, true, 1500));
@@ -232,5 +240,5 @@ fn the_router_hears_of_abcs_queue_and_of_what_it_forfeits() {
     while link.pop(ms(20)).is_some() {}
     // The first packet found an idle link; then ABC has its credit to spend.
     let departures = vec![(false, 0), (true, 1), (true, 0), (false, 0)];
-    assert_eq!(spy.heard(), Heard { forfeited: 750, departures });
+    assert_eq!(spy.heard(), Heard { unused: 750, departures });
 }

@@ -24,15 +24,10 @@ pub(super) struct Zombies {
 }
 
 impl Zombies {
-    pub(super) fn new(params: &AbcDualParams) -> Zombies {
+    pub(super) fn new(params: &AbcDualParams, random: Stream) -> Zombies {
         let most = params.list as usize;
         let list = || List { flows: Vec::with_capacity(most), most, p: 0.0 };
-        Zombies {
-            lists: [list(), list()],
-            random: Stream::new(params.seed, "abc_dual"),
-            gain: params.gain,
-            replace: params.replace,
-        }
+        Zombies { lists: [list(), list()], random, gain: params.gain, replace: params.replace }
     }
 
     /// A packet of a flow has come to a queue.

@@ -45,7 +45,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     summary: "CoDel as Mahimahi has it: delivers the packet it meant to drop, discards the next",
     source: "Mahimahi (USENIX ATC 2015), mm-link",
     params: CodelMahimahiParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let params: CodelMahimahiParams = spec.params()?;
         let long = params.interval >= Span::from_millis(1);
         spec.require(long, "interval", "must be 1ms or longer")?;

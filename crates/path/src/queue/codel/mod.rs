@@ -54,7 +54,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "Drops at the head when packets have waited too long for an interval",
     source: "RFC 8289",
     params: CodelParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let params: CodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         Ok(Box::new(Codel::new(params, limit)))

@@ -21,8 +21,8 @@
 //! Linux's 1 ms; the appendix has a ramp, `step_thresh=1ms,range=400us`. `step_packets` puts a
 //! number of packets in its place. `scheduler` is a weighted round robin with the share
 //! `c_protection` for C (10 %, Linux), or the packet that has waited longest, with `tshift` added
-//! in L. Random decisions come from the stream `dualpi2` of `seed`; without `random` the RFC's
-//! counters decide.
+//! in L. Random decisions come from the queue's own stream; without `random` the RFC's counters
+//! decide.
 //!
 //! # Where it fails
 //! Links whose rate varies: the step is a fixed time, and the controller needs some `tupdate`s.
@@ -42,7 +42,7 @@ mod tests;
 pub use params::{DualPi2Params, Scheduling};
 
 use paceline_cc::params::Params;
-use paceline_cc::{Ecn, Packet, Span, Time};
+use paceline_cc::{Ecn, Packet, Span, Stream, Time};
 use pi2::{Coin, Pi2};
 use scheduler::Scheduler;
 
@@ -55,10 +55,10 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
     source: "RFC 9332",
     params: DualPi2Params::infos,
-    build: |spec, limit| {
+    build: |spec, limit, stream| {
         let params: DualPi2Params = spec.params()?;
         params.check(spec)?;
-        Ok(Box::new(DualPi2::new(params, limit)))
+        Ok(Box::new(DualPi2::new(params, limit, stream)))
     },
 };
 
@@ -85,7 +85,7 @@ pub struct DualPi2 {
 
 impl DualPi2 {
     /// Empty queues that may hold `limit` together.
-    pub fn new(params: DualPi2Params, limit: Limit) -> DualPi2 {
+    pub fn new(params: DualPi2Params, limit: Limit, stream: Stream) -> DualPi2 {
         let stale = Limit { packets: None, bytes: None, ..limit };
         DualPi2 {
             limit,
@@ -94,7 +94,7 @@ impl DualPi2 {
             pi2: Pi2::default(),
             ticker: Ticker::new(params.tupdate),
             scheduler: Scheduler::new(&params),
-            coin: Coin::new(params.seed, params.random),
+            coin: Coin::new(stream, params.random),
             marks: 0,
             params,
         }

@@ -41,8 +41,6 @@ paceline_cc::params! {
         tshift: Span = Span::from_millis(50),
         /// Decides at random; else by counters, as in the RFC's pseudocode.
         random: bool = true,
-        /// The seed of the random decisions.
-        seed: u64 = 1,
     }
 }
 

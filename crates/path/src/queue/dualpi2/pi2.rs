@@ -49,8 +49,8 @@ pub(super) struct Coin {
 }
 
 impl Coin {
-    pub(super) fn new(seed: u64, random: bool) -> Coin {
-        Coin { stream: Stream::new(seed, "dualpi2"), random, l: 0.0, c: 0.0 }
+    pub(super) fn new(stream: Stream, random: bool) -> Coin {
+        Coin { stream, random, l: 0.0, c: 0.0 }
     }
 
     pub(super) fn toss(&mut self, side: Side, p: f64) -> bool {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn counters_keep_the_mean_exactly() {
-        let mut coin = Coin::new(1, false);
+        let mut coin = Coin::new(Stream::new(1, "coin"), false);
         let hits = (0..1000).filter(|_| coin.toss(Side::L, 0.125)).count();
         assert_eq!(hits, 125);
         assert!((0..10).all(|_| coin.toss(Side::C, 1.0)));

@@ -4,10 +4,10 @@ use paceline_cc::Spec;
 
 use super::*;
 use crate::queue::build;
-use crate::queue::testing::{Outcome, open_loop, packet};
+use crate::queue::testing::{Outcome, open_loop, packet, stream};
 
 fn queue(text: &str, limit: Limit) -> Box<dyn Queue> {
-    build(&Spec::parse(text).expect("legal"), limit).expect("known")
+    build(&Spec::parse(text).expect("legal"), limit, stream()).expect("known")
 }
 
 /// Even packets classic with this code point, odd ones scalable.
@@ -111,7 +111,7 @@ fn coupled_probabilities_are_linear_and_squared() {
     {
         let spec = Spec::parse(&text).expect("legal");
         let params: DualPi2Params = spec.params().expect("known");
-        let mut queue = DualPi2::new(params, Limit::packets(100));
+        let mut queue = DualPi2::new(params, Limit::packets(100), stream());
         let base = DualPi2Params { alpha: 1.0, target: Span::ZERO, ..DualPi2Params::default() };
         queue.pi2.update(&DualPi2Params { beta: 0.0, ..base }, Span::from_millis(200));
         assert!((queue.pi2.base() - 0.2).abs() < 1e-12);

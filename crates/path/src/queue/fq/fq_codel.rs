@@ -76,7 +76,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     summary: "A queue under CoDel for each flow, served in turn, new flows first",
     source: "RFC 8290",
     params: FqCodelParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let params: FqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         let flows = (1..=65_536).contains(&params.flows);

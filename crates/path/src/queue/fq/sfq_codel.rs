@@ -53,7 +53,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     summary: "A queue under CoDel for each flow, served one packet at a time, new flows first",
     source: "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
     params: SfqCodelParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let params: SfqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         spec.require((1..=65_536).contains(&params.bins), "bins", "must be from 1 to 65536")?;

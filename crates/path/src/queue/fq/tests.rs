@@ -3,11 +3,11 @@
 use paceline_cc::{Ecn, Span, Spec};
 
 use super::*;
-use crate::queue::testing::{open_loop, packet};
+use crate::queue::testing::{open_loop, packet, stream};
 use crate::queue::{Limit, build};
 
 fn queue(text: &str, limit: Limit) -> Box<dyn Queue> {
-    build(&Spec::parse(text).expect("legal"), limit).expect("known")
+    build(&Spec::parse(text).expect("legal"), limit, stream()).expect("known")
 }
 
 fn of_flow(flow: u32, number: u64, size: u32) -> Packet {

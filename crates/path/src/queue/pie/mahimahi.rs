@@ -13,8 +13,8 @@
 //!
 //! # Parameters
 //! `qdelay_ref` and `max_burst`, cut to whole milliseconds. Mahimahi has no defaults, and the
-//! papers do not tell theirs, so these are RFC 8033's. Random decisions come from the stream
-//! `pie-mahimahi` of `seed`.
+//! papers do not tell theirs, so these are RFC 8033's. Random decisions come from the queue's
+//! own stream.
 //!
 //! # Where it fails
 //! As PIE, and by overreacting: the probability swings between none and many. Below 8 kbit/s the
@@ -47,8 +47,6 @@ paceline_cc::params! {
         qdelay_ref: Span = Span::from_millis(15),
         /// How long a burst may last before drops begin.
         max_burst: Span = Span::from_millis(150),
-        /// The seed of the random decisions.
-        seed: u64 = 1,
     }
 }
 
@@ -58,12 +56,12 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     summary: "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
     source: "Mahimahi (USENIX ATC 2015), mm-link",
     params: PieMahimahiParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, stream| {
         let params: PieMahimahiParams = spec.params()?;
         let ms = Span::from_millis(1);
         spec.require(params.qdelay_ref >= ms, "qdelay_ref", "must be 1ms or longer")?;
         spec.require(params.max_burst >= ms, "max_burst", "must be 1ms or longer")?;
-        Ok(Box::new(PieMahimahi::new(params, limit)))
+        Ok(Box::new(PieMahimahi::new(params, limit, stream)))
     },
 };
 
@@ -101,12 +99,12 @@ fn step(drop_prob: f64, qdelay: u64, qdelay_old: u64, qdelay_ref: u64) -> f64 {
 
 impl PieMahimahi {
     /// An empty queue.
-    pub fn new(params: PieMahimahiParams, limit: Limit) -> PieMahimahi {
+    pub fn new(params: PieMahimahiParams, limit: Limit, stream: Stream) -> PieMahimahi {
         PieMahimahi {
             qdelay_ref: params.qdelay_ref.as_nanos() / 1_000_000,
             max_burst: params.max_burst.as_nanos() / 1_000_000,
             fifo: Fifo::new(limit),
-            stream: Stream::new(params.seed, "pie-mahimahi"),
+            stream,
             drop_prob: 0.0,
             burst_allowance: 0,
             qdelay: 0,
@@ -209,7 +207,7 @@ impl Queue for PieMahimahi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::testing::open_loop;
+    use crate::queue::testing::{open_loop, stream};
 
     #[test]
     fn steps_are_the_fact_sheets() {
@@ -221,7 +219,8 @@ mod tests {
 
     #[test]
     fn under_constant_overload_it_drops_the_excess_in_swings() {
-        let mut queue = PieMahimahi::new(PieMahimahiParams::default(), Limit::packets(1000));
+        let mut queue =
+            PieMahimahi::new(PieMahimahiParams::default(), Limit::packets(1000), stream());
         let outcome = open_loop(&mut queue, 800, 1000, 60_000, |packet| *packet);
         assert!((outcome.loss() - 0.2).abs() < 0.02, "{outcome:?}");
         assert!(outcome.delay_ms < 60.0, "{outcome:?}");

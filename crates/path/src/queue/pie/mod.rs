@@ -18,8 +18,8 @@
 //! Defaults of RFC 8033: `qdelay_ref` 15 ms, `t_update` 15 ms, `max_burst` 150 ms, `alpha` 0.125
 //! and `beta` 1.25 per second of delay (§4.2, §4.4). `delay` chooses between the waiting time of
 //! the last packet that left and the backlog over the departure rate (§5.2). Options of §5:
-//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. Random decisions come from the stream
-//! `pie` of `seed`.
+//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. Random decisions come from
+//! the queue's own stream.
 //!
 //! # Where it fails
 //! Links whose rate changes faster than some updates; few large flows at low rates, where the
@@ -82,8 +82,6 @@ paceline_cc::params! {
         derandomize: bool = false,
         /// Bytes of a full packet: nothing is dropped while two of these or less are queued.
         mtu: u32 = 1514,
-        /// The seed of the random decisions.
-        seed: u64 = 1,
     }
 }
 
@@ -93,7 +91,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "Drops arrivals at random so that the queueing delay stays near a reference",
     source: "RFC 8033",
     params: PieParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, stream| {
         let params: PieParams = spec.params()?;
         let slow = params.t_update >= Span::from_micros(100);
         spec.require(slow, "t_update", "must be 100us or longer")?;
@@ -102,7 +100,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         let share = (0.0..=1.0).contains(&params.mark_ecnth);
         spec.require(share, "mark_ecnth", "must be between 0 and 1")?;
         spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
-        Ok(Box::new(Pie::new(params, limit)))
+        Ok(Box::new(Pie::new(params, limit, stream)))
     },
 };
 
@@ -125,13 +123,13 @@ pub struct Pie {
 
 impl Pie {
     /// An empty queue.
-    pub fn new(params: PieParams, limit: Limit) -> Pie {
+    pub fn new(params: PieParams, limit: Limit, stream: Stream) -> Pie {
         Pie {
             fifo: Fifo::new(limit),
             control: Control::default(),
             departures: Departures::new(params.dq_threshold),
             ticker: Ticker::new(params.t_update),
-            stream: Stream::new(params.seed, "pie"),
+            stream,
             burst_allowance: params.max_burst,
             accu_prob: 0.0,
             sojourn: Span::ZERO,

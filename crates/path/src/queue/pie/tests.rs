@@ -3,14 +3,14 @@
 use paceline_cc::Ecn;
 
 use super::*;
-use crate::queue::testing::{open_loop, packet};
+use crate::queue::testing::{open_loop, packet, stream};
 
 fn ms(n: u64) -> Time {
     Time::from_millis(n)
 }
 
 fn pie(params: PieParams) -> Pie {
-    Pie::new(params, Limit::packets(1000))
+    Pie::new(params, Limit::packets(1000), stream())
 }
 
 /// A queue with five packets, no burst allowance, and this much probability and delay.

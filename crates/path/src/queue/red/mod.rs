@@ -15,7 +15,7 @@
 //! in ns-3. `packet_time` is what idle times are counted in; zero means the measured time of
 //! packets while the queue is busy. `hard_drop` drops ECN-capable packets too where all are
 //! dropped. DCTCP's marking is `red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]`, or
-//! in short [`step`]. Random decisions come from the stream `red` of `seed`.
+//! in short [`step`]. Random decisions come from the queue's own stream.
 //!
 //! # Where it fails
 //! Its thresholds fit one rate: on a link whose rate varies the same length is another delay. The
@@ -57,8 +57,6 @@ paceline_cc::params! {
         hard_drop: bool = true,
         /// The time of a packet on the link, in which idle times are counted; 0s: as measured.
         packet_time: Span = Span::ZERO,
-        /// The seed of the random decisions.
-        seed: u64 = 1,
     }
 }
 
@@ -68,7 +66,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
     summary: "Drops arrivals at random as the average length grows from one threshold to another",
     source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
     params: RedParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, stream| {
         let params: RedParams = spec.params()?;
         let length = "must be packets (5) or bytes (5kB)";
         let (min, min_bytes) =
@@ -80,7 +78,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         let share = |value: f64| value > 0.0 && value <= 1.0;
         spec.require(share(params.w), "w", "must be above 0 and at most 1")?;
         spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
-        Ok(Box::new(Red::new(params, limit)))
+        Ok(Box::new(Red::new(params, limit, stream)))
     },
 };
 
@@ -120,7 +118,7 @@ pub struct Red {
 
 impl Red {
     /// An empty queue. Thresholds that are neither packets nor bytes are never reached.
-    pub fn new(params: RedParams, limit: Limit) -> Red {
+    pub fn new(params: RedParams, limit: Limit, stream: Stream) -> Red {
         let (min, in_bytes) = threshold(params.min).unwrap_or((f64::INFINITY, false));
         let (max, _) = threshold(params.max).unwrap_or((f64::INFINITY, false));
         Red {
@@ -129,7 +127,7 @@ impl Red {
             in_bytes,
             fifo: Fifo::new(limit),
             average: Average::new(params.w, params.packet_time),
-            stream: Stream::new(params.seed, "red"),
+            stream,
             count: None,
             marks: 0,
             params,

@@ -42,7 +42,7 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
     summary: "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
     source: "DCTCP (SIGCOMM 2010); RFC 8257",
     params: StepParams::infos,
-    build: |spec, limit| {
+    build: |spec, limit, _stream| {
         let params: StepParams = spec.params()?;
         let length = threshold(params.k).is_some();
         spec.require(length, "k", "must be packets (20) or bytes (30kB)")?;
@@ -111,10 +111,10 @@ mod tests {
 
     use super::*;
     use crate::queue::build;
-    use crate::queue::testing::{open_loop, packet};
+    use crate::queue::testing::{open_loop, packet, stream};
 
     fn queue(text: &str) -> Box<dyn Queue> {
-        build(&Spec::parse(text).expect("legal"), Limit::packets(50)).expect("known")
+        build(&Spec::parse(text).expect("legal"), Limit::packets(50), stream()).expect("known")
     }
 
     #[test]

@@ -4,11 +4,11 @@ use paceline_cc::{Ecn, Spec};
 
 use super::*;
 use crate::queue::build;
-use crate::queue::testing::open_loop;
+use crate::queue::testing::{open_loop, stream};
 
 /// A queue whose average is as given.
 fn at(average: f64, params: RedParams) -> Red {
-    let mut red = Red::new(RedParams { w: 1.0, ..params }, Limit::NONE);
+    let mut red = Red::new(RedParams { w: 1.0, ..params }, Limit::NONE, stream());
     red.average.arrival(Time::ZERO, 1);
     let mut red_at = Red { average: Average::new(1e-9, Span::ZERO), ..red };
     while red_at.average.value() < average {
@@ -60,7 +60,8 @@ fn drops_keep_their_distance() {
 #[test]
 fn the_excess_is_dropped_at_the_average_that_drops_it() {
     for (text, wait) in [("red", true), ("red[wait=false]", false)] {
-        let mut red = build(&Spec::parse(text).expect("legal"), Limit::NONE).expect("known");
+        let mut red =
+            build(&Spec::parse(text).expect("legal"), Limit::NONE, stream()).expect("known");
         let outcome = open_loop(&mut *red, 800, 1000, 60_000, |packet| *packet);
         assert!((outcome.loss() - 0.2).abs() < 0.01, "{text} {outcome:?}");
         // Spreading by waiting makes the drop rate 2p / 3, without it 2p; both when p is small.
@@ -72,8 +73,8 @@ fn the_excess_is_dropped_at_the_average_that_drops_it() {
 #[test]
 fn forced_drops_spare_none_unless_soft() {
     let marked = |text: &str| {
-        let mut red =
-            build(&Spec::parse(text).expect("legal"), Limit::packets(100)).expect("known");
+        let mut red = build(&Spec::parse(text).expect("legal"), Limit::packets(100), stream())
+            .expect("known");
         let capable = |packet: &Packet| Packet { ecn: Ecn::Ect0, ..*packet };
         let outcome = open_loop(&mut *red, 800, 1000, 60_000, capable);
         (outcome.marking(), outcome.loss())
@@ -91,7 +92,12 @@ fn forced_drops_spare_none_unless_soft() {
 #[test]
 fn wrong_thresholds_are_told() {
     for text in ["red[min=20]", "red[min=5kB]", "red[max=50ms]", "red[w=0]", "red[max_p=2]"] {
-        assert!(build(&Spec::parse(text).expect("legal"), Limit::NONE).is_err(), "{text}");
+        assert!(
+            build(&Spec::parse(text).expect("legal"), Limit::NONE, stream()).is_err(),
+            "{text}"
+        );
     }
-    assert!(build(&Spec::parse("red[min=5kB,max=15kB]").expect("legal"), Limit::NONE).is_ok());
+    assert!(
+        build(&Spec::parse("red[min=5kB,max=15kB]").expect("legal"), Limit::NONE, stream()).is_ok()
+    );
 }

@@ -104,7 +104,7 @@ impl Wifi {
     /// Steps as no schedule can have them.
     pub fn new(config: WifiConfig, random: &Stream) -> Result<Wifi, ServiceError> {
         let mut random = random.clone();
-        let mut split = || Stream::new(random.next_u64(), "wifi");
+        let mut split = || random.split("wifi");
         let medium = |random| {
             Medium::new(random, config.contenders, config.contender_airtime, config.contender_gap)
         };

@@ -1,6 +1,6 @@
 //! A queue and a router for each station, behind one of either.
 
-use paceline_cc::{Batch, LinkView, Packet, Router, Span, Time};
+use paceline_cc::{Batch, LinkView, Packet, Router, Span, Time, TrafficClass};
 
 use crate::queue::{Dropped, Queue};
 
@@ -46,7 +46,7 @@ impl Queue for StationQueues {
         self.at(self.turn, |queue| queue.pop(now, drops)).flatten()
     }
 
-    fn turn_to(&mut self, station: u32) -> bool {
+    fn select_subqueue(&mut self, station: u32) -> bool {
         self.turn = station as usize;
         true
     }
@@ -63,12 +63,12 @@ impl Queue for StationQueues {
         self.queues.iter().map(|queue| queue.marks()).sum()
     }
 
-    fn abc_backlog(&self, flow: u32) -> (usize, u64) {
-        self.queues.get(self.of(flow)).map_or((0, 0), |queue| queue.abc_backlog(flow))
+    fn backlog_for(&self, class: TrafficClass, flow: u32) -> (usize, u64) {
+        self.queues.get(self.of(flow)).map_or((0, 0), |queue| queue.backlog_for(class, flow))
     }
 
-    fn take_forfeited(&mut self) -> u32 {
-        self.queues.get_mut(self.turn).map_or(0, |queue| queue.take_forfeited())
+    fn take_unused_share(&mut self) -> u32 {
+        self.queues.get_mut(self.turn).map_or(0, |queue| queue.take_unused_share())
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -82,14 +82,14 @@ impl Queue for StationQueues {
 pub struct StationRouters {
     routers: Vec<Box<dyn Router>>,
     station_of: Vec<u32>,
-    /// What the link said was forfeited, until the departure tells the station.
-    forfeited: u32,
+    /// The unused share that the link spoke of, until the departure tells whose it is.
+    unused_share: u32,
 }
 
 impl StationRouters {
     /// One router a station, at least one.
     pub fn new(routers: Vec<Box<dyn Router>>, station_of: Vec<u32>) -> StationRouters {
-        StationRouters { routers, station_of, forfeited: 0 }
+        StationRouters { routers, station_of, unused_share: 0 }
     }
 
     fn of(&mut self, flow: u32) -> Option<&mut Box<dyn Router>> {
@@ -106,17 +106,17 @@ impl Router for StationRouters {
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
-        let forfeited = std::mem::take(&mut self.forfeited);
+        let unused = std::mem::take(&mut self.unused_share);
         if let Some(router) = self.of(packet.flow) {
-            if forfeited > 0 {
-                router.on_forfeited(now, forfeited);
+            if unused > 0 {
+                router.on_unused_share(now, unused);
             }
             router.on_departure(now, packet, sojourn, link);
         }
     }
 
-    fn on_forfeited(&mut self, _now: Time, bytes: u32) {
-        self.forfeited = self.forfeited.saturating_add(bytes);
+    fn on_unused_share(&mut self, _now: Time, bytes: u32) {
+        self.unused_share = self.unused_share.saturating_add(bytes);
     }
 
     fn on_batch(&mut self, now: Time, batch: &Batch) {
@@ -156,9 +156,10 @@ mod tests {
         }
         // Five of the first station fit, three did not; the second has its own room.
         assert_eq!((queue.packets(), queue.bytes(), drops.len()), (6, 618, 3));
-        assert_eq!((queue.abc_backlog(0), queue.abc_backlog(1)), ((5, 510), (1, 108)));
+        let backlog = |flow| queue.backlog_for(TrafficClass::EXPLICIT, flow);
+        assert_eq!((backlog(0), backlog(1)), ((5, 510), (1, 108)));
         let mut sizes = |station| {
-            assert!(queue.turn_to(station));
+            assert!(queue.select_subqueue(station));
             let popped = std::iter::from_fn(|| queue.pop(Time::ZERO, &mut drops));
             popped.map(|packet| packet.size).collect::<Vec<_>>()
         };
@@ -181,7 +182,7 @@ mod tests {
         fn bytes(&self) -> u64 {
             0
         }
-        fn take_forfeited(&mut self) -> u32 {
+        fn take_unused_share(&mut self) -> u32 {
             std::mem::take(&mut self.0)
         }
     }
@@ -193,7 +194,7 @@ mod tests {
         fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, _: &LinkView<'_>) {
             self.1.send((self.0, packet.size)).expect("somebody listens");
         }
-        fn on_forfeited(&mut self, _: Time, bytes: u32) {
+        fn on_unused_share(&mut self, _: Time, bytes: u32) {
             self.1.send((self.0, bytes)).expect("somebody listens");
         }
     }
@@ -207,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn forfeited_shares_are_those_of_the_station() {
+    fn unused_shares_are_those_of_the_station() {
         let mut queue = StationQueues::new(vec![Box::new(Shared(1)), Box::new(Shared(2))], vec![]);
-        queue.turn_to(1);
-        assert_eq!((queue.take_forfeited(), queue.take_forfeited()), (2, 0));
+        queue.select_subqueue(1);
+        assert_eq!((queue.take_unused_share(), queue.take_unused_share()), (2, 0));
         let (told, calls) = channel();
         let told = |name| Box::new(Told(name, told.clone())) as Box<dyn Router>;
         let mut routers = StationRouters::new(vec![told("first"), told("second")], vec![0, 1]);
@@ -220,7 +221,7 @@ mod tests {
             routers.on_departure(Time::ZERO, &mut packet, Span::ZERO, &link);
         };
         // The link tells it just before the departure.
-        routers.on_forfeited(Time::ZERO, 7);
+        routers.on_unused_share(Time::ZERO, 7);
         departs(&mut routers, 1);
         departs(&mut routers, 0);
         let calls: Vec<_> = calls.try_iter().collect();

@@ -1,0 +1,72 @@
+//! The seed of a run reaches everything that is random, and parts draw different numbers.
+
+use paceline_cc::{Rate, Span};
+use paceline_path::BufferSize;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
+use paceline_sim::{Outcome, run};
+
+/// Queues that decide at random.
+const RANDOM: [&str; 5] = ["pie", "pie-mahimahi", "red", "dualpi2", "abc_dual[weights=zombie]"];
+
+fn ran(scenario: &Scenario) -> Outcome {
+    run(scenario).expect("a legal scenario")
+}
+
+/// Links with the same queue; over each of them go the same flows and nothing else.
+fn links(queue: &str, count: usize) -> Scenario {
+    let mut scenario = Scenario::new("seeds");
+    scenario.duration = Span::from_secs(20);
+    for number in 0..count {
+        let name = format!("link-{number}");
+        let mut link = LinkSpec::new(&name, Capacity::Constant(Rate::from_mbps(12.0)));
+        link.buffer = BufferSize::Packets(100);
+        scenario.links.push(link);
+        // Zombie lists only matter if packets of several flows are in one list.
+        let schemes: &[&str] = match queue.starts_with("abc_dual") {
+            true => &["abc", "cubic", "newreno"],
+            false => &["cubic", "newreno"],
+        };
+        for scheme in schemes {
+            let scheme = check_scheme(&format!("{scheme}+{queue}")).expect("a scheme");
+            let mut flow = FlowSpec::bulk(scheme, &[&name]);
+            flow.rtt = Span::from_millis(50);
+            flow.name = format!("{scheme} over {name}", scheme = flow.scheme.sender);
+            scenario.flows.push(flow);
+        }
+    }
+    scenario
+}
+
+#[test]
+fn the_seed_of_the_run_reaches_every_random_queue() {
+    for queue in RANDOM {
+        let digest = |seed| {
+            let queue = queue.replace("zombie", "zombie,list=20,gain=0.01");
+            ran(&Scenario { seed, ..links(&queue, 1) }).digest
+        };
+        assert_eq!(digest(1), digest(1), "{queue}");
+        assert_ne!(digest(1), digest(2), "{queue}");
+    }
+}
+
+#[test]
+fn queues_of_two_links_draw_different_numbers() {
+    for queue in ["pie", "pie-mahimahi", "red", "dualpi2"] {
+        let outcome = ran(&links(queue, 2));
+        let link = |at: usize| {
+            let link = &outcome.links[at];
+            (link.drops, link.marks, link.queue_delay_ms.mean.to_bits())
+        };
+        assert!(outcome.links[0].drops > 0, "{queue}");
+        assert_ne!(link(0), link(1), "{queue}");
+    }
+}
+
+#[test]
+fn no_queue_has_a_seed_of_its_own() {
+    for queue in RANDOM {
+        let name = queue.split('[').next().expect("a name");
+        let error = check_scheme(&format!("cubic+{name}[seed=2]")).expect_err("no parameter");
+        assert!(error.to_string().contains("has no parameter `seed`"), "{error}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Checks of the source tree: the invariants of ARCHITECTURE.md that a search can check.
+
+mod scan;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use scan::{TestModule, globals, missing_headings, shipped, uses};
+
+/// Files that still break a rule, by the rule; none is added.
+const GLOBALS_TO_GO: [&str; 1] = ["crates/cc/src/schemes/sprout/forecast.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(folder: &Path, into: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("text");
+            into.push((path, text));
+        }
+    }
+}
+
+fn crate_sources(name: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    sources(&root().join("crates").join(name).join("src"), &mut found);
+    assert!(!found.is_empty(), "no sources of {name}");
+    found
+}
+
+/// The file of a module that `file` declares, and the folder of the module's own modules.
+fn files_of(file: &Path, module: &TestModule) -> [PathBuf; 2] {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    match module {
+        TestModule::Path(path) => [folder.join(path), folder.join(path).with_extension("")],
+        TestModule::Name(name) => {
+            let is_root = ["mod.rs", "lib.rs", "main.rs"].iter().any(|root| file.ends_with(root));
+            let own = if is_root { folder.to_path_buf() } else { file.with_extension("") };
+            [own.join(format!("{name}.rs")), own.join(name)]
+        }
+    }
+}
+
+/// The code of a crate that ships, file by file.
+fn crate_code(name: &str) -> Vec<(PathBuf, String)> {
+    let (mut code, mut left_out) = (Vec::new(), Vec::new());
+    for (path, text) in crate_sources(name) {
+        let found = shipped(&text);
+        left_out.extend(found.test_modules.iter().flat_map(|module| files_of(&path, module)));
+        code.push((path, found.code));
+    }
+    code.retain(|(path, _)| !left_out.iter().any(|out| path.starts_with(out)));
+    code
+}
+
+#[test]
+fn files_behind_a_test_modules_declaration_are_found() {
+    let name = |name: &str| TestModule::Name(name.to_string());
+    let first = |file: &str, module| files_of(Path::new(file), &module)[0].clone();
+    assert_eq!(first("a/mod.rs", name("tests")), Path::new("a/tests.rs"));
+    assert_eq!(first("a/b.rs", name("tests")), Path::new("a/b/tests.rs"));
+    let path = TestModule::Path("b_tests.rs".to_string());
+    assert_eq!(first("a/b.rs", path), Path::new("a/b_tests.rs"));
+    // Test modules of this repository in each of these ways are left out, and their parents are
+    // not.
+    let code = crate_code("cc");
+    let has = |end: &str| code.iter().any(|(path, _)| path.ends_with(end));
+    assert!(!has("src/wire_tests.rs") && !has("schemes/xcp/testing.rs"));
+    assert!(has("src/wire.rs") && has("schemes/xcp/mod.rs"));
+}
+
+fn must_not_use(name: &str, banned: &[&str], except: &[&str]) {
+    for (path, code) in crate_code(name) {
+        if !except.iter().any(|file| path.ends_with(file)) {
+            assert_eq!(uses(&code, banned), [""; 0], "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_protocol_crates_do_no_input_or_output() {
+    let banned = [
+        "std::time",
+        "std::net",
+        "std::thread",
+        "std::fs",
+        "std::env",
+        "HashMap",
+        "HashSet",
+        "async fn",
+        "Instant",
+        "SystemTime",
+        "unsafe ",
+        "println!",
+    ];
+    for name in ["cc", "flow", "path"] {
+        must_not_use(name, &banned, &[]);
+    }
+}
+
+#[test]
+fn there_are_no_globals_but_immutable_tables() {
+    for name in ["cc", "flow", "path", "trace"] {
+        for (path, code) in crate_code(name) {
+            if !GLOBALS_TO_GO.iter().any(|file| path.ends_with(file.trim_start_matches("crates/")))
+            {
+                assert_eq!(globals(&code), Vec::<String>::new(), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn all_that_is_random_comes_from_keyed_streams() {
+    let banned =
+        ["rand::", "rand_chacha", "getrandom", "RandomState", "DefaultHasher", "SystemTime"];
+    for name in ["cc", "flow", "path", "trace", "measure", "sim", "lab"] {
+        must_not_use(name, &banned, &["cc/src/rng.rs"]);
+    }
+    // Links, queues and pipes are given their streams by whoever knows the seed and their names.
+    must_not_use("path", &["Stream::new("], &["path/src/queue/registry.rs"]);
+}
+
+#[test]
+fn transcendental_functions_are_libms() {
+    // Those of std differ between platforms; square roots do not.
+    let banned = [".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".cbrt()", ".log10()"];
+    for name in ["cc", "flow", "path", "trace"] {
+        must_not_use(name, &banned, &[]);
+    }
+}
+
+#[test]
+fn every_scheme_and_queue_says_what_it_is() {
+    let mut modules = Vec::new();
+    for entry in fs::read_dir(root().join("crates/cc/src/schemes")).expect("schemes").flatten() {
+        if entry.path().is_dir() {
+            modules.push(entry.path().join("mod.rs"));
+        }
+    }
+    assert!(modules.len() >= 3);
+    let queues =
+        crate_code("path").into_iter().filter(|(_, code)| code.contains("QUEUE: QueueInfo"));
+    let queues: Vec<_> = queues.map(|(path, _)| path).collect();
+    assert_eq!(queues.len(), paceline_path::QUEUES.len());
+    modules.extend(queues);
+    for path in modules {
+        let text = fs::read_to_string(&path).expect("a module");
+        assert_eq!(missing_headings(&text), [""; 0], "{} lacks these", path.display());
+    }
+}
+
+#[test]
+fn files_have_one_subject() {
+    let mut lengths = Vec::new();
+    for name in ["cc", "flow", "path", "trace", "sim", "lab", "report"] {
+        for (path, text) in crate_sources(name) {
+            let lines = text.lines().count();
+            assert!(lines <= 600, "{} has {lines} lines", path.display());
+            lengths.push(lines);
+        }
+    }
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    assert!(median < 200, "the median file has {median} lines");
+}
+
+#[test]
+fn crates_depend_one_way() {
+    let allowed: [(&str, &[&str]); 8] = [
+        ("cc", &[]),
+        ("flow", &["cc"]),
+        ("trace", &["cc"]),
+        ("path", &["cc", "trace"]),
+        ("measure", &["cc"]),
+        ("sim", &["cc", "flow", "measure", "path", "trace"]),
+        ("lab", &["cc", "flow", "path", "sim", "trace"]),
+        ("report", &["cc"]),
+    ];
+    for (name, may) in allowed {
+        let manifest = root().join("crates").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(manifest).expect("a manifest");
+        for line in text.lines().filter(|line| line.starts_with("paceline-")) {
+            let used = line["paceline-".len()..].split(['.', ' ']).next().unwrap_or("");
+            assert!(may.contains(&used), "{name} depends on {used}");
+        }
+    }
+}

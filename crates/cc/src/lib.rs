@@ -21,7 +21,7 @@ pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSa
 pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
-pub use registry::SCHEMES;
+pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Batch, Capacity, LinkView, Router};

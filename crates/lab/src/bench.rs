@@ -97,8 +97,9 @@ impl BenchScenario {
     /// None that a released version would have.
     pub fn run(&self, repeat: u32) -> Result<BenchResult, BuildError> {
         let scenario = self.scenario(repeat);
-        let mut simulation = Simulation::new(&scenario)?;
-        simulation.advance(paceline_cc::Time::ZERO + scenario.duration);
+        let end = paceline_cc::Time::ZERO + scenario.duration;
+        let mut simulation = Simulation::new(scenario)?;
+        simulation.advance(end);
         let outcome = simulation.outcome()?;
         Ok(BenchResult {
             delivered_packets: outcome.packets,

@@ -7,7 +7,9 @@ use thiserror::Error;
 
 use paceline_sim::metrics::{Quantiles, mbps, power};
 use paceline_sim::outcome::{FlowOutcome, LinkSeries, Outcome};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
+};
 use paceline_sim::{BuildError, service};
 
 use crate::omniscient::Omniscient;
@@ -96,7 +98,7 @@ impl Comparison {
         if let Some(reverse) = &self.reverse {
             let mut back = LinkSpec::new("reverse", reverse.clone());
             back.router = RouterChoice::None;
-            back.queue = Some(paceline_cc::Spec { name: "droptail".into(), args: Vec::new() });
+            back.queue = QueueChoice::droptail();
             scenario.links.push(back);
             flow.back.push("reverse".into());
         }

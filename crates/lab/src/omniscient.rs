@@ -110,7 +110,7 @@ impl Omniscient {
 /// # Errors
 /// A link that cannot be had.
 pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<(), BuildError> {
-    if matches!(scenario.record, Record::Counters) {
+    if matches!(scenario.record, Record::Counters | Record::Sums) {
         return Ok(());
     }
     let from = Time::ZERO + scenario.warmup;

@@ -51,7 +51,7 @@ fn count(mut scenario: Scenario, warm: u64, end: u64) -> (u64, u64) {
     scenario.record = Record::Counters;
     scenario.warmup = Span::ZERO;
     scenario.duration = Span::from_secs(end);
-    let mut simulation = Simulation::new(&scenario).expect("builds");
+    let mut simulation = Simulation::new(scenario).expect("builds");
     simulation.advance(Time::from_secs(warm));
     let before = (COUNT.get(), simulation.world().hand_overs());
     simulation.advance(Time::from_secs(end));

@@ -2,77 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::scheme::{Halves, MakeRouter};
-use paceline_cc::{Capacity as _, Rate, Span, Spec, SpecError, Stream, Time};
+use paceline_cc::{Capacity as _, Halves, Rate, Registry, Span, Stream, Time};
 use paceline_flow::{
-    MissingSignals, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
-    Workload,
+    Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
 use paceline_path::{
-    Impairments, Link, OpportunityOptions, Pipe, PipeError, Service, ServiceError,
+    BufferSize, Impairments, Limit, Link, OpportunityOptions, Pipe, Queue, Service,
 };
-use thiserror::Error;
 
 use crate::bins::LinkBins;
+use crate::choose;
+use crate::error::BuildError;
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes};
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
+use crate::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::{Node, World};
-
-/// Why a scenario cannot run.
-#[derive(Debug, Error)]
-pub enum BuildError {
-    /// A scheme or queue cannot be had.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// A scheme needs signals that the simulator does not have.
-    #[error("flow `{flow}`: {source}")]
-    Signals {
-        /// The flow.
-        flow: String,
-        /// What is missing.
-        source: MissingSignals,
-    },
-    /// A link cannot transmit as it should.
-    #[error("link `{link}`: {source}")]
-    Service {
-        /// The link.
-        link: String,
-        /// Why.
-        source: ServiceError,
-    },
-    /// A stretch of a path cannot delay or damage packets as it should.
-    #[error("{place}: {source}")]
-    Pipe {
-        /// The flow or link.
-        place: String,
-        /// Why.
-        source: PipeError,
-    },
-    /// A path names a link that does not exist.
-    #[error("flow `{flow}`: there is no link `{link}`")]
-    NoSuchLink {
-        /// The flow.
-        flow: String,
-        /// The name.
-        link: String,
-    },
-    /// A path names a link more than once.
-    #[error("flow `{flow}` passes link `{link}` twice")]
-    Twice {
-        /// The flow.
-        flow: String,
-        /// The name.
-        link: String,
-    },
-    /// Packets could go round without any time passing.
-    #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
-    NoDelay {
-        /// The flow.
-        flow: String,
-    },
-}
 
 /// Where a scenario's parts have ended up among the stages.
 #[derive(Debug, Default)]
@@ -94,10 +39,15 @@ pub(crate) struct FlowPlace {
     pub(crate) receiver: usize,
 }
 
-/// Builds the world of a scenario.
-pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> {
+/// Builds the world of a scenario. Schemes are looked up in `registry`, or among the built-in ones
+/// without one.
+pub(crate) fn build(
+    scenario: &Scenario,
+    registry: Option<&Registry>,
+) -> Result<(World, Places), BuildError> {
     let mut builder = Builder {
         scenario,
+        registry,
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -122,6 +72,7 @@ const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
     scenario: &'a Scenario,
+    registry: Option<&'a Registry>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Node>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -149,58 +100,34 @@ impl Builder<'_> {
             }
             _ => None,
         };
-        let first = self.scenario.flows.iter().find(|flow| flow.path.contains(&spec.name));
-        let droptail = Spec { name: "droptail".into(), args: Vec::new() };
-        let queue =
-            spec.queue.as_ref().or_else(|| first.and_then(|flow| flow.scheme.queue.as_ref()));
-        let rtt = first.map_or(Span::from_millis(100), |flow| flow.rtt);
         let rate = mean_rate(&spec.capacity, &service, self.scenario.duration);
+        let rtt = match spec.buffer {
+            BufferSize::Bdp(_) => choose::rtt(self.scenario, spec)?,
+            _ => Span::ZERO,
+        };
         let limit = spec.buffer.resolve(rate, rtt);
-        let queue = queue.unwrap_or(&droptail);
+        let choice = choose::queue(self.scenario, spec)?;
         let queue = match &stations {
-            None => {
-                let stream = queue_stream(self.scenario, &spec.name);
-                paceline_path::queue::build(queue, limit, stream)?
-            }
-            Some(config) => stations::queues(config, queue, limit, |station| {
-                queue_stream(self.scenario, &format!("{}, station {station}", spec.name))
+            None => queue(&choice, limit, queue_stream(self.scenario, &spec.name))?,
+            Some(config) => stations::queues(config, |station| {
+                let name = format!("{}, station {station}", spec.name);
+                queue(&choice, limit, queue_stream(self.scenario, &name))
             })?,
         };
         let mut link = Link::new(queue, service);
-        if let Some(make) = self.router(spec)? {
+        let router = choose::router(self.scenario, spec, self.registry)?;
+        if let Some(make) = choose::make_router(&router, self.registry)? {
             link = link.with_router(match &stations {
                 None => make(),
                 Some(config) => stations::routers(config, &*make),
             });
         }
-        link.record(self.scenario.record != Record::Counters);
+        link.record(self.scenario.record.is_detailed());
         let stage = self.add(Node::Link(Box::new(link)));
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
         Ok(())
-    }
-
-    /// The router half of a link.
-    fn router(&self, link: &LinkSpec) -> Result<Option<MakeRouter>, BuildError> {
-        let make = match &link.router {
-            RouterChoice::None => None,
-            RouterChoice::Scheme(spec) => paceline_cc::registry::build(spec)?.router,
-            RouterChoice::Auto => {
-                let mut found = None;
-                let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-                for flow in self.scenario.flows.iter().chain(arrivals) {
-                    if flow.path.contains(&link.name) {
-                        found = paceline_cc::registry::build(&flow.scheme.sender)?.router;
-                    }
-                    if found.is_some() {
-                        break;
-                    }
-                }
-                found
-            }
-        };
-        Ok(make)
     }
 
     /// A pipe of the given delay and damage that flows may share; `None` if it would do nothing.
@@ -261,7 +188,7 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let halves = paceline_cc::registry::build(&spec.scheme.sender)?;
+        let halves = choose::halves(&spec.scheme, self.registry)?;
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
@@ -279,7 +206,7 @@ impl Builder<'_> {
     /// Flows of random arrivals: all are made beforehand, and sleep until their time comes.
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
-        let halves = paceline_cc::registry::build(&arrivals.flow.scheme.sender)?;
+        let halves = choose::halves(&arrivals.flow.scheme, self.registry)?;
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = arrivals.flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
         let mut at = arrivals.flow.start;
@@ -365,28 +292,37 @@ impl Builder<'_> {
         }
         let mut nodes = self.carriers;
         nodes.append(&mut self.endpoints);
-        let bin = match self.scenario.record {
-            Record::Counters => None,
-            Record::Metrics => Some(None),
-            Record::Series(bin) => Some(Some(bin)),
-        };
-        let recorder = bin.map(|bin| {
+        let record = self.scenario.record;
+        let recorder = (record != Record::Counters).then(|| {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
-            let mut recorder = Recorder::new(from, bin, nodes.len(), flows);
+            let mut recorder = Recorder::new(from, record, carriers, flows);
+            if !record.is_detailed() {
+                return recorder;
+            }
             for (record, place) in recorder.flows.iter_mut().zip(&self.places.flows) {
                 if let Node::Sender(sender) = &nodes[place.sender] {
                     record.segments = sender.video().map(|_| Vec::new());
                 }
             }
             for &stage in &self.places.links {
-                let bins = bin.map(LinkBins::new);
+                let bins = recorder.bin.map(LinkBins::new);
                 recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }
             recorder
         });
         let routes = Routes::new(&self.routes, carriers, nodes.len());
-        (World::new(nodes, carriers, routes, recorder), self.places)
+        let digest = self.scenario.digest;
+        (World::new(nodes, carriers, routes, recorder, digest), self.places)
+    }
+}
+
+/// A queue as a link wants it.
+fn queue(choice: &QueueChoice, limit: Limit, stream: Stream) -> Result<Box<dyn Queue>, BuildError> {
+    match choice {
+        QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream),
+        QueueChoice::Named(spec) => Ok(paceline_path::queue::build(spec, limit, stream)?),
+        QueueChoice::Made(made) => Ok(made.make(limit, stream)),
     }
 }
 

@@ -121,9 +121,35 @@ pub struct FlowOutcome {
     /// The frames of a video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FramesOutcome>,
+    /// Sums, if only they are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sums: Option<FlowSums>,
     /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<FlowSeries>,
+}
+
+/// What a flow adds up to from the end of the warm-up on: all that
+/// [`Record::Sums`](crate::scenario::Record::Sums) keeps of it.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FlowSums {
+    /// Bytes of packets that arrived for the first time.
+    pub bytes: u64,
+    /// Data packets that arrived, repetitions included.
+    pub packets: u64,
+    /// The sum over these packets of the time from sending to arrival, in seconds: queueing,
+    /// transmission and propagation.
+    pub delay_s: f64,
+    /// Acknowledgements that gave a sample of the RTT.
+    pub rtt_samples: u64,
+    /// The sum of these samples in seconds.
+    pub rtt_s: f64,
+    /// The time in seconds during which the application had something to send or waited for its
+    /// last acknowledgement: of an on-off flow, its on-periods.
+    pub on_s: f64,
+    /// Packets declared lost.
+    pub lost: u64,
 }
 
 /// What has become of the frames of a video.

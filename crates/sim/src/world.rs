@@ -43,7 +43,7 @@ pub struct World {
     pub(crate) nodes: Vec<Node>,
     routes: Routes,
     timetable: Timetable,
-    digest: Digest,
+    digest: Option<Digest>,
     pub(crate) recorder: Option<Recorder>,
     hand_overs: u64,
 }
@@ -55,6 +55,7 @@ impl World {
         carriers: usize,
         routes: Routes,
         recorder: Option<Recorder>,
+        digest: bool,
     ) -> World {
         let mut timetable = Timetable::new(carriers, nodes.len() - carriers);
         for (id, node) in nodes.iter().enumerate() {
@@ -65,7 +66,7 @@ impl World {
             nodes,
             routes,
             timetable,
-            digest: Digest::new(),
+            digest: digest.then(Digest::new),
             recorder,
             hand_overs: 0,
         }
@@ -81,9 +82,9 @@ impl World {
         self.hand_overs
     }
 
-    /// The digest of every hand-over so far.
+    /// The digest of every hand-over so far; empty if the scenario has it switched off.
     pub fn digest(&self) -> String {
-        self.digest.hex()
+        self.digest.map_or_else(String::new, Digest::hex)
     }
 
     /// Lets everything happen that is due before `end`, and moves the time there.
@@ -118,7 +119,9 @@ impl World {
     /// Hands a packet to stage `id`, and on from there what is due at once.
     fn hand_over(&mut self, id: usize, packet: &Packet, depth: u32) {
         let now = self.now;
-        self.digest.hand_over(now, id as u32, packet);
+        if let Some(digest) = &mut self.digest {
+            digest.hand_over(now, id as u32, packet);
+        }
         self.hand_overs += 1;
         let node = &mut self.nodes[id];
         if let Some(recorder) = &mut self.recorder {

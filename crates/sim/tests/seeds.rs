@@ -30,7 +30,7 @@ fn links(queue: &str, count: usize) -> Scenario {
             let scheme = check_scheme(&format!("{scheme}+{queue}")).expect("a scheme");
             let mut flow = FlowSpec::bulk(scheme, &[&name]);
             flow.rtt = Span::from_millis(50);
-            flow.name = format!("{scheme} over {name}", scheme = flow.scheme.sender);
+            flow.name = format!("{scheme} over {name}", scheme = flow.scheme.name());
             scenario.flows.push(flow);
         }
     }

@@ -198,14 +198,15 @@ impl Gap {
         };
         // The first link is the one measured.
         scenario.links.swap(0, at);
-        let own = args::Schemes(vec![first.scheme]);
+        // Schemes of files have names.
+        let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
         let mut runs = Vec::new();
         for scheme in &self.schemes.as_ref().unwrap_or(&own).0 {
             kernel_name(scheme).map_err(|problem| {
                 Error::Message(format!("{}: {problem}; name --schemes", file.display()))
             })?;
             let mut scenario = scenario.clone();
-            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone());
+            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone().into());
             let link = &scenario.links[0];
             let comparison = Comparison {
                 flows: scenario.flows.iter().map(|flow| flow.count).sum(),

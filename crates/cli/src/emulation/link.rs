@@ -19,7 +19,9 @@ impl fmt::Display for QueueChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.router {
             RouterChoice::Scheme(router) => write!(f, "{router}+{}", self.queue),
-            RouterChoice::Auto | RouterChoice::None => write!(f, "{}", self.queue),
+            RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => {
+                write!(f, "{}", self.queue)
+            }
         }
     }
 }
@@ -87,7 +89,8 @@ pub(crate) fn link(
 
 fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
     match choice {
-        RouterChoice::Auto | RouterChoice::None => Ok(None),
+        // Scenarios of files make no routers.
+        RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
             Ok(paceline_cc::registry::build(spec)?.router.map(|make| make()))
         }

@@ -5,12 +5,14 @@ mod peers;
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, Rate, Span, Spec};
+use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
 use crate::compare::{CompareRow, Comparison};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, check_scheme};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, QueueChoice, RouterChoice, Scenario, check_scheme,
+};
 
 /// One figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
@@ -122,7 +124,7 @@ fn give_access_links(scenario: &mut Scenario) {
         let mut access = LinkSpec::new(&name, Capacity::Constant(Rate::from_mbps(100.0)));
         access.buffer = BufferSize::Unlimited;
         access.router = RouterChoice::None;
-        access.queue = Some(Spec { name: "droptail".into(), args: Vec::new() });
+        access.queue = QueueChoice::droptail();
         scenario.links.push(access);
         let mut own =
             FlowSpec { count: 1, name: format!("{}-{number}", flow.name), ..flow.clone() };

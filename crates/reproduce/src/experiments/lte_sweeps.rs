@@ -103,7 +103,7 @@ fn limited_scenario(
     scenario.flows[0].name = "bulk".into();
     let mut small = FlowSpec { count: 200, ..scenario.flows[0].clone() };
     small.name = "small".into();
-    small.scheme = scheme("abc")?;
+    small.scheme = scheme("abc")?.into();
     small.workload = Workload::Limited { rate: Rate::from_mbps(0.005), message: 500 };
     // All at once would be a burst of 200 packets every 0.8 s.
     small.stagger = Span::from_millis(4);

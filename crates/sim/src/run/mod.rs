@@ -4,14 +4,18 @@
 mod tests;
 mod windows;
 
-use paceline_cc::{Capacity as _, Span, Time};
+use std::sync::Arc;
+
+use paceline_cc::{Capacity as _, Registry, Span, Time};
 use paceline_flow::Transfer;
 
 use crate::bins::LinkBins;
-use crate::build::{BuildError, FlowPlace, Places, build};
+use crate::build::{FlowPlace, Places, build};
+use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, power};
 use crate::outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, Outcome, Pooled, completion, frames,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, Outcome, Pooled, completion,
+    frames,
 };
 use crate::scenario::{Record, Scenario};
 use crate::world::{Node, World};
@@ -23,31 +27,75 @@ use windows::Windows;
 /// # Errors
 /// If the scenario cannot be built: see [`BuildError`].
 pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    let mut simulation = Simulation::new(scenario)?;
-    simulation.advance(Time::ZERO + scenario.duration);
+    to_end(Simulation::new(scenario.clone())?)
+}
+
+/// The same with the schemes of a registry.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_with(scenario: &Scenario, registry: &Registry) -> Result<Outcome, BuildError> {
+    to_end(Simulation::with_registry(scenario.clone(), registry)?)
+}
+
+fn to_end(mut simulation: Simulation) -> Result<Outcome, BuildError> {
+    simulation.advance(Time::ZERO + simulation.scenario.duration);
     simulation.outcome()
 }
 
 /// A scenario being run, for those who want to look at it on the way.
-pub struct Simulation<'a> {
-    scenario: &'a Scenario,
+pub struct Simulation {
+    scenario: Arc<Scenario>,
     world: World,
     places: Places,
-    /// Goodput of each flow at the end of the warm-up.
-    warm: Option<Vec<u64>>,
+    /// What the flows had done at the end of the warm-up.
+    warm: Option<Vec<Warm>>,
+    /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
     windows: Windows,
 }
 
-impl<'a> Simulation<'a> {
-    /// A scenario at time zero.
+/// What a flow had done at the end of the warm-up.
+#[derive(Copy, Clone, Debug, Default)]
+struct Warm {
+    goodput: u64,
+    lost: u64,
+    on: Span,
+}
+
+impl Simulation {
+    /// A scenario at time zero; its schemes are made, or built in. An `Arc` of a scenario is taken
+    /// as it is, so that many runs can share one.
     ///
     /// # Errors
     /// If the scenario cannot be built: see [`BuildError`].
-    pub fn new(scenario: &'a Scenario) -> Result<Simulation<'a>, BuildError> {
-        let (world, places) = build(scenario)?;
-        let windows = Windows::new(scenario);
+    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Simulation, BuildError> {
+        Simulation::build(scenario.into(), None)
+    }
+
+    /// The same with the schemes of a registry.
+    ///
+    /// # Errors
+    /// As of [`Simulation::new`].
+    pub fn with_registry(
+        scenario: impl Into<Arc<Scenario>>,
+        registry: &Registry,
+    ) -> Result<Simulation, BuildError> {
+        Simulation::build(scenario.into(), Some(registry))
+    }
+
+    fn build(
+        scenario: Arc<Scenario>,
+        registry: Option<&Registry>,
+    ) -> Result<Simulation, BuildError> {
+        let (world, places) = build(&scenario, registry)?;
+        let windows = Windows::new(&scenario);
         Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// The world.
@@ -60,10 +108,11 @@ impl<'a> Simulation<'a> {
         let warm = Time::ZERO + self.scenario.warmup;
         if self.warm.is_none() && warm <= end {
             self.stepwise(warm);
+            let flows: Vec<Warm> =
+                self.places.flows.iter().map(|place| self.sofar(place)).collect();
             let goodput = |place: &FlowPlace| self.goodput(place);
-            let flows: Vec<u64> = self.places.flows.iter().map(goodput).collect();
             self.warm_arrivals = self.places.arrivals.iter().map(goodput).sum();
-            self.windows.open(warm, |flow| flows[flow]);
+            self.windows.open(warm, |flow| flows[flow].goodput);
             self.warm = Some(flows);
         }
         while let Some(edge) = self.windows.edge().filter(|edge| *edge <= end) {
@@ -99,6 +148,38 @@ impl<'a> Simulation<'a> {
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
         goodput(&self.world, place)
+    }
+
+    fn sofar(&self, place: &FlowPlace) -> Warm {
+        let (lost, on) = match &self.world.nodes[place.sender] {
+            Node::Sender(sender) => (sender.stats().lost, sender.on_time(self.world.now())),
+            _ => (0, Span::ZERO),
+        };
+        Warm { goodput: self.goodput(place), lost, on }
+    }
+
+    /// What each flow adds up to so far, in the scenario's order, without a name or an allocation.
+    /// Sums of delays are zero if the scenario records counters only.
+    pub fn sums(&self) -> impl ExactSizeIterator<Item = FlowSums> {
+        self.places.flows.iter().enumerate().map(|(index, place)| self.sums_of(index, place))
+    }
+
+    fn sums_of(&self, index: usize, place: &FlowPlace) -> FlowSums {
+        let Some(warm) = self.warm.as_ref().map(|warm| warm[index]) else {
+            return FlowSums::default();
+        };
+        let now = self.sofar(place);
+        let delays = self.world.recorder.as_ref().map(|recorder| recorder.sums[index]);
+        let delays = delays.unwrap_or_default();
+        FlowSums {
+            bytes: now.goodput - warm.goodput,
+            packets: delays.packets,
+            delay_s: delays.one_way.as_secs_f64(),
+            rtt_samples: delays.samples,
+            rtt_s: delays.rtt.as_secs_f64(),
+            on_s: (now.on - warm.on).as_secs_f64(),
+            lost: now.lost - warm.lost,
+        }
     }
 
     /// The measured time so far; none during the warm-up.
@@ -148,7 +229,7 @@ impl<'a> Simulation<'a> {
         };
         let all = offered(from, self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
-        let record = self.world.recorder.as_ref().and_then(|r| r.links[stage].as_ref());
+        let record = self.world.recorder.as_ref().and_then(|all| all.links[stage].as_ref());
         let Some(record) = record else {
             // Counters alone know nothing of the warm-up.
             let counters = link.counters();
@@ -176,7 +257,7 @@ impl<'a> Simulation<'a> {
 
     fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
         let goodput = self.goodput(place);
-        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index]);
+        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index].goodput);
         let mut outcome = FlowOutcome {
             name: place.name.clone(),
             scheme: place.scheme.clone(),
@@ -190,7 +271,10 @@ impl<'a> Simulation<'a> {
             outcome.completion_ms = finished.then(|| completion(sender.transfers()));
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
-        let record = &recorder.flows[index];
+        let Some(record) = recorder.flows.get(index) else {
+            outcome.sums = Some(self.sums_of(index, place));
+            return outcome;
+        };
         if let (Node::Sender(sender), Some(segments)) =
             (&self.world.nodes[place.sender], &record.segments)
         {

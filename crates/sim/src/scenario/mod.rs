@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod limits;
 mod link;
+mod made;
 mod read;
 mod reader;
 mod video;
@@ -11,12 +12,15 @@ mod wifi;
 mod write;
 
 pub use error::ScenarioError;
-pub use file::{load, parse};
-pub use read::check_scheme;
+pub use file::{load, load_with, parse, parse_with};
+pub use made::{
+    MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
+};
+pub use read::{check_scheme, check_scheme_with};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
-pub use write::to_toml;
+pub use write::{to_toml, to_toml_with};
 
-use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
+use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
 pub use paceline_flow::{Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
@@ -40,19 +44,32 @@ pub struct Scenario {
     pub flows: Vec<FlowSpec>,
     /// Short flows that arrive at random.
     pub arrivals: Vec<Arrivals>,
-    /// Which times of the run are recorded and how: see [`Record`].
+    /// How much of the run is recorded.
     pub record: Record,
+    /// Whether the run has a digest, by which equal runs are known. It costs a few instructions for
+    /// each hand-over of a packet.
+    pub digest: bool,
 }
 
 /// How much of a run is recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// Counters and the digest only: for benchmarks.
+    /// What senders, receivers and links count anyway: for benchmarks.
     Counters,
+    /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run:
+    /// see [`FlowSums`](crate::outcome::FlowSums).
+    Sums,
     /// Every packet's delays as well.
     Metrics,
     /// Delays, and time series in bins of this length.
     Series(Span),
+}
+
+impl Record {
+    /// True if single packets are looked at, at links too.
+    pub(crate) fn is_detailed(self) -> bool {
+        matches!(self, Record::Metrics | Record::Series(_))
+    }
 }
 
 /// The rate of a link over time.
@@ -90,17 +107,6 @@ impl Capacity {
     }
 }
 
-/// The network's half of a scheme at a link.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RouterChoice {
-    /// That of the first flow over the link in whose scheme there is one.
-    Auto,
-    /// None.
-    None,
-    /// That of this scheme.
-    Scheme(Spec),
-}
-
 /// One link with its queue and router.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
@@ -108,10 +114,13 @@ pub struct LinkSpec {
     pub name: String,
     /// Its rate.
     pub capacity: Capacity,
-    /// Its queue; `None` takes the one that the first flow's scheme names, or droptail.
-    pub queue: Option<Spec>,
+    /// Its queue.
+    pub queue: QueueChoice,
     /// The limit of its queue.
     pub buffer: BufferSize,
+    /// The RTT of which a buffer in bandwidth-delay products is a multiple; `None` takes that of
+    /// the link's flows, which must agree.
+    pub rtt: Option<Span>,
     /// Its router.
     pub router: RouterChoice,
     /// Propagation delay and damage behind it.
@@ -133,7 +142,7 @@ pub struct FlowSpec {
     /// Its name; several alike are numbered.
     pub name: String,
     /// Its scheme.
-    pub scheme: SchemeSpec,
+    pub scheme: SchemeChoice,
     /// How many flows alike.
     pub count: u32,
     /// The links that its data takes, in order.
@@ -188,6 +197,7 @@ impl Scenario {
             flows: Vec::new(),
             arrivals: Vec::new(),
             record: Record::Metrics,
+            digest: true,
         }
     }
 }
@@ -198,8 +208,9 @@ impl LinkSpec {
         LinkSpec {
             name: name.to_string(),
             capacity,
-            queue: None,
+            queue: QueueChoice::Auto,
             buffer: BufferSize::Packets(250),
+            rtt: None,
             router: RouterChoice::Auto,
             after: Stretch::default(),
         }
@@ -208,9 +219,10 @@ impl LinkSpec {
 
 impl FlowSpec {
     /// A bulk flow over the given links, 100 ms of round-trip delay.
-    pub fn bulk(scheme: SchemeSpec, path: &[&str]) -> FlowSpec {
+    pub fn bulk(scheme: impl Into<SchemeChoice>, path: &[&str]) -> FlowSpec {
+        let scheme = scheme.into();
         FlowSpec {
-            name: scheme.sender.name.clone(),
+            name: scheme.name().to_string(),
             scheme,
             count: 1,
             path: path.iter().map(|name| name.to_string()).collect(),

@@ -154,7 +154,8 @@ impl Age {
             let width = edge(at + 1) - edge(at);
             let spent = covering * i128::from(width) - i128::from(bin.excess);
             if spent > 0 && below + spent >= wanted {
-                let into = (wanted - below) as f64 / spent as f64 * width as f64;
+                // As if all of the time in the bin were spread evenly over it; rounded up.
+                let into = ((wanted - below) * i128::from(width) + spent - 1) / spent;
                 return Span::from_nanos(edge(at) + into as u64);
             }
             below += spent;

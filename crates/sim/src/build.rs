@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::{Capacity as _, Halves, Rate, Registry, Span, Stream, Time};
+use paceline_cc::{Halves, Registry, Span, Stream, Time};
 use paceline_flow::{
     Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
-use paceline_path::{
-    BufferSize, Impairments, Limit, Link, OpportunityOptions, Pipe, Queue, Service,
-};
+use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
 use crate::choose;
 use crate::error::BuildError;
+use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes};
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Record, Scenario, Stretch};
+use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::{Node, World};
 
@@ -65,6 +64,16 @@ pub(crate) fn build(
         builder.arrivals(index)?;
     }
     Ok(builder.finish())
+}
+
+/// One flow to be made: one of several alike, or one of random arrivals.
+struct OneFlow<'a> {
+    spec: &'a FlowSpec,
+    halves: &'a Halves,
+    name: String,
+    workload: Workload,
+    start: Time,
+    stop: Time,
 }
 
 /// Marks the number of an endpoint while the number of carriers is not known yet.
@@ -197,7 +206,9 @@ impl Builder<'_> {
             let start = Time::ZERO + spec.start + spec.stagger * i as u64;
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
-            let place = self.flow(spec, &halves, name, spec.workload.clone(), start, stop)?;
+            let workload = spec.workload.clone();
+            let one = OneFlow { spec, halves: &halves, name, workload, start, stop };
+            let place = self.flow(one)?;
             self.places.flows.push(place);
         }
         Ok(())
@@ -206,47 +217,61 @@ impl Builder<'_> {
     /// Flows of random arrivals: all are made beforehand, and sleep until their time comes.
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
-        let halves = choose::halves(&arrivals.flow.scheme, self.registry)?;
+        let spec = &arrivals.flow;
+        let halves = choose::halves(&spec.scheme, self.registry)?;
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
-        let stop = arrivals.flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
-        let mut at = arrivals.flow.start;
+        let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
+        let mut at = spec.start;
         loop {
             at += Span::from_secs_f64(random.exponential(1.0 / arrivals.per_second));
             if at >= stop {
                 return Ok(());
             }
             let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
-            let name = format!("{}-{}", arrivals.flow.name, self.places.arrivals.len() + 1);
-            let start = Time::ZERO + at;
-            let workload = Workload::Bytes(bytes);
-            let place = self.flow(&arrivals.flow, &halves, name, workload, start, Time::NEVER)?;
+            let one = OneFlow {
+                spec,
+                halves: &halves,
+                name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
+                workload: Workload::Bytes(bytes),
+                start: Time::ZERO + at,
+                stop: Time::NEVER,
+            };
+            let place = self.flow(one)?;
             self.places.arrivals.push(place);
         }
     }
 
-    fn flow(
-        &mut self,
-        spec: &FlowSpec,
-        halves: &Halves,
-        name: String,
-        workload: Workload,
-        start: Time,
-        stop: Time,
-    ) -> Result<FlowPlace, BuildError> {
+    /// A sender, a receiver, and the routes from one to the other and back.
+    fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
+        let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
+        let (forward, back) = self.ways(&one)?;
+        let sender = ENDPOINT + self.endpoints.len();
+        let receiver = sender + 1;
+        let route = self.routes.len() as u32;
+        self.routes.push(Route { from: sender, over: forward, to: receiver });
+        self.routes.push(Route { from: receiver, over: back, to: sender });
+        self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
+        self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
+        Ok(FlowPlace { name: one.name, scheme: one.spec.scheme.to_string(), sender, receiver })
+    }
+
+    /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
+    /// a pipe for half of its RTT.
+    fn ways(&mut self, one: &OneFlow<'_>) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
+        let OneFlow { spec, name, .. } = one;
         let mut forward = self.route(spec, &spec.path)?;
         let mut back = self.route(spec, &spec.back)?;
         let half = spec.rtt / 2;
         forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
         back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
         if forward.is_empty() && back.is_empty() {
-            return Err(BuildError::NoDelay { flow: name });
+            return Err(BuildError::NoDelay { flow: name.clone() });
         }
-        let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
-        let sender = ENDPOINT + self.endpoints.len();
-        let receiver = sender + 1;
-        let route = self.routes.len() as u32;
-        self.routes.push(Route { from: sender, over: forward, to: receiver });
-        self.routes.push(Route { from: receiver, over: back, to: sender });
+        Ok((forward, back))
+    }
+
+    fn sender(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Result<Sender, BuildError> {
+        let OneFlow { spec, halves, .. } = one;
         let config = SenderConfig {
             flow,
             route,
@@ -254,28 +279,30 @@ impl Builder<'_> {
             class: halves.class,
             reliable: halves.reliable,
             receive_window: spec.receive_window.unwrap_or(u64::MAX),
-            workload,
-            start,
-            stop,
+            workload: one.workload.clone(),
+            start: one.start,
+            stop: one.stop,
             ecn: spec.ecn,
             rto: RtoBounds::LINUX,
             seed: self.scenario.seed,
         };
-        let made = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
-            .map_err(|source| BuildError::Signals { flow: name.clone(), source })?;
-        self.endpoints.push(Node::Sender(Box::new(made)));
+        Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
+            .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
+    }
+
+    fn receiver(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Receiver {
+        let OneFlow { spec, halves, name, .. } = one;
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
-        self.endpoints.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
+        Receiver::new(ReceiverConfig {
             flow,
-            route: route + 1,
+            route,
             ack: spec.ack.unwrap_or(halves.ack),
             ecn: spec.ecn,
             reliable: halves.reliable,
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
-        }))));
-        Ok(FlowPlace { name, scheme: spec.scheme.to_string(), sender, receiver })
+        })
     }
 
     fn finish(mut self) -> (World, Places) {
@@ -314,65 +341,5 @@ impl Builder<'_> {
         let routes = Routes::new(&self.routes, carriers, nodes.len());
         let digest = self.scenario.digest;
         (World::new(nodes, carriers, routes, recorder, digest), self.places)
-    }
-}
-
-/// A queue as a link wants it.
-fn queue(choice: &QueueChoice, limit: Limit, stream: Stream) -> Result<Box<dyn Queue>, BuildError> {
-    match choice {
-        QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream),
-        QueueChoice::Named(spec) => Ok(paceline_path::queue::build(spec, limit, stream)?),
-        QueueChoice::Made(made) => Ok(made.make(limit, stream)),
-    }
-}
-
-/// The random stream of a link's queue.
-pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
-    Stream::new(scenario.seed, &format!("queue of link {link}"))
-}
-
-/// The service of a link; the scenario tells who the stations of an 802.11 link are.
-///
-/// # Errors
-/// [`BuildError::Service`].
-pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildError> {
-    let fail = |source| BuildError::Service { link: link.name.clone(), source };
-    match &link.capacity {
-        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
-        Capacity::Schedule { steps, period } => Service::schedule(steps, *period).map_err(fail),
-        Capacity::Trace { trace, opportunity, overhead, repeat } => {
-            let options = OpportunityOptions {
-                opportunity: *opportunity,
-                overhead: *overhead,
-                repeat: *repeat,
-            };
-            Service::trace(trace.clone(), options).map_err(fail)
-        }
-        Capacity::Wifi(wifi) => {
-            let config = stations::config(scenario, link, wifi);
-            stations::service(scenario, link, config).map_err(fail)
-        }
-    }
-}
-
-/// The mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
-/// period if its capacity has one, or else over `duration`.
-pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
-    let over = match capacity {
-        Capacity::Constant(rate) => return *rate,
-        Capacity::Trace { trace, opportunity, .. } => {
-            let bytes = trace.len() as u64 * u64::from(*opportunity);
-            return Rate::from_bytes_in(bytes, trace.period());
-        }
-        Capacity::Schedule { steps, period } => {
-            period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at))
-        }
-        Capacity::Wifi(_) => duration,
-    };
-    match capacity {
-        Capacity::Schedule { steps, .. } if over.is_zero() => {
-            steps.first().map_or(Rate::ZERO, |(_, rate)| *rate)
-        }
-        _ => Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + over), over),
     }
 }

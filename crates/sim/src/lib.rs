@@ -2,7 +2,7 @@
 //! loss, in virtual time and to the nanosecond.
 //!
 //! A [`Scenario`] says which links there are, which flows pass them, and how long; it is written in
-//! Rust or in a file ([`scenario::load`]). [`run`] runs it to its end and gives an [`Outcome`]:
+//! Rust or in a file ([`scenario::load`]). [`run()`] runs it to its end and gives an [`Outcome`]:
 //! rates, delays, drops, fairness, time series if asked for. [`Simulation`] is a run that can be
 //! looked at on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
 //!
@@ -50,6 +50,7 @@ mod digest;
 mod error;
 pub mod metrics;
 pub mod outcome;
+mod parts;
 mod recorder;
 mod routes;
 mod run;
@@ -59,10 +60,10 @@ mod timetable;
 mod world;
 
 pub use bins::LinkBins;
-pub use build::{mean_rate, queue_stream, service};
 pub use census::Census;
 pub use error::BuildError;
 pub use outcome::Outcome;
+pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};
 pub use scenario::{Scenario, ScenarioError};
 pub use world::World;

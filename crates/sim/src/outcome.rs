@@ -8,6 +8,7 @@ use crate::metrics::{Quantiles, Samples, jain};
 
 /// The results of a run, measured from the warm-up's end to the end of the run.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The scenario's name.
     pub name: String,
@@ -34,6 +35,7 @@ pub struct Outcome {
 
 /// Delays of all flows together.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Pooled {
     /// Per packet, from its sending to its arrival.
     pub one_way_delay_ms: Quantiles,
@@ -51,6 +53,7 @@ pub struct Pooled {
 
 /// What a link has done.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct LinkOutcome {
     /// Its name.
     pub name: String,
@@ -75,6 +78,7 @@ pub struct LinkOutcome {
 
 /// A link over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LinkSeries {
     /// The length of a bin in seconds. The first bin begins at time zero, before the warm-up.
     pub bin_s: f64,
@@ -88,6 +92,7 @@ pub struct LinkSeries {
 
 /// What a flow has done.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct FlowOutcome {
     /// Its name.
     pub name: String,
@@ -154,6 +159,7 @@ pub struct FlowSums {
 
 /// What has become of the frames of a video.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FramesOutcome {
     /// Frames made, warm-up included.
     pub made: u64,
@@ -167,6 +173,7 @@ pub struct FramesOutcome {
 
 /// Counters of a sender since the start of the run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SenderCounters {
     /// Packets sent.
     pub sent: u64,
@@ -189,6 +196,7 @@ impl From<SenderStats> for SenderCounters {
 
 /// A flow over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FlowSeries {
     /// The length of a bin in seconds.
     pub bin_s: f64,
@@ -200,6 +208,7 @@ pub struct FlowSeries {
 
 /// What flows of random arrivals have done together.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct ArrivalsOutcome {
     /// Flows that arrived.
     pub arrived: u64,

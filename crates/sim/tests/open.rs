@@ -132,7 +132,7 @@ fn files_name_schemes_of_a_registry() {
 fn what_is_made_has_no_name_to_write() {
     let none = &mut |_: &paceline_trace::Trace| String::new();
     let series = Record::Series(Span::from_millis(100));
-    let made = Scenario { record: series, ..scenario(20) };
+    let made = scenario(20).with(|scenario| scenario.record = series);
     let error = to_toml(&made, "", none).expect_err("no name").to_string();
     assert!(error.contains("scheme `fixed`") && error.contains("registry"), "{error}");
     let mut queue = made.clone();

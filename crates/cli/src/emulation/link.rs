@@ -135,7 +135,7 @@ mod tests {
         let delivered = |seed, name: &str| -> Vec<u64> {
             let red = queue_choice("red[min=1,max=100,max_p=0.5,w=1]").expect("a queue");
             let spec = LinkSpec::new(name, Capacity::Constant(Rate::from_mbps(12.0)));
-            let scenario = Scenario { seed, ..Scenario::new("queues") };
+            let scenario = Scenario::new("queues").with(|scenario| scenario.seed = seed);
             let limit = |_: &Service| Limit::NONE;
             let mut link = link(&scenario, &spec, &red.queue, limit).expect("a link");
             for number in 0..100 {

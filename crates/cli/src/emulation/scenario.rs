@@ -106,5 +106,5 @@ fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Erro
         other => return Err(Error::Message(format!("the queue `{other}` has no name"))),
     };
     let router = choose::router(scenario, spec, None).map_err(fail)?;
-    Ok((queue, LinkSpec { router, ..spec.clone() }))
+    Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, QueueChoice, RouterChoice, Scenario, check_scheme,
+    Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario, check_scheme,
 };
 
 /// One figure beside a peer's.
@@ -126,8 +126,9 @@ fn give_access_links(scenario: &mut Scenario) {
         access.router = RouterChoice::None;
         access.queue = QueueChoice::droptail();
         scenario.links.push(access);
-        let mut own =
-            FlowSpec { count: 1, name: format!("{}-{number}", flow.name), ..flow.clone() };
+        let mut own = flow.clone();
+        own.count = 1;
+        own.name = format!("{}-{number}", flow.name);
         own.path.insert(0, name);
         scenario.flows.push(own);
     }

@@ -27,6 +27,7 @@ use paceline_trace::Trace;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Scenario {
     /// Its name.
     pub name: String,
@@ -53,6 +54,7 @@ pub struct Scenario {
 
 /// How much of a run is recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Record {
     /// What senders, receivers and links count anyway: for benchmarks.
     Counters,
@@ -109,6 +111,7 @@ impl Capacity {
 
 /// One link with its queue and router.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LinkSpec {
     /// The name by which flows call it.
     pub name: String,
@@ -138,6 +141,7 @@ pub struct Stretch {
 
 /// One flow, or several alike.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FlowSpec {
     /// Its name; several alike are numbered.
     pub name: String,
@@ -185,6 +189,13 @@ pub struct Arrivals {
 }
 
 impl Scenario {
+    /// The same with a change: `scenario.with(|scenario| scenario.seed = 8)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Scenario)) -> Scenario {
+        change(&mut self);
+        self
+    }
+
     /// A scenario of one minute without links and flows.
     pub fn new(name: &str) -> Scenario {
         Scenario {
@@ -203,6 +214,13 @@ impl Scenario {
 }
 
 impl LinkSpec {
+    /// The same with a change: `link.with(|link| link.queue = QueueChoice::droptail())`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut LinkSpec)) -> LinkSpec {
+        change(&mut self);
+        self
+    }
+
     /// A droptail link with a buffer of 250 packets.
     pub fn new(name: &str, capacity: Capacity) -> LinkSpec {
         LinkSpec {
@@ -218,6 +236,13 @@ impl LinkSpec {
 }
 
 impl FlowSpec {
+    /// The same with a change: `flow.with(|flow| flow.count = 8)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut FlowSpec)) -> FlowSpec {
+        change(&mut self);
+        self
+    }
+
     /// A bulk flow over the given links, 100 ms of round-trip delay.
     pub fn bulk(scheme: impl Into<SchemeChoice>, path: &[&str]) -> FlowSpec {
         let scheme = scheme.into();

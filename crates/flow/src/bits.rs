@@ -56,6 +56,21 @@ impl BitRing {
         self.words[self.word(number)] >> (number % 64) & 1 == 1
     }
 
+    /// The first clear bit of from..to.
+    #[inline]
+    pub(crate) fn next_clear(&self, from: u64, to: u64) -> Option<u64> {
+        let mut at = from;
+        while at < to {
+            let word = !self.words[self.word(at)] >> (at % 64);
+            if word != 0 {
+                let found = at + u64::from(word.trailing_zeros());
+                return (found < to).then_some(found);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+
     /// The first set bit of from..to.
     #[inline]
     pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {
@@ -100,6 +115,8 @@ mod tests {
             }
             let expected = (from..to).find(|&n| plain[n as usize]);
             assert_eq!(ring.next_set(from, to), expected);
+            let expected = (from..to).find(|&n| !plain[n as usize]);
+            assert_eq!(ring.next_clear(from, to), expected);
         }
         assert!(ring.capacity() > 64);
     }

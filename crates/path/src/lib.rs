@@ -8,6 +8,7 @@
 pub mod link;
 pub mod pipe;
 pub mod queue;
+mod ring;
 pub mod service;
 
 pub use link::{Counters, EventKind, Link, LinkEvent};

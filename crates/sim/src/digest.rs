@@ -2,7 +2,8 @@
 
 use paceline_cc::{Packet, Time};
 
-/// Folds each hand-over of a packet (time, stage, flow, number, size, ECN) into 64 bits.
+/// Folds each arrival of a packet at a sender or receiver (time, flow, number, size, ECN) into 64
+/// bits. What happens on the way (queues, drops, marks) shows in what arrives and when.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(u64);
 
@@ -12,9 +13,9 @@ impl Digest {
     }
 
     #[inline]
-    pub(crate) fn hand_over(&mut self, now: Time, stage: u32, packet: &Packet) {
-        // Only the last two steps wait for the hand-over before.
-        let place = packet.number() ^ (packet.flow as u64) << 40 ^ (stage as u64) << 20;
+    pub(crate) fn arrival(&mut self, now: Time, packet: &Packet) {
+        // Only the last two steps wait for the arrival before.
+        let place = packet.number() ^ (packet.flow as u64) << 40;
         let kind = (packet.size as u64) << 2 | packet.ecn as u64;
         let what =
             now.as_nanos().wrapping_mul(0xff51_afd7_ed55_8ccd) ^ place.rotate_left(17) ^ kind;

@@ -97,14 +97,13 @@ impl Recorder {
         }
     }
 
-    /// A packet has reached stage `id`.
+    /// A packet has reached an endpoint.
     #[cold]
-    pub(crate) fn after(&mut self, now: Time, id: usize, node: &mut Node) {
+    pub(crate) fn after(&mut self, now: Time, node: &mut Node) {
         match node {
-            Node::Link(link) => self.on_link(id, link),
             Node::Sender(sender) => self.on_ack(now, sender),
             Node::Receiver(receiver) => self.on_received(now, receiver),
-            Node::Pipe(_) => {}
+            Node::Link(_) | Node::Pipe(_) => {}
         }
     }
 

@@ -2,12 +2,19 @@
 
 use paceline_cc::Time;
 
+/// So many stages are looked through one by one: for a few, that is faster than a tree.
+const FEW: usize = 8;
+
 /// The wake-up times of all stages. Ties go to the stage with the lower number.
 ///
-/// Two trees of minima: a small one of the stages that carry packets, whose wake-ups change with
-/// every packet, and one of the endpoints, whose timers seldom move.
+/// The first stages carry packets, and their wake-ups change with every packet: the first few of
+/// them stand in a plain row, the others in a tree of minima. A second tree has the endpoints, whose
+/// timers seldom move.
 #[derive(Debug)]
 pub(crate) struct Timetable {
+    few: [Time; FEW],
+    /// How many of the row are in use.
+    used: usize,
     carriers: Tree,
     endpoints: Tree,
     /// The number of the first endpoint.
@@ -18,34 +25,57 @@ impl Timetable {
     /// A table of so many stages, all idle: first the carriers, then the endpoints.
     pub(crate) fn new(carriers: usize, endpoints: usize) -> Timetable {
         Timetable {
-            carriers: Tree::new(carriers),
+            few: [Time::NEVER; FEW],
+            used: carriers.min(FEW),
+            carriers: Tree::new(carriers.saturating_sub(FEW)),
             endpoints: Tree::new(endpoints),
             border: carriers,
         }
     }
 
-    /// The earliest wake-up.
-    #[inline]
-    pub(crate) fn earliest(&self) -> Time {
-        self.carriers.earliest().min(self.endpoints.earliest())
+    /// The earliest wake-up, and its stage.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> (Time, usize) {
+        let (mut earliest, mut stage) = (self.few[0], 0);
+        let mut at = 1;
+        while at < self.used {
+            // The remainder is always `at`; it tells the compiler that the place exists.
+            let time = self.few[at % FEW];
+            if time < earliest {
+                (earliest, stage) = (time, at);
+            }
+            at += 1;
+        }
+        if self.border > FEW && self.carriers.earliest() < earliest {
+            (earliest, stage) = (self.carriers.earliest(), FEW + self.carriers.first());
+        }
+        if self.endpoints.earliest() < earliest {
+            (earliest, stage) = (self.endpoints.earliest(), self.border + self.endpoints.first());
+        }
+        (earliest, stage)
     }
 
-    /// The stage of the earliest wake-up.
+    /// Sets the wake-up of a stage that carries packets.
     #[inline]
-    pub(crate) fn first(&self) -> usize {
-        if self.carriers.earliest() <= self.endpoints.earliest() {
-            self.carriers.first()
-        } else {
-            self.border + self.endpoints.first()
+    pub(crate) fn set_carrier(&mut self, stage: usize, time: Time) {
+        match self.few.get_mut(stage) {
+            Some(place) => *place = time,
+            None => self.carriers.set(stage - FEW, time),
         }
     }
 
-    /// Sets the wake-up of a stage.
+    /// Sets the wake-up of an endpoint.
     #[inline]
+    pub(crate) fn set_endpoint(&mut self, stage: usize, time: Time) {
+        self.endpoints.set(stage - self.border, time);
+    }
+
+    /// Sets the wake-up of any stage.
     pub(crate) fn set(&mut self, stage: usize, time: Time) {
-        match stage.checked_sub(self.border) {
-            None => self.carriers.set(stage, time),
-            Some(endpoint) => self.endpoints.set(endpoint, time),
+        if stage < self.border {
+            self.set_carrier(stage, time);
+        } else {
+            self.set_endpoint(stage, time);
         }
     }
 }
@@ -107,7 +137,7 @@ mod tests {
     #[test]
     fn matches_a_plain_minimum() {
         let mut random = paceline_cc::Stream::new(1, "timetable");
-        for stages in [1usize, 2, 3, 7, 64, 100] {
+        for stages in [1usize, 2, 3, 7, 12, 64, 100] {
             let carriers = random.below(stages as u64 + 1) as usize;
             let mut table = Timetable::new(carriers, stages - carriers);
             let mut plain = vec![Time::NEVER; stages];
@@ -120,10 +150,10 @@ mod tests {
                 table.set(stage, time);
                 plain[stage] = time;
                 let earliest = plain.iter().copied().min().unwrap_or(Time::NEVER);
-                assert_eq!(table.earliest(), earliest);
+                assert_eq!(table.first().0, earliest);
                 if earliest != Time::NEVER {
                     let first = plain.iter().position(|time| *time == earliest);
-                    assert_eq!(first, Some(table.first()));
+                    assert_eq!(first, Some(table.first().1));
                 }
             }
         }

@@ -28,16 +28,11 @@ macro_rules! each {
     };
 }
 
-/// How many stages may hand on at once what they have just been handed. Packets that go round in no
-/// time (a trace's opportunity of many packets, no propagation delay) would otherwise fill the
-/// stack; what is left is due at once, and comes from the timetable.
-const MAX_DEPTH: u32 = 32;
-
 /// Stages that hand packets to each other in virtual time.
 ///
 /// Every packet carries the number of its route; `Routes` tells where it goes from each stage.
-/// After a stage is called, its next wake-up stands in the timetable; what is due at once is handed on
-/// at once.
+/// After a stage is called, its next wake-up stands in the timetable. Only endpoints answer what
+/// they are handed at once; links and pipes wait for their turn, so that calls never nest deeper.
 pub struct World {
     pub(crate) now: Time,
     pub(crate) nodes: Vec<Node>,
@@ -89,55 +84,151 @@ impl World {
 
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
-        while self.timetable.earliest() < end {
-            // A stage may ask for a time that has passed: it means at once.
-            self.now = self.now.max(self.timetable.earliest());
-            self.drain(self.timetable.first(), MAX_DEPTH);
+        // Two functions, so that nothing is asked for a recorder where there is none.
+        match self.recorder {
+            None => self.run::<false>(end),
+            Some(_) => self.run::<true>(end),
         }
         self.now = self.now.max(end);
+        // What is due at the end itself happens in the next stretch.
+        let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
+        for id in 0..self.nodes.len() {
+            if let Node::Link(link) = &mut self.nodes[id] {
+                link.settle(before);
+                self.record_link::<true>(id);
+            }
+        }
+    }
+
+    fn run<const RECORDED: bool>(&mut self, end: Time) {
+        // Two places that packets pass through: one for what a stage hands on, one for an
+        // endpoint's answer to it.
+        let (mut packet, mut answer) = (Packet::opaque(0), Packet::opaque(0));
+        loop {
+            let (at, id) = self.timetable.first();
+            if at >= end {
+                return;
+            }
+            // A stage may ask for a time that has passed: it means at once.
+            self.now = self.now.max(at);
+            self.drain::<RECORDED>(id, &mut packet, &mut answer);
+        }
     }
 
     /// Hands on everything that stage `id` has due, and notes its next wake-up.
-    fn drain(&mut self, id: usize, depth: u32) {
+    #[inline(always)]
+    fn drain<const RECORDED: bool>(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
         let now = self.now;
-        let mut packet = Packet::opaque(0);
-        let wake = loop {
-            let wake = each!(&mut self.nodes[id], stage => {
-                if stage.pop_into(now, &mut packet) { None } else { Some(stage.wake()) }
-            });
-            if let Some(wake) = wake {
-                break wake;
+        loop {
+            let (popped, wake) = match &mut self.nodes[id] {
+                Node::Link(link) => (link.pop_into(now, packet), link.wake()),
+                Node::Pipe(pipe) => (pipe.pop_into(now, packet), pipe.wake()),
+                Node::Sender(_) | Node::Receiver(_) => {
+                    return self.answer_on::<RECORDED>(id, packet);
+                }
+            };
+            if popped {
+                self.hand_over::<RECORDED>(self.routes.next(id, packet), packet, answer);
             }
-            self.hand_over(self.routes.next(id, &packet), &packet, depth);
-        };
-        if let (Some(recorder), Node::Link(link)) = (&mut self.recorder, &mut self.nodes[id]) {
-            recorder.on_link(id, link);
+            if !popped || wake > now {
+                break;
+            }
         }
-        self.timetable.set(id, wake);
+        self.record_link::<RECORDED>(id);
+        // Asked again: what was handed over may have come back.
+        self.timetable.set_carrier(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
-    /// Hands a packet to stage `id`, and on from there what is due at once.
-    fn hand_over(&mut self, id: usize, packet: &Packet, depth: u32) {
+    /// Hands a packet to stage `id`; an endpoint answers at once.
+    #[inline(always)]
+    fn hand_over<const RECORDED: bool>(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
         let now = self.now;
-        if let Some(digest) = &mut self.digest {
-            digest.hand_over(now, id as u32, packet);
-        }
-        self.hand_overs += 1;
         let node = &mut self.nodes[id];
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
             recorder.before(now, node, packet);
         }
-        let wake = each!(node, stage => {
-            stage.push(now, packet);
-            stage.wake()
-        });
-        if let Some(recorder) = &mut self.recorder {
-            recorder.after(now, id, node);
+        let (answered, wake) = match node {
+            Node::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
+            Node::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
+            Node::Link(_) | Node::Pipe(_) => {
+                self.carry::<RECORDED>(id, packet);
+                return;
+            }
+        };
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
+            recorder.after(now, node);
         }
-        if wake <= now && depth > 0 {
-            self.drain(id, depth - 1);
+        self.hand_overs += 1;
+        if let Some(digest) = &mut self.digest {
+            digest.arrival(now, packet);
+        }
+        let direct = answered && self.carry::<RECORDED>(self.routes.next(id, answer), answer);
+        if wake <= now || direct {
+            self.answer_on::<RECORDED>(id, answer);
         } else {
-            self.timetable.set(id, wake);
+            self.timetable.set_endpoint(id, wake);
         }
+    }
+
+    /// Hands on everything that an endpoint has due, and notes its next wake-up.
+    #[inline(never)]
+    fn answer_on<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
+        let now = self.now;
+        loop {
+            let (popped, wake) = match &mut self.nodes[id] {
+                Node::Sender(sender) => (sender.pop_into(now, answer), sender.wake()),
+                Node::Receiver(receiver) => (receiver.pop_into(now, answer), receiver.wake()),
+                Node::Link(_) | Node::Pipe(_) => return,
+            };
+            if popped && self.carry::<RECORDED>(self.routes.next(id, answer), answer) {
+                // The other endpoint, or what it answered, may have changed this one.
+                continue;
+            }
+            if !popped || wake > now {
+                return self.timetable.set_endpoint(id, wake);
+            }
+        }
+    }
+
+    /// Hands a packet to a link or pipe. True if it went to an endpoint instead, directly.
+    #[inline(always)]
+    fn carry<const RECORDED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
+        let now = self.now;
+        let wake = match &mut self.nodes[id] {
+            Node::Link(link) => {
+                link.push(now, packet);
+                link.wake()
+            }
+            Node::Pipe(pipe) => {
+                pipe.push(now, packet);
+                pipe.wake()
+            }
+            Node::Sender(_) | Node::Receiver(_) => {
+                self.hand_directly(id, packet);
+                return true;
+            }
+        };
+        self.record_link::<RECORDED>(id);
+        self.hand_overs += 1;
+        self.timetable.set_carrier(id, wake);
+        false
+    }
+
+    /// Takes over what a link has logged, if somebody records.
+    #[inline(always)]
+    fn record_link<const RECORDED: bool>(&mut self, id: usize) {
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED)
+            && let Node::Link(link) = &mut self.nodes[id]
+        {
+            recorder.on_link(id, link);
+        }
+    }
+
+    /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
+    /// of a flow can be like that, so that calls end.
+    #[cold]
+    #[inline(never)]
+    fn hand_directly(&mut self, id: usize, packet: &Packet) {
+        self.hand_over::<true>(id, packet, &mut Packet::opaque(0));
     }
 }

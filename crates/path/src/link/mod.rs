@@ -9,6 +9,7 @@
 //! transmission starts when the last one ended, and a packet pushed at time t finds the queue as
 //! it is at t. What is through but not yet collected waits in `ready`.
 
+mod ahead;
 mod counters;
 mod event;
 mod serve;
@@ -19,6 +20,8 @@ pub use event::{EventKind, LinkEvent};
 
 use std::collections::VecDeque;
 
+use self::ahead::Ahead;
+
 use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time, TrafficClass};
 
 use crate::queue::{Dropped, Queue};
@@ -27,6 +30,8 @@ use crate::service::Service;
 /// A queue, an optional router and a service, as one stage.
 pub struct Link {
     service: Service,
+    /// In place of the queue and all that follows, if the link looks ahead.
+    ahead: Option<Ahead>,
     queue: Box<dyn Queue>,
     router: Option<Box<dyn Router>>,
     /// The packet in transmission, if `busy`. Not an `Option`: packets are moved by the million,
@@ -79,6 +84,7 @@ impl Link {
             overhead: service.overhead(),
             one_by_one: matches!(service, Service::Constant(_) | Service::Schedule(_)),
             service,
+            ahead: None,
             queue,
             router: None,
             serving: NOBODY,
@@ -142,11 +148,19 @@ impl Link {
 
     /// What the link has done since the start.
     pub fn counters(&self) -> Counters {
-        Counters { marks: self.counters.marks + self.queue.marks(), ..self.counters }
+        let mut counters = self.counters;
+        counters.marks += self.queue.marks();
+        if let Some(ahead) = &self.ahead {
+            ahead.count(&mut counters);
+        }
+        counters
     }
 
     /// Packets in the queue and in transmission.
     pub fn backlog_packets(&self) -> usize {
+        if let Some(ahead) = &self.ahead {
+            return ahead.backlog_packets();
+        }
         match &self.service {
             Service::Wifi(wifi) => self.queue.packets() + wifi.held(),
             _ => self.queue.packets() + usize::from(self.busy),
@@ -155,6 +169,9 @@ impl Link {
 
     /// Bytes in the queue and in transmission, without overheads.
     pub fn backlog_bytes(&self) -> u64 {
+        if let Some(ahead) = &self.ahead {
+            return ahead.backlog_bytes();
+        }
         let serving = match &self.service {
             Service::Wifi(wifi) => wifi.held_bytes(),
             _ if self.busy => u64::from(self.serving.size),
@@ -163,9 +180,10 @@ impl Link {
         self.queue.bytes() + serving
     }
 
-    /// Packets transmitted that the driver has not collected with [`Stage::pop`] yet.
+    /// Packets transmitted that the driver has not collected with [`Stage::pop`] yet, or that are
+    /// propagating behind a link that looks ahead.
     pub fn uncollected(&self) -> usize {
-        self.ready.len()
+        self.ahead.as_ref().map_or(self.ready.len(), |ahead| ahead.propagating())
     }
 
     /// The capacity over time.
@@ -259,7 +277,10 @@ impl Link {
     /// Counts and logs the drops that the queue has just made.
     #[inline(never)]
     fn note_drops(&mut self, now: Time) {
-        let queue_bytes = if self.recording { self.queue.bytes() } else { 0 };
+        let queue_bytes = match &self.ahead {
+            Some(ahead) => ahead.buffered(),
+            None => self.queue.bytes(),
+        };
         for dropped in self.drops.iter().skip(self.counted) {
             self.counters.count_drop(dropped, self.overhead);
             if self.recording {
@@ -274,9 +295,9 @@ impl Link {
     }
 }
 
-impl Stage for Link {
-    #[inline]
-    fn push(&mut self, now: Time, packet: &Packet) {
+impl Link {
+    #[inline(never)]
+    fn push_queued(&mut self, now: Time, packet: &Packet) {
         if self.due <= now {
             self.catch_up(now);
         }
@@ -298,17 +319,38 @@ impl Stage for Link {
         }
     }
 
-    #[inline]
-    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+    #[inline(never)]
+    fn pop_queued(&mut self, now: Time, place: &mut Packet) -> bool {
         if !self.ready.is_empty() {
             return self.collect(now, place);
         }
         self.due <= now && self.serve(now, place)
     }
+}
+
+impl Stage for Link {
+    #[inline(always)]
+    fn push(&mut self, now: Time, packet: &Packet) {
+        match self.ahead {
+            Some(_) => self.push_ahead(now, packet),
+            None => self.push_queued(now, packet),
+        }
+    }
+
+    #[inline(always)]
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        match self.ahead {
+            Some(_) => self.pop_ahead(now, place),
+            None => self.pop_queued(now, place),
+        }
+    }
 
     #[inline]
     fn wake(&self) -> Time {
-        self.ready.front().map_or(self.due, |&(ended, _)| ended)
+        match &self.ahead {
+            Some(ahead) => ahead.wake(),
+            None => self.ready.front().map_or(self.due, |&(ended, _)| ended),
+        }
     }
 }
 

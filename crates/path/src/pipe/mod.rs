@@ -7,10 +7,12 @@ pub use impair::{Impairments, Jitter, JitterShape, Reorder};
 pub use loss::{GilbertElliott, Loss};
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
 use thiserror::Error;
+
+use crate::ring::Ring;
 
 /// Why a pipe cannot be had.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -40,7 +42,9 @@ pub enum PipeError {
 pub struct Pipe {
     delay: Span,
     /// Packets in order of their arrival at the far end.
-    line: VecDeque<(Time, Packet)>,
+    line: Ring<(Time, Packet)>,
+    /// When the first of them arrives; [`Time::NEVER`] if there is none.
+    due: Time,
     /// When the packet pushed last into `line` arrives.
     last: Time,
     rough: Option<Box<Rough>>,
@@ -82,7 +86,7 @@ struct Entry {
 impl Pipe {
     /// A fixed delay.
     pub fn new(delay: Span) -> Pipe {
-        Pipe { delay, line: VecDeque::new(), last: Time::ZERO, rough: None }
+        Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, rough: None }
     }
 
     /// A delay with impairments, which draw their randomness from `stream`.
@@ -112,6 +116,11 @@ impl Pipe {
         self.delay
     }
 
+    /// True if it does nothing but delay.
+    pub fn is_plain(&self) -> bool {
+        self.rough.is_none()
+    }
+
     /// What happened to packets since the start.
     pub fn counters(&self) -> PipeCounters {
         self.rough.as_ref().map(|rough| rough.counters).unwrap_or_default()
@@ -138,7 +147,31 @@ impl Pipe {
     fn enter(&mut self, due: Time, packet: &Packet) {
         // Never before the packet in front.
         self.last = self.last.max(due);
-        self.line.push_back((self.last, *packet));
+        if self.line.is_empty() {
+            self.due = self.last;
+        }
+        let last = self.last;
+        self.line.push_with(
+            || (last, *packet),
+            |place| {
+                place.0 = last;
+                place.1 = *packet;
+            },
+        );
+    }
+
+    #[inline(never)]
+    fn pop_rough(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.wake() > now {
+            return false;
+        }
+        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
+            Some(Reverse(entry)) => {
+                *place = entry.packet;
+                true
+            }
+            None => false,
+        }
     }
 
     #[inline(never)]
@@ -191,32 +224,26 @@ impl Stage for Pipe {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        if self.wake() > now {
-            return false;
-        }
-        if let Some((_, packet)) = self.line.front() {
+        if self.due <= now {
+            let Some((_, packet)) = self.line.front() else { return false };
             *place = *packet;
-            self.line.pop_front();
+            self.line.drop_front();
+            self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
             return true;
         }
-        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
-            Some(Reverse(entry)) => {
-                *place = entry.packet;
-                true
-            }
-            None => false,
-        }
+        self.rough.is_some() && self.pop_rough(now, place)
     }
 
     #[inline]
     fn wake(&self) -> Time {
         // Only one of the two is in use.
-        match (self.line.front(), &self.rough) {
-            (Some(&(due, _)), _) => due,
-            (None, Some(rough)) => rough.heap.peek().map_or(Time::NEVER, |entry| entry.0.due),
-            (None, None) => Time::NEVER,
+        match &self.rough {
+            Some(rough) if self.line.is_empty() => {
+                rough.heap.peek().map_or(Time::NEVER, |entry| entry.0.due)
+            }
+            _ => self.due,
         }
     }
 }

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
-use super::{DropReason, Dropped, Limit, Queue, QueueInfo};
+use super::{DropReason, Dropped, DroptailLimit, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of droptail: none.
@@ -140,6 +140,11 @@ impl Queue for Fifo {
         self.packets.pop_front();
         self.bytes -= u64::from(place.size);
         true
+    }
+
+    fn droptail_limit(&self) -> Option<DroptailLimit> {
+        let limit = DroptailLimit { packets: self.max_packets, bytes: self.max_bytes };
+        (self.max_wait == Span::MAX).then_some(limit)
     }
 
     #[inline]

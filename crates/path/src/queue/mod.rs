@@ -52,6 +52,15 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
+/// The limits of a plain droptail buffer; the packet in transmission does not count.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct DroptailLimit {
+    /// The most packets.
+    pub packets: u64,
+    /// The most bytes.
+    pub bytes: u64,
+}
+
 /// A queue.
 pub trait Queue: Send {
     /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
@@ -96,6 +105,11 @@ pub trait Queue: Send {
     /// without such a share.
     fn take_unused_share(&mut self) -> u32 {
         0
+    }
+    /// Its limits, if it is a plain droptail buffer, whose departures a link of constant rate can
+    /// compute ahead.
+    fn droptail_limit(&self) -> Option<DroptailLimit> {
+        None
     }
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}

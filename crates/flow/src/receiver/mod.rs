@@ -1,12 +1,15 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
+mod blocks;
+pub(crate) mod reassembly;
+
 use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{
     Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time, TrafficClass,
 };
 
-use crate::blocks::{Arrival, Blocks};
-use crate::reassembly::Reassembly;
+use self::blocks::{Arrival, Blocks};
+use self::reassembly::Reassembly;
 
 /// Bytes of an acknowledgement on the wire: IPv4 and TCP headers with timestamps and one SACK
 /// block, the size that most of Linux' acknowledgements have.
@@ -92,9 +95,20 @@ impl Receiver {
         self.stats
     }
 
-    #[inline]
+    #[inline(always)]
     fn ack(&mut self) -> Ack {
-        let mut ack = Ack {
+        let (largest, lengths, gaps) = self.blocks.newest();
+        let (mut echo, mut explicit) = (Ecn::NotEct, 0);
+        if let Some(reporter) = &mut self.config.reporter {
+            echo = reporter.echo();
+            explicit = reporter.explicit();
+        }
+        Ack {
+            largest,
+            lengths,
+            gaps,
+            echo,
+            explicit,
             cumulative: self.reassembly.cumulative(),
             received: self.newest_at + self.config.clock_offset,
             ce_packets: match self.config.ecn {
@@ -102,17 +116,10 @@ impl Receiver {
                 EcnFeedback::Classic | EcnFeedback::Off => 0,
             },
             ece: self.ece,
-            ..Ack::default()
-        };
-        if let Some(reporter) = &mut self.config.reporter {
-            ack.echo = reporter.echo();
-            ack.explicit = reporter.explicit();
         }
-        self.blocks.fill(&mut ack);
-        ack
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&self, now: Time, size: u32, body: Body, place: &mut Packet) {
         *place = Packet {
             flow: self.config.flow,
@@ -126,10 +133,32 @@ impl Receiver {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, ack: Ack, place: &mut Packet) {
         self.stats.acks += 1;
         self.write(now, ACK_SIZE, Body::Ack(ack), place);
+    }
+
+    /// Takes a data packet in at `now` and, if it is to be acknowledged at once, puts the
+    /// acknowledgement into `place`: as [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    #[inline]
+    pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
+        self.push(now, packet);
+        if self.flushed.is_some() || self.report_at <= now {
+            return self.pop_into(now, place);
+        }
+        self.due <= now && self.pop_ack(now, place)
+    }
+
+    /// Sends the acknowledgement that is due.
+    #[inline(always)]
+    fn pop_ack(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.due = Time::NEVER;
+        self.pending = 0;
+        self.now = false;
+        let ack = self.ack();
+        self.acknowledge(now, ack, place);
+        true
     }
 
     /// Lets the reporter report. True if a report stands in `place`.
@@ -148,7 +177,7 @@ impl Receiver {
 }
 
 impl Stage for Receiver {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
         if let Some(reporter) = &mut self.config.reporter {
@@ -201,15 +230,7 @@ impl Stage for Receiver {
         if self.report_at <= now && self.report(now, place) {
             return true;
         }
-        if self.due > now {
-            return false;
-        }
-        self.due = Time::NEVER;
-        self.pending = 0;
-        self.now = false;
-        let ack = self.ack();
-        self.acknowledge(now, ack, place);
-        true
+        self.due <= now && self.pop_ack(now, place)
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, RateSample, Span, Time};
 
-use crate::ledger::Entry;
+use super::ledger::Entry;
 
 /// Totals of a flow from which delivery-rate samples are taken.
 #[derive(Debug)]

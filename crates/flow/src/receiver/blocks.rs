@@ -1,6 +1,6 @@
 //! The receiver's memory of which transmission numbers have arrived.
 
-use paceline_cc::{ACK_BLOCKS, Ack};
+use paceline_cc::ACK_BLOCKS;
 
 /// How many blocks are remembered; the oldest is forgotten.
 const REMEMBERED: usize = 32;
@@ -12,11 +12,20 @@ struct Block {
     last: u64,
 }
 
+/// The numbers in a block, as far as an acknowledgement can tell.
+#[inline]
+fn length(block: &Block) -> u32 {
+    u32::try_from(block.last - block.first + 1).unwrap_or(u32::MAX)
+}
+
 /// Ranges of received numbers, newest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: [Block; REMEMBERED],
     len: usize,
+    /// The lengths of the blocks after the first and the gaps before them, for acknowledgements.
+    lengths: [u32; ACK_BLOCKS],
+    gaps: [u32; ACK_BLOCKS - 1],
 }
 
 /// What the arrival of a number was.
@@ -32,7 +41,12 @@ pub(crate) enum Arrival {
 
 impl Blocks {
     pub(crate) fn new() -> Blocks {
-        Blocks { blocks: [Block::default(); REMEMBERED], len: 0 }
+        Blocks {
+            blocks: [Block::default(); REMEMBERED],
+            len: 0,
+            lengths: [0; ACK_BLOCKS],
+            gaps: [0; ACK_BLOCKS - 1],
+        }
     }
 
     /// Notes that `number` has arrived.
@@ -46,9 +60,12 @@ impl Blocks {
             }
             if number > newest.last {
                 self.open(0, number);
+                self.note_older();
                 return Arrival::OutOfOrder;
             }
-            return self.insert_old(number);
+            let arrival = self.insert_old(number);
+            self.note_older();
+            return arrival;
         }
         self.open(0, number);
         if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder }
@@ -59,19 +76,24 @@ impl Blocks {
         (self.len > 0).then(|| self.blocks[0].last)
     }
 
-    /// Writes the newest blocks into an acknowledgement.
+    /// The newest blocks in an acknowledgement's form: the largest number, the blocks' lengths, and
+    /// the gaps between them.
     #[inline]
-    pub(crate) fn fill(&self, ack: &mut Ack) {
-        let blocks = &self.blocks[..self.len.min(ACK_BLOCKS)];
-        let mut above = 0;
-        for (i, block) in blocks.iter().enumerate() {
-            if i == 0 {
-                ack.largest = block.last;
-            } else {
-                ack.gaps[i - 1] = (above - block.last - 1).min(u32::MAX as u64) as u32;
-            }
-            ack.lengths[i] = (block.last - block.first + 1).min(u32::MAX as u64) as u32;
-            above = block.first;
+    pub(crate) fn newest(&self) -> (u64, [u32; ACK_BLOCKS], [u32; ACK_BLOCKS - 1]) {
+        let newest = &self.blocks[0];
+        let mut lengths = self.lengths;
+        lengths[0] = if self.len > 0 { length(newest) } else { 0 };
+        (newest.last, lengths, self.gaps)
+    }
+
+    /// Works out the lengths of the blocks after the first, and the gaps before them: they only
+    /// change when packets come out of order.
+    fn note_older(&mut self) {
+        (self.lengths, self.gaps) = ([0; ACK_BLOCKS], [0; ACK_BLOCKS - 1]);
+        for i in 1..self.len.min(ACK_BLOCKS) {
+            let gap = self.blocks[i - 1].first - self.blocks[i].last - 1;
+            self.gaps[i - 1] = u32::try_from(gap).unwrap_or(u32::MAX);
+            self.lengths[i] = length(&self.blocks[i]);
         }
     }
 
@@ -125,6 +147,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_cc::Ack;
     use std::collections::BTreeSet;
 
     #[test]
@@ -146,8 +169,8 @@ mod tests {
                 let arrival = blocks.insert(number);
                 assert_eq!(fresh, arrival != Arrival::Duplicate, "{number}");
                 assert_eq!(blocks.largest(), set.last().copied());
-                let mut ack = Ack::default();
-                blocks.fill(&mut ack);
+                let (largest, lengths, gaps) = blocks.newest();
+                let ack = Ack { largest, lengths, gaps, ..Ack::default() };
                 let mut seen = 0;
                 let mut below = u64::MAX;
                 for (first, last) in ack.blocks() {

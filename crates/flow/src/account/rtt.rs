@@ -1,6 +1,6 @@
 //! Round-trip time: smoothed value, variation, minimum, and the retransmission timeout.
 
-use paceline_cc::{Span, Time};
+use paceline_cc::Span;
 
 /// How the retransmission timeout is bounded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -41,19 +41,24 @@ pub struct RttEstimator {
     latest: Span,
     min: Span,
     backoff: u32,
+    /// The timeout, which follows from the others.
+    rto: Span,
 }
 
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(bounds: RtoBounds) -> RttEstimator {
-        RttEstimator {
+        let mut estimator = RttEstimator {
             bounds,
             smoothed: Span::ZERO,
             variation: Span::ZERO,
             latest: Span::ZERO,
             min: Span::MAX,
             backoff: 0,
-        }
+            rto: Span::ZERO,
+        };
+        estimator.set_rto();
+        estimator
     }
 
     /// Takes a sample in; ends the back-off of the timeout.
@@ -66,7 +71,7 @@ impl RttEstimator {
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variation = rtt / 2;
-            return;
+            return self.set_rto();
         }
         // Gains 1/4 and 1/8, in integers: the rounding error is below 8 ns.
         let (old, new) = (self.smoothed.as_nanos(), rtt.as_nanos());
@@ -74,6 +79,20 @@ impl RttEstimator {
         let variation = self.variation.as_nanos();
         self.variation = Span::from_nanos(variation - variation / 4 + deviation / 4);
         self.smoothed = Span::from_nanos(old - old / 8 + new / 8);
+        self.set_rto();
+    }
+
+    #[inline]
+    fn set_rto(&mut self) {
+        let base = if self.smoothed.is_zero() {
+            self.bounds.initial
+        } else {
+            self.smoothed + (self.variation * 4).max(self.bounds.min_variation)
+        };
+        let base = base.max(self.bounds.min);
+        let backed_off =
+            if self.backoff == 0 { base } else { base * (1u64 << self.backoff.min(16)) };
+        self.rto = backed_off.min(self.bounds.max);
     }
 
     /// The smoothed RTT; zero before the first sample.
@@ -91,20 +110,12 @@ impl RttEstimator {
     /// The retransmission timeout, backed off.
     #[inline]
     pub fn rto(&self) -> Span {
-        let base = if self.smoothed.is_zero() {
-            self.bounds.initial
-        } else {
-            self.smoothed + (self.variation * 4).max(self.bounds.min_variation)
-        };
-        (base.max(self.bounds.min) * (1u64 << self.backoff.min(16))).min(self.bounds.max)
+        self.rto
     }
     /// Doubles the timeout until the next sample (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
-    }
-    /// The end of a round trip that starts now, for time-based waits.
-    pub fn one_rtt_from(&self, now: Time) -> Time {
-        now + self.smoothed
+        self.set_rto();
     }
 }
 

@@ -20,6 +20,9 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: State,
+    /// True if lost data is sent again, so that repair ends when all of it has arrived. Without,
+    /// it ends when a packet is acknowledged that was sent after the reaction (RFC 9002 §7.3.2).
+    reliable: bool,
     /// Numbers below were sent before the last reaction to congestion.
     point: u64,
     /// Repair ends when all segments below are acknowledged.
@@ -51,8 +54,9 @@ pub(crate) struct Event {
     pub(crate) cumulative: u64,
     /// Packets newly declared lost.
     pub(crate) lost: u32,
-    /// The largest segment among them.
+    /// The largest segment and the largest number among them.
     pub(crate) lost_segment: u64,
+    pub(crate) lost_number: u64,
     /// Packets acknowledged that had been declared lost.
     pub(crate) late: u32,
     /// True if packets were newly reported as marked CE.
@@ -65,9 +69,10 @@ pub(crate) struct Event {
 }
 
 impl Recovery {
-    pub(crate) fn new() -> Recovery {
+    pub(crate) fn new(reliable: bool) -> Recovery {
         Recovery {
             state: State::Open,
+            reliable,
             point: 0,
             segment: 0,
             again: false,
@@ -83,16 +88,16 @@ impl Recovery {
         self.state != State::Open
     }
 
+    /// True while what a timeout declared lost is being repaired.
+    #[inline]
+    pub(crate) fn is_after_timeout(&self) -> bool {
+        self.state == State::Timeout
+    }
+
     /// True if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {
         matches!(self.state, State::Repair | State::Reduced)
-    }
-
-    /// True if nothing is being repaired and no event came: the common case needs no more.
-    #[inline]
-    pub(crate) fn is_quiet(&self, event: &Event) -> bool {
-        self.state == State::Open && event.lost == 0 && !event.marked && event.late == 0
     }
 
     /// Takes an acknowledgement in; returns what the controller is to be told.
@@ -109,7 +114,10 @@ impl Recovery {
                 return Some(Congestion::Undo);
             }
         }
-        let repaired = event.cumulative >= self.segment;
+        let repaired = match self.reliable {
+            true => event.cumulative >= self.segment,
+            false => event.largest >= self.point,
+        };
         match self.state {
             State::Reduced if event.largest >= self.point => self.end(),
             State::Repair | State::Timeout if repaired => {
@@ -123,6 +131,8 @@ impl Recovery {
         }
         if event.lost > 0 {
             match self.state {
+                // Without repair, late news of the losses of the last episode are no new episode.
+                State::Open if !self.reliable && event.lost_number < self.point => {}
                 State::Open => {
                     self.outstanding = event.lost as u64;
                     self.react(State::Repair, event);

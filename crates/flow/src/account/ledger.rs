@@ -1,4 +1,4 @@
-//! What is in flight: one entry per transmission, in the order of sending.
+//! What is in flight: one entry for each transmission, in the order of sending.
 //!
 //! Every transmission has its own number, so an acknowledgement is never ambiguous and entries
 //! are lost in the order of their numbers. A packet is lost when one sent `packet_threshold`
@@ -14,27 +14,33 @@ use crate::bits::BitRing;
 const INITIAL_PACKET_THRESHOLD: u64 = 3;
 /// The most reordering that the packet threshold adapts to (Linux: `tcp_max_reordering`).
 const MAX_PACKET_THRESHOLD: u64 = 300;
+/// Entries that a new ledger has room for; the ring doubles when the window outgrows it.
+const INITIAL_CAPACITY: usize = 16;
 
-/// Where an entry stands.
+/// What has become of a transmission.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
+    /// On its way, as far as the sender knows.
     #[default]
     InFlight,
+    /// Declared lost.
     Lost,
+    /// Acknowledged.
     Acked,
 }
 
-/// One transmission.
+/// One transmission: 64 bytes, a cache line.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) sent: Time,
-    /// The rate sampler's state when it was sent; `first_sent` turns into the time at which the
-    /// entry was declared lost.
+    /// The rate sampler's state when the packet was sent: see [`super::rate`].
     pub(crate) first_sent: Time,
     pub(crate) delivered_at: Time,
     pub(crate) delivered: u64,
     pub(crate) segment: u64,
     pub(crate) tag: u64,
+    /// When it was declared lost, if it was.
+    pub(crate) lost_at: Time,
     pub(crate) size: u32,
     pub(crate) state: State,
     pub(crate) app_limited: bool,
@@ -45,32 +51,38 @@ pub(crate) struct Entry {
 pub(crate) struct Ledger {
     ring: Vec<Entry>,
     mask: u64,
-    /// Set for entries in flight or remembered as lost.
-    unresolved: BitRing,
+    /// A bit for each number from `front` on: set if it has its final fate although an older one
+    /// has not. In order, none is ever set.
+    resolved: BitRing,
+    /// How many bits are set.
+    resolved_early: u64,
     /// All numbers below have their final fate.
     front: u64,
     /// All numbers below are acknowledged or lost.
     undecided: u64,
     /// The number of the next transmission.
     next: u64,
-    largest_acked: Option<u64>,
+    /// One more than the largest number acknowledged; zero before the first.
+    acked_end: u64,
+    /// When the packet with the largest acknowledged number was sent.
     largest_acked_sent: Time,
     in_flight: u64,
+    /// Entries declared lost that are not forgotten yet.
     remembered: u64,
     packet_threshold: u64,
 }
 
 impl Ledger {
     pub(crate) fn new() -> Ledger {
-        const CAPACITY: usize = 64;
         Ledger {
-            ring: vec![Entry::default(); CAPACITY],
-            mask: CAPACITY as u64 - 1,
-            unresolved: BitRing::new(CAPACITY as u64),
+            ring: vec![Entry::default(); INITIAL_CAPACITY],
+            mask: INITIAL_CAPACITY as u64 - 1,
+            resolved: BitRing::new(INITIAL_CAPACITY as u64),
+            resolved_early: 0,
             front: 0,
             undecided: 0,
             next: 0,
-            largest_acked: None,
+            acked_end: 0,
             largest_acked_sent: Time::ZERO,
             in_flight: 0,
             remembered: 0,
@@ -88,6 +100,11 @@ impl Ledger {
     pub(crate) fn oldest(&self) -> Option<u64> {
         (self.front < self.next).then_some(self.front)
     }
+    /// All numbers below have their final fate.
+    #[inline]
+    pub(crate) fn front(&self) -> u64 {
+        self.front
+    }
     /// The number that the next transmission gets.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
@@ -95,13 +112,12 @@ impl Ledger {
     }
     /// The entry of a number that has no final fate yet.
     #[inline]
-    pub(crate) fn entry_mut(&mut self, number: u64) -> &mut Entry {
-        let at = (number & self.mask) as usize;
-        &mut self.ring[at]
-    }
-    #[inline]
     pub(crate) fn entry(&self, number: u64) -> &Entry {
         &self.ring[(number & self.mask) as usize]
+    }
+    #[inline]
+    fn entry_mut(&mut self, number: u64) -> &mut Entry {
+        &mut self.ring[(number & self.mask) as usize]
     }
 
     /// Notes a transmission and returns its number.
@@ -111,13 +127,13 @@ impl Ledger {
         if number - self.front > self.mask {
             self.grow();
         }
-        self.in_flight += entry.size as u64;
+        self.in_flight += u64::from(entry.size);
         *self.entry_mut(number) = entry;
-        self.unresolved.set(number);
         self.next += 1;
         number
     }
 
+    #[cold]
     fn grow(&mut self) {
         let capacity = self.ring.len() * 2;
         let mut ring = vec![Entry::default(); capacity];
@@ -126,53 +142,86 @@ impl Ledger {
         }
         self.ring = ring;
         self.mask = capacity as u64 - 1;
-        self.unresolved.reserve(self.front, self.next, self.front + capacity as u64);
+        self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
     /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
-    /// entry; the entry's state is still what it was before.
+    /// entry, whose state is still what it was before.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry)) {
+        if ack.largest == self.front && self.front < self.next && ack.lengths[0] > 0 {
+            // The oldest one: the common case, when nothing is lost and each packet is
+            // acknowledged. Older blocks have nothing new then.
+            self.resolve(self.front, &mut each);
+            self.front += 1;
+            self.advance();
+            return;
+        }
         for (first, last) in ack.blocks() {
-            let end = (last + 1).min(self.next);
+            // A block that nobody can have sent ends at what was sent.
+            let end = last.saturating_add(1).min(self.next);
             let mut at = first.max(self.front);
-            while let Some(number) = self.unresolved.next_set(at, end) {
+            while let Some(number) = self.resolved.next_clear(at, end) {
                 at = number + 1;
-                self.unresolved.clear(number);
-                let entry = &mut self.ring[(number & self.mask) as usize];
-                each(number, entry);
-                match entry.state {
-                    State::InFlight => self.in_flight -= entry.size as u64,
-                    State::Lost => {
-                        self.remembered -= 1;
-                        // Late, not lost: tolerate as much reordering from now on.
-                        let late = self.largest_acked.unwrap_or(number).saturating_sub(number);
-                        self.packet_threshold =
-                            self.packet_threshold.max((late + 1).min(MAX_PACKET_THRESHOLD));
-                    }
-                    State::Acked => {}
-                }
-                entry.state = State::Acked;
-                if self.largest_acked.is_none_or(|largest| number > largest) {
-                    self.largest_acked = Some(number);
-                    self.largest_acked_sent = entry.sent;
-                }
+                self.resolve(number, &mut each);
+                self.note_resolved(number);
             }
         }
         self.advance();
     }
 
+    /// An unresolved number is acknowledged.
+    #[inline(always)]
+    fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
+        let entry = &mut self.ring[(number & self.mask) as usize];
+        each(number, entry);
+        let (state, size, sent) = (entry.state, u64::from(entry.size), entry.sent);
+        entry.state = State::Acked;
+        match state {
+            State::InFlight => self.in_flight -= size,
+            State::Lost => self.found_late(number),
+            State::Acked => {}
+        }
+        if number >= self.acked_end {
+            self.acked_end = number + 1;
+            self.largest_acked_sent = sent;
+        }
+    }
+
+    /// A packet declared lost was only late: as much reordering is tolerated from now on.
+    #[cold]
+    fn found_late(&mut self, number: u64) {
+        self.remembered -= 1;
+        let late = self.acked_end.saturating_sub(number);
+        self.packet_threshold = self.packet_threshold.max(late.clamp(1, MAX_PACKET_THRESHOLD));
+    }
+
+    /// Notes that a number has its final fate.
+    #[inline]
+    fn note_resolved(&mut self, number: u64) {
+        if number == self.front {
+            self.front += 1;
+        } else {
+            self.resolved.set(number);
+            self.resolved_early += 1;
+        }
+    }
+
     /// Moves `front` past everything resolved.
     #[inline]
     fn advance(&mut self) {
-        self.front = self.unresolved.next_set(self.front, self.next).unwrap_or(self.next);
+        while self.resolved_early > 0 && self.resolved.get(self.front) {
+            self.resolved.clear(self.front);
+            self.resolved_early -= 1;
+            self.front += 1;
+        }
         self.undecided = self.undecided.max(self.front);
     }
 
     /// The lowest number in flight.
     #[inline]
     fn oldest_in_flight(&mut self) -> Option<u64> {
-        while let Some(number) = self.unresolved.next_set(self.undecided, self.next) {
+        while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
             self.undecided = number;
             if self.entry(number).state == State::InFlight {
                 return Some(number);
@@ -183,9 +232,14 @@ impl Ledger {
         None
     }
 
+    /// True if no packet can be lost: none is unresolved below the largest acknowledged one.
+    #[inline]
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.front >= self.acked_end
+    }
+
     /// Declares packets lost by the packet and time thresholds; calls `each` for every one.
     /// Returns when the time threshold will next declare one, if nothing else happens.
-    #[inline]
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
@@ -193,7 +247,7 @@ impl Ledger {
         mut each: impl FnMut(u64, &Entry),
     ) -> Time {
         self.forget();
-        let Some(largest) = self.largest_acked else { return Time::NEVER };
+        let Some(largest) = self.acked_end.checked_sub(1) else { return Time::NEVER };
         while let Some(number) = self.oldest_in_flight() {
             if number >= largest {
                 break;
@@ -216,18 +270,18 @@ impl Ledger {
 
     /// True if a number has no final fate yet.
     pub(crate) fn is_open(&self, number: u64) -> bool {
-        (self.front..self.next).contains(&number) && self.unresolved.get(number)
+        (self.front..self.next).contains(&number) && !self.resolved.get(number)
     }
 
     /// Takes all losses still remembered back: the packets are in flight after all.
     pub(crate) fn find_all(&mut self) {
         let mut at = self.front;
-        while let Some(number) = self.unresolved.next_set(at, self.next) {
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             let entry = &mut self.ring[(number & self.mask) as usize];
             if entry.state == State::Lost {
                 entry.state = State::InFlight;
-                self.in_flight += entry.size as u64;
+                self.in_flight += u64::from(entry.size);
             }
         }
         self.remembered = 0;
@@ -236,38 +290,41 @@ impl Ledger {
 
     fn lose(&mut self, now: Time, number: u64, each: &mut impl FnMut(u64, &Entry)) {
         let entry = &mut self.ring[(number & self.mask) as usize];
-        self.in_flight -= entry.size as u64;
+        self.in_flight -= u64::from(entry.size);
         self.remembered += 1;
         each(number, entry);
         entry.state = State::Lost;
-        entry.first_sent = now;
+        entry.lost_at = now;
     }
 
     /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
     /// a path that keeps the order, the lost one will not come any more.
-    #[inline]
     fn forget(&mut self) {
         while self.remembered > 0 && self.front < self.next {
             let entry = self.entry(self.front);
-            if entry.state != State::Lost || entry.first_sent >= self.largest_acked_sent {
+            if entry.state != State::Lost || entry.lost_at >= self.largest_acked_sent {
                 break;
             }
-            self.unresolved.clear(self.front);
             self.remembered -= 1;
+            self.front += 1;
             self.advance();
         }
     }
 
     /// Forgets everything; acknowledgements of earlier numbers will be ignored.
     pub(crate) fn abandon(&mut self) {
-        while let Some(number) = self.unresolved.next_set(self.front, self.next) {
-            self.unresolved.clear(number);
+        while self.resolved_early > 0 {
+            if self.resolved.get(self.front) {
+                self.resolved.clear(self.front);
+                self.resolved_early -= 1;
+            }
+            self.front += 1;
         }
         self.front = self.next;
         self.undecided = self.next;
         self.in_flight = 0;
         self.remembered = 0;
-        self.largest_acked = None;
+        self.acked_end = 0;
         self.packet_threshold = INITIAL_PACKET_THRESHOLD;
     }
 }

@@ -1,0 +1,135 @@
+//! The deadlines of an account: loss by time, tail loss probe, retransmission timeout.
+
+use paceline_cc::{Congestion, Feedback, Span, Time};
+
+use super::{ACK_DELAY, Account, Losses, Reduction, note_loss};
+
+/// The state of an account's timers.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// When the retransmission timer was last started.
+    progress: Time,
+    /// When the time threshold declares the next packet lost.
+    pub(super) loss: Time,
+    /// True if the tail was probed since the last progress (RFC 8985 §7).
+    probed: bool,
+}
+
+impl Timers {
+    pub(super) fn new() -> Timers {
+        Timers { progress: Time::ZERO, loss: Time::NEVER, probed: false }
+    }
+
+    /// Starts the retransmission timer anew.
+    #[inline]
+    pub(super) fn restart(&mut self, now: Time) {
+        self.progress = now;
+        self.probed = false;
+    }
+}
+
+/// What a deadline has brought.
+#[derive(Debug)]
+pub enum Expired<'a> {
+    /// Nothing is due.
+    Nothing,
+    /// The time threshold declared packets lost: tell the controller, then call
+    /// [`Account::on_window`].
+    Losses(Feedback<'a>),
+    /// The retransmission timer expired, and everything in flight counts as lost: tell the
+    /// controller, then call [`Account::on_window`].
+    Timeout(Feedback<'a>),
+    /// The tail is to be probed: send a packet of new data beyond the window, or else repeat
+    /// [`Account::newest`], so that its acknowledgement reveals whether the tail was lost.
+    Probe,
+}
+
+impl Account {
+    /// When [`Account::on_deadline`] is next to be called; [`Time::NEVER`] if nothing is in flight.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.timers.loss.min(self.timeout_at()).min(self.probe_at())
+    }
+
+    /// When the retransmission timer expires.
+    #[inline]
+    fn timeout_at(&self) -> Time {
+        if self.in_flight() == 0 { Time::NEVER } else { self.timers.progress + self.rtt.rto() }
+    }
+
+    /// When the tail is probed: two RTTs after the last progress, if nothing is being repaired. A
+    /// lone packet may wait for a delayed acknowledgement.
+    #[inline]
+    fn probe_at(&self) -> Time {
+        let unwanted = !self.config.probes
+            || self.timers.probed
+            || !self.repairs.is_empty()
+            || self.recovery.is_reducing();
+        if unwanted || self.in_flight() == 0 || self.rtt.smoothed().is_zero() {
+            return Time::NEVER;
+        }
+        let alone = self.in_flight() <= u64::from(self.config.mss);
+        let slack = if alone { ACK_DELAY } else { Span::ZERO };
+        self.timers.progress + self.rtt.smoothed() * 2 + slack
+    }
+
+    /// Handles one thing that is due; call it until it says [`Expired::Nothing`].
+    pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
+        if self.timers.loss <= now {
+            let prior = self.in_flight();
+            self.fates.clear();
+            let losses = self.detect_losses(now);
+            if losses.packets > 0 {
+                return Expired::Losses(self.on_losses(now, prior, &losses));
+            }
+        }
+        if self.timeout_at() <= now {
+            return Expired::Timeout(self.on_timeout(now));
+        }
+        if self.probe_at() <= now {
+            self.timers.probed = true;
+            // The timer starts anew with the probe (RFC 8985 §7.3).
+            self.timers.progress = now;
+            self.stats.probes += 1;
+            return Expired::Probe;
+        }
+        Expired::Nothing
+    }
+
+    /// The time threshold was passed by some packets.
+    fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
+        let congestion = self.recovery.on_ack(&self.event(prior, losses));
+        if self.recovery.is_reducing() {
+            self.reduction = Some(Reduction { delivered: 0, safe: false });
+        }
+        let mut feedback = self.feedback(now, prior);
+        feedback.lost = losses.bytes;
+        feedback.lost_packets = losses.packets;
+        feedback.congestion = congestion;
+        feedback
+    }
+
+    /// The retransmission timer expired (RFC 6298 §5.4-5.6): everything in flight counts as lost.
+    fn on_timeout(&mut self, now: Time) -> Feedback<'_> {
+        self.stats.timeouts += 1;
+        self.rtt.back_off();
+        self.timers.restart(now);
+        self.timers.loss = Time::NEVER;
+        let prior = self.in_flight();
+        let mut losses = Losses::default();
+        self.fates.clear();
+        let Account { ledger, repairs, fates, config, .. } = self;
+        ledger.lose_all(now, |number, entry| {
+            losses.note(number, entry);
+            note_loss(config, repairs, fates, number, entry);
+        });
+        self.stats.lost += u64::from(losses.packets);
+        let next = self.ledger.next();
+        self.recovery.on_timeout(losses.packets.into(), next, self.next_segment);
+        let mut feedback = self.feedback(now, prior);
+        feedback.lost = prior;
+        feedback.lost_packets = losses.packets;
+        feedback.congestion = Some(Congestion::Timeout);
+        feedback
+    }
+}

@@ -1,0 +1,471 @@
+//! The account of a connection: what was sent, what became of it, and what that tells about the
+//! path.
+//!
+//! An [`Account`] stands between acknowledgements and a [`Controller`](paceline_cc::Controller).
+//! Its driver tells it what was sent and which acknowledgements came; it gives the feedback that
+//! the controller is to be told, the data to send again, and the time of its next deadline. It
+//! has no packets, no application, no pacing and no clock, so that every driver can use it: the
+//! simulator's sender, UDP sockets, a QUIC stack.
+//!
+//! ```
+//! use paceline_cc::{Ack, Time};
+//! use paceline_flow::{Account, AccountConfig, Sent};
+//!
+//! let mut account = Account::new(AccountConfig::stream(1500));
+//! for segment in 0..5 {
+//!     account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
+//! }
+//! // Numbers 1 to 4 have arrived: number 0 is lost, as three packets sent later have come.
+//! let ack = Ack { largest: 4, lengths: [4, 0, 0], ..Ack::default() };
+//! let feedback = account.on_ack(Time::from_millis(100), &ack);
+//! assert_eq!((feedback.acked_packets, feedback.lost_packets), (4, 1));
+//! assert_eq!(account.take_repair().map(|repair| repair.segment), Some(0));
+//! ```
+
+mod config;
+mod deadlines;
+mod ecn;
+mod ledger;
+mod rate;
+mod recovery;
+mod rtt;
+
+pub use config::{AccountConfig, AccountStats, Repair, Sent};
+pub use deadlines::Expired;
+pub use rtt::{RtoBounds, RttEstimator};
+
+use std::collections::VecDeque;
+
+use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::{Ack, Congestion, Ecn, Fate, Feedback, Signals, Span, Time};
+
+use self::deadlines::Timers;
+use self::ecn::MarkCounter;
+use self::ledger::{Entry, Ledger, State};
+use self::rate::RateSampler;
+use self::recovery::{Event, Recovery};
+
+/// The account of a connection. See the [module's documentation](self).
+#[derive(Debug)]
+pub struct Account {
+    config: AccountConfig,
+    ledger: Ledger,
+    rtt: RttEstimator,
+    rates: RateSampler,
+    recovery: Recovery,
+    marks: MarkCounter,
+    timers: Timers,
+    repairs: VecDeque<Repair>,
+    fates: Vec<Fate>,
+    stats: AccountStats,
+    /// One more than the largest segment sent.
+    next_segment: u64,
+    /// All segments below are acknowledged.
+    cumulative: u64,
+    /// The number of the newest packet with data.
+    newest_data: u64,
+    /// Round trips since the start, and the total delivered that ends the present one.
+    round: u64,
+    round_end: u64,
+    /// The number that was next when the window last kept data back.
+    limited_at: u64,
+    /// What PRR needs to know of the last acknowledgement once the controller has its new window.
+    reduction: Option<Reduction>,
+}
+
+/// What an acknowledgement means for proportional rate reduction.
+#[derive(Copy, Clone, Debug)]
+struct Reduction {
+    /// Bytes newly acknowledged.
+    delivered: u64,
+    /// True if it repaired something and revealed no loss.
+    safe: bool,
+}
+
+/// Losses that were just declared.
+#[derive(Copy, Clone, Debug, Default)]
+struct Losses {
+    bytes: u64,
+    packets: u32,
+    largest_segment: u64,
+    largest_number: u64,
+}
+
+impl Account {
+    /// The account of a connection that has sent nothing.
+    pub fn new(config: AccountConfig) -> Account {
+        Account {
+            ledger: Ledger::new(),
+            rtt: RttEstimator::new(config.rto),
+            rates: RateSampler::new(),
+            recovery: Recovery::new(config.reliable),
+            marks: MarkCounter::new(config.ecn),
+            timers: Timers::new(),
+            repairs: VecDeque::new(),
+            fates: Vec::new(),
+            stats: AccountStats::default(),
+            next_segment: 0,
+            cumulative: 0,
+            newest_data: 0,
+            round: 0,
+            round_end: 0,
+            limited_at: 0,
+            reduction: None,
+            config,
+        }
+    }
+
+    /// Bytes in flight: sent, and neither acknowledged nor declared lost.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.ledger.in_flight()
+    }
+    /// The number that the next packet gets.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.ledger.next()
+    }
+    /// The segment that follows the largest one sent.
+    #[inline]
+    pub fn next_segment(&self) -> u64 {
+        self.next_segment
+    }
+    /// All segments below this one are acknowledged.
+    #[inline]
+    pub fn cumulative(&self) -> u64 {
+        self.cumulative
+    }
+    /// Estimates of the round-trip time.
+    #[inline]
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> AccountStats {
+        self.stats
+    }
+    /// The oldest data that is to be sent again; [`Account::take_repair`] takes it.
+    #[inline]
+    pub fn next_repair(&self) -> Option<&Repair> {
+        self.repairs.front()
+    }
+    /// Takes the oldest data that is to be sent again. The caller sends it as
+    /// [`Sent::again`] says.
+    #[inline]
+    pub fn take_repair(&mut self) -> Option<Repair> {
+        self.repairs.pop_front()
+    }
+    /// True from a timeout until what it declared lost is repaired.
+    #[inline]
+    pub fn is_after_timeout(&self) -> bool {
+        self.recovery.is_after_timeout()
+    }
+
+    /// The bytes that may be in flight under a congestion window of `cwnd` bytes: while the
+    /// window is being reduced, what proportional rate reduction allows (RFC 6937), if the
+    /// controller wants that.
+    #[inline]
+    pub fn window(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
+        if reduces_by_prr && self.recovery.is_reducing() { self.recovery.allowance() } else { cwnd }
+    }
+
+    /// True if all data that was sent has arrived, or if nothing of it is on its way any more and
+    /// none is sent again.
+    pub fn is_drained(&self) -> bool {
+        if self.config.reliable {
+            return self.cumulative == self.next_segment;
+        }
+        // Packets without data may be on the way all the time.
+        let data = |oldest| oldest <= self.newest_data;
+        self.ledger.in_flight() == 0 || !self.ledger.oldest().is_some_and(data)
+    }
+
+    /// The size and segment of the newest packet, for a probe that repeats it.
+    pub fn newest(&self) -> Option<Repair> {
+        let number = self.ledger.next().checked_sub(1)?;
+        let entry = self.ledger.entry(number);
+        Some(Repair { number, segment: entry.segment, size: entry.size })
+    }
+
+    /// A packet leaves at `now`. Returns its number.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
+        let Sent { segment, size, tag, again: _ } = sent;
+        if self.ledger.in_flight() == 0 {
+            self.timers.restart(now);
+        }
+        let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
+        self.rates.on_send(now, self.ledger.oldest().is_none(), &mut entry);
+        let number = self.ledger.on_send(entry);
+        self.recovery.on_send(size);
+        if segment != NO_SEGMENT {
+            self.newest_data = number;
+            self.next_segment = self.next_segment.max(segment + 1);
+        }
+        self.stats.sent += 1;
+        self.stats.retransmits += u64::from(sent.again);
+        number
+    }
+
+    /// The application has nothing to send though the window has room: rate samples are limited
+    /// by it until what is in flight now is delivered.
+    #[inline]
+    pub fn on_app_limited(&mut self) {
+        self.rates.on_app_limited(self.ledger.in_flight());
+    }
+
+    /// The window keeps data back.
+    #[inline]
+    pub fn on_window_limited(&mut self) {
+        self.limited_at = self.ledger.next();
+    }
+
+    /// Takes an acknowledgement in; returns what the controller is to be told. Tell it, and then
+    /// call [`Account::on_window`] with its new window.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
+        self.stats.acks += 1;
+        let prior = self.ledger.in_flight();
+        let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, 0u32);
+        // The largest number newly acknowledged, with the time at which it was sent.
+        let mut newest = None;
+        if !self.fates.is_empty() {
+            self.fates.clear();
+        }
+        {
+            let Account { ledger, rates, fates, config, .. } = self;
+            ledger.on_ack(ack, |number, entry| {
+                acked += u64::from(entry.size);
+                acked_packets += 1;
+                if entry.state == State::Lost {
+                    late += 1;
+                    rates.on_late(entry.size);
+                } else {
+                    rates.on_acked(now, entry);
+                }
+                if newest.is_none_or(|(largest, _)| number > largest) {
+                    newest = Some((number, entry.sent));
+                }
+                if config.signals.contains(Signals::FATES) {
+                    fates.push(fate(number, entry, false));
+                }
+            });
+        }
+        if late > 0 {
+            self.on_late(ack, late);
+        }
+        let cumulative = ack.cumulative.min(self.next_segment);
+        let advanced = cumulative > self.cumulative;
+        if advanced {
+            self.cumulative = cumulative;
+        }
+        let mut rtt = None;
+        if let Some((number, sent)) = newest {
+            if number == ack.largest {
+                let sample = now.since(sent);
+                self.rtt.sample(sample);
+                rtt = Some(sample);
+                if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
+                    fate.received = ack.received;
+                }
+            }
+            self.timers.restart(now);
+        }
+        let marked = self.marks.newly_marked(ack);
+        let losses = if self.ledger.is_in_order() {
+            self.timers.loss = Time::NEVER;
+            Losses::default()
+        } else {
+            self.detect_losses(now)
+        };
+        let congestion =
+            if self.recovery.in_recovery() || losses.packets > 0 || marked > 0 || late > 0 {
+                self.recover(ack, prior, late, marked > 0, &losses)
+            } else {
+                None
+            };
+        if self.recovery.is_reducing() {
+            let safe = advanced && losses.packets == 0;
+            self.reduction = Some(Reduction { delivered: acked, safe });
+        }
+        let mut feedback = self.feedback(now, prior);
+        feedback.acked = acked;
+        feedback.acked_packets = acked_packets;
+        feedback.lost = losses.bytes;
+        feedback.lost_packets = losses.packets;
+        feedback.marked_packets = marked;
+        feedback.echo = ack.echo;
+        feedback.explicit = ack.explicit;
+        feedback.rtt = rtt;
+        feedback.congestion = congestion;
+        feedback
+    }
+
+    /// The controller has taken the last feedback in, and its window is `cwnd` bytes now:
+    /// proportional rate reduction works towards it.
+    #[inline]
+    pub fn on_window(&mut self, cwnd: u64) {
+        if let Some(reduction) = self.reduction.take() {
+            let in_flight = self.ledger.in_flight();
+            let mss = u64::from(self.config.mss);
+            self.recovery.reduce(cwnd, in_flight, reduction.delivered, reduction.safe, mss);
+        }
+    }
+
+    /// The acknowledgement's part in recovery.
+    #[cold]
+    fn recover(
+        &mut self,
+        ack: &Ack,
+        prior_in_flight: u64,
+        late: u32,
+        marked: bool,
+        losses: &Losses,
+    ) -> Option<Congestion> {
+        let event =
+            Event { largest: ack.largest, late, marked, ..self.event(prior_in_flight, losses) };
+        let congestion = self.recovery.on_ack(&event);
+        if congestion == Some(Congestion::Undo) {
+            // They were late, not lost: what has not been sent again need not be, unless the
+            // ledger has forgotten it.
+            self.ledger.find_all();
+            let ledger = &self.ledger;
+            self.repairs.retain(|repair| !ledger.is_open(repair.number));
+        }
+        congestion
+    }
+
+    /// What recovery is told of an event at the present state of the account.
+    fn event(&self, prior_in_flight: u64, losses: &Losses) -> Event {
+        Event {
+            cumulative: self.cumulative,
+            lost: losses.packets,
+            lost_segment: losses.largest_segment,
+            lost_number: losses.largest_number,
+            prior_in_flight,
+            next: self.ledger.next(),
+            next_segment: self.next_segment,
+            ..Event::default()
+        }
+    }
+
+    /// Acknowledgements came for packets declared lost: they need not be sent again.
+    #[cold]
+    fn on_late(&mut self, ack: &Ack, late: u32) {
+        self.stats.late += u64::from(late);
+        let covered = |number: u64| ack.blocks().any(|(a, b)| (a..=b).contains(&number));
+        self.repairs.retain(|repair| !covered(repair.number));
+    }
+
+    /// Declares losses by the packet and time thresholds, and sets the timer of the next.
+    #[inline(never)]
+    fn detect_losses(&mut self, now: Time) -> Losses {
+        let mut losses = Losses::default();
+        let Account { ledger, repairs, fates, config, .. } = self;
+        let rtt = self.rtt.smoothed().max(self.rtt.latest());
+        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry| {
+            losses.note(number, entry);
+            note_loss(config, repairs, fates, number, entry);
+        });
+        self.stats.lost += u64::from(losses.packets);
+        losses
+    }
+
+    /// Feedback with what every feedback has. Ends the rate sample and counts the round trip.
+    #[inline]
+    fn feedback(&mut self, now: Time, prior_in_flight: u64) -> Feedback<'_> {
+        let round_start = match self.rates.newest_prior_delivered() {
+            Some(prior) if prior >= self.round_end => {
+                self.round += 1;
+                self.round_end = self.rates.delivered();
+                true
+            }
+            _ => false,
+        };
+        let sample = if self.config.signals.contains(Signals::DELIVERY_RATE) {
+            self.rates.take(self.rtt.min())
+        } else {
+            self.rates.skip();
+            None
+        };
+        Feedback {
+            now,
+            mss: self.config.mss,
+            acked: 0,
+            acked_packets: 0,
+            lost: 0,
+            lost_packets: 0,
+            marked_packets: 0,
+            echo: Ecn::NotEct,
+            explicit: 0,
+            prior_in_flight,
+            in_flight: self.ledger.in_flight(),
+            // If nothing is outstanding, the last packet tells: it was kept company by what the
+            // window kept back, or it was not.
+            cwnd_limited: self.limited_at >= self.ledger.front(),
+            rtt: None,
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            delivered: self.rates.delivered(),
+            round: self.round,
+            round_start,
+            sample,
+            congestion: None,
+            in_recovery: self.recovery.in_recovery(),
+            fates: &self.fates,
+        }
+    }
+
+    /// Begins a new connection whose first segment is `segment`: estimates start anew, and what
+    /// is on its way will be ignored. Numbers go on.
+    pub fn reconnect(&mut self, segment: u64) {
+        self.ledger.abandon();
+        self.rtt = RttEstimator::new(self.config.rto);
+        self.recovery = Recovery::new(self.config.reliable);
+        self.repairs.clear();
+        self.next_segment = segment;
+        self.cumulative = segment;
+    }
+
+    /// What is still to be sent again need not be: nobody waits for it.
+    pub fn forget_repairs(&mut self) {
+        self.repairs.clear();
+    }
+}
+
+impl Losses {
+    fn note(&mut self, number: u64, entry: &Entry) {
+        self.bytes += u64::from(entry.size);
+        self.packets += 1;
+        self.largest_number = self.largest_number.max(number);
+        if entry.segment != NO_SEGMENT {
+            self.largest_segment = self.largest_segment.max(entry.segment);
+        }
+    }
+}
+
+/// A packet is declared lost: its data is queued for repair, and its fate is noted.
+fn note_loss(
+    config: &AccountConfig,
+    repairs: &mut VecDeque<Repair>,
+    fates: &mut Vec<Fate>,
+    number: u64,
+    entry: &Entry,
+) {
+    if config.reliable && entry.segment != NO_SEGMENT {
+        repairs.push_back(Repair { number, segment: entry.segment, size: entry.size });
+    }
+    if config.signals.contains(Signals::FATES) {
+        fates.push(fate(number, entry, true));
+    }
+}
+
+#[inline]
+fn fate(number: u64, entry: &Entry, lost: bool) -> Fate {
+    let Entry { size, tag, sent, .. } = *entry;
+    Fate { number, size, lost, tag, sent, received: Time::NEVER }
+}
+
+/// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed
+/// acknowledgements).
+const ACK_DELAY: Span = Span::from_millis(40);

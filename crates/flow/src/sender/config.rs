@@ -1,0 +1,135 @@
+//! What a sender is made from, and what it counts.
+
+use paceline_cc::{EcnFeedback, Setup, Signals, Time, TrafficClass};
+
+use crate::account::{AccountConfig, AccountStats, RtoBounds};
+use crate::workload::Workload;
+
+/// What a sender is made from.
+#[derive(Clone, Debug)]
+pub struct SenderConfig {
+    /// The flow's number.
+    pub flow: u32,
+    /// The route of its packets, copied into [`Packet::route`](paceline_cc::Packet::route).
+    pub route: u32,
+    /// The largest packet, in bytes on the wire.
+    pub mss: u32,
+    /// The class of its packets.
+    pub class: TrafficClass,
+    /// What it sends.
+    pub workload: Workload,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops, whatever is left to send.
+    pub stop: Time,
+    /// True if lost data is sent again.
+    pub reliable: bool,
+    /// The most bytes beyond the last in-order one that the receiver takes (RFC 9293 §3.8.6), or
+    /// that either end's socket buffer holds; `u64::MAX` for no limit. Without meaning for flows
+    /// that send nothing again.
+    pub receive_window: u64,
+    /// How congestion marks come back to it.
+    pub ecn: EcnFeedback,
+    /// The bounds of its retransmission timeout.
+    pub rto: RtoBounds,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl SenderConfig {
+    /// A bulk flow of 1500-byte packets from the start on.
+    pub fn bulk(flow: u32) -> SenderConfig {
+        SenderConfig {
+            flow,
+            route: 0,
+            mss: 1500,
+            class: TrafficClass::DEFAULT,
+            workload: Workload::Bulk,
+            start: Time::ZERO,
+            stop: Time::NEVER,
+            reliable: true,
+            receive_window: u64::MAX,
+            ecn: EcnFeedback::Accurate,
+            rto: RtoBounds::LINUX,
+            seed: 1,
+        }
+    }
+
+    /// What a scheme is told when it makes the sender's half.
+    pub(super) fn setup(&self) -> Setup {
+        Setup { mss: self.mss, seed: self.seed, flow: self.flow }
+    }
+
+    /// The account of this sender, for a controller that needs `signals` and, unless its window
+    /// is exact, has its tail probed.
+    pub(super) fn account(&self, signals: Signals, probes: bool) -> AccountConfig {
+        let mut config = AccountConfig::stream(self.mss);
+        config.reliable = self.reliable;
+        config.ecn = self.ecn;
+        config.rto = self.rto;
+        config.signals = signals;
+        config.probes = probes;
+        config
+    }
+
+    /// The segments beyond the last in-order one that the receiver takes.
+    pub(super) fn receive_window_segments(&self) -> u64 {
+        if !self.reliable {
+            return u64::MAX;
+        }
+        (self.receive_window / u64::from(self.mss.max(1))).max(1)
+    }
+}
+
+/// Counters of a sender.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Packets sent.
+    pub sent: u64,
+    /// Of these, packets that repeated lost data.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost: u64,
+    /// Of these, packets whose acknowledgement came after all.
+    pub late: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+    /// Acknowledgements that came.
+    pub acks: u64,
+    /// Reports that came.
+    pub reports: u64,
+}
+
+impl SenderStats {
+    pub(super) fn new(account: AccountStats, reports: u64) -> SenderStats {
+        SenderStats {
+            sent: account.sent,
+            retransmits: account.retransmits,
+            lost: account.lost,
+            late: account.late,
+            timeouts: account.timeouts,
+            probes: account.probes,
+            acks: account.acks,
+            reports,
+        }
+    }
+}
+
+/// The controller needs signals that the driver does not have.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the scheme needs signals that this driver does not have: {}", .missing.join(", "))]
+pub struct MissingSignals {
+    /// The names of the signals.
+    pub missing: Vec<&'static str>,
+}
+
+/// The signals that a [`Sender`](super::Sender) gives to controllers.
+pub const SENDER_SIGNALS: Signals = Signals::ECN
+    .and(Signals::ABC_ECHO)
+    .and(Signals::DELIVERY_RATE)
+    .and(Signals::FATES)
+    .and(Signals::RECEIVE_TIME)
+    .and(Signals::HEADERS)
+    .and(Signals::REPORTS);

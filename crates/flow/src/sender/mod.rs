@@ -1,0 +1,364 @@
+//! The sender of a flow: a workload, a pacer and a connection's [`Account`] under a controller.
+//!
+//! It sends what the workload has, as fast as the controller plans, and repairs what is lost.
+
+mod config;
+mod pacer;
+mod timers;
+
+pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
+
+use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::scheme::MakeController;
+use paceline_cc::{
+    Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, Outgoing, Packet, Plan,
+    Rate, Report, Signals, Span, Stage, Stream, Time,
+};
+
+use self::pacer::Pacer;
+use crate::account::{Account, RttEstimator, Sent};
+use crate::receiver::reassembly::next_connection;
+use crate::workload::{Frame, Source, Transfer, VideoStats};
+
+/// Bytes of a packet without data on the wire: IP and UDP headers and a scheme's own.
+const BEAT_SIZE: u32 = 64;
+
+/// The sender of a flow. Push acknowledgements in; pop data packets.
+pub struct Sender {
+    config: SenderConfig,
+    make: MakeController,
+    controller: Box<dyn Controller>,
+    needs: Signals,
+    plan: Plan,
+    account: Account,
+    pacer: Pacer,
+    source: Source,
+    transfers: Vec<Transfer>,
+    /// Reports that came.
+    reports: u64,
+    /// How many segments beyond the last in-order one the receiver takes.
+    receive_window: u64,
+    /// Classic ECN: the next packet tells that the window was reduced.
+    cwr: bool,
+    /// When the last packet was sent.
+    last_sent: Time,
+    /// The RTT sample of the latest acknowledgement, if nobody has taken it.
+    latest_rtt: Option<Span>,
+    /// When the first timer may be due. It may be earlier than necessary: then it is moved on,
+    /// which is cheaper than moving it at each acknowledgement.
+    wake: Time,
+    /// True if something may be sent at once.
+    pending: bool,
+}
+
+impl Sender {
+    /// A sender under the controllers that `make` makes.
+    ///
+    /// # Errors
+    /// If the controller needs signals outside `available`.
+    pub fn new(
+        config: SenderConfig,
+        make: MakeController,
+        available: Signals,
+    ) -> Result<Sender, MissingSignals> {
+        let controller = make(&config.setup());
+        let needs = controller.needs();
+        let missing = needs.missing_from(available);
+        if !missing.is_empty() {
+            return Err(MissingSignals { missing });
+        }
+        let random = Stream::new(config.seed, &format!("flow {} workload", config.flow));
+        let source = Source::new(config.workload.clone(), config.start, config.stop, random);
+        let plan = controller.plan();
+        let mut sender = Sender {
+            account: Account::new(config.account(needs, !plan.exact)),
+            receive_window: config.receive_window_segments(),
+            config,
+            make,
+            controller,
+            needs,
+            plan,
+            pacer: Pacer::default(),
+            wake: source.next(),
+            source,
+            transfers: Vec::new(),
+            reports: 0,
+            cwr: false,
+            last_sent: Time::NEVER,
+            latest_rtt: None,
+            pending: false,
+        };
+        sender.replan();
+        Ok(sender)
+    }
+
+    /// The flow's number.
+    pub fn flow(&self) -> u32 {
+        self.config.flow
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> SenderStats {
+        SenderStats::new(self.account.stats(), self.reports)
+    }
+    /// Bytes in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.account.in_flight()
+    }
+    /// Estimates of the round-trip time.
+    pub fn rtt(&self) -> &RttEstimator {
+        self.account.rtt()
+    }
+    /// The RTT sample of the latest acknowledgement, taken once.
+    pub fn take_rtt(&mut self) -> Option<Span> {
+        self.latest_rtt.take()
+    }
+    /// The controller's current plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    /// The controller's inner state.
+    pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.controller.inspect(see);
+    }
+    /// The counted transfers that have finished, oldest first.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+    /// How long until `now` the application had something to send, or waited for the last
+    /// acknowledgement of it: of an on-off workload, its on-periods.
+    pub fn on_time(&self, now: Time) -> Span {
+        self.source.on_time(now)
+    }
+    /// The frames of a video workload so far.
+    pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
+        self.source.video()
+    }
+    /// The rate that an adaptive application should make data at: what the controller says, or
+    /// else what it would let through, a window per RTT and no more than it paces at; zero if
+    /// neither is known.
+    pub fn media_rate(&self) -> Rate {
+        self.controller.target().unwrap_or_else(|| {
+            let rtt = self.account.rtt().smoothed();
+            let window = if rtt.is_zero() { None } else { Some(self.plan.cwnd) };
+            let window = window.map(|cwnd| Rate::from_bytes_in(cwnd, rtt));
+            self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
+        })
+    }
+    /// The most bytes that may be in flight now.
+    #[inline]
+    pub fn window(&self) -> u64 {
+        self.account.window(self.plan.cwnd, self.plan.prr)
+    }
+
+    /// Asks the controller for its plan.
+    #[inline]
+    fn replan(&mut self) {
+        // Field by field: a copy of what has just been written in parts would stall.
+        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat, exact } = self.controller.plan();
+        self.plan.cwnd = cwnd;
+        self.plan.pacing = pacing;
+        self.plan.burst = burst;
+        self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
+        self.plan.timer = timer;
+        self.plan.prr = prr;
+        self.plan.beat = beat;
+        self.plan.exact = exact;
+        self.pacer.set_rate(self.plan.pacing);
+    }
+
+    /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as
+    /// [`Stage::push`] and then [`Stage::pop_into`], in one step.
+    #[inline(never)]
+    pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
+        self.push(now, packet);
+        self.pop_into(now, place)
+    }
+
+    /// Takes an acknowledgement in.
+    #[inline(always)]
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let feedback = self.account.on_ack(now, ack);
+        if feedback.rtt.is_some() {
+            self.latest_rtt = feedback.rtt;
+        }
+        // Any reduction answers the classic echo (RFC 3168 §6.1.2).
+        self.cwr |= matches!(feedback.congestion, Some(Congestion::Ecn | Congestion::Loss));
+        self.controller.on_feedback(&feedback);
+        self.replan();
+        self.account.on_window(self.plan.cwnd);
+        self.on_progress(now);
+    }
+
+    /// Takes a report in.
+    #[cold]
+    fn on_report(&mut self, now: Time, report: &Report) {
+        self.reports += 1;
+        self.controller.on_report(now, report);
+        self.replan();
+        self.pending = true;
+    }
+
+    /// What follows when all that was sent is acknowledged; and the next pop is due at once.
+    #[inline]
+    fn on_progress(&mut self, now: Time) {
+        if self.source.is_draining() && self.account.is_drained() {
+            self.transfers.push(self.source.on_drained(now));
+            self.account.forget_repairs();
+        }
+        self.pending = true;
+    }
+
+    /// The bytes of the next packet, if there is something to send and all limits allow it.
+    #[inline]
+    fn sendable(&mut self, now: Time) -> Option<u64> {
+        let in_flight = self.account.in_flight();
+        let ready = self.source.ready();
+        let repairs = self.account.next_repair().is_some();
+        if ready == 0 && !repairs {
+            if in_flight < self.plan.cwnd {
+                self.account.on_app_limited();
+            }
+            return None;
+        }
+        // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
+        // window counts as such even if the pacer is closed, too.
+        let mut largest = u64::from(self.config.mss);
+        let full = if self.plan.exact {
+            largest = largest.min(self.window().saturating_sub(in_flight));
+            largest < u64::from(BEAT_SIZE)
+        } else {
+            in_flight > 0 && in_flight + largest > self.window()
+        };
+        if full {
+            self.account.on_window_limited();
+            return None;
+        }
+        if self.pacer.next() > now || (!repairs && !self.is_taken()) {
+            // What the receiver does not take was not kept back by the controller's window.
+            return None;
+        }
+        Some(ready.min(largest))
+    }
+
+    /// Sends one packet, if there is something to send and all limits allow it.
+    #[inline]
+    fn send(&mut self, now: Time, place: &mut Packet) -> bool {
+        let Some(size) = self.sendable(now) else { return false };
+        if self.account.in_flight() == 0 {
+            self.resume(now);
+        }
+        let sent = match self.account.take_repair() {
+            Some(repair) => Sent::again(repair),
+            None => self.take_new(size as u32),
+        };
+        self.emit(now, sent, place);
+        true
+    }
+
+    /// Tells the controller of an idle period that ends now, if it was one: after losses, sending
+    /// has not been idle.
+    #[inline(never)]
+    fn resume(&mut self, now: Time) {
+        let repairs = self.account.next_repair().is_some() || self.account.is_after_timeout();
+        if self.last_sent < now && !repairs {
+            let rto = self.account.rtt().rto();
+            self.controller.on_idle(now, now.since(self.last_sent), rto);
+            self.replan();
+        }
+    }
+
+    /// True if the receiver takes a further segment.
+    #[inline]
+    fn is_taken(&self) -> bool {
+        self.account.next_segment() - self.account.cumulative() < self.receive_window
+    }
+
+    /// The next `size` bytes of the workload.
+    #[inline]
+    fn take_new(&mut self, size: u32) -> Sent {
+        self.source.take(u64::from(size));
+        Sent::segment(self.account.next_segment(), size)
+    }
+
+    /// Builds a packet and notes it in the account.
+    #[inline]
+    fn emit(&mut self, now: Time, sent: Sent, place: &mut Packet) {
+        let Sent { segment, size, again, .. } = sent;
+        let number = self.account.next_number();
+        let mut outgoing = Outgoing::new(number, size, self.account.in_flight());
+        outgoing.retransmission = again;
+        outgoing.beat = segment == NO_SEGMENT;
+        outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
+        let tag = self.controller.on_send(now, &mut outgoing);
+        // A copy of what has just been written would stall.
+        let headed = self.needs.contains(Signals::HEADERS);
+        let header = if headed { outgoing.header } else { Header::None };
+        self.account.on_sent(now, sent.tagged(tag));
+        self.pacer.on_send(now, size, self.plan.burst);
+        self.last_sent = now;
+        *place = Packet {
+            flow: self.config.flow,
+            size,
+            route: self.config.route,
+            ecn: self.plan.ecn,
+            class: self.config.class,
+            sent: now,
+            queued: now,
+            body: Body::Data(Data { number, segment, header, cwr: std::mem::take(&mut self.cwr) }),
+        };
+    }
+
+    /// Sends a packet without data.
+    #[cold]
+    fn beat(&mut self, now: Time, place: &mut Packet) {
+        self.emit(now, Sent::empty(BEAT_SIZE), place);
+        self.replan();
+    }
+
+    /// True if nothing will be sent any more, and nothing is waited for.
+    fn is_over(&self) -> bool {
+        let source = &self.source;
+        source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining()
+    }
+
+    /// Begins a new connection: window and estimates start anew.
+    fn reconnect(&mut self) {
+        self.controller = (self.make)(&self.config.setup());
+        self.account.reconnect(next_connection(self.account.next_segment()));
+        self.last_sent = Time::NEVER;
+        self.replan();
+    }
+}
+
+impl Stage for Sender {
+    #[inline(always)]
+    fn push(&mut self, now: Time, packet: &Packet) {
+        match &packet.body {
+            Body::Ack(ack) => self.on_ack(now, ack),
+            Body::Report(report) => self.on_report(now, report),
+            Body::Data(_) | Body::Opaque(_) => {}
+        }
+    }
+
+    #[inline(always)]
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.wake <= now && self.on_timers(now, place) {
+            return true;
+        }
+        if self.plan.beat && !self.is_over() {
+            self.beat(now, place);
+            return true;
+        }
+        let sent = self.send(now, place);
+        // Mostly, one packet follows an acknowledgement: no need to be asked for a second.
+        if !sent || self.sendable(now).is_none() {
+            self.rearm(now);
+        }
+        sent
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        if self.pending { Time::ZERO } else { self.wake }
+    }
+}

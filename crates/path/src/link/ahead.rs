@@ -1,0 +1,251 @@
+//! Departures that are known as soon as a packet enters.
+//!
+//! A link of constant rate with a droptail buffer and nothing that looks at packets on their way
+//! out knows when a packet leaves it, and after a fixed propagation delay reaches the far end, at
+//! the moment at which the packet enters. Such a link keeps one line of packets, from the buffer's
+//! tail to the far end, and is called once for each packet instead of twice for itself and once for
+//! the delay behind it. What it does is the same to the nanosecond.
+
+use paceline_cc::{Packet, Rate, Span, Time};
+
+use super::{Counters, EventKind, Link, LinkEvent};
+use crate::queue::{DropReason, Dropped, DroptailLimit};
+use crate::ring::Ring;
+use crate::service::{Constant, Service};
+
+/// A packet between its arrival at the link and the far end. What is new about it stands beside it:
+/// a packet that has just been copied is not to be written into.
+#[derive(Copy, Clone, Debug)]
+struct Passage {
+    packet: Packet,
+    /// When it entered, its [`Packet::queued`].
+    entered: Time,
+    /// When it leaves the link.
+    departure: Time,
+    /// Bytes that have entered since the start, its own included.
+    end: u64,
+}
+
+/// The packets of a link that knows departures ahead, and of the delay behind it.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    limit: DroptailLimit,
+    propagation: Span,
+    /// In the order of their departures.
+    line: Ring<Passage>,
+    /// At least the first so many of them have left the link and are propagating. Behind these
+    /// comes the packet in transmission, and then the buffer.
+    departed: usize,
+    /// When the first packet reaches the far end; [`Time::NEVER`] if there is none.
+    due: Time,
+    /// When the packet that entered last leaves.
+    last_departure: Time,
+    /// Packets and bytes that have entered since the start, and their times in the link, summed.
+    packets: u64,
+    bytes: u64,
+    sojourn: Span,
+}
+
+impl Ahead {
+    fn new(limit: DroptailLimit, propagation: Span) -> Ahead {
+        Ahead {
+            limit,
+            propagation,
+            line: Ring::new(),
+            departed: 0,
+            due: Time::NEVER,
+            last_departure: Time::ZERO,
+            packets: 0,
+            bytes: 0,
+            sojourn: Span::ZERO,
+        }
+    }
+
+    /// Packets in the buffer and in transmission.
+    #[inline]
+    pub(super) fn backlog_packets(&self) -> usize {
+        self.line.len() - self.departed
+    }
+
+    /// Bytes in the buffer and in transmission.
+    pub(super) fn backlog_bytes(&self) -> u64 {
+        let serving = self.line.get(self.departed).map_or(0, |passage| passage.packet.size);
+        self.buffered() + u64::from(serving)
+    }
+
+    /// Bytes in the buffer.
+    #[inline]
+    pub(super) fn buffered(&self) -> u64 {
+        self.line.get(self.departed).map_or(0, |serving| self.bytes - serving.end)
+    }
+
+    /// Packets that have left the link and are propagating.
+    pub(super) fn propagating(&self) -> usize {
+        self.departed
+    }
+
+    /// When the first packet reaches the far end.
+    #[inline]
+    pub(super) fn wake(&self) -> Time {
+        self.due
+    }
+
+    /// Adds what has left the link to `counters`.
+    pub(super) fn count(&self, counters: &mut Counters) {
+        let inside = || (self.departed..self.line.len()).filter_map(|at| self.line.get(at));
+        let bytes: u64 = inside().map(|passage| u64::from(passage.packet.size)).sum();
+        let sojourn = inside().map(|passage| passage.departure.since(passage.entered));
+        counters.delivered_packets += self.packets - self.backlog_packets() as u64;
+        counters.delivered_bytes += self.bytes - bytes;
+        counters.sojourn += sojourn.fold(self.sojourn, |all, one| all - one);
+    }
+
+    /// Notes the departures up to `now`.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        while let Some(serving) = self.line.get(self.departed)
+            && serving.departure <= now
+            && serving.departure != Time::NEVER
+        {
+            self.departed += 1;
+        }
+    }
+
+    /// A packet enters at `now`; false if the buffer is full. Departures up to `now` are noted.
+    #[inline(always)]
+    fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> bool {
+        let size = u64::from(packet.size);
+        // The one in transmission does not count.
+        let full = self.backlog_packets() as u64 > self.limit.packets
+            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes);
+        if full {
+            return false;
+        }
+        let start = now.max(self.last_departure);
+        let departure = rate.finish(start, packet.size);
+        self.last_departure = departure;
+        self.packets += 1;
+        self.bytes += size;
+        self.sojourn += departure.since(now);
+        if self.line.is_empty() {
+            self.due = departure + self.propagation;
+        }
+        let end = self.bytes;
+        self.line.push_with(
+            || Passage { departure, entered: now, end, packet: *packet },
+            |place| {
+                place.packet = *packet;
+                place.entered = now;
+                place.departure = departure;
+                place.end = end;
+            },
+        );
+        true
+    }
+
+    /// Takes the first packet if it has reached the far end.
+    #[inline(always)]
+    fn leave(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.due > now {
+            return false;
+        }
+        let Some(passage) = self.line.front() else { return false };
+        *place = passage.packet;
+        place.queued = passage.entered;
+        self.line.drop_front();
+        self.departed = self.departed.saturating_sub(1);
+        self.due = match self.line.front() {
+            Some(passage) => passage.departure + self.propagation,
+            None => Time::NEVER,
+        };
+        true
+    }
+}
+
+impl Link {
+    /// Computes departures when packets enter, and carries packets on for `propagation` behind the
+    /// link, if the link can: it has a constant rate above zero, a droptail buffer without a limit
+    /// of time, and no router. Returns whether it does. Call it before the first packet.
+    pub fn look_ahead(&mut self, propagation: Span) -> bool {
+        let Service::Constant(constant) = &self.service else { return false };
+        if constant.rate() == Rate::ZERO || self.router.is_some() || !self.queue.is_empty() {
+            return false;
+        }
+        let Some(limit) = self.queue.droptail_limit() else { return false };
+        self.ahead = Some(Ahead::new(limit, propagation));
+        true
+    }
+
+    /// Notes the departures up to `now`, so that counters and the log are as of then. Only a link
+    /// that looks ahead lags behind.
+    pub fn settle(&mut self, now: Time) {
+        if self.recording {
+            self.log_departures(now);
+        }
+        if let Some(ahead) = &mut self.ahead {
+            ahead.settle(now);
+        }
+    }
+
+    /// A packet arrives at a link that looks ahead.
+    #[inline(always)]
+    pub(super) fn push_ahead(&mut self, now: Time, packet: &Packet) {
+        if self.recording {
+            self.log_departures(now);
+        }
+        let Link { ahead: Some(ahead), service: Service::Constant(rate), counters, .. } = self
+        else {
+            return;
+        };
+        ahead.settle(now);
+        counters.arrived_packets += 1;
+        counters.arrived_bytes += u64::from(packet.size);
+        let entered = ahead.enter(now, packet, rate);
+        if self.recording {
+            self.log_arrival(now, packet, entered);
+        }
+        if !entered {
+            self.drop_full(now, packet);
+        }
+    }
+
+    /// The first packet, if it has reached the far end.
+    #[inline(always)]
+    pub(super) fn pop_ahead(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.recording {
+            self.log_departures(now);
+        }
+        self.ahead.as_mut().is_some_and(|ahead| ahead.leave(now, place))
+    }
+
+    #[cold]
+    fn drop_full(&mut self, now: Time, packet: &Packet) {
+        let mut packet = *packet;
+        packet.queued = now;
+        self.drops.push(Dropped { packet, reason: DropReason::Full });
+        self.note_drops(now);
+    }
+
+    /// Notes the departures up to `now` with the log of each.
+    #[cold]
+    fn log_departures(&mut self, now: Time) {
+        let Link { ahead: Some(ahead), events, .. } = self else { return };
+        while let Some(Passage { packet, entered, departure, .. }) = ahead.line.get(ahead.departed)
+            && *departure <= now
+            && *departure != Time::NEVER
+        {
+            let kind = EventKind::Departure { sojourn: departure.since(*entered) };
+            events.push(LinkEvent::new(*departure, kind, packet, ahead.buffered()));
+            ahead.departed += 1;
+        }
+    }
+
+    /// Logs an arrival, with the bytes in the buffer before an idle link turns to it.
+    #[cold]
+    fn log_arrival(&mut self, now: Time, packet: &Packet, entered: bool) {
+        let Link { ahead: Some(ahead), events, .. } = self else { return };
+        let alone = entered && ahead.backlog_packets() == 1;
+        let bytes = ahead.buffered() + if alone { u64::from(packet.size) } else { 0 };
+        events.push(LinkEvent::new(now, EventKind::Arrival, packet, bytes));
+    }
+}

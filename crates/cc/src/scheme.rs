@@ -6,6 +6,7 @@ use crate::control::Controller;
 use crate::packet::TrafficClass;
 use crate::params::ParamInfo;
 use crate::report::{AckPolicy, Reporter};
+use crate::rng::Stream;
 use crate::route::Router;
 use crate::spec::{Spec, SpecError};
 
@@ -14,10 +15,18 @@ use crate::spec::{Spec, SpecError};
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// The seed of the run, for schemes that draw random numbers.
+    /// The seed of the run; schemes draw from [`Setup::stream`].
     pub seed: u64,
-    /// The number of the flow, to key the random stream with.
+    /// The number of the flow, for the names of random streams.
     pub flow: u32,
+}
+
+impl Setup {
+    /// The random stream of this name, keyed by the seed of the run. The name should have the
+    /// scheme's and the number of the flow in it, so that no others have the same.
+    pub fn stream(&self, name: &str) -> Stream {
+        Stream::new(self.seed, name)
+    }
 }
 
 impl Default for Setup {

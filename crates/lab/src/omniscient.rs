@@ -3,7 +3,7 @@
 
 use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
 use paceline_path::Link;
-use paceline_path::queue::{Dropped, Queue};
+use paceline_path::{Dropped, Queue};
 
 use paceline_sim::metrics::{Age, Samples};
 use paceline_sim::outcome::{LinkSeries, Outcome};

@@ -1,19 +1,64 @@
-//! What carries packets: links, services, queues, delay, loss and reordering.
+//! What carries packets: links with their queues and services, and pipes with delay, jitter, loss,
+//! reordering and duplication.
 //!
-//! A [`Link`] holds packets in a [`Queue`], lets a [`Router`](paceline_cc::Router) rewrite their
-//! headers, and transmits them as its [`Service`] allows. A [`Pipe`] carries them to the other
-//! end: propagation delay, jitter, loss, reordering, duplication. Both are
-//! [`Stage`](paceline_cc::Stage)s: without a clock of their own, driven by whoever owns the time.
+//! - A [`Link`] holds packets in a [`Queue`], lets a [`Router`](paceline_cc::Router) rewrite their
+//!   headers, and transmits them as its [`Service`] allows: at a constant rate, by a schedule of
+//!   rates, at the opportunities of a recorded trace, or as an 802.11n access point ([`wifi`]).
+//! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
+//! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
+//!   which you can add your own.
+//!
+//! Links and pipes are [`Stage`](paceline_cc::Stage)s. They have no clock and do no input or
+//! output: whoever drives them, the simulator or the emulator, says what time it is, and asks
+//! [`wake`](paceline_cc::Stage::wake) when the next packet comes out. All that is random is drawn
+//! from the [`Stream`](paceline_cc::Stream)s that the driver hands out, so that runs repeat.
+//!
+//! # A link with CoDel, driven by hand
+//!
+//! Packets arrive at 15 Mbit/s for two seconds at a link of 12 Mbit/s, and are collected when the
+//! link says so:
+//!
+//! ```
+//! use paceline_cc::{Packet, Rate, Span, Spec, Stage, Stream, Time};
+//! use paceline_path::{Limit, Link, Service, queue};
+//!
+//! let codel = Spec::parse("codel[target=5ms]")?;
+//! let stream = Stream::new(1, "queue of link cell");
+//! let queue = queue::build(&codel, Limit::packets(1000), stream)?;
+//! let mut link = Link::new(queue, Service::constant(Rate::from_mbps(12.0)));
+//!
+//! let mut delivered = 0;
+//! let mut arrival = Time::ZERO;
+//! while arrival < Time::from_secs(2) {
+//!     // A packet of 1500 bytes every 0.8 ms.
+//!     link.push(arrival, &Packet::opaque(1500));
+//!     arrival += Span::from_micros(800);
+//!     while link.wake() <= arrival {
+//!         let now = link.wake();
+//!         delivered += usize::from(link.pop(now).is_some());
+//!     }
+//! }
+//!
+//! // Each packet takes the link 1 ms.
+//! assert!((1990..=2000).contains(&delivered));
+//! // Nothing here reacts to drops, so the queue still grows; but CoDel has begun to drop.
+//! let counters = link.counters();
+//! assert!(counters.dropped_aqm > 10 && counters.dropped_full == 0);
+//! # Ok::<(), paceline_cc::SpecError>(())
+//! ```
 
-pub mod link;
-pub mod pipe;
+mod link;
+mod pipe;
 pub mod queue;
 mod ring;
-pub mod service;
+mod service;
 
 pub use link::{Counters, EventKind, Link, LinkEvent};
 pub use pipe::{
     GilbertElliott, Impairments, Jitter, JitterShape, Loss, Pipe, PipeCounters, PipeError, Reorder,
 };
-pub use queue::{BufferSize, DropReason, Dropped, Limit, QUEUES, Queue, QueueInfo};
-pub use service::{Opportunities, OpportunityOptions, Service, ServiceError};
+pub use queue::interface::{DropReason, Dropped, DroptailLimit, Queue};
+pub use queue::limit::{BufferSize, Limit};
+pub use service::{
+    Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError, wifi,
+};

@@ -4,8 +4,7 @@ mod common;
 
 use common::{Hasher, random_arrivals, random_queue};
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
-use paceline_path::service::wifi::{StationQueues, StationRouters};
-use paceline_path::service::{Mcs, StationConfig, WifiConfig};
+use paceline_path::wifi::{Mcs, StationConfig, StationQueues, StationRouters, WifiConfig};
 use paceline_path::{EventKind, Link, LinkEvent, Queue, Service};
 
 const END: Time = Time::from_secs(100_000);
@@ -22,24 +21,26 @@ fn random_config(stream: &mut Stream) -> WifiConfig {
             step
         })
         .collect();
-    let station = |stream: &mut Stream| StationConfig {
-        mcs: stream.chance(0.5).then(|| mcs(stream)),
-        max_frames: [0, 1, 2, 20, 64, 1000][stream.below(6) as usize],
+    let station = |stream: &mut Stream| {
+        let own = stream.chance(0.5).then(|| mcs(stream));
+        let mut station = StationConfig::new([0, 1, 2, 20, 64, 1000][stream.below(6) as usize]);
+        station.mcs = own;
+        station
     };
-    WifiConfig {
-        steps,
-        period: stream.chance(0.5).then_some(at),
-        stations: (0..1 + stream.below(3)).map(|_| station(stream)).collect(),
-        station_of: (1..FLOWS).map(|_| stream.below(5) as u32).collect(),
-        max_airtime: Span::from_micros([0, 100, 1000, 5484][stream.below(4) as usize]),
-        rts: stream.chance(0.5),
-        frame_error: [0.0, 0.1, 0.5, 0.9][stream.below(4) as usize],
-        retries: [0, 1, 7, 255][stream.below(4) as usize],
-        contenders: stream.below(4) as u32,
-        contender_airtime: Span::from_micros(stream.below(3000)),
-        contender_gap: [Span::ZERO, Span::from_millis(5), Span::from_secs(1 << 33)]
-            [stream.below(3) as usize],
-    }
+    let mut config = WifiConfig::new(Mcs::LOWEST);
+    config.steps = steps;
+    config.period = stream.chance(0.5).then_some(at);
+    config.stations = (0..1 + stream.below(3)).map(|_| station(stream)).collect();
+    config.station_of = (1..FLOWS).map(|_| stream.below(5) as u32).collect();
+    config.max_airtime = Span::from_micros([0, 100, 1000, 5484][stream.below(4) as usize]);
+    config.rts = stream.chance(0.5);
+    config.frame_error = [0.0, 0.1, 0.5, 0.9][stream.below(4) as usize];
+    config.retries = [0, 1, 7, 255][stream.below(4) as usize];
+    config.contenders = stream.below(4) as u32;
+    config.contender_airtime = Span::from_micros(stream.below(3000));
+    config.contender_gap =
+        [Span::ZERO, Span::from_millis(5), Span::from_secs(1 << 33)][stream.below(3) as usize];
+    config
 }
 
 /// A random link that can be made again and again, all alike.

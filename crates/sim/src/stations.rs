@@ -1,8 +1,7 @@
 //! From the 802.11 links of a scenario to what they are made of.
 
 use paceline_cc::{Router, Stream};
-use paceline_path::service::wifi::{StationQueues, StationRouters};
-use paceline_path::service::{StationConfig, WifiConfig};
+use paceline_path::wifi::{Mcs, StationConfig, StationQueues, StationRouters, WifiConfig};
 use paceline_path::{Queue, Service, ServiceError};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
@@ -23,7 +22,7 @@ pub(crate) fn service(
 pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> WifiConfig {
     let mut random = Stream::new(scenario.seed, &format!("mcs of {}", link.name));
     let (steps, period) = spec.mcs.steps(scenario.duration, &mut random);
-    let alike = StationConfig { mcs: None, max_frames: spec.max_frames };
+    let alike = StationConfig::new(spec.max_frames);
     let mut stations: Vec<StationConfig> = Vec::new();
     let passes = |flow: &FlowSpec| flow.path.contains(&link.name) || flow.back.contains(&link.name);
     let of = |flow: &FlowSpec| spec.stations.iter().position(|own| own.flows.contains(&flow.name));
@@ -39,7 +38,9 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
         if number.is_some() {
             *number = Some(stations.len());
             let max_frames = own.max_frames.unwrap_or(spec.max_frames);
-            stations.push(StationConfig { mcs: own.mcs, max_frames });
+            let mut station = StationConfig::new(max_frames);
+            station.mcs = own.mcs;
+            stations.push(station);
         }
     }
     let mut station_of = Vec::new();
@@ -57,19 +58,17 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
     if stations.is_empty() || random_flows {
         stations.push(alike);
     }
-    WifiConfig {
-        steps,
-        period,
-        stations,
-        station_of,
-        max_airtime: spec.max_airtime,
-        rts: spec.rts,
-        frame_error: spec.frame_error,
-        retries: spec.retries,
-        contenders: spec.contenders,
-        contender_airtime: spec.contender_airtime,
-        contender_gap: spec.contender_gap,
-    }
+    let mut config = WifiConfig::new(Mcs::LOWEST);
+    (config.steps, config.period) = (steps, period);
+    (config.stations, config.station_of) = (stations, station_of);
+    config.max_airtime = spec.max_airtime;
+    config.rts = spec.rts;
+    config.frame_error = spec.frame_error;
+    config.retries = spec.retries;
+    config.contenders = spec.contenders;
+    config.contender_airtime = spec.contender_airtime;
+    config.contender_gap = spec.contender_gap;
+    config
 }
 
 /// A queue for each station, as `make` makes it for the station's number.
@@ -97,7 +96,6 @@ mod tests {
 
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
-    use paceline_path::service::Mcs;
 
     #[test]
     fn each_station_has_a_queue_with_a_stream_of_its_own() {

@@ -4,7 +4,7 @@ use clap::Args;
 use owo_colors::OwoColorize;
 use paceline_cc::spec::nearest;
 use paceline_cc::{ParamInfo, SCHEMES};
-use paceline_path::QUEUES;
+use paceline_path::queue::Queues;
 use serde::Serialize;
 
 use crate::output::{self, Error};
@@ -27,12 +27,12 @@ struct Listing {
 
 #[derive(Serialize)]
 struct Entry {
-    name: &'static str,
-    summary: &'static str,
+    name: String,
+    summary: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     halves: Vec<&'static str>,
     parameters: Vec<Parameter>,
-    source: &'static str,
+    source: String,
 }
 
 #[derive(Serialize)]
@@ -47,9 +47,8 @@ impl Schemes {
     pub(crate) fn run(self) -> Result<(), Error> {
         let mut listing = listing();
         if let Some(name) = &self.name {
-            let known: Vec<&str> =
-                listing.schemes.iter().chain(&listing.queues).map(|entry| entry.name).collect();
-            let near = nearest(name, known.iter().copied());
+            let known = listing.schemes.iter().chain(&listing.queues);
+            let near = nearest(name, known.map(|entry| entry.name.as_str()));
             listing.schemes.retain(|entry| entry.name == *name);
             listing.queues.retain(|entry| entry.name == *name);
             if listing.schemes.is_empty() && listing.queues.is_empty() {
@@ -84,18 +83,19 @@ fn listing() -> Listing {
         infos.into_iter().map(parameter).collect()
     };
     let schemes = SCHEMES.iter().map(|scheme| Entry {
-        name: scheme.name,
-        summary: scheme.summary,
+        name: scheme.name.to_string(),
+        summary: scheme.summary.to_string(),
         halves: scheme.halves(),
         parameters: parameters((scheme.params)()),
-        source: scheme.source,
+        source: scheme.source.to_string(),
     });
-    let queues = QUEUES.iter().map(|queue| Entry {
-        name: queue.name,
-        summary: queue.summary,
+    let queues = Queues::builtin();
+    let queues = queues.iter().map(|queue| Entry {
+        name: queue.name().to_string(),
+        summary: queue.summary().to_string(),
         halves: Vec::new(),
-        parameters: parameters((queue.params)()),
-        source: queue.source,
+        parameters: parameters(queue.params()),
+        source: queue.source().to_string(),
     });
     Listing { schemes: schemes.collect(), queues: queues.collect() }
 }
@@ -104,11 +104,11 @@ fn overview(listing: &Listing) -> String {
     let mut schemes = Grid::words(&["scheme", "halves", "summary", "source"]);
     for entry in &listing.schemes {
         let halves = entry.halves.join(", ");
-        schemes.row(vec![entry.name.into(), halves, entry.summary.into(), entry.source.into()]);
+        schemes.row(vec![entry.name.clone(), halves, entry.summary.clone(), entry.source.clone()]);
     }
     let mut queues = Grid::words(&["queue", "summary", "source"]);
     for entry in &listing.queues {
-        queues.row(vec![entry.name.into(), entry.summary.into(), entry.source.into()]);
+        queues.row(vec![entry.name.clone(), entry.summary.clone(), entry.source.clone()]);
     }
     format!(
         "{}\n{}\nA scheme is written sender[param=value,...]+queue[param=value,...].\n\

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
-use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, QUEUES, Service, queue};
+use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch, check_scheme};
 
 use crate::output::Error;
@@ -29,14 +29,14 @@ impl fmt::Display for QueueChoice {
 /// Reads `droptail`, `codel[target=5ms]`, `abc`, `abc+codel`.
 pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
-    let is_queue = QUEUES.iter().any(|queue| queue.name == scheme.sender.name);
-    if is_queue && scheme.queue.is_none() {
+    let queues = queue::Queues::builtin();
+    if queues.get(&scheme.sender.name).is_some() && scheme.queue.is_none() {
         queue::check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
     let scheme = check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
-            let known = QUEUES.iter().map(|queue| queue.name);
+            let known = queues.iter().map(|queue| queue.name());
             let near = paceline_cc::spec::nearest(&name, known.clone())
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let list = known.collect::<Vec<_>>().join(", ");

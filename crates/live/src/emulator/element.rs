@@ -201,16 +201,7 @@ impl Place {
     }
 }
 
+/// An event outside a queue.
 fn event(time: Time, kind: EventKind, packet: &Packet) -> LinkEvent {
-    LinkEvent {
-        time,
-        kind,
-        flow: packet.flow,
-        number: packet.number(),
-        size: packet.size,
-        before: packet.ecn,
-        after: packet.ecn,
-        marked: false,
-        queue_bytes: 0,
-    }
+    LinkEvent::new(time, kind, packet, 0)
 }

@@ -65,9 +65,7 @@ impl Offers {
                 credit: 0,
                 at: None,
             })),
-            Service::Constant(_) | Service::Schedule(_) | Service::Wifi(_) => {
-                Offers::Steady { service: Box::new(service.clone()), until: Time::ZERO, told: 0 }
-            }
+            _ => Offers::Steady { service: Box::new(service.clone()), until: Time::ZERO, told: 0 },
         }
     }
 

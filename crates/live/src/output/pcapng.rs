@@ -170,6 +170,7 @@ fn explain(event: &LiveEvent<'_>, comment: &mut String) {
                 DropReason::Aqm => "active queue management",
                 DropReason::Stale => "it had waited too long",
                 DropReason::Unacknowledged => "its station did not acknowledge it",
+                _ => "for another reason",
             };
             write!(comment, "dropped: {reason}; queue {queue_bytes} bytes")
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use paceline_cc::{Ecn, Rate, Span, Time};
+use paceline_cc::{Packet, Rate, Span, Time};
 use paceline_path::{EventKind, LinkEvent, Service};
 
 use super::Watched;
@@ -31,9 +31,7 @@ pub(super) fn file(name: &str) -> PathBuf {
 }
 
 pub(super) fn event(time: Time, kind: EventKind, size: u32) -> LinkEvent {
-    let (flow, number, queue_bytes, marked) = (0, 0, 100, false);
-    let (before, after) = (Ecn::NotEct, Ecn::NotEct);
-    LinkEvent { time, kind, flow, number, size, before, after, marked, queue_bytes }
+    LinkEvent::new(time, kind, &Packet::opaque(size), 100)
 }
 
 /// The event as one of the first link up.

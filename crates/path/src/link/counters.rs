@@ -7,6 +7,7 @@ use crate::queue::{DropReason, Dropped};
 /// Counts since the start. On a link that charges packets an overhead (a trace), bytes include it,
 /// so that delivered over offered bytes is the link's utilisation.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Packets that were pushed.
     pub arrived_packets: u64,

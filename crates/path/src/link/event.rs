@@ -23,6 +23,7 @@ pub enum EventKind {
 
 /// Something that happened to a packet at a link. Events are in the order of their times.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkEvent {
     /// When, by the link's own reckoning: exact even if the driver came late.
     pub time: Time,
@@ -46,7 +47,8 @@ pub struct LinkEvent {
 }
 
 impl LinkEvent {
-    pub(super) fn new(time: Time, kind: EventKind, packet: &Packet, queue_bytes: u64) -> LinkEvent {
+    /// An event that left the ECN field as it was. `queue_bytes` are those in the queue after it.
+    pub fn new(time: Time, kind: EventKind, packet: &Packet, queue_bytes: u64) -> LinkEvent {
         LinkEvent {
             time,
             kind,

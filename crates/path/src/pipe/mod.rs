@@ -16,6 +16,7 @@ use crate::ring::Ring;
 
 /// Why a pipe cannot be had.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum PipeError {
     /// Not a probability.
     #[error("the probability of {what} must lie between 0 and 1, not {value}")]
@@ -65,6 +66,7 @@ struct Rough {
 
 /// What a pipe has done to packets since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PipeCounters {
     /// Packets lost.
     pub lost_packets: u64,

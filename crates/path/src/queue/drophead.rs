@@ -27,17 +27,17 @@ paceline_cc::params! {
     pub struct DropHeadParams {}
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "drophead",
-    summary: "First in, first out; drops the oldest packets when the buffer is full",
-    source: "INFOCOM 1996; RFC 7567, section 1.2",
-    params: DropHeadParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "drophead",
+    "First in, first out; drops the oldest packets when the buffer is full",
+    "INFOCOM 1996; RFC 7567, section 1.2",
+    DropHeadParams::infos,
+    |spec, limit, _stream| {
         let DropHeadParams {} = spec.params()?;
         Ok(Box::new(DropHead::new(limit)))
     },
-};
+);
 
 /// First in, first out, dropping from the head.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl DropHead {
 
 impl Queue for DropHead {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if self.limit.holds(1, u64::from(packet.size)) {
             while !self.fifo.fits(packet.size) {
                 let Some(packet) = self.fifo.take_front() else { break };

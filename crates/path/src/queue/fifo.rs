@@ -30,17 +30,17 @@ paceline_cc::params! {
     pub struct FifoParams {}
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "droptail",
-    summary: "First in, first out; drops what arrives at a full buffer",
-    source: "RFC 7567, section 1.2",
-    params: FifoParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "droptail",
+    "First in, first out; drops what arrives at a full buffer",
+    "RFC 7567, section 1.2",
+    FifoParams::infos,
+    |spec, limit, _stream| {
         let FifoParams {} = spec.params()?;
         Ok(Box::new(Fifo::new(limit)))
     },
-};
+);
 
 /// First in, first out, with droptail.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 
 use super::testing::{self, packet};
-use super::{Dropped, Limit, QUEUES, Queue, build};
+use super::{Dropped, Limit, Queue, Queues, build};
 
 /// Variants beside the defaults.
 const VARIANTS: &[&str] = &[
@@ -147,7 +147,8 @@ fn budget() -> u64 {
 
 #[test]
 fn packets_are_conserved_in_order_and_within_limits() {
-    let names = QUEUES.iter().map(|queue| queue.name);
+    let queues = Queues::builtin();
+    let names = queues.iter().map(|queue| queue.name());
     for text in names.chain(VARIANTS.iter().copied()) {
         for seed in 0..12 * budget() {
             fuzz(text, seed, 4000);
@@ -175,10 +176,10 @@ fn extreme_parameters_are_refused_or_survived() {
         "false",
     ];
     let mut survived = 0;
-    for queue in QUEUES {
-        for info in (queue.params)() {
+    for queue in &Queues::builtin() {
+        for info in queue.params() {
             for value in VALUES {
-                let text = format!("{}[{}={value}]", queue.name, info.name);
+                let text = format!("{}[{}={value}]", queue.name(), info.name);
                 let spec = Spec::parse(&text).expect("legal");
                 if build(&spec, Limit::NONE, testing::stream()).is_ok() {
                     fuzz(&text, 2, 600);
@@ -192,10 +193,10 @@ fn extreme_parameters_are_refused_or_survived() {
 
 #[test]
 fn the_same_calls_give_the_same_results() {
-    for queue in QUEUES {
+    for queue in &Queues::builtin() {
         let run = || {
             let (mut stream, mut drops) = (Stream::new(5, "same"), Vec::new());
-            let spec = Spec::parse(queue.name).expect("legal");
+            let spec = Spec::parse(queue.name()).expect("legal");
             let mut queue = build(&spec, Limit::packets(100), testing::stream()).expect("known");
             let (mut now, mut seen) = (Time::ZERO, Vec::new());
             for number in 0..3000 {
@@ -208,6 +209,6 @@ fn the_same_calls_give_the_same_results() {
             }
             (seen, drops.len())
         };
-        assert_eq!(run(), run(), "{}", queue.name);
+        assert_eq!(run(), run(), "{}", queue.name());
     }
 }

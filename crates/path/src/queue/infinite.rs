@@ -25,17 +25,17 @@ paceline_cc::params! {
     pub struct InfiniteParams {}
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "infinite",
-    summary: "First in, first out, without limit, whatever the buffer's size",
-    source: "Mahimahi and Cellsim",
-    params: InfiniteParams::infos,
-    build: |spec, _limit, _stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "infinite",
+    "First in, first out, without limit, whatever the buffer's size",
+    "Mahimahi and Cellsim",
+    InfiniteParams::infos,
+    |spec, _limit, _stream| {
         let InfiniteParams {} = spec.params()?;
         Ok(Box::new(Fifo::new(Limit::NONE)))
     },
-};
+);
 
 #[cfg(test)]
 mod tests {

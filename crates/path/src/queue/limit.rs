@@ -9,9 +9,9 @@ const ONE_PACKET: u64 = 1514;
 /// The limits of a buffer; it is full when any of them is reached.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// Packets.
+    /// How many packets the buffer may hold.
     pub packets: Option<u64>,
-    /// Bytes.
+    /// How many bytes the buffer may hold.
     pub bytes: Option<u64>,
     /// How long a packet may wait.
     pub time: Option<Span>,
@@ -21,15 +21,15 @@ impl Limit {
     /// No limit.
     pub const NONE: Limit = Limit { packets: None, bytes: None, time: None };
 
-    /// At most so many packets.
+    /// A buffer for at most so many packets.
     pub fn packets(packets: u64) -> Limit {
         Limit { packets: Some(packets), ..Limit::NONE }
     }
-    /// At most so many bytes.
+    /// A buffer for at most so many bytes.
     pub fn bytes(bytes: u64) -> Limit {
         Limit { bytes: Some(bytes), ..Limit::NONE }
     }
-    /// At most so long.
+    /// A buffer in which packets may wait for at most so long.
     pub fn time(time: Span) -> Limit {
         Limit { time: Some(time), ..Limit::NONE }
     }
@@ -97,8 +97,8 @@ impl BufferSize {
         }
     }
 
-    /// The limit on a path of this rate and round-trip time; these matter for multiples of the
-    /// bandwidth-delay product only, which become bytes, at least one full packet.
+    /// The limit of the buffer on a path of this rate and round-trip time. Only multiples of the
+    /// bandwidth-delay product depend on the path: they become bytes, at least one full packet.
     pub fn resolve(self, rate: Rate, rtt: Span) -> Limit {
         match self {
             BufferSize::Packets(packets) => Limit::packets(packets),

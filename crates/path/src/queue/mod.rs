@@ -1,127 +1,30 @@
-//! Queues: the only things that may hold or drop packets at a link.
+//! The queues that links can have, as types and by name.
+//!
+//! Scenarios and command lines name a queue with its parameters, `codel[target=20ms]`, and
+//! [`build`] makes it. To write a queue of your own, implement [`Queue`] and hand it to
+//! [`Link::new`](crate::Link::new), or add it to a [`Queues`] table, so that it has a name too.
 
 pub mod abc_dual;
 pub mod codel;
 pub mod drophead;
 pub mod dualpi2;
-pub mod fifo;
+mod fifo;
 pub mod fq;
 #[cfg(test)]
 mod fuzz;
 pub mod infinite;
-mod limit;
+pub(crate) mod interface;
+pub(crate) mod limit;
+mod periodic;
 pub mod pie;
 pub mod red;
-pub mod registry;
+mod registry;
 #[cfg(test)]
 pub(crate) mod testing;
-mod ticker;
 
-pub use abc_dual::AbcDual;
-pub use codel::Codel;
-pub use drophead::DropHead;
-pub use dualpi2::DualPi2;
-pub use fifo::Fifo;
-pub use fq::{FqCodel, SfqCodel};
-pub use limit::{BufferSize, Limit};
-pub use pie::Pie;
-pub use red::Red;
-pub use registry::{QUEUES, QueueInfo, build, check};
+pub use fifo::{Fifo, FifoParams};
+pub use registry::{AddQueueError, Built, QueueInfo, Queues, build, check};
 
-use paceline_cc::{Ecn, Packet, Time, TrafficClass};
-
-/// Why a packet was dropped.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// The buffer was full.
-    Full,
-    /// Active queue management decided.
-    Aqm,
-    /// It had waited longer than the buffer's limit of time.
-    Stale,
-    /// Its station did not acknowledge it, however often it was transmitted.
-    Unacknowledged,
-}
-
-/// A dropped packet, for counters, logs, and drivers that own its bytes.
-#[derive(Copy, Clone, Debug)]
-pub struct Dropped {
-    /// The packet.
-    pub packet: Packet,
-    /// Why.
-    pub reason: DropReason,
-}
-
-/// The limits of a plain droptail buffer; the packet in transmission does not count.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct DroptailLimit {
-    /// The most packets.
-    pub packets: u64,
-    /// The most bytes.
-    pub bytes: u64,
-}
-
-/// A queue.
-pub trait Queue: Send {
-    /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
-    /// `drops`.
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>);
-    /// The next packet to transmit; may drop others first, and may mark the packet CE.
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
-    /// As `pop`, into a place of the caller's: false if there is nothing. For queues that can do
-    /// this with fewer copies; the default calls `pop`.
-    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
-        let popped = self.pop(now, drops);
-        if let Some(packet) = &popped {
-            *place = *packet;
-        }
-        popped.is_some()
-    }
-    /// Packets held.
-    fn packets(&self) -> usize;
-    /// Bytes held.
-    fn bytes(&self) -> u64;
-    /// True if nothing is held.
-    fn is_empty(&self) -> bool {
-        self.packets() == 0
-    }
-    /// Packets that this queue has marked CE since the start.
-    fn marks(&self) -> u64 {
-        0
-    }
-    /// The packets and bytes that a packet of this class and flow would wait behind: all that are
-    /// held, unless the class or the flow has a queue of its own.
-    fn backlog_for(&self, _class: TrafficClass, _flow: u32) -> (usize, u64) {
-        (self.packets(), self.bytes())
-    }
-    /// Makes `pop` take packets from one of the queues inside only, the one with this number;
-    /// false if this queue has no such parts. Links that transmit to several stations in turn use
-    /// it, with a queue inside for each station.
-    fn select_subqueue(&mut self, _number: u32) -> bool {
-        false
-    }
-    /// Bytes of the share reserved for packets of the class [`TrafficClass::EXPLICIT`] that went
-    /// to other packets since the last call, because none of that class was waiting; 0 for a queue
-    /// without such a share.
-    fn take_unused_share(&mut self) -> u32 {
-        0
-    }
-    /// Its limits, if it is a plain droptail buffer, whose departures a link of constant rate can
-    /// compute ahead.
-    fn droptail_limit(&self) -> Option<DroptailLimit> {
-        None
-    }
-    /// Names and values of inner state, for plots.
-    fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
-}
-
-/// Marks the packet CE if its sender understands ECN, and counts the mark unless it had one.
-/// False if it must be dropped instead.
-fn mark(packet: &mut Packet, marks: &mut u64) -> bool {
-    if !packet.ecn.is_capable() {
-        return false;
-    }
-    *marks += u64::from(packet.ecn != Ecn::Ce);
-    packet.ecn = Ecn::Ce;
-    true
-}
+use interface::mark;
+pub(crate) use interface::{DropReason, Dropped, DroptailLimit, Queue};
+pub(crate) use limit::{BufferSize, Limit};

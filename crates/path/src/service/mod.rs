@@ -12,11 +12,12 @@ pub mod wifi;
 pub use constant::Constant;
 pub use opportunities::{Opportunities, OpportunityOptions};
 pub use schedule::Schedule;
-pub use wifi::{Mcs, StationConfig, Wifi, WifiConfig};
 
 use paceline_cc::{Capacity, Rate, Span, Stream, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
+
+use self::wifi::{Wifi, WifiConfig};
 
 /// Bits times nanoseconds of one byte at one bit per second: work is measured in these units, so
 /// that rate times time needs no division.
@@ -24,6 +25,7 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// How a link transmits.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Service {
     /// Always at the same rate.
     Constant(Constant),
@@ -37,6 +39,7 @@ pub enum Service {
 
 /// Why a service cannot be had.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServiceError {
     /// A schedule without steps.
     #[error("a schedule needs at least one step")]

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use paceline_cc::{Span, Stream};
-use paceline_path::service::Mcs;
+use paceline_path::wifi::Mcs;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::read::Period;
 
-/// An 802.11n link. See [`paceline_path::service::wifi`] for what it models.
+/// An 802.11n link. See [`paceline_path::wifi`] for what it models.
 #[derive(Clone, Debug)]
 pub struct WifiSpec {
     /// Modulation and coding over time.

@@ -122,8 +122,10 @@ fn all_that_is_random_comes_from_keyed_streams() {
     for name in ["cc", "flow", "path", "trace", "measure", "sim", "lab"] {
         must_not_use(name, &banned, &["cc/src/rng.rs"]);
     }
-    // Links, queues and pipes are given their streams by whoever knows the seed and their names.
+    // Links, queues and pipes are given their streams by whoever knows the seed and their names;
+    // senders' halves of schemes get theirs of their `Setup`.
     must_not_use("path", &["Stream::new("], &["path/src/queue/registry.rs"]);
+    must_not_use("cc", &["Stream::new("], &["cc/src/rng.rs", "cc/src/scheme.rs"]);
 }
 
 #[test]
@@ -132,6 +134,23 @@ fn transcendental_functions_are_libms() {
     let banned = [".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".cbrt()", ".log10()"];
     for name in ["cc", "flow", "path", "trace"] {
         must_not_use(name, &banned, &[]);
+    }
+}
+
+#[test]
+fn packets_queues_and_links_name_no_scheme() {
+    let shared = [
+        "cc/src/packet.rs",
+        "cc/src/scheme.rs",
+        "cc/src/route.rs",
+        "path/src/queue/interface.rs",
+        "path/src/link/mod.rs",
+        "path/src/link/serve.rs",
+    ];
+    let code = ["cc", "path"].into_iter().flat_map(crate_code);
+    let shared = code.filter(|(path, _)| shared.iter().any(|file| path.ends_with(file)));
+    for (path, code) in shared {
+        assert_eq!(uses(&code.to_lowercase(), &["abc"]), [""; 0], "{}", path.display());
     }
 }
 
@@ -147,7 +166,7 @@ fn every_scheme_and_queue_says_what_it_is() {
     let queues =
         crate_code("path").into_iter().filter(|(_, code)| code.contains("QUEUE: QueueInfo"));
     let queues: Vec<_> = queues.map(|(path, _)| path).collect();
-    assert_eq!(queues.len(), paceline_path::QUEUES.len());
+    assert_eq!(queues.len(), paceline_path::queue::Queues::builtin().iter().len());
     modules.extend(queues);
     for path in modules {
         let text = fs::read_to_string(&path).expect("a module");

@@ -45,7 +45,7 @@ impl States {
     pub(super) fn new(setup: &Setup) -> States {
         States {
             mode: Mode::Startup,
-            random: Stream::new(setup.seed, &format!("flow {} bbr", setup.flow)),
+            random: setup.stream(&format!("flow {} bbr", setup.flow)),
             phase: 0,
             phase_start: Time::ZERO,
             full_bw: Rate::ZERO,

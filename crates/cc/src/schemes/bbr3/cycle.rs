@@ -31,7 +31,7 @@ pub(super) struct Cycle {
 impl Cycle {
     pub(super) fn new(setup: &Setup) -> Cycle {
         Cycle {
-            random: Stream::new(setup.seed, &format!("flow {} bbr3", setup.flow)),
+            random: setup.stream(&format!("flow {} bbr3", setup.flow)),
             start: Time::ZERO,
             wait: Span::ZERO,
             rounds_since_probe: 0,

@@ -67,7 +67,7 @@ impl Kernel {
         let mut kernel = Kernel {
             utility,
             mss: setup.mss.max(1),
-            random: Stream::new(setup.seed, &format!("vivace {}", setup.flow)),
+            random: setup.stream(&format!("vivace {}", setup.flow)),
             phase: Phase::Starting,
             rate: INITIAL,
             last_rate: INITIAL,

@@ -82,7 +82,7 @@ impl Nsdi {
         Nsdi {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: Stream::new(setup.seed, &format!("vivace {}", setup.flow)),
+            random: setup.stream(&format!("vivace {}", setup.flow)),
             phase: Phase::Starting,
             base: INITIAL,
             sending: INITIAL,

@@ -58,7 +58,7 @@ impl Paper {
         Paper {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: Stream::new(setup.seed, &format!("vivace {}", setup.flow)),
+            random: setup.stream(&format!("vivace {}", setup.flow)),
             phase: Phase::Starting,
             rate: INITIAL,
             sending: INITIAL,

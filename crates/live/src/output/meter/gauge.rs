@@ -173,7 +173,7 @@ fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::emulator::Direction;
-    use paceline_cc::{Ecn, Rate};
+    use paceline_cc::{Packet, Rate};
     use paceline_path::{DropReason, Service};
 
     fn gauge() -> Gauge {
@@ -186,17 +186,8 @@ mod tests {
         };
         let mut gauge = Gauge::new(watched, true);
         let mut tell = |kind, queue_bytes| {
-            gauge.event(&LinkEvent {
-                time: Time::ZERO,
-                kind,
-                flow: 0,
-                number: 0,
-                size: 1500,
-                before: Ecn::NotEct,
-                after: Ecn::NotEct,
-                marked: false,
-                queue_bytes,
-            });
+            let packet = Packet::opaque(1500);
+            gauge.event(&LinkEvent::new(Time::ZERO, kind, &packet, queue_bytes));
         };
         for ms in (1..=400).map(|ms| if ms == 400 { 600 } else { ms }) {
             tell(EventKind::Departure { sojourn: Span::from_millis(ms) }, 45_000);

@@ -98,7 +98,8 @@ fn packets_come_back() {
     ];
     for (at, (kind, before, after, marked)) in events.into_iter().enumerate() {
         let time = Time::from_nanos(5_000_000_001 + at as u64);
-        let event = LinkEvent { before, after, marked, ..testing::event(time, kind, 7) };
+        let mut event = testing::event(time, kind, 7);
+        (event.before, event.after, event.marked) = (before, after, marked);
         let bytes = [0x45, 0, 0, 7, 5, 6, 7];
         capture.on_event(&testing::live(event, &bytes)).expect("room");
     }

@@ -1,13 +1,14 @@
 use super::*;
 use crate::output::testing;
 use paceline_cc::{Span, Time};
-use paceline_path::{DropReason, EventKind, LinkEvent};
+use paceline_path::{DropReason, EventKind};
 
 /// A 12 Mbit/s link for two seconds: 100 packets of 1500 bytes, delayed by 1 to 100 ms.
 fn feed(accountant: &mut Accountant) {
     testing::start(accountant);
     let mut tell = |time, kind, marked| {
-        let event = LinkEvent { marked, ..testing::event(time, kind, 1500) };
+        let mut event = testing::event(time, kind, 1500);
+        event.marked = marked;
         accountant.on_event(&testing::live(event, &[])).expect("nothing to fail");
     };
     for i in 1..=100 {

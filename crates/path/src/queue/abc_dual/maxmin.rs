@@ -3,9 +3,9 @@
 use super::space_saving::SpaceSaving;
 use super::{AbcDualParams, Side};
 
-/// What has left one queue.
+/// The bytes that have left one queue, in all and by flow.
 #[derive(Clone, Debug)]
-struct Measured {
+struct Measurement {
     flows: SpaceSaving,
     bytes: u64,
 }
@@ -13,7 +13,7 @@ struct Measured {
 /// Measures flows, and finds the weights that are fair to them.
 #[derive(Clone, Debug)]
 pub(super) struct MaxMin {
-    measured: [Measured; 2],
+    measured: [Measurement; 2],
     k: usize,
     x: f64,
     keep: f64,
@@ -25,7 +25,7 @@ pub(super) struct MaxMin {
 
 impl MaxMin {
     pub(super) fn new(params: &AbcDualParams) -> MaxMin {
-        let measured = || Measured { flows: SpaceSaving::new(params.counters), bytes: 0 };
+        let measured = || Measurement { flows: SpaceSaving::new(params.counters), bytes: 0 };
         let k = params.k as usize;
         MaxMin {
             measured: [measured(), measured()],

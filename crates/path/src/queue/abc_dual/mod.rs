@@ -71,24 +71,24 @@ use maxmin::MaxMin;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Stream, Time, TrafficClass};
 use share::Share;
-use zombie::Zombies;
+use zombie::ZombieLists;
 
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "abc_dual",
-    summary: "A queue for ABC's packets and one for all others, with shares that are fair to flows",
-    source: "Goyal et al., NSDI 2020, section 4.3",
-    params: AbcDualParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "abc_dual",
+    "A queue for ABC's packets and one for all others, with shares that are fair to flows",
+    "Goyal et al., NSDI 2020, section 4.3",
+    AbcDualParams::infos,
+    |spec, limit, stream| {
         let params: AbcDualParams = spec.params()?;
         params.check(spec)?;
         Ok(Box::new(AbcDual::new(params, limit, stream)))
     },
-};
+);
 
-/// One of the two queues.
+/// One of the two queues: ABC's, or that of all other traffic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Side {
     Abc,
@@ -114,18 +114,18 @@ impl Side {
 
 /// How the weights are found.
 #[derive(Clone, Debug)]
-enum Law {
+enum WeightRule {
     MaxMin(MaxMin),
-    Zombie(Box<Zombies>),
+    Zombie(Box<ZombieLists>),
 }
 
-/// The two queues, the shares of the link between them, and the law that sets these.
+/// The two queues, the shares of the link between them, and the rule that sets these.
 #[derive(Clone, Debug)]
 pub struct AbcDual {
     abc: Fifo,
     other: Fifo,
     share: Share,
-    law: Law,
+    rule: WeightRule,
     params: AbcDualParams,
     /// When the weights are next set.
     next: Time,
@@ -141,9 +141,9 @@ impl AbcDual {
             abc: Fifo::new(abc),
             other: Fifo::new(other),
             share: Share::new(0.5, params.burst),
-            law: match params.weights {
-                Weights::MaxMin => Law::MaxMin(MaxMin::new(&params)),
-                Weights::Zombie => Law::Zombie(Box::new(Zombies::new(&params, stream))),
+            rule: match params.weights {
+                Weights::MaxMin => WeightRule::MaxMin(MaxMin::new(&params)),
+                Weights::Zombie => WeightRule::Zombie(Box::new(ZombieLists::new(&params, stream))),
             },
             next: Time::ZERO + params.period,
             served: [0; 2],
@@ -162,9 +162,9 @@ impl AbcDual {
     }
 
     fn update(&mut self) {
-        let weight = match &mut self.law {
-            Law::MaxMin(law) => law.update(),
-            Law::Zombie(law) => Some(law.weight()),
+        let weight = match &mut self.rule {
+            WeightRule::MaxMin(rule) => rule.update(),
+            WeightRule::Zombie(rule) => Some(rule.weight()),
         };
         let served = std::mem::take(&mut self.served);
         if let Some(weight) = weight {
@@ -179,7 +179,7 @@ impl AbcDual {
         }
     }
 
-    /// Books a packet that leaves.
+    /// Charges a packet that leaves to its queue's share.
     fn sent(&mut self, side: Side, packet: &Packet) {
         let gainer_waits = match side {
             Side::Abc => !self.other.is_empty(),
@@ -187,8 +187,8 @@ impl AbcDual {
         };
         self.share.sent(side, packet.size, gainer_waits);
         self.served[side.index()] += u64::from(packet.size);
-        if let Law::MaxMin(law) = &mut self.law {
-            law.sent(side, packet.flow, packet.size);
+        if let WeightRule::MaxMin(rule) = &mut self.rule {
+            rule.sent(side, packet.flow, packet.size);
         }
     }
 }
@@ -197,8 +197,8 @@ impl Queue for AbcDual {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.catch_up(now);
         let side = Side::of(packet);
-        if let Law::Zombie(law) = &mut self.law {
-            law.arrived(side, packet.flow);
+        if let WeightRule::Zombie(rule) = &mut self.rule {
+            rule.arrived(side, packet.flow);
         }
         if self.fifo(side).fits(packet.size) {
             self.fifo(side).push(now, packet, drops);
@@ -211,7 +211,7 @@ impl Queue for AbcDual {
         self.catch_up(now);
         loop {
             let side = self.share.choose(!self.abc.is_empty(), !self.other.is_empty())?;
-            // Nothing if all that waited was stale.
+            // There is no packet if all that waited in this queue was stale.
             if let Some(packet) = self.fifo(side).pop(now, drops) {
                 self.sent(side, &packet);
                 return Some(packet);
@@ -243,9 +243,9 @@ impl Queue for AbcDual {
         see("abc_weight", self.share.weight());
         see("abc_packets", self.abc.packets() as f64);
         see("other_packets", self.other.packets() as f64);
-        if let Law::Zombie(law) = &self.law {
-            see("abc_flows", law.flows(Side::Abc));
-            see("other_flows", law.flows(Side::Other));
+        if let WeightRule::Zombie(rule) = &self.rule {
+            see("abc_flows", rule.flows(Side::Abc));
+            see("other_flows", rule.flows(Side::Other));
         }
     }
 }

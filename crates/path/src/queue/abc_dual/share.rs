@@ -1,4 +1,5 @@
-//! Which of the two queues goes next: deficits in bytes, by weight.
+//! Chooses the queue that is served next, so that bytes are shared by weight (deficit round
+//! robin).
 
 use super::Side;
 
@@ -52,7 +53,7 @@ impl Share {
         }
     }
 
-    /// Books `size` bytes of `side`; `waits` tells whether the other queue has something to send.
+    /// Charges `size` bytes to `side`; `waits` says whether the other queue has something to send.
     #[inline]
     pub(super) fn sent(&mut self, side: Side, size: u32, waits: bool) {
         let size = i64::from(size);

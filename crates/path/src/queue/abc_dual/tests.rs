@@ -34,15 +34,15 @@ fn water_fills_the_lowest_demands_first() {
 
 /// ABC's weight after flows of these bytes: ABC's, and others'.
 fn fair(abc: &[u32], other: &[u32]) -> f64 {
-    let mut law = MaxMin::new(&params());
+    let mut rule = MaxMin::new(&params());
     let mut flow = 0;
     for (side, sizes) in [(Side::Abc, abc), (Side::Other, other)] {
         for &size in sizes {
             flow += 1;
-            law.sent(side, flow, size);
+            rule.sent(side, flow, size);
         }
     }
-    law.update().expect("measured")
+    rule.update().expect("measured")
 }
 
 #[test]
@@ -60,15 +60,15 @@ fn weights_are_max_min_allocations() {
 fn short_flows_get_what_they_demand_and_no_more() {
     // Three long flows of each kind at 80, and 990 short ones that make 480 together: the level is
     // near 80, so ABC's weight is a quarter.
-    let mut law = MaxMin::new(&params());
+    let mut rule = MaxMin::new(&params());
     for flow in 0..3 {
-        law.sent(Side::Abc, flow, 800_000);
-        law.sent(Side::Other, 10 + flow, 800_000);
+        rule.sent(Side::Abc, flow, 800_000);
+        rule.sent(Side::Other, 10 + flow, 800_000);
     }
     for flow in 0..990 {
-        law.sent(Side::Other, 100 + flow, 4848);
+        rule.sent(Side::Other, 100 + flow, 4848);
     }
-    let weight = law.update().expect("measured");
+    let weight = rule.update().expect("measured");
     assert!((weight - 0.25).abs() < 0.002, "{weight}");
 }
 
@@ -87,7 +87,7 @@ fn the_weight_has_bounds() {
 #[test]
 fn equal_flows_make_hits_as_rare_as_they_are_many() {
     for many in [1u32, 2, 5, 20] {
-        let mut zombies = Zombies::new(&params(), stream());
+        let mut zombies = ZombieLists::new(&params(), stream());
         let mut random = paceline_cc::Stream::new(7, "arrivals");
         let mut sum = 0.0;
         for at in 0..60_000 {

@@ -6,7 +6,7 @@ use super::{AbcDualParams, Side};
 
 /// One list of recent flows, and how often an arrival hits it.
 #[derive(Clone, Debug)]
-struct List {
+struct ZombieList {
     flows: Vec<u32>,
     most: usize,
     /// The estimated probability that an arrival is of the same flow as a random entry: the sum
@@ -16,18 +16,18 @@ struct List {
 
 /// A list for each queue.
 #[derive(Clone, Debug)]
-pub(super) struct Zombies {
-    lists: [List; 2],
+pub(super) struct ZombieLists {
+    lists: [ZombieList; 2],
     random: Stream,
     gain: f64,
     replace: f64,
 }
 
-impl Zombies {
-    pub(super) fn new(params: &AbcDualParams, random: Stream) -> Zombies {
+impl ZombieLists {
+    pub(super) fn new(params: &AbcDualParams, random: Stream) -> ZombieLists {
         let most = params.list as usize;
-        let list = || List { flows: Vec::with_capacity(most), most, p: 0.0 };
-        Zombies { lists: [list(), list()], random, gain: params.gain, replace: params.replace }
+        let list = || ZombieList { flows: Vec::with_capacity(most), most, p: 0.0 };
+        ZombieLists { lists: [list(), list()], random, gain: params.gain, replace: params.replace }
     }
 
     /// A packet of a flow has come to a queue.

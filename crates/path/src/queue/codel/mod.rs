@@ -21,12 +21,12 @@
 //! # Source
 //! RFC 8289; Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012.
 
-mod law;
 pub mod mahimahi;
+mod state;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::queue) use law::{Above, Law, Source, next_drop};
+pub(in crate::queue) use state::{CodelState, FirstAbove, PacketSource, next_drop};
 
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
@@ -48,36 +48,36 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "codel",
-    summary: "Drops at the head when packets have waited too long for an interval",
-    source: "RFC 8289",
-    params: CodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "codel",
+    "Drops at the head when packets have waited too long for an interval",
+    "RFC 8289",
+    CodelParams::infos,
+    |spec, limit, _stream| {
         let params: CodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         Ok(Box::new(Codel::new(params, limit)))
     },
-};
+);
 
 /// CoDel over a first-in-first-out buffer.
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: CodelParams,
     fifo: Fifo,
-    law: Law,
+    state: CodelState,
     marks: u64,
 }
 
 impl Codel {
     /// An empty queue.
     pub fn new(params: CodelParams, limit: Limit) -> Codel {
-        Codel { params, fifo: Fifo::new(limit), law: Law::default(), marks: 0 }
+        Codel { params, fifo: Fifo::new(limit), state: CodelState::default(), marks: 0 }
     }
 }
 
-impl Source for Fifo {
+impl PacketSource for Fifo {
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
         self.pop(now, drops)
     }
@@ -92,7 +92,7 @@ impl Queue for Codel {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
-        self.law.pop(&self.params, &mut self.fifo, now, drops, &mut self.marks)
+        self.state.pop(&self.params, &mut self.fifo, now, drops, &mut self.marks)
     }
 
     fn packets(&self) -> usize {
@@ -108,6 +108,6 @@ impl Queue for Codel {
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        self.law.inspect(see);
+        self.state.inspect(see);
     }
 }

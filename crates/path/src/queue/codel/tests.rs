@@ -72,13 +72,13 @@ fn below_target_nothing_is_dropped() {
 fn it_starts_again_near_the_rate_at_which_it_stopped() {
     let mut queue = codel(false);
     run(&mut queue, 1_000_000..1_400_000, 20_000, Ecn::NotEct);
-    assert_eq!((queue.law.count, queue.law.last_count, queue.law.dropping), (5, 1, true));
+    assert_eq!((queue.state.count, queue.state.last_count, queue.state.dropping), (5, 1, true));
     run(&mut queue, 1_400_000..1_410_000, 1_000, Ecn::NotEct);
-    assert!(!queue.law.dropping);
+    assert!(!queue.state.dropping);
     // Within 16 intervals: count goes on from 5 - 1.
     let (drops, _) = run(&mut queue, 1_410_000..1_610_000, 20_000, Ecn::NotEct);
     assert_eq!(drops, [1_510_000, 1_560_000, 1_604_730]);
-    assert_eq!((queue.law.count, queue.law.last_count), (6, 4));
+    assert_eq!((queue.state.count, queue.state.last_count), (6, 4));
     // After more than 16 intervals: from 1.
     run(&mut queue, 1_610_000..1_620_000, 1_000, Ecn::NotEct);
     let (drops, _) = run(&mut queue, 4_000_000..4_210_000, 20_000, Ecn::NotEct);
@@ -105,7 +105,7 @@ fn an_mtu_of_backlog_is_left_alone() {
     // The last two packets leave: at most one MTU was left behind them.
     assert_eq!(last, 199);
     assert!(drops.iter().all(|dropped| dropped.packet.number() < 198));
-    assert_eq!((queue.packets(), queue.bytes(), queue.law.dropping), (0, 0, false));
+    assert_eq!((queue.packets(), queue.bytes(), queue.state.dropping), (0, 0, false));
 }
 
 #[test]

@@ -43,26 +43,26 @@ pub use params::{DualPi2Params, Scheduling};
 
 use paceline_cc::params::Params;
 use paceline_cc::{Ecn, Packet, Span, Stream, Time};
-use pi2::{Coin, Pi2};
+use pi2::{Decider, Pi2};
 use scheduler::Scheduler;
 
-use super::ticker::Ticker;
+use super::periodic::PeriodicUpdates;
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "dualpi2",
-    summary: "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
-    source: "RFC 9332",
-    params: DualPi2Params::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "dualpi2",
+    "A low-latency queue for scalable senders coupled to a classic queue (L4S)",
+    "RFC 9332",
+    DualPi2Params::infos,
+    |spec, limit, stream| {
         let params: DualPi2Params = spec.params()?;
         params.check(spec)?;
         Ok(Box::new(DualPi2::new(params, limit, stream)))
     },
-};
+);
 
-/// One of the two queues.
+/// One of the two queues: L with low latency, C for classic traffic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Side {
     L,
@@ -77,9 +77,9 @@ pub struct DualPi2 {
     l: Fifo,
     c: Fifo,
     pi2: Pi2,
-    ticker: Ticker,
+    updates: PeriodicUpdates,
     scheduler: Scheduler,
-    coin: Coin,
+    decider: Decider,
     marks: u64,
 }
 
@@ -92,9 +92,9 @@ impl DualPi2 {
             l: Fifo::new(stale),
             c: Fifo::new(stale),
             pi2: Pi2::default(),
-            ticker: Ticker::new(params.tupdate),
+            updates: PeriodicUpdates::new(params.tupdate),
             scheduler: Scheduler::new(&params),
-            coin: Coin::new(stream, params.random),
+            decider: Decider::new(stream, params.random),
             marks: 0,
             params,
         }
@@ -102,12 +102,12 @@ impl DualPi2 {
 
     /// The updates that have come due since the last call.
     fn catch_up(&mut self, now: Time) {
-        while let Some(at) = self.ticker.due(now) {
+        while let Some(at) = self.updates.due(now) {
             let waited =
                 |fifo: &Fifo| fifo.front().map_or(Span::ZERO, |head| at.since(head.queued));
             let delay = waited(&self.l).max(waited(&self.c));
             if !self.pi2.update(&self.params, delay) && self.is_empty() {
-                self.ticker.skip(now);
+                self.updates.skip(now);
             }
         }
     }
@@ -115,7 +115,7 @@ impl DualPi2 {
     /// L's own probability of marks for a packet that has just been taken out.
     fn native(&self, now: Time, packet: &Packet) -> f64 {
         let params = &self.params;
-        // With this packet it was one more.
+        // The packet at hand has left L, which held one more before.
         if (self.l.packets() as u64) < u64::from(params.th_len) {
             return 0.0;
         }
@@ -143,13 +143,13 @@ impl DualPi2 {
         let coupled = self.pi2.coupled(self.params.k);
         let p = if coupled < 1.0 {
             self.native(now, &packet).max(coupled)
-        } else if self.coin.toss(Side::L, self.pi2.classic()) {
+        } else if self.decider.decide(Side::L, self.pi2.classic()) {
             drops.push(Dropped { packet, reason: DropReason::Aqm });
             return None;
         } else {
             1.0
         };
-        if self.coin.toss(Side::L, p) {
+        if self.decider.decide(Side::L, p) {
             mark(&mut packet, &mut self.marks);
         }
         Some(packet)
@@ -157,7 +157,7 @@ impl DualPi2 {
 
     /// Marks or drops a packet of C; `None` if dropped.
     fn classic(&mut self, mut packet: Packet, drops: &mut Vec<Dropped>) -> Option<Packet> {
-        if !self.coin.toss(Side::C, self.pi2.classic()) {
+        if !self.decider.decide(Side::C, self.pi2.classic()) {
             return Some(packet);
         }
         let overload = self.pi2.coupled(self.params.k) >= 1.0;
@@ -190,7 +190,7 @@ impl Queue for DualPi2 {
                 Side::L => self.l.pop(now, drops).map(|p| self.low_latency(now, p, drops)),
                 Side::C => self.c.pop(now, drops).map(|p| self.classic(p, drops)),
             };
-            // Nothing if all that waited was stale, or if the packet was dropped.
+            // There is no packet if all that waited in this queue was stale or has been dropped.
             if let Some(packet) = sent.flatten() {
                 self.scheduler.sent(side, &packet, self.l.is_empty(), self.c.is_empty());
                 return Some(packet);

@@ -18,7 +18,7 @@ impl Pi2 {
         let above = |other: Span| delay.as_secs_f64() - other.as_secs_f64();
         let p =
             self.base + params.alpha * above(params.target) + params.beta * above(self.previous);
-        // Not a number, too: from infinite gains.
+        // The comparison is false for NaN as well, which infinite gains give.
         self.base = if p > 0.0 { p.min(1.0) } else { 0.0 };
         self.previous = delay;
         before != (self.base, self.previous)
@@ -39,21 +39,22 @@ impl Pi2 {
     }
 }
 
-/// Decides with a probability: at random, or by counters that add it up.
+/// Decides whether an event of a given probability happens: at random, or with a counter for each
+/// queue that adds up the probabilities (`recur` in RFC 9332, Appendix A.1).
 #[derive(Clone, Debug)]
-pub(super) struct Coin {
+pub(super) struct Decider {
     stream: Stream,
     random: bool,
     l: f64,
     c: f64,
 }
 
-impl Coin {
-    pub(super) fn new(stream: Stream, random: bool) -> Coin {
-        Coin { stream, random, l: 0.0, c: 0.0 }
+impl Decider {
+    pub(super) fn new(stream: Stream, random: bool) -> Decider {
+        Decider { stream, random, l: 0.0, c: 0.0 }
     }
 
-    pub(super) fn toss(&mut self, side: Side, p: f64) -> bool {
+    pub(super) fn decide(&mut self, side: Side, p: f64) -> bool {
         if self.random {
             return self.stream.chance(p);
         }
@@ -62,7 +63,7 @@ impl Coin {
             Side::C => &mut self.c,
         };
         *count += p.min(1.0);
-        // At least one, so that certainty is certain.
+        // The comparison includes one, so that an event of probability one always happens.
         let reached = *count >= 1.0;
         *count -= f64::from(u8::from(reached));
         reached
@@ -98,10 +99,10 @@ mod tests {
 
     #[test]
     fn counters_keep_the_mean_exactly() {
-        let mut coin = Coin::new(Stream::new(1, "coin"), false);
-        let hits = (0..1000).filter(|_| coin.toss(Side::L, 0.125)).count();
+        let mut decider = Decider::new(Stream::new(1, "decider"), false);
+        let hits = (0..1000).filter(|_| decider.decide(Side::L, 0.125)).count();
         assert_eq!(hits, 125);
-        assert!((0..10).all(|_| coin.toss(Side::C, 1.0)));
-        assert!((0..10).all(|_| !coin.toss(Side::C, 0.0)));
+        assert!((0..10).all(|_| decider.decide(Side::C, 1.0)));
+        assert!((0..10).all(|_| !decider.decide(Side::C, 0.0)));
     }
 }

@@ -28,12 +28,12 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
-use crate::queue::codel::{CodelParams, Law, Source};
+use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
-/// A queue in debt owes at most so many quanta, whatever the size of its packets.
+/// The deficit of a queue never falls below minus this many quanta, however large its packets are.
 const MOST_DEBT: i64 = 1024;
 
 paceline_cc::choices! {
@@ -70,13 +70,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "fq_codel",
-    summary: "A queue under CoDel for each flow, served in turn, new flows first",
-    source: "RFC 8290",
-    params: FqCodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "fq_codel",
+    "A queue under CoDel for each flow, served in turn, new flows first",
+    "RFC 8290",
+    FqCodelParams::infos,
+    |spec, limit, _stream| {
         let params: FqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         let flows = (1..=65_536).contains(&params.flows);
@@ -85,26 +85,26 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
         spec.require(params.limit > 0, "limit", "must be above zero")?;
         Ok(Box::new(FqCodel::new(params, limit)))
     },
-};
+);
 
-/// The queue of a flow.
+/// A flow's queue with the state of its CoDel and of the round robin.
 #[derive(Clone, Debug)]
 struct Flow {
     fifo: Fifo,
-    law: Law,
+    state: CodelState,
     deficit: i64,
     /// True while it is on one of the two lists.
     listed: bool,
 }
 
-/// What CoDel sees of a flow.
-struct Own<'a> {
+/// A flow's queue as its CoDel takes packets from it.
+struct FlowQueue<'a> {
     fifo: &'a mut Fifo,
     total: &'a mut Total,
     backlog: Backlog,
 }
 
-impl Source for Own<'_> {
+impl PacketSource for FlowQueue<'_> {
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
         self.total.pop(self.fifo, now, drops)
     }
@@ -150,7 +150,7 @@ impl FqCodel {
 
     /// Drops from the head of the queue with the most bytes. False if nothing is held.
     fn drop_fattest(&mut self, drops: &mut Vec<Dropped>) -> bool {
-        // Of equals the first; `max_by_key` would take the last.
+        // The first of several equal queues; `max_by_key` takes the last, hence `rev`.
         let fattest = self
             .bins
             .queues
@@ -170,7 +170,7 @@ impl FqCodel {
 
 impl Queue for FqCodel {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, u64::from(packet.size)) {
             drops.push(Dropped { packet: *packet, reason: DropReason::Full });
             return;
@@ -178,7 +178,7 @@ impl Queue for FqCodel {
         let stale = Limit { packets: None, bytes: None, ..self.limit };
         let index = self.bins.of(packet.flow, || Flow {
             fifo: Fifo::new(stale),
-            law: Law::default(),
+            state: CodelState::default(),
             deficit: 0,
             listed: false,
         });
@@ -205,9 +205,9 @@ impl Queue for FqCodel {
                 self.old.push_back(index);
                 continue;
             }
-            let Flow { fifo, law, .. } = flow;
-            let mut own = Own { fifo, total: &mut self.total, backlog: self.backlog };
-            if let Some(packet) = law.pop(&self.codel, &mut own, now, drops, &mut self.marks) {
+            let Flow { fifo, state, .. } = flow;
+            let mut queue = FlowQueue { fifo, total: &mut self.total, backlog: self.backlog };
+            if let Some(packet) = state.pop(&self.codel, &mut queue, now, drops, &mut self.marks) {
                 let deficit = flow.deficit - i64::from(packet.size);
                 flow.deficit = deficit.max(-MOST_DEBT * self.quantum);
                 return Some(packet);

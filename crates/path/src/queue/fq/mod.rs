@@ -12,10 +12,10 @@ use paceline_cc::{Packet, Time};
 
 use super::{Dropped, Fifo, Queue};
 
-/// No queue yet.
+/// The slot of a hash value that has no queue yet.
 const NONE: u32 = u32::MAX;
 
-/// Flows to queues, by a hash; queues are made when their first packet comes.
+/// Assigns flows to queues by a hash. A queue is made when its first packet arrives.
 #[derive(Clone, Debug)]
 struct Bins<Q> {
     slots: Vec<u32>,

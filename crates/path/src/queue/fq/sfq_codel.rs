@@ -27,10 +27,10 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
-use crate::queue::codel::{Above, next_drop};
+use crate::queue::codel::{FirstAbove, next_drop};
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
-/// Bytes: the size of the largest packet seen begins here.
+/// The size of the largest packet seen so far, in bytes, is taken to be at least this.
 const SMALLEST_MAX: u32 = 256;
 
 paceline_cc::params! {
@@ -47,25 +47,25 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "sfq_codel",
-    summary: "A queue under CoDel for each flow, served one packet at a time, new flows first",
-    source: "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
-    params: SfqCodelParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "sfq_codel",
+    "A queue under CoDel for each flow, served one packet at a time, new flows first",
+    "Nichols' ns-2 model, March 2013; Winstein's thesis (MIT, 2014)",
+    SfqCodelParams::infos,
+    |spec, limit, _stream| {
         let params: SfqCodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
         spec.require((1..=65_536).contains(&params.bins), "bins", "must be from 1 to 65536")?;
         Ok(Box::new(SfqCodel::new(params, limit)))
     },
-};
+);
 
 /// A bin with the state of its CoDel.
 #[derive(Clone, Debug)]
 struct Bin {
     fifo: Fifo,
-    above: Above,
+    above: FirstAbove,
     drop_next: Time,
     count: u32,
     dropping: bool,
@@ -103,7 +103,8 @@ impl SfqCodel {
         }
     }
 
-    /// Drops the tail of the longest bin. Of equals another one than the last time.
+    /// Drops the tail of the longest bin. Among equally long ones, it takes another one than the last
+    /// time.
     fn drop_longest(&mut self, drops: &mut Vec<Dropped>) {
         let queues = &mut self.bins.queues;
         let mut longest = self.longest;
@@ -137,7 +138,7 @@ impl SfqCodel {
     fn take(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, bool)> {
         let bin = &mut self.bins.queues[index as usize];
         let Some(packet) = self.total.pop(&mut bin.fifo, now, drops) else {
-            bin.above = Above::default();
+            bin.above = FirstAbove::default();
             return None;
         };
         self.max_packet = self.max_packet.max(packet.size);
@@ -181,7 +182,7 @@ impl SfqCodel {
 impl Queue for SfqCodel {
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let size = u64::from(packet.size);
-        // What fits into no buffer of this size must not empty it.
+        // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, size) {
             drops.push(Dropped { packet: *packet, reason: DropReason::Full });
             return;
@@ -192,7 +193,7 @@ impl Queue for SfqCodel {
         let stale = Limit { packets: None, bytes: None, ..self.limit };
         let index = self.bins.of(packet.flow, || Bin {
             fifo: Fifo::new(stale),
-            above: Above::default(),
+            above: FirstAbove::default(),
             drop_next: Time::ZERO,
             count: 0,
             dropping: false,

@@ -48,7 +48,7 @@ impl Control {
         if qdelay.is_zero() && self.qdelay_old.is_zero() {
             p *= 0.98;
         }
-        // Not a number, too: from infinite gains.
+        // The comparison is false for NaN as well, which infinite gains give.
         self.drop_prob = if p > NOTHING { p.min(1.0) } else { 0.0 };
         self.qdelay_old = qdelay;
         before != (self.drop_prob, self.qdelay_old)

@@ -50,20 +50,20 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "pie-mahimahi",
-    summary: "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
-    source: "Mahimahi (USENIX ATC 2015), mm-link",
-    params: PieMahimahiParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "pie-mahimahi",
+    "PIE as Mahimahi has it: delays in milliseconds with gains meant for seconds",
+    "Mahimahi (USENIX ATC 2015), mm-link",
+    PieMahimahiParams::infos,
+    |spec, limit, stream| {
         let params: PieMahimahiParams = spec.params()?;
         let ms = Span::from_millis(1);
         spec.require(params.qdelay_ref >= ms, "qdelay_ref", "must be 1ms or longer")?;
         spec.require(params.max_burst >= ms, "max_burst", "must be 1ms or longer")?;
         Ok(Box::new(PieMahimahi::new(params, limit, stream)))
     },
-};
+);
 
 /// Mahimahi's PIE. Times and spans are whole milliseconds, rates bytes per millisecond.
 #[derive(Clone, Debug)]

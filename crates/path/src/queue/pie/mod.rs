@@ -41,7 +41,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 use rate::Departures;
 
-use super::ticker::Ticker;
+use super::periodic::PeriodicUpdates;
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
@@ -85,13 +85,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "pie",
-    summary: "Drops arrivals at random so that the queueing delay stays near a reference",
-    source: "RFC 8033",
-    params: PieParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "pie",
+    "Drops arrivals at random so that the queueing delay stays near a reference",
+    "RFC 8033",
+    PieParams::infos,
+    |spec, limit, stream| {
         let params: PieParams = spec.params()?;
         let slow = params.t_update >= Span::from_micros(100);
         spec.require(slow, "t_update", "must be 100us or longer")?;
@@ -102,7 +102,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
         Ok(Box::new(Pie::new(params, limit, stream)))
     },
-};
+);
 
 /// PIE over a first-in-first-out buffer. Names of fields as in RFC 8033.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ pub struct Pie {
     fifo: Fifo,
     control: Control,
     departures: Departures,
-    ticker: Ticker,
+    updates: PeriodicUpdates,
     stream: Stream,
     burst_allowance: Span,
     /// The sum of probabilities since the last drop, for `derandomize`.
@@ -128,7 +128,7 @@ impl Pie {
             fifo: Fifo::new(limit),
             control: Control::default(),
             departures: Departures::new(params.dq_threshold),
-            ticker: Ticker::new(params.t_update),
+            updates: PeriodicUpdates::new(params.t_update),
             stream,
             burst_allowance: params.max_burst,
             accu_prob: 0.0,
@@ -147,13 +147,13 @@ impl Pie {
 
     /// The updates that have come due since the last call.
     fn catch_up(&mut self, now: Time) {
-        while self.ticker.due(now).is_some() {
+        while self.updates.due(now).is_some() {
             let qdelay = self.qdelay();
             let burst = self.burst_allowance;
             self.burst_allowance = burst - self.params.t_update;
             let changed = self.control.update(&self.params, qdelay);
             if !changed && burst == self.burst_allowance {
-                self.ticker.skip(now);
+                self.updates.skip(now);
             }
         }
     }

@@ -5,7 +5,8 @@ use paceline_cc::{Span, Time};
 /// The weight of a cycle is its bytes over this many.
 const WEIGHT_BYTES: f64 = 65_536.0;
 
-/// How long it takes for a threshold of bytes to leave, while at least so many are queued.
+/// Measures the departure rate, as the time in which a threshold of bytes leaves. It measures only
+/// while at least so many bytes are queued.
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     threshold: u32,
@@ -20,7 +21,7 @@ impl Departures {
         Departures { threshold: threshold.max(1), cycle: None, avg_dq_time: Span::ZERO }
     }
 
-    /// Learns of a packet that left so many bytes behind.
+    /// Takes a packet into account that left, with so many bytes left in the queue.
     pub(super) fn note(&mut self, now: Time, size: u32, backlog: u64) {
         let full = backlog >= u64::from(self.threshold);
         if self.cycle.is_none() && full {
@@ -31,7 +32,8 @@ impl Departures {
         if *bytes < u64::from(self.threshold) {
             return;
         }
-        // Packets leave whole: scaled to the time that the threshold itself took.
+        // A cycle ends with a whole packet, mostly beyond the threshold. Its length is scaled to the
+        // time that the bytes of the threshold took.
         let share = f64::from(self.threshold) / *bytes as f64;
         let time = now.since(*start).mul_f64(share);
         if !time.is_zero() {

@@ -17,7 +17,7 @@ pub(super) struct Average {
 }
 
 impl Average {
-    /// With a packet time of zero, the time is measured.
+    /// An average of zero. If `packet_time` is zero, the time of a packet is measured.
     pub(super) fn new(weight: f64, packet_time: Span) -> Average {
         Average {
             value: 0.0,
@@ -33,7 +33,7 @@ impl Average {
         self.value
     }
 
-    /// Learns of an arrival to a queue of this length.
+    /// Updates the average at an arrival to a queue of this length.
     pub(super) fn arrival(&mut self, now: Time, length: u64) {
         if let Some(idle) = self.idle.take() {
             if !self.packet_time.is_zero() {
@@ -46,7 +46,7 @@ impl Average {
         self.value += self.weight * (length as f64 - self.value);
     }
 
-    /// Learns that the link asked for a packet.
+    /// Notes that the link asked for a packet: whether one left, and whether the queue is now empty.
     pub(super) fn departure(&mut self, now: Time, left: bool, empty: bool) {
         if let Some(busy) = self.busy.filter(|_| left && !self.given) {
             let time = now.since(busy);

@@ -60,13 +60,13 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(super) const QUEUE: QueueInfo = QueueInfo {
-    name: "red",
-    summary: "Drops arrivals at random as the average length grows from one threshold to another",
-    source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
-    params: RedParams::infos,
-    build: |spec, limit, stream| {
+/// The entry in the table of queues.
+pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "red",
+    "Drops arrivals at random as the average length grows from one threshold to another",
+    "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
+    RedParams::infos,
+    |spec, limit, stream| {
         let params: RedParams = spec.params()?;
         let length = "must be packets (5) or bytes (5kB)";
         let (min, min_bytes) =
@@ -80,7 +80,7 @@ pub(super) const QUEUE: QueueInfo = QueueInfo {
         spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
         Ok(Box::new(Red::new(params, limit, stream)))
     },
-};
+);
 
 /// The length, and true if it is in bytes; `None` for what is no length.
 fn threshold(size: BufferSize) -> Option<(f64, bool)> {
@@ -91,13 +91,13 @@ fn threshold(size: BufferSize) -> Option<(f64, bool)> {
     }
 }
 
-/// What is to happen to a packet that arrives.
+/// What happens to a packet that arrives.
 #[derive(Copy, Clone, Debug, PartialEq)]
-enum Fate {
-    Enter,
-    /// Dropped or marked.
-    Signal,
-    /// Dropped or, without `hard_drop`, marked.
+enum Decision {
+    Enqueue,
+    /// It is dropped or marked at random.
+    Unforced,
+    /// The probability is one: it is dropped or, without `hard_drop`, marked.
     Forced,
 }
 
@@ -148,23 +148,23 @@ impl Red {
         }
     }
 
-    /// Decides over a packet that arrives.
-    fn judge(&mut self) -> Fate {
+    /// Decides what happens to a packet that arrives.
+    fn decide(&mut self) -> Decision {
         if self.average.value() < self.min {
             self.count = None;
-            return Fate::Enter;
+            return Decision::Enqueue;
         }
         let Some(p) = self.probability() else {
             self.count = Some(0);
-            return Fate::Forced;
+            return Decision::Forced;
         };
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         self.count = Some(count);
         if self.stream.chance(spread(p, count, self.params.wait)) {
             self.count = Some(0);
-            return Fate::Signal;
+            return Decision::Unforced;
         }
-        Fate::Enter
+        Decision::Enqueue
     }
 }
 
@@ -189,10 +189,10 @@ impl Queue for Red {
             return;
         }
         let mut packet = *packet;
-        let may_mark = match self.judge() {
-            Fate::Enter => return self.fifo.push(now, &packet, drops),
-            Fate::Signal => self.params.ecn,
-            Fate::Forced => self.params.ecn && !self.params.hard_drop,
+        let may_mark = match self.decide() {
+            Decision::Enqueue => return self.fifo.push(now, &packet, drops),
+            Decision::Unforced => self.params.ecn,
+            Decision::Forced => self.params.ecn && !self.params.hard_drop,
         };
         if may_mark && mark(&mut packet, &mut self.marks) {
             self.fifo.push(now, &packet, drops);

@@ -36,19 +36,19 @@ paceline_cc::params! {
     }
 }
 
-/// The line of the registry.
-pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo {
-    name: "step",
-    summary: "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
-    source: "DCTCP (SIGCOMM 2010); RFC 8257",
-    params: StepParams::infos,
-    build: |spec, limit, _stream| {
+/// The entry in the table of queues.
+pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
+    "step",
+    "Marks arrivals when the queue is longer than k, as DCTCP's switches do",
+    "DCTCP (SIGCOMM 2010); RFC 8257",
+    StepParams::infos,
+    |spec, limit, _stream| {
         let params: StepParams = spec.params()?;
         let length = threshold(params.k).is_some();
         spec.require(length, "k", "must be packets (20) or bytes (30kB)")?;
         Ok(Box::new(Step::new(params, limit)))
     },
-};
+);
 
 /// First in, first out, with a step of marks.
 #[derive(Clone, Debug)]

@@ -45,7 +45,7 @@ fn drops_keep_their_distance() {
         let (mut gaps, mut gap) = (Vec::new(), 0);
         for _ in 0..50_000 {
             gap += 1;
-            if red.judge() == Fate::Signal {
+            if red.decide() == Decision::Unforced {
                 gaps.push(gap);
                 gap = 0;
             }

@@ -1,4 +1,4 @@
-//! A queue and a router for each station, behind one of either.
+//! A queue for each station that looks like one queue to the link, and likewise a router for each.
 
 use paceline_cc::{Batch, LinkView, Packet, Router, Span, Time, TrafficClass};
 
@@ -6,7 +6,8 @@ use crate::queue::{Dropped, Queue};
 
 use super::station_of;
 
-/// A queue for each station; packets come from that of the station whose turn it is.
+/// A queue for each station of an 802.11 link. Packets enter that of their flow's station, and
+/// leave that of the station selected last.
 pub struct StationQueues {
     queues: Vec<Box<dyn Queue>>,
     /// The station of each flow by number; flows beyond belong to the last one.

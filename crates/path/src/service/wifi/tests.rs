@@ -10,17 +10,10 @@ fn mcs(index: u8) -> Mcs {
 
 fn config(stations: usize) -> WifiConfig {
     WifiConfig {
-        steps: vec![(Span::ZERO, mcs(7))],
-        period: None,
-        stations: vec![StationConfig { mcs: None, max_frames: 20 }; stations],
+        stations: vec![StationConfig::new(20); stations],
         station_of: (0..stations as u32).collect(),
-        max_airtime: Span::from_micros(5484),
         rts: false,
-        frame_error: 0.0,
-        retries: 7,
-        contenders: 0,
-        contender_airtime: Span::from_millis(1),
-        contender_gap: Span::ZERO,
+        ..WifiConfig::new(mcs(7))
     }
 }
 
@@ -109,9 +102,9 @@ fn saturated(config: WifiConfig, secs: u64) -> (Vec<u64>, u64) {
 
 #[test]
 fn the_capacity_is_what_saturation_gives() {
-    let mut rivals = config(1);
-    (rivals.contenders, rivals.frame_error) = (3, 0.1);
-    let protected = WifiConfig { rts: true, ..rivals.clone() };
+    let mut contenders = config(1);
+    (contenders.contenders, contenders.frame_error) = (3, 0.1);
+    let protected = WifiConfig { rts: true, ..contenders.clone() };
     let mut mixed = config(2);
     mixed.stations[1] = StationConfig { mcs: Some(mcs(1)), max_frames: 8 };
     let mut slow = config(1);
@@ -121,7 +114,7 @@ fn the_capacity_is_what_saturation_gives() {
         ("slow", slow, 0.01),
         ("mixed", mixed, 0.01),
         // Competitors that have lost often stay silent for long: means converge slowly.
-        ("rivals", rivals, 0.05),
+        ("contenders", contenders, 0.05),
         ("rts", protected, 0.05),
     ] {
         let (bytes, offered) = saturated(config, 200);

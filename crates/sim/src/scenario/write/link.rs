@@ -1,7 +1,7 @@
 //! Links, and what happens to packets behind them.
 
 use paceline_cc::{Rate, Span};
-use paceline_path::service::Mcs;
+use paceline_path::wifi::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, JitterShape, Loss};
 use paceline_trace::Trace;
 

@@ -1,4 +1,4 @@
-//! One station's frames at the access point: from the queue to the block acknowledgement.
+//! The MPDUs of one station at the access point, from the queue to the block acknowledgement.
 
 use std::collections::VecDeque;
 
@@ -6,72 +6,72 @@ use paceline_cc::{Ecn, Packet, Span};
 
 use super::phy::{self, BLOCK_ACK_WINDOW, MAX_BYTES, Mcs};
 
-/// A packet that has left the queue, and is to be acknowledged by its station.
+/// A packet (MPDU) that has left the queue and awaits the acknowledgement of its station.
 #[derive(Copy, Clone, Debug)]
-pub struct Frame {
+pub(crate) struct Mpdu {
     /// The packet.
-    pub packet: Packet,
+    pub(crate) packet: Packet,
     /// Its ECN field before the router saw it.
-    pub before: Ecn,
-    /// True if queue or router marked it.
-    pub marked: bool,
+    pub(crate) before: Ecn,
+    /// True if the queue or the router marked it.
+    pub(crate) marked: bool,
     /// Transmissions that failed.
     tries: u32,
-    /// It is in the batch on air.
+    /// It is part of the A-MPDU on air.
     on_air: bool,
     acked: bool,
 }
 
-impl Frame {
-    /// A frame that has not been transmitted.
-    pub fn new(packet: Packet, before: Ecn, marked: bool) -> Frame {
-        Frame { packet, before, marked, tries: 0, on_air: false, acked: false }
+impl Mpdu {
+    /// An MPDU that has not been transmitted.
+    pub(crate) fn new(packet: Packet, before: Ecn, marked: bool) -> Mpdu {
+        Mpdu { packet, before, marked, tries: 0, on_air: false, acked: false }
     }
 }
 
-/// A batch as it goes on air.
+/// An A-MPDU as it goes on air.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Aggregate {
+pub(super) struct Ampdu {
     pub(super) frames: u32,
     /// Bytes of the packets in it.
     pub(super) bytes: u32,
-    /// Bytes of the batch itself.
+    /// Bytes on air, with headers and padding.
     pub(super) air_bytes: u32,
 }
 
-/// The frames of one station in order: some acknowledged ahead of others, some on air, some
-/// waiting. Packets leave in order, as from the reorder buffer of the station.
+/// The MPDUs of one station in order. Some may be acknowledged before older ones; packets leave in
+/// order all the same, as they leave the reordering buffer of the station.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Station {
-    frames: VecDeque<Frame>,
+pub(super) struct TransmitQueue {
+    mpdus: VecDeque<Mpdu>,
     waiting: usize,
-    /// Bytes on air of those that are waiting.
+    /// The bytes that those waiting will have on air.
     waiting_bytes: u32,
 }
 
-impl Station {
-    /// Frames that are not acknowledged.
+impl TransmitQueue {
+    /// MPDUs that are not acknowledged.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Frames held, those that are acknowledged but out of order included.
+    /// MPDUs held, with those that are acknowledged but out of order.
     pub(super) fn held(&self) -> usize {
-        self.frames.len()
+        self.mpdus.len()
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> u64 {
-        self.frames.iter().map(|frame| u64::from(frame.packet.size)).sum()
+        self.mpdus.iter().map(|frame| u64::from(frame.packet.size)).sum()
     }
 
-    pub(super) fn push(&mut self, frame: Frame) {
+    pub(super) fn push(&mut self, frame: Mpdu) {
         self.waiting += 1;
         self.waiting_bytes = self.waiting_bytes.saturating_add(phy::subframe(frame.packet.size));
-        self.frames.push_back(frame);
+        self.mpdus.push_back(frame);
     }
 
-    /// True if no batch could take more than what is waiting. A batch takes one frame at least.
+    /// True if no A-MPDU could take more than what is waiting. Each takes at least one MPDU.
     pub(super) fn is_full(&self, mcs: Mcs, most: u32, longest: Span) -> bool {
         if self.waiting == 0 {
             return false;
@@ -80,11 +80,11 @@ impl Station {
         batches || self.waiting_bytes > MAX_BYTES || mcs.airtime(self.waiting_bytes) > longest
     }
 
-    /// Puts the next batch together: the oldest frames first, as many as all limits allow, and
-    /// at least one if one waits.
-    pub(super) fn aggregate(&mut self, mcs: Mcs, most: u32, longest: Span) -> Aggregate {
-        let mut batch = Aggregate::default();
-        for frame in self.frames.iter_mut().take(BLOCK_ACK_WINDOW) {
+    /// Puts the next A-MPDU together: the oldest MPDUs first, as many as all limits allow, and at
+    /// least one if one waits.
+    pub(super) fn next_ampdu(&mut self, mcs: Mcs, most: u32, longest: Span) -> Ampdu {
+        let mut batch = Ampdu::default();
+        for frame in self.mpdus.iter_mut().take(BLOCK_ACK_WINDOW) {
             if frame.acked {
                 continue;
             }
@@ -102,22 +102,22 @@ impl Station {
         batch
     }
 
-    /// The batch on air has ended: `arrives` tells of each frame in turn if it is acknowledged.
-    /// Frames that fail for more than `retries` times are given to `give_up`. The number and the
-    /// bytes of the packets that were acknowledged.
-    pub(super) fn settle(
+    /// The A-MPDU on air has ended: `arrives` is asked for each of its MPDUs in turn whether it is
+    /// acknowledged. Those that have failed more than `retries` times go to `give_up`. Returns the
+    /// number and the bytes of the packets that were acknowledged.
+    pub(super) fn on_block_ack(
         &mut self,
         retries: u32,
         mut arrives: impl FnMut() -> bool,
-        give_up: &mut Vec<Frame>,
+        give_up: &mut Vec<Mpdu>,
     ) -> (u32, u32) {
         let (mut acked, mut bytes) = (0, 0_u32);
         let (waiting, waiting_bytes) = (&mut self.waiting, &mut self.waiting_bytes);
-        let mut settled = |frame: &Frame| {
+        let mut settled = |frame: &Mpdu| {
             *waiting -= 1;
             *waiting_bytes = waiting_bytes.saturating_sub(phy::subframe(frame.packet.size));
         };
-        self.frames.retain_mut(|frame| {
+        self.mpdus.retain_mut(|frame| {
             if !frame.on_air {
                 return true;
             }
@@ -140,9 +140,9 @@ impl Station {
         (acked, bytes)
     }
 
-    /// The next packet that is through and in order.
-    pub(super) fn deliver(&mut self) -> Option<Frame> {
-        self.frames.pop_front_if(|frame| frame.acked)
+    /// The next packet that is acknowledged and in order.
+    pub(super) fn deliver(&mut self) -> Option<Mpdu> {
+        self.mpdus.pop_front_if(|frame| frame.acked)
     }
 }
 
@@ -157,32 +157,32 @@ mod tests {
         Mcs::new(7).expect("an index")
     }
 
-    fn station(sizes: &[u32]) -> Station {
-        let mut station = Station::default();
+    fn station(sizes: &[u32]) -> TransmitQueue {
+        let mut station = TransmitQueue::default();
         for (i, &size) in sizes.iter().enumerate() {
             let packet = Packet { body: Body::Opaque(i as u32), ..Packet::opaque(size) };
-            station.push(Frame::new(packet, Ecn::NotEct, false));
+            station.push(Mpdu::new(packet, Ecn::NotEct, false));
         }
         station
     }
 
-    fn numbers(station: &mut Station) -> Vec<u64> {
+    fn numbers(station: &mut TransmitQueue) -> Vec<u64> {
         std::iter::from_fn(|| station.deliver()).map(|frame| frame.packet.number()).collect()
     }
 
     #[test]
     fn limits_of_a_batch() {
         let mut many = station(&[1500; 80]);
-        assert_eq!(many.clone().aggregate(mcs(), 20, LONG).frames, 20);
+        assert_eq!(many.clone().next_ampdu(mcs(), 20, LONG).frames, 20);
         // 42 subframes of 1544 bytes are 64,848.
-        assert_eq!(many.clone().aggregate(mcs(), 64, LONG).frames, 42);
+        assert_eq!(many.clone().next_ampdu(mcs(), 64, LONG).frames, 42);
         // 4 ms at 65 Mbit/s are 32,500 bytes, less the preamble.
-        let short = many.clone().aggregate(mcs(), 64, Span::from_millis(4));
+        let short = many.clone().next_ampdu(mcs(), 64, Span::from_millis(4));
         assert_eq!((short.frames, short.bytes, short.air_bytes), (20, 30_000, 20 * 1544));
         // At least one, however long.
-        assert_eq!(many.aggregate(mcs(), 64, Span::ZERO).frames, 1);
-        assert_eq!(station(&[100; 80]).aggregate(mcs(), 99, LONG).frames, 64);
-        assert_eq!(station(&[]).aggregate(mcs(), 99, LONG), Aggregate::default());
+        assert_eq!(many.next_ampdu(mcs(), 64, Span::ZERO).frames, 1);
+        assert_eq!(station(&[100; 80]).next_ampdu(mcs(), 99, LONG).frames, 64);
+        assert_eq!(station(&[]).next_ampdu(mcs(), 99, LONG), Ampdu::default());
     }
 
     #[test]
@@ -203,17 +203,17 @@ mod tests {
     #[test]
     fn losses_hold_back_what_follows() {
         let mut station = station(&[1500; 6]);
-        station.aggregate(mcs(), 4, LONG);
+        station.next_ampdu(mcs(), 4, LONG);
         let mut fates = [true, false, true, true].into_iter();
         let mut lost = Vec::new();
-        let acked = station.settle(1, || fates.next().expect("four"), &mut lost);
+        let acked = station.on_block_ack(1, || fates.next().expect("four"), &mut lost);
         assert_eq!(acked, (3, 4500));
         assert_eq!(numbers(&mut station), [0]);
         assert_eq!((station.waiting(), station.held()), (3, 5));
         // The second goes again with the two that have not been sent; then it is given up.
-        assert_eq!(station.aggregate(mcs(), 4, LONG).frames, 3);
+        assert_eq!(station.next_ampdu(mcs(), 4, LONG).frames, 3);
         let mut fates = [false, true, true].into_iter();
-        station.settle(1, || fates.next().expect("three"), &mut lost);
+        station.on_block_ack(1, || fates.next().expect("three"), &mut lost);
         assert_eq!(lost.iter().map(|frame| frame.packet.number()).collect::<Vec<_>>(), [1]);
         assert_eq!(numbers(&mut station), [2, 3, 4, 5]);
         assert_eq!((station.waiting(), station.held()), (0, 0));

@@ -1,27 +1,30 @@
-//! CoDel's state machine, apart from any buffer: one per queue that it controls.
+//! CoDel's state machine without a buffer. Each queue that CoDel controls has one.
 
 use paceline_cc::{Packet, Span, Time};
 
 use super::CodelParams;
 use crate::queue::{DropReason, Dropped, mark};
 
-/// Where the law takes its packets from.
-pub(in crate::queue) trait Source {
+/// The buffer that a CoDel takes its packets from.
+pub(in crate::queue) trait PacketSource {
     /// The next packet.
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
-    /// The bytes left behind it that the guard of one MTU looks at.
+    /// The bytes that are left. CoDel drops nothing while this is one MTU or less.
     fn backlog(&self) -> u64;
 }
 
-/// Since when the waiting time has been above the target.
+/// Whether the sojourn time has been above the target for an interval (RFC 8289 §5.5,
+/// `first_above_time`).
 #[derive(Clone, Debug, Default)]
-pub(in crate::queue) struct Above {
-    /// When it will have been above for an interval; `None` while below.
+pub(in crate::queue) struct FirstAbove {
+    /// The time at which it will have been above the target for an interval; `None` while it is
+    /// below.
     until: Option<Time>,
 }
 
-impl Above {
-    /// Learns of a departing packet; true if an interval has passed above the target.
+impl FirstAbove {
+    /// Takes a departing packet into account, whose sojourn time was or was not `below` the
+    /// target. True if all packets of an interval were above it.
     pub(in crate::queue) fn note(&mut self, now: Time, below: bool, interval: Span) -> bool {
         match self.until {
             _ if below => {
@@ -37,23 +40,23 @@ impl Above {
     }
 }
 
-/// When to drop next, in intervals divided by √count.
+/// CoDel's control law: the next drop comes after the interval divided by √count.
 pub(in crate::queue) fn next_drop(from: Time, interval: Span, count: u32) -> Time {
     from + interval.mul_f64(1.0 / f64::from(count.max(1)).sqrt())
 }
 
 /// The state of one queue. Names of fields as in RFC 8289 §5.
 #[derive(Clone, Debug, Default)]
-pub(in crate::queue) struct Law {
-    above: Above,
+pub(in crate::queue) struct CodelState {
+    above: FirstAbove,
     drop_next: Time,
     pub(super) count: u32,
     pub(super) last_count: u32,
     pub(super) dropping: bool,
 }
 
-/// What one call needs: the parameters, the packets, the time, and where drops and marks go.
-struct Turn<'a, S> {
+/// The arguments of one call of [`CodelState::pop`].
+struct Dequeue<'a, S> {
     params: &'a CodelParams,
     source: &'a mut S,
     now: Time,
@@ -61,8 +64,9 @@ struct Turn<'a, S> {
     marks: &'a mut u64,
 }
 
-impl<S> Turn<'_, S> {
-    /// Tells the sender: marks the packet if that is allowed, and hands it back; else drops it.
+impl<S> Dequeue<'_, S> {
+    /// Marks the packet and gives it back, if `ecn` is set and the packet is ECN-capable; else drops
+    /// it.
     fn signal(&mut self, mut packet: Packet) -> Option<Packet> {
         if self.params.ecn && mark(&mut packet, self.marks) {
             return Some(packet);
@@ -72,9 +76,9 @@ impl<S> Turn<'_, S> {
     }
 }
 
-impl Law {
+impl CodelState {
     /// The next packet to transmit; drops and marks on the way.
-    pub(in crate::queue) fn pop<S: Source>(
+    pub(in crate::queue) fn pop<S: PacketSource>(
         &mut self,
         params: &CodelParams,
         source: &mut S,
@@ -82,8 +86,8 @@ impl Law {
         drops: &mut Vec<Dropped>,
         marks: &mut u64,
     ) -> Option<Packet> {
-        let mut turn = Turn { params, source, now, drops, marks };
-        let Some((packet, ok_to_drop)) = self.take(&mut turn) else {
+        let mut call = Dequeue { params, source, now, drops, marks };
+        let Some((packet, ok_to_drop)) = self.take(&mut call) else {
             self.dropping = false;
             return None;
         };
@@ -92,38 +96,38 @@ impl Law {
                 self.dropping = false;
                 Some(packet)
             }
-            (true, true) => self.keep_dropping(packet, &mut turn),
-            (false, true) => self.start_dropping(packet, &mut turn),
+            (true, true) => self.keep_dropping(packet, &mut call),
+            (false, true) => self.start_dropping(packet, &mut call),
         }
     }
 
-    /// The RFC's `dodequeue`: the next packet, and whether the waiting time has been above the
-    /// target for an interval.
-    fn take<S: Source>(&mut self, turn: &mut Turn<'_, S>) -> Option<(Packet, bool)> {
-        let Some(packet) = turn.source.take(turn.now, turn.drops) else {
-            self.above = Above::default();
+    /// The RFC's `dodequeue`: the next packet, and `ok_to_drop`, which is true if the sojourn time
+    /// has been above the target for an interval.
+    fn take<S: PacketSource>(&mut self, call: &mut Dequeue<'_, S>) -> Option<(Packet, bool)> {
+        let Some(packet) = call.source.take(call.now, call.drops) else {
+            self.above = FirstAbove::default();
             return None;
         };
-        let below = turn.now.since(packet.queued) < turn.params.target
-            || turn.source.backlog() <= u64::from(turn.params.mtu);
-        Some((packet, self.above.note(turn.now, below, turn.params.interval)))
+        let below = call.now.since(packet.queued) < call.params.target
+            || call.source.backlog() <= u64::from(call.params.mtu);
+        Some((packet, self.above.note(call.now, below, call.params.interval)))
     }
 
-    /// In the dropping state, the packet at hand still above target: the drops that are due.
-    fn keep_dropping<S: Source>(
+    /// Makes the drops that are due in the dropping state, while packets stay above the target.
+    fn keep_dropping<S: PacketSource>(
         &mut self,
         mut packet: Packet,
-        turn: &mut Turn<'_, S>,
+        call: &mut Dequeue<'_, S>,
     ) -> Option<Packet> {
-        let interval = turn.params.interval;
+        let interval = call.params.interval;
         // At high drop rates the next drop may be due at once: hence the loop.
-        while turn.now >= self.drop_next {
+        while call.now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if let Some(marked) = turn.signal(packet) {
+            if let Some(marked) = call.signal(packet) {
                 self.drop_next = next_drop(self.drop_next, interval, self.count);
                 return Some(marked);
             }
-            let (next, ok_to_drop) = match self.take(turn) {
+            let (next, ok_to_drop) = match self.take(call) {
                 Some((next, ok_to_drop)) => (Some(next), ok_to_drop),
                 None => (None, false),
             };
@@ -137,22 +141,24 @@ impl Law {
         Some(packet)
     }
 
-    fn start_dropping<S: Source>(
+    /// Enters the dropping state with a first drop or mark.
+    fn start_dropping<S: PacketSource>(
         &mut self,
         packet: Packet,
-        turn: &mut Turn<'_, S>,
+        call: &mut Dequeue<'_, S>,
     ) -> Option<Packet> {
-        let next = match turn.signal(packet) {
+        let next = match call.signal(packet) {
             Some(marked) => Some(marked),
-            None => self.take(turn).map(|(next, _)| next),
+            None => self.take(call).map(|(next, _)| next),
         };
         self.dropping = true;
-        // If it stopped dropping only lately, the rate of then is a good one to start with.
+        // If it left the dropping state less than 16 intervals ago, it starts near the drop rate
+        // that it had then (RFC 8289 §5.4).
         let delta = self.count.saturating_sub(self.last_count);
-        let interval = turn.params.interval;
-        let lately = turn.now.since(self.drop_next) < interval * 16;
+        let interval = call.params.interval;
+        let lately = call.now.since(self.drop_next) < interval * 16;
         self.count = if delta > 1 && lately { delta } else { 1 };
-        self.drop_next = next_drop(turn.now, interval, self.count);
+        self.drop_next = next_drop(call.now, interval, self.count);
         self.last_count = self.count;
         next
     }

@@ -1,0 +1,86 @@
+//! A queue of another crate: on a link, and by name.
+
+use std::collections::VecDeque;
+
+use paceline_cc::params::Params;
+use paceline_cc::{Packet, Rate, Span, Spec, Stage, Stream, Time};
+use paceline_path::queue::{AddQueueError, QueueInfo, Queues};
+use paceline_path::{DropReason, Dropped, Limit, Link, Queue, Service};
+
+paceline_cc::params! {
+    /// Parameters of a queue that drops at random.
+    pub struct CoinParams {
+        /// The probability of a drop.
+        p: f64 = 0.5,
+    }
+}
+
+/// Drops arrivals with a fixed probability, whatever the load is.
+struct Coin {
+    packets: VecDeque<Packet>,
+    p: f64,
+    stream: Stream,
+}
+
+impl Queue for Coin {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        if self.stream.chance(self.p) {
+            drops.push(Dropped { packet: *packet, reason: DropReason::Aqm });
+        } else {
+            self.packets.push_back(Packet { queued: now, ..*packet });
+        }
+    }
+    fn pop(&mut self, _: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+        self.packets.pop_front()
+    }
+    fn packets(&self) -> usize {
+        self.packets.len()
+    }
+    fn bytes(&self) -> u64 {
+        self.packets.iter().map(|packet| u64::from(packet.size)).sum()
+    }
+}
+
+/// The queue's entry; `scale` shows that builders can hold data.
+fn coin(scale: f64) -> QueueInfo {
+    QueueInfo::new(
+        "coin",
+        "Drops at random",
+        "this test",
+        CoinParams::infos,
+        move |spec, _, stream| {
+            let CoinParams { p } = spec.params()?;
+            spec.require((0.0..=1.0).contains(&p), "p", "must be between 0 and 1")?;
+            Ok(Box::new(Coin { packets: VecDeque::new(), p: p * scale, stream }))
+        },
+    )
+}
+
+#[test]
+fn a_queue_of_another_crate_is_built_by_name() {
+    let mut queues = Queues::builtin();
+    let builtin = queues.iter().len();
+    assert_eq!(queues.add(coin(0.5)), Ok(()));
+    assert_eq!(queues.add(coin(1.0)), Err(AddQueueError::NameTaken("coin".to_string())));
+    assert_eq!(queues.iter().len(), builtin + 1);
+    let told = queues.get("coin").map(|info| info.params()[0].doc.clone());
+    assert_eq!(told.as_deref(), Some("The probability of a drop."));
+
+    let delivered = |text: &str, seed| {
+        let spec = Spec::parse(text).expect("legal");
+        let stream = Stream::new(seed, "queue of link test");
+        let queue = queues.build(&spec, Limit::NONE, stream).expect("in the table");
+        let mut link = Link::new(queue, Service::constant(Rate::from_mbps(12.0)));
+        for _ in 0..1000 {
+            link.push(Time::ZERO, &Packet::opaque(1500));
+        }
+        let end = Time::ZERO + Span::from_secs(10);
+        std::iter::from_fn(|| link.pop(end)).count()
+    };
+    assert_eq!(delivered("coin[p=0]", 1), 1000);
+    assert!((650..850).contains(&delivered("coin", 1)));
+    assert_eq!(delivered("droptail", 1), 1000);
+
+    let refused = queues.check(&Spec::parse("coin[p=2]").expect("legal"));
+    assert!(refused.is_err_and(|error| error.to_string().contains("between 0 and 1")));
+}

@@ -18,6 +18,7 @@ demo: build
 ## Everything that must hold before a change lands.
 test: setup lint
 	$(CARGO) test --locked --workspace
+	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup

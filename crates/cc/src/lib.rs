@@ -89,7 +89,7 @@ pub use header::{
 };
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, NO_SEGMENT, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
-pub use registry::SCHEMES;
+pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Batch, Capacity, LinkView, Router};

@@ -1,15 +1,20 @@
-//! Exact statistics of spans of time, for the simulator and for the emulator.
+//! Statistics of spans of time in bounded memory, for the simulator and for the emulator.
 //!
-//! [`Samples`] keeps every sample, for runs with an end. [`Histogram`] counts them, for runs that
-//! go on for as long as they like.
+//! - [`Samples`]: exact while the samples are few; then quantiles to three significant digits, in
+//!   200 kB at most. The simulator's.
+//! - [`Histogram`]: exact always, in 8 kB per millisecond in which a sample falls. The emulator's:
+//!   its delays lie close together, and a log of its packets gives the same figures.
+//! - [`Age`]: how old the newest delivered packet was, over time.
 
+mod age;
 mod histogram;
 mod quantiles;
 mod samples;
 
+pub use age::{Age, EXACT_STRETCHES};
 pub use histogram::Histogram;
 pub use quantiles::Quantiles;
-pub use samples::Samples;
+pub use samples::{EXACT, Samples};
 
 use paceline_cc::Span;
 

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// - `link.NAME.{capacity,throughput,utilization,drops,marks}` (Mbit/s, shares, packets),
 ///   `link.NAME.delay.{mean,p50,p95,p99,max}` (ms), and the series `link.NAME.{capacity,
 ///   throughput,delay}`;
-/// - `flow.NAME.{goodput,retransmits,timeouts,self_inflicted}`, `flow.NAME.{owd,rtt}.*`, and the
+/// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
-/// - `all.{goodput,jain}`, `all.{owd,rtt}.*`, `all.self_inflicted`;
+/// - `all.{goodput,jain}`, `all.{owd,rtt}.*`;
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
 /// - `bin`: seconds per entry of the series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,6 @@ impl From<&Outcome> for Record {
             record.set(format!("{name}.goodput"), flow.goodput_mbps);
             record.set(format!("{name}.retransmits"), flow.sender.retransmits as f64);
             record.set(format!("{name}.timeouts"), flow.sender.timeouts as f64);
-            record.set(format!("{name}.self_inflicted"), flow.self_inflicted_p95_ms);
             record.set_quantiles(&format!("{name}.owd"), &flow.one_way_delay_ms);
             record.set_quantiles(&format!("{name}.rtt"), &flow.rtt_ms);
             if let Some(series) = &flow.series {
@@ -94,7 +93,6 @@ impl From<&Outcome> for Record {
         }
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
-        record.set("all.self_inflicted", outcome.pooled.self_inflicted_p95_ms);
         record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
         record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
         if let Some(arrivals) = &outcome.arrivals {

@@ -2,75 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::{Capacity as _, Halves, MakeRouter, Rate, Span, Spec, SpecError, Stream, Time};
+use paceline_cc::{Halves, Registry, Span, Stream, Time};
 use paceline_flow::{
-    MissingSignals, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
-    Workload,
+    Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
-use paceline_path::{
-    Impairments, Link, OpportunityOptions, Pipe, PipeError, Service, ServiceError,
-};
-use thiserror::Error;
+use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
+use crate::bins::LinkBins;
+use crate::choose;
+use crate::error::BuildError;
+use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes};
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, Stretch};
+use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::{Node, World};
-
-/// Why a scenario cannot run.
-#[derive(Debug, Error)]
-pub enum BuildError {
-    /// A scheme or queue cannot be had.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// A scheme needs signals that the simulator does not have.
-    #[error("flow `{flow}`: {source}")]
-    Signals {
-        /// The flow.
-        flow: String,
-        /// What is missing.
-        source: MissingSignals,
-    },
-    /// A link cannot transmit as it should.
-    #[error("link `{link}`: {source}")]
-    Service {
-        /// The link.
-        link: String,
-        /// Why.
-        source: ServiceError,
-    },
-    /// A stretch of a path cannot delay or damage packets as it should.
-    #[error("{place}: {source}")]
-    Pipe {
-        /// The flow or link.
-        place: String,
-        /// Why.
-        source: PipeError,
-    },
-    /// A path names a link that does not exist.
-    #[error("flow `{flow}`: there is no link `{link}`")]
-    NoSuchLink {
-        /// The flow.
-        flow: String,
-        /// The name.
-        link: String,
-    },
-    /// A path names a link more than once.
-    #[error("flow `{flow}` passes link `{link}` twice")]
-    Twice {
-        /// The flow.
-        flow: String,
-        /// The name.
-        link: String,
-    },
-    /// Packets could go round without any time passing.
-    #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
-    NoDelay {
-        /// The flow.
-        flow: String,
-    },
-}
 
 /// Where a scenario's parts have ended up among the stages.
 #[derive(Debug, Default)]
@@ -90,16 +36,17 @@ pub(crate) struct FlowPlace {
     pub(crate) scheme: String,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
-    /// The first link of its path, if it has one.
-    pub(crate) link: Option<usize>,
-    /// Propagation delay of its data, links' delays included.
-    pub(crate) forward: Span,
 }
 
-/// Builds the world of a scenario.
-pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> {
+/// Builds the world of a scenario. Schemes are looked up in `registry`, or among the built-in ones
+/// without one.
+pub(crate) fn build(
+    scenario: &Scenario,
+    registry: Option<&Registry>,
+) -> Result<(World, Places), BuildError> {
     let mut builder = Builder {
         scenario,
+        registry,
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -119,11 +66,22 @@ pub(crate) fn build(scenario: &Scenario) -> Result<(World, Places), BuildError> 
     Ok(builder.finish())
 }
 
+/// One flow to be made: one of several alike, or one of random arrivals.
+struct OneFlow<'a> {
+    spec: &'a FlowSpec,
+    halves: &'a Halves,
+    name: String,
+    workload: Workload,
+    start: Time,
+    stop: Time,
+}
+
 /// Marks the number of an endpoint while the number of carriers is not known yet.
 const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
     scenario: &'a Scenario,
+    registry: Option<&'a Registry>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Node>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -151,58 +109,34 @@ impl Builder<'_> {
             }
             _ => None,
         };
-        let first = self.scenario.flows.iter().find(|flow| flow.path.contains(&spec.name));
-        let droptail = Spec { name: "droptail".into(), args: Vec::new() };
-        let queue =
-            spec.queue.as_ref().or_else(|| first.and_then(|flow| flow.scheme.queue.as_ref()));
-        let rtt = first.map_or(Span::from_millis(100), |flow| flow.rtt);
         let rate = mean_rate(&spec.capacity, &service, self.scenario.duration);
+        let rtt = match spec.buffer {
+            BufferSize::Bdp(_) => choose::rtt(self.scenario, spec)?,
+            _ => Span::ZERO,
+        };
         let limit = spec.buffer.resolve(rate, rtt);
-        let queue = queue.unwrap_or(&droptail);
+        let choice = choose::queue(self.scenario, spec)?;
         let queue = match &stations {
-            None => {
-                let stream = queue_stream(self.scenario, &spec.name);
-                paceline_path::queue::build(queue, limit, stream)?
-            }
-            Some(config) => stations::queues(config, queue, limit, |station| {
-                queue_stream(self.scenario, &format!("{}, station {station}", spec.name))
+            None => queue(&choice, limit, queue_stream(self.scenario, &spec.name))?,
+            Some(config) => stations::queues(config, |station| {
+                let name = format!("{}, station {station}", spec.name);
+                queue(&choice, limit, queue_stream(self.scenario, &name))
             })?,
         };
         let mut link = Link::new(queue, service);
-        if let Some(make) = self.router(spec)? {
+        let router = choose::router(self.scenario, spec, self.registry)?;
+        if let Some(make) = choose::make_router(&router, self.registry)? {
             link = link.with_router(match &stations {
                 None => make(),
                 Some(config) => stations::routers(config, &*make),
             });
         }
-        link.record(self.scenario.record != Record::Counters);
+        link.record(self.scenario.record.is_detailed());
         let stage = self.add(Node::Link(Box::new(link)));
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
         Ok(())
-    }
-
-    /// The router half of a link.
-    fn router(&self, link: &LinkSpec) -> Result<Option<MakeRouter>, BuildError> {
-        let make = match &link.router {
-            RouterChoice::None => None,
-            RouterChoice::Scheme(spec) => paceline_cc::registry::build(spec)?.router,
-            RouterChoice::Auto => {
-                let mut found = None;
-                let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-                for flow in self.scenario.flows.iter().chain(arrivals) {
-                    if flow.path.contains(&link.name) {
-                        found = paceline_cc::registry::build(&flow.scheme.sender)?.router;
-                    }
-                    if found.is_some() {
-                        break;
-                    }
-                }
-                found
-            }
-        };
-        Ok(make)
     }
 
     /// A pipe of the given delay and damage that flows may share; `None` if it would do nothing.
@@ -246,9 +180,8 @@ impl Builder<'_> {
     }
 
     /// The stages of the links of a path, with the pipes behind them.
-    fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<(Vec<usize>, Span), BuildError> {
+    fn route(&self, flow: &FlowSpec, names: &[String]) -> Result<Vec<usize>, BuildError> {
         let mut stages = Vec::new();
-        let mut delay = Span::ZERO;
         for (at, name) in names.iter().enumerate() {
             if names[..at].contains(name) {
                 return Err(BuildError::Twice { flow: flow.name.clone(), link: name.clone() });
@@ -258,14 +191,13 @@ impl Builder<'_> {
             )?;
             stages.push(self.places.links[index]);
             stages.extend(self.after[index]);
-            delay += self.scenario.links[index].after.delay;
         }
-        Ok((stages, delay))
+        Ok(stages)
     }
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let halves = paceline_cc::registry::build(&spec.scheme.sender)?;
+        let halves = choose::halves(&spec.scheme, self.registry)?;
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
@@ -274,7 +206,9 @@ impl Builder<'_> {
             let start = Time::ZERO + spec.start + spec.stagger * i as u64;
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
-            let place = self.flow(spec, &halves, name, spec.workload.clone(), start, stop)?;
+            let workload = spec.workload.clone();
+            let one = OneFlow { spec, halves: &halves, name, workload, start, stop };
+            let place = self.flow(one)?;
             self.places.flows.push(place);
         }
         Ok(())
@@ -283,48 +217,61 @@ impl Builder<'_> {
     /// Flows of random arrivals: all are made beforehand, and sleep until their time comes.
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
-        let halves = paceline_cc::registry::build(&arrivals.flow.scheme.sender)?;
+        let spec = &arrivals.flow;
+        let halves = choose::halves(&spec.scheme, self.registry)?;
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
-        let stop = arrivals.flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
-        let mut at = arrivals.flow.start;
+        let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
+        let mut at = spec.start;
         loop {
             at += Span::from_secs_f64(random.exponential(1.0 / arrivals.per_second));
             if at >= stop {
                 return Ok(());
             }
             let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
-            let name = format!("{}-{}", arrivals.flow.name, self.places.arrivals.len() + 1);
-            let start = Time::ZERO + at;
-            let workload = Workload::Bytes(bytes);
-            let place = self.flow(&arrivals.flow, &halves, name, workload, start, Time::NEVER)?;
+            let one = OneFlow {
+                spec,
+                halves: &halves,
+                name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
+                workload: Workload::Bytes(bytes),
+                start: Time::ZERO + at,
+                stop: Time::NEVER,
+            };
+            let place = self.flow(one)?;
             self.places.arrivals.push(place);
         }
     }
 
-    fn flow(
-        &mut self,
-        spec: &FlowSpec,
-        halves: &Halves,
-        name: String,
-        workload: Workload,
-        start: Time,
-        stop: Time,
-    ) -> Result<FlowPlace, BuildError> {
-        let (mut forward, delay) = self.route(spec, &spec.path)?;
-        let (mut back, _) = self.route(spec, &spec.back)?;
-        let half = spec.rtt / 2;
-        let link = self.places.links.iter().position(|stage| forward.first() == Some(stage));
-        forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
-        back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
-        if forward.is_empty() && back.is_empty() {
-            return Err(BuildError::NoDelay { flow: name });
-        }
+    /// A sender, a receiver, and the routes from one to the other and back.
+    fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
+        let (forward, back) = self.ways(&one)?;
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
         let route = self.routes.len() as u32;
         self.routes.push(Route { from: sender, over: forward, to: receiver });
         self.routes.push(Route { from: receiver, over: back, to: sender });
+        self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
+        self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
+        Ok(FlowPlace { name: one.name, scheme: one.spec.scheme.to_string(), sender, receiver })
+    }
+
+    /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
+    /// a pipe for half of its RTT.
+    fn ways(&mut self, one: &OneFlow<'_>) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
+        let OneFlow { spec, name, .. } = one;
+        let mut forward = self.route(spec, &spec.path)?;
+        let mut back = self.route(spec, &spec.back)?;
+        let half = spec.rtt / 2;
+        forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
+        back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
+        if forward.is_empty() && back.is_empty() {
+            return Err(BuildError::NoDelay { flow: name.clone() });
+        }
+        Ok((forward, back))
+    }
+
+    fn sender(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Result<Sender, BuildError> {
+        let OneFlow { spec, halves, .. } = one;
         let config = SenderConfig {
             flow,
             route,
@@ -332,34 +279,29 @@ impl Builder<'_> {
             class: halves.class,
             reliable: halves.reliable,
             receive_window: spec.receive_window.unwrap_or(u64::MAX),
-            workload,
-            start,
-            stop,
+            workload: one.workload.clone(),
+            start: one.start,
+            stop: one.stop,
             ecn: spec.ecn,
             rto: RtoBounds::LINUX,
             seed: self.scenario.seed,
         };
-        let made = Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
-            .map_err(|source| BuildError::Signals { flow: name.clone(), source })?;
-        self.endpoints.push(Node::Sender(Box::new(made)));
+        Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
+            .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
+    }
+
+    fn receiver(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Receiver {
+        let OneFlow { spec, halves, name, .. } = one;
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
-        self.endpoints.push(Node::Receiver(Box::new(Receiver::new(ReceiverConfig {
+        Receiver::new(ReceiverConfig {
             flow,
-            route: route + 1,
+            route,
             ack: spec.ack.unwrap_or(halves.ack),
             ecn: spec.ecn,
             reliable: halves.reliable,
             reporter: halves.reporter.as_ref().map(|make| make()),
             clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
-        }))));
-        Ok(FlowPlace {
-            name,
-            scheme: spec.scheme.to_string(),
-            sender,
-            receiver,
-            link,
-            forward: half + delay + spec.data.delay,
         })
     }
 
@@ -407,77 +349,27 @@ impl Builder<'_> {
         }
         let mut nodes = self.carriers;
         nodes.append(&mut self.endpoints);
-        let bin = match self.scenario.record {
-            Record::Counters => None,
-            Record::Metrics => Some(None),
-            Record::Series(bin) => Some(Some(bin)),
-        };
-        let recorder = bin.map(|bin| {
+        let record = self.scenario.record;
+        let recorder = (record != Record::Counters).then(|| {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
-            let mut recorder = Recorder::new(from, bin, nodes.len(), flows);
+            let mut recorder = Recorder::new(from, record, carriers, flows);
+            if !record.is_detailed() {
+                return recorder;
+            }
             for (record, place) in recorder.flows.iter_mut().zip(&self.places.flows) {
                 if let Node::Sender(sender) = &nodes[place.sender] {
                     record.segments = sender.video().map(|_| Vec::new());
                 }
             }
             for &stage in &self.places.links {
-                recorder.links[stage] = Some(LinkRecord::default());
+                let bins = recorder.bin.map(LinkBins::new);
+                recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }
             recorder
         });
         let routes = Routes::new(&self.routes, carriers, nodes.len());
-        (World::new(nodes, carriers, routes, recorder), self.places)
-    }
-}
-
-/// The random stream of a link's queue.
-pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
-    Stream::new(scenario.seed, &format!("queue of link {link}"))
-}
-
-/// The service of a link; the scenario tells who the stations of an 802.11 link are.
-///
-/// # Errors
-/// [`BuildError::Service`].
-pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildError> {
-    let fail = |source| BuildError::Service { link: link.name.clone(), source };
-    match &link.capacity {
-        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
-        Capacity::Schedule { steps, period } => Service::schedule(steps, *period).map_err(fail),
-        Capacity::Trace { trace, opportunity, overhead, repeat } => {
-            let options = OpportunityOptions {
-                opportunity: *opportunity,
-                overhead: *overhead,
-                repeat: *repeat,
-            };
-            Service::trace(trace.clone(), options).map_err(fail)
-        }
-        Capacity::Wifi(wifi) => {
-            let config = stations::config(scenario, link, wifi);
-            stations::service(scenario, link, config).map_err(fail)
-        }
-    }
-}
-
-/// The mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
-/// period if its capacity has one, or else over `duration`.
-pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
-    let over = match capacity {
-        Capacity::Constant(rate) => return *rate,
-        Capacity::Trace { trace, opportunity, .. } => {
-            let bytes = trace.len() as u64 * u64::from(*opportunity);
-            return Rate::from_bytes_in(bytes, trace.period());
-        }
-        Capacity::Schedule { steps, period } => {
-            period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at))
-        }
-        Capacity::Wifi(_) => duration,
-    };
-    match capacity {
-        Capacity::Schedule { steps, .. } if over.is_zero() => {
-            steps.first().map_or(Rate::ZERO, |(_, rate)| *rate)
-        }
-        _ => Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + over), over),
+        let digest = self.scenario.digest;
+        (World::new(nodes, carriers, routes, recorder, digest), self.places)
     }
 }

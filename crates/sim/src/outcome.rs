@@ -1,6 +1,6 @@
 //! What a run has shown.
 
-use paceline_cc::{Capacity, Span, Time};
+use paceline_cc::Time;
 use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use crate::metrics::{Quantiles, Samples, jain};
 
 /// The results of a run, measured from the warm-up's end to the end of the run.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The scenario's name.
     pub name: String,
@@ -34,6 +35,7 @@ pub struct Outcome {
 
 /// Delays of all flows together.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Pooled {
     /// Per packet, from its sending to its arrival.
     pub one_way_delay_ms: Quantiles,
@@ -41,8 +43,9 @@ pub struct Pooled {
     pub rtt_ms: Quantiles,
     /// The mean over the flows of their 95 % end-to-end delays.
     pub end_to_end_p95_ms: f64,
-    /// The mean over the flows of their self-inflicted delays.
-    pub self_inflicted_p95_ms: f64,
+    /// The mean over the flows of their self-inflicted delays, if somebody has worked them out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_inflicted_p95_ms: Option<f64>,
     /// The sum of the flows' goodputs in Mbit/s over the mean of their 95 % end-to-end delays in
     /// seconds; `None` if nothing arrived, or without any delay.
     pub power: Option<f64>,
@@ -50,6 +53,7 @@ pub struct Pooled {
 
 /// What a link has done.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct LinkOutcome {
     /// Its name.
     pub name: String,
@@ -74,6 +78,7 @@ pub struct LinkOutcome {
 
 /// A link over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LinkSeries {
     /// The length of a bin in seconds. The first bin begins at time zero, before the warm-up.
     pub bin_s: f64,
@@ -85,29 +90,9 @@ pub struct LinkSeries {
     pub queue_delay_ms: Vec<f64>,
 }
 
-impl LinkSeries {
-    /// The series until `end` of bytes and longest delays per bin; later bins may be missing.
-    pub(crate) fn new(
-        bins: &[(u64, Option<Span>)],
-        bin: Span,
-        end: Time,
-        link: &dyn Capacity,
-    ) -> LinkSeries {
-        let mut series = LinkSeries { bin_s: bin.as_secs_f64(), ..LinkSeries::default() };
-        for at in 0..end.as_nanos().div_ceil(bin.as_nanos()) {
-            let from = Time::ZERO + bin * at;
-            let to = (from + bin).min(end);
-            let (bytes, longest) = bins.get(at as usize).copied().unwrap_or_default();
-            series.capacity_mbps.push(mbps(link.offered(from, to), to.since(from)));
-            series.throughput_mbps.push(mbps(bytes, to.since(from)));
-            series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
-        }
-        series
-    }
-}
-
 /// What a flow has done.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct FlowOutcome {
     /// Its name.
     pub name: String,
@@ -123,8 +108,10 @@ pub struct FlowOutcome {
     /// end-to-end delay of Winstein's thesis, §2.4.1.
     pub end_to_end_p95_ms: f64,
     /// The same, less that of the omniscient protocol, which keeps the first link busy without
-    /// ever making a packet wait: the thesis' self-inflicted delay.
-    pub self_inflicted_p95_ms: f64,
+    /// ever making a packet wait: the thesis' self-inflicted delay. The simulator leaves it out;
+    /// `paceline_lab::omniscient::add_self_inflicted` works it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_inflicted_p95_ms: Option<f64>,
     /// Goodput in Mbit/s over the 95 % end-to-end delay in seconds (the thesis' §2.5: throughput
     /// divided by the delay); `None` if nothing arrived, or without any delay.
     pub power: Option<f64>,
@@ -139,13 +126,40 @@ pub struct FlowOutcome {
     /// The frames of a video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FramesOutcome>,
+    /// Sums, if only they are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sums: Option<FlowSums>,
     /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<FlowSeries>,
 }
 
+/// What a flow adds up to from the end of the warm-up on: all that
+/// [`Record::Sums`](crate::scenario::Record::Sums) keeps of it.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FlowSums {
+    /// Bytes of packets that arrived for the first time.
+    pub bytes: u64,
+    /// Data packets that arrived, repetitions included.
+    pub packets: u64,
+    /// The sum over these packets of the time from sending to arrival, in seconds: queueing,
+    /// transmission and propagation.
+    pub delay_s: f64,
+    /// Acknowledgements that gave a sample of the RTT.
+    pub rtt_samples: u64,
+    /// The sum of these samples in seconds.
+    pub rtt_s: f64,
+    /// The time in seconds during which the application had something to send or waited for its
+    /// last acknowledgement: of an on-off flow, its on-periods.
+    pub on_s: f64,
+    /// Packets declared lost.
+    pub lost: u64,
+}
+
 /// What has become of the frames of a video.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FramesOutcome {
     /// Frames made, warm-up included.
     pub made: u64,
@@ -159,6 +173,7 @@ pub struct FramesOutcome {
 
 /// Counters of a sender since the start of the run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SenderCounters {
     /// Packets sent.
     pub sent: u64,
@@ -181,6 +196,7 @@ impl From<SenderStats> for SenderCounters {
 
 /// A flow over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FlowSeries {
     /// The length of a bin in seconds.
     pub bin_s: f64,
@@ -192,6 +208,7 @@ pub struct FlowSeries {
 
 /// What flows of random arrivals have done together.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct ArrivalsOutcome {
     /// Flows that arrived.
     pub arrived: u64,
@@ -215,11 +232,6 @@ impl Outcome {
         let flows: f64 = self.flows.iter().map(|flow| flow.goodput_mbps).sum();
         flows + self.arrivals.as_ref().map_or(0.0, |arrivals| arrivals.goodput_mbps)
     }
-}
-
-/// A number of bytes as a rate; zero if it took no time.
-pub(crate) fn mbps(bytes: u64, over: Span) -> f64 {
-    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
 }
 
 /// What became of `frames`, given the segments that arrived; counts delays of those made after
@@ -248,7 +260,7 @@ pub(crate) fn frames(
     FramesOutcome {
         made: stats.made,
         skipped: stats.skipped,
-        delivered: delays.len() as u64,
+        delivered: delays.len(),
         delay_ms: delays.quantiles(),
     }
 }

@@ -4,7 +4,9 @@ use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::{EventKind, Link};
 
+use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};
+use crate::scenario::Record;
 use crate::world::Node;
 
 /// What is recorded of one link.
@@ -14,8 +16,19 @@ pub(crate) struct LinkRecord {
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     pub(crate) delivered: u64,
-    /// Delivered bytes and longest sojourn per bin.
-    pub(crate) bins: Vec<(u64, Option<Span>)>,
+    /// Its time series, if asked for.
+    pub(crate) bins: Option<LinkBins>,
+}
+
+/// Sums of one flow's delays.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct DelaySums {
+    /// Data packets that arrived, and the times that they took.
+    pub(crate) packets: u64,
+    pub(crate) one_way: Span,
+    /// Samples of the RTT.
+    pub(crate) samples: u64,
+    pub(crate) rtt: Span,
 }
 
 /// What is recorded of one flow.
@@ -37,16 +50,22 @@ pub(crate) struct FlowRecord {
 pub(crate) struct Recorder {
     pub(crate) from: Time,
     pub(crate) bin: Option<Span>,
-    /// By stage number; only links have one.
+    /// By stage number; only links have one, and none has if there are only sums.
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
+    pub(crate) sums: Vec<DelaySums>,
+    /// By flow number; empty if there are only sums.
     pub(crate) flows: Vec<FlowRecord>,
     /// The flow of the packet that is reaching a receiver.
     arriving: usize,
 }
 
 impl Recorder {
-    pub(crate) fn new(from: Time, bin: Option<Span>, stages: usize, flows: usize) -> Recorder {
+    pub(crate) fn new(from: Time, record: Record, carriers: usize, flows: usize) -> Recorder {
+        let bin = match record {
+            Record::Series(bin) => Some(bin),
+            Record::Counters | Record::Sums | Record::Metrics => None,
+        };
         let flow = || FlowRecord {
             one_way: Samples::default(),
             rtt: Samples::default(),
@@ -59,8 +78,9 @@ impl Recorder {
         Recorder {
             from,
             bin,
-            links: (0..stages).map(|_| None).collect(),
-            flows: (0..flows).map(|_| flow()).collect(),
+            links: (0..carriers).map(|_| None).collect(),
+            sums: vec![DelaySums::default(); flows],
+            flows: (0..if record.is_detailed() { flows } else { 0 }).map(|_| flow()).collect(),
             arriving: 0,
         }
     }
@@ -90,8 +110,8 @@ impl Recorder {
     /// Takes over what a link has logged.
     pub(crate) fn on_link(&mut self, id: usize, link: &mut Link) {
         let overhead = link.service().overhead() as u64;
-        let (bin, from) = (self.bin, self.from);
-        let Some(record) = &mut self.links[id] else { return };
+        let from = self.from;
+        let Some(Some(record)) = self.links.get_mut(id) else { return };
         for event in link.events() {
             let measured = event.time >= from;
             match event.kind {
@@ -102,9 +122,8 @@ impl Recorder {
                         record.delivered += bytes;
                         record.marks += event.marked as u64;
                     }
-                    if let Some(bin) = bin {
-                        let at = (event.time.as_nanos() / bin.as_nanos()) as usize;
-                        note(&mut record.bins, at, bytes, sojourn);
+                    if let Some(bins) = &mut record.bins {
+                        bins.on_departure(event.time, bytes, sojourn);
                     }
                 }
                 EventKind::Drop { .. } => {
@@ -124,6 +143,10 @@ impl Recorder {
         let Body::Data(data) = &packet.body else { return };
         let measured = now >= self.from;
         self.arriving = packet.flow as usize;
+        if let Some(sums) = self.sums.get_mut(packet.flow as usize).filter(|_| measured) {
+            sums.packets += 1;
+            sums.one_way += now.since(packet.sent);
+        }
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
         if measured {
             flow.one_way.push(now.since(packet.sent));
@@ -152,7 +175,13 @@ impl Recorder {
         if now < self.from {
             return;
         }
-        if let (Some(rtt), Some(flow)) = (sample, self.flows.get_mut(sender.flow() as usize)) {
+        let Some(rtt) = sample else { return };
+        let flow = sender.flow() as usize;
+        if let Some(sums) = self.sums.get_mut(flow) {
+            sums.samples += 1;
+            sums.rtt += rtt;
+        }
+        if let Some(flow) = self.flows.get_mut(flow) {
             flow.rtt.push(rtt);
         }
     }
@@ -171,14 +200,4 @@ impl Recorder {
             values.push(value);
         });
     }
-}
-
-/// Notes a departure of so many bytes after `sojourn` in bin `at`.
-pub(crate) fn note(bins: &mut Vec<(u64, Option<Span>)>, at: usize, bytes: u64, sojourn: Span) {
-    if bins.len() <= at {
-        bins.resize(at + 1, (0, None));
-    }
-    let (sum, longest) = &mut bins[at];
-    *sum += bytes;
-    *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
 }

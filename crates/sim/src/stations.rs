@@ -1,8 +1,8 @@
 //! From the 802.11 links of a scenario to what they are made of.
 
-use paceline_cc::{Router, Spec, SpecError, Stream};
+use paceline_cc::{Router, Stream};
 use paceline_path::wifi::{Mcs, StationConfig, StationQueues, StationRouters, WifiConfig};
-use paceline_path::{Limit, Queue, Service, ServiceError};
+use paceline_path::{Queue, Service, ServiceError};
 
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, WifiSpec};
 
@@ -71,18 +71,15 @@ pub(crate) fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> W
     config
 }
 
-/// A queue for each station. `stream` gives the random stream of a station's queue.
+/// A queue for each station, as `make` makes it for the station's number.
 ///
 /// # Errors
-/// As of one.
-pub(crate) fn queues(
+/// Those of `make`.
+pub(crate) fn queues<E>(
     config: &WifiConfig,
-    spec: &Spec,
-    limit: Limit,
-    stream: impl Fn(usize) -> Stream,
-) -> Result<Box<dyn Queue>, SpecError> {
-    let one = |station| paceline_path::queue::build(spec, limit, stream(station));
-    let queues = (0..config.stations.len()).map(one).collect::<Result<_, _>>()?;
+    make: impl Fn(usize) -> Result<Box<dyn Queue>, E>,
+) -> Result<Box<dyn Queue>, E> {
+    let queues = (0..config.stations.len()).map(make).collect::<Result<_, _>>()?;
     Ok(Box::new(StationQueues::new(queues, config.station_of.clone())))
 }
 
@@ -94,7 +91,8 @@ pub(crate) fn routers(config: &WifiConfig, make: &dyn Fn() -> Box<dyn Router>) -
 
 #[cfg(test)]
 mod tests {
-    use paceline_cc::{Body, Packet, Time};
+    use paceline_cc::{Body, Packet, Spec, Time};
+    use paceline_path::Limit;
 
     use super::*;
     use crate::scenario::{Arrivals, Capacity, McsSpec, check_scheme};
@@ -109,7 +107,8 @@ mod tests {
         config.station_of = vec![0, 1];
         let red = Spec::parse("red[min=1,max=100,max_p=0.5,w=1]").expect("legal");
         let stream = |station| Stream::new(1, &format!("station {station}"));
-        let mut queues = queues(&config, &red, Limit::NONE, stream).expect("known");
+        let make = |station| paceline_path::queue::build(&red, Limit::NONE, stream(station));
+        let mut queues = queues(&config, make).expect("known");
         // Both stations' packets come alike; which of them are dropped is up to the streams.
         let mut drops = Vec::new();
         for number in 0..200 {

@@ -38,7 +38,7 @@ pub struct World {
     pub(crate) nodes: Vec<Node>,
     routes: Routes,
     timetable: Timetable,
-    digest: Digest,
+    digest: Option<Digest>,
     pub(crate) recorder: Option<Recorder>,
     hand_overs: u64,
 }
@@ -50,6 +50,7 @@ impl World {
         carriers: usize,
         routes: Routes,
         recorder: Option<Recorder>,
+        digest: bool,
     ) -> World {
         let mut timetable = Timetable::new(carriers, nodes.len() - carriers);
         for (id, node) in nodes.iter().enumerate() {
@@ -60,7 +61,7 @@ impl World {
             nodes,
             routes,
             timetable,
-            digest: Digest::new(),
+            digest: digest.then(Digest::new),
             recorder,
             hand_overs: 0,
         }
@@ -76,9 +77,9 @@ impl World {
         self.hand_overs
     }
 
-    /// The digest of every hand-over so far.
+    /// The digest of every hand-over so far; empty if the scenario has it switched off.
     pub fn digest(&self) -> String {
-        self.digest.hex()
+        self.digest.map_or_else(String::new, Digest::hex)
     }
 
     /// Lets everything happen that is due before `end`, and moves the time there.
@@ -158,7 +159,9 @@ impl World {
             recorder.after(now, node);
         }
         self.hand_overs += 1;
-        self.digest.arrival(now, packet);
+        if let Some(digest) = &mut self.digest {
+            digest.arrival(now, packet);
+        }
         let direct = answered && self.carry::<RECORDED>(self.routes.next(id, answer), answer);
         if wake <= now || direct {
             self.answer_on::<RECORDED>(id, answer);

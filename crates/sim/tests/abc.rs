@@ -125,7 +125,7 @@ fn the_dual_window_follows_the_bottleneck() {
     scenario.flows.push(FlowSpec::bulk(check_scheme("abc").expect("abc"), &["wireless", "wired"]));
     scenario.duration = Span::from_secs(90);
     scenario.record = Record::Series(Span::from_millis(100));
-    let mut simulation = Simulation::new(&scenario).expect("builds");
+    let mut simulation = Simulation::new(scenario.clone()).expect("builds");
     simulation.advance(Time::from_secs(90));
     let outcome = simulation.outcome().expect("measured");
 

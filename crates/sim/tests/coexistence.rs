@@ -19,7 +19,7 @@ fn share(queue: &str, buffer: u64, cubic: u32, load: f64) -> Outcome {
     scenario.duration = Span::from_secs(30);
     scenario.warmup = Span::from_secs(10);
     let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(96.0)));
-    link.queue = Some(Spec::parse(queue).expect(queue));
+    link.queue = Spec::parse(queue).expect(queue).into();
     link.buffer = BufferSize::Packets(buffer);
     scenario.links.push(link);
     for (text, count) in [("abc", 3), ("cubic", cubic)] {

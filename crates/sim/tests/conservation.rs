@@ -8,13 +8,15 @@ use paceline_cc::SCHEMES;
 use paceline_cc::{Rate, Span, Stream, Time};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::{BufferSize, Jitter, JitterShape, Loss, Reorder};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, check_scheme,
+};
 use paceline_sim::{Census, Outcome, Simulation, run};
 
-use random::{Dice, SECONDS, random};
+use random::{Dice, SECONDS, random, settle};
 
 fn simulate(scenario: &Scenario) -> (Outcome, Census) {
-    let mut simulation = Simulation::new(scenario).expect("builds");
+    let mut simulation = Simulation::new(scenario.clone()).expect("builds");
     simulation.advance(Time::ZERO + scenario.duration);
     (simulation.outcome().expect("measured"), simulation.world().census())
 }
@@ -29,7 +31,7 @@ fn packets_are_conserved_and_links_carry_what_they_can() {
     let mut total = Census::default();
     for seed in 0..120 {
         let scenario = random(seed);
-        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
         for step in 1..=SECONDS {
             simulation.advance(Time::from_millis(1000 * step));
             let census = simulation.world().census();
@@ -77,8 +79,9 @@ fn runs_repeat_and_seeds_matter() {
     let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &["link"]);
     flow.data.impairments.loss = Loss::Bernoulli(0.01);
     scenario.flows.push(flow);
-    let mut digests: Vec<String> =
-        (0..20).map(|seed| simulate(&Scenario { seed, ..scenario.clone() }).0.digest).collect();
+    let mut digests: Vec<String> = (0..20)
+        .map(|seed| simulate(&scenario.clone().with(|scenario| scenario.seed = seed)).0.digest)
+        .collect();
     digests.sort();
     digests.dedup();
     assert_eq!(digests.len(), 20);
@@ -93,7 +96,7 @@ fn runs_can_be_cut_into_pieces() {
         scenario.record =
             [Record::Metrics, Record::Series(Span::from_millis(70))][dice.below(2) as usize];
         let (whole, census) = simulate(&scenario);
-        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
         let mut now = Time::ZERO;
         while now < Time::ZERO + scenario.duration {
             now = (now + dice.span(0, 600)).min(Time::ZERO + scenario.duration);
@@ -110,7 +113,8 @@ fn runs_can_be_cut_into_pieces() {
 fn recording_changes_nothing() {
     for seed in 0..20 {
         let digest = |record| {
-            let (outcome, census) = simulate(&Scenario { record, ..random(seed) });
+            let (outcome, census) =
+                simulate(&random(seed).with(|scenario| scenario.record = record));
             (outcome.digest, census)
         };
         let plain = digest(Record::Counters);
@@ -147,6 +151,11 @@ fn transfers_complete() {
             flow.workload = Workload::Bytes(sizes[sizes.len() - 1]);
             scenario.flows.push(flow);
         }
+        for link in &mut scenario.links {
+            link.queue = QueueChoice::Auto;
+            link.router = RouterChoice::Auto;
+        }
+        settle(&mut scenario);
         scenario.duration = Span::from_secs(1200);
         let (outcome, census) = simulate(&scenario);
         for (flow, size) in outcome.flows.iter().zip(sizes) {
@@ -219,7 +228,7 @@ fn flows_stop_when_told() {
     for scheme in SCHEMES {
         let mut scenario = single(scheme.name);
         scenario.flows[0].stop = Some(Span::from_secs(3));
-        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
         simulation.advance(Time::from_secs(3));
         let before = simulation.world().census();
         // GCC begins at 300 kbit/s.

@@ -1,13 +1,15 @@
 //! The XCP family on whole paths: against ns-2, against the XCP-b paper's formulas, and on links
 //! that vary.
 
-#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+#[path = "support/recordings.rs"]
+mod recordings;
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_sim::outcome::{LinkSeries, Outcome};
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+use recordings::recording;
 
 fn mbps(rate: f64) -> Capacity {
     Capacity::Constant(Rate::from_mbps(rate))
@@ -245,18 +247,6 @@ fn a_loss_halves_the_window_and_feedback_restores_it() {
     assert!(outcome.flows[0].sender.retransmits > 20);
     assert!((0.7..0.999).contains(&link.utilization), "{}", link.utilization);
     assert!(link.queue_delay_ms.p95 < 10.0, "{:?}", link.queue_delay_ms);
-}
-
-/// A recorded trace, if the recordings lie beside the project.
-fn recording(name: &str) -> Option<Capacity> {
-    let path: std::path::PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../../shared/traces", name].iter().collect();
-    if !path.exists() {
-        println!("skipped: no recorded trace {name}");
-        return None;
-    }
-    let trace = paceline_trace::load(path.to_str()?).expect("a valid recording");
-    Some(Capacity::trace(trace))
 }
 
 /// ABC §7.3, on eight LTE traces: XCP has ABC's utilisation and more delay (paper: 0.97 and 2.04

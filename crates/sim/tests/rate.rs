@@ -102,7 +102,7 @@ fn short_flows_finish_sooner_with_rcp() {
             scenario.links[0].buffer = BufferSize::Bdp(1.0);
             let flow = scenario.flows.pop().expect("a flow");
             scenario.arrivals.push(Arrivals {
-                flow: FlowSpec { count: 1, ..flow },
+                flow: flow.with(|flow| flow.count = 1),
                 per_second: 0.5 * 100e6 / 8.0 / bytes,
                 bytes: Amount::Fixed(bytes),
             });

@@ -29,7 +29,7 @@ fn flow(scheme: &str) -> FlowSpec {
 }
 
 fn video(scheme: &str) -> FlowSpec {
-    FlowSpec { workload: Workload::Video(Video::default()), ..flow(scheme) }
+    flow(scheme).with(|flow| flow.workload = Workload::Video(Video::default()))
 }
 
 fn alone(scheme: &str) -> Outcome {

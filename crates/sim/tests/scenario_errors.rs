@@ -418,7 +418,7 @@ fn exercise(mut scenario: Scenario) {
     }
     scenario.duration = scenario.duration.min(Span::from_millis(300));
     scenario.warmup = scenario.warmup.min(scenario.duration / 2);
-    match Simulation::new(&scenario) {
+    match Simulation::new(scenario.clone()) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(mut simulation) => {
             simulation.advance(paceline_cc::Time::ZERO + scenario.duration);

@@ -263,7 +263,7 @@ fn what_files_cannot_say_is_named() {
         &["link `link`", "Gilbert-Elliott"],
     );
     let arrivals = |workload, bytes| {
-        let flow = FlowSpec { workload, ..plain().flows[0].clone() };
+        let flow = plain().flows[0].clone().with(|flow| flow.workload = workload);
         Arrivals { flow, per_second: 1.0, bytes }
     };
     let pareto = Amount::Pareto { shape: 0.9, scale: 1000.0 };

@@ -162,7 +162,7 @@ fn walks_differ_by_seed_and_stay_in_their_range() {
     let wifi = WifiSpec::new(McsSpec::Walk { min: mcs(3), max: mcs(7), every: Span::from_secs(2) });
     scenario.links[0].capacity = Capacity::Wifi(Box::new(wifi));
     let walk = |seed| {
-        let outcome = ran(&Scenario { seed, ..scenario.clone() });
+        let outcome = ran(&scenario.clone().with(|scenario| scenario.seed = seed));
         outcome.links[0].series.clone().expect("recorded").capacity_mbps
     };
     let (one, other) = (walk(1), walk(2));

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use clap::Args;
-use paceline_sim::bench::{BenchResult, BenchScenario, SCENARIOS};
+use paceline_lab::bench::{BenchResult, BenchScenario, SCENARIOS};
 use serde::{Deserialize, Serialize};
 
 use crate::output::{self, Error};

@@ -6,9 +6,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_cc::Span;
+use paceline_lab::compare::{CompareRow, Comparison, OMNISCIENT};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, TimeSeries};
-use paceline_sim::compare::{CompareRow, Comparison, OMNISCIENT};
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -210,7 +210,7 @@ fn run_all(
         comparisons
             .par_iter()
             .map(|comparison| {
-                let outcome = paceline_sim::run(&comparison.scenario()).map_err(|error| {
+                let outcome = comparison.run().map_err(|error| {
                     let Comparison { scheme, trace, .. } = comparison;
                     Error::Message(format!("{scheme} on {trace}: {error}"))
                 })?;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
+use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
 use paceline_sim::Scenario;
-use paceline_sim::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
@@ -118,7 +118,7 @@ impl Gap {
             }
             let emulated = emulated::run(&comparison, &scenario)?;
             let outcome =
-                paceline_sim::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+                paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
             let simulated = comparison.row(&outcome);
             let CompareRow { trace, scheme, .. } = simulated.clone();
             rows.push(Row { trace, scheme, simulated, emulated });
@@ -198,14 +198,15 @@ impl Gap {
         };
         // The first link is the one measured.
         scenario.links.swap(0, at);
-        let own = args::Schemes(vec![first.scheme]);
+        // Schemes of files have names.
+        let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
         let mut runs = Vec::new();
         for scheme in &self.schemes.as_ref().unwrap_or(&own).0 {
             kernel_name(scheme).map_err(|problem| {
                 Error::Message(format!("{}: {problem}; name --schemes", file.display()))
             })?;
             let mut scenario = scenario.clone();
-            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone());
+            scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone().into());
             let link = &scenario.links[0];
             let comparison = Comparison {
                 flows: scenario.flows.iter().map(|flow| flow.count).sum(),

@@ -175,7 +175,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         if let Capacity::Trace { repeat, .. } = &mut capacity {
             *repeat = !read.once;
         }
-        let alone = Scenario { seed: DEFAULT_SEED, ..Scenario::new(&name) };
+        let alone = Scenario::new(&name).with(|scenario| scenario.seed = DEFAULT_SEED);
         let mut spec = LinkSpec::new(&format!("{way} {name}"), capacity);
         spec.router = RouterChoice::None;
         let made = queue(&direction.queue, &direction.queue_args).map_err(Error::Message)?;

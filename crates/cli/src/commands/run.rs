@@ -46,7 +46,7 @@ impl Run {
             )));
         }
         let outcome =
-            paceline_sim::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+            paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
         if let Some(folder) = &self.output {
             let path = output::write(folder, "run.json", &output::to_json(&outcome)?)?;
             output::note(&format!("wrote {}", path.display()));

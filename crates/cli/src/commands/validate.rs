@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_sim::validate::{Row, cases};
+use paceline_lab::validate::{Row, cases};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ struct Report {
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
         let cases = cases(self.traces.as_deref());
-        let rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case()).collect();
+        let rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| (case.run)()).collect();
         if let Some(path) = &self.output {
             std::fs::write(path, markdown(&rows))
                 .map_err(|source| Error::Io { path: Some(path.clone()), source })?;

@@ -19,7 +19,9 @@ impl fmt::Display for QueueChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.router {
             RouterChoice::Scheme(router) => write!(f, "{router}+{}", self.queue),
-            RouterChoice::Auto | RouterChoice::None => write!(f, "{}", self.queue),
+            RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => {
+                write!(f, "{}", self.queue)
+            }
         }
     }
 }
@@ -87,7 +89,8 @@ pub(crate) fn link(
 
 fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
     match choice {
-        RouterChoice::Auto | RouterChoice::None => Ok(None),
+        // Scenarios of files make no routers.
+        RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
             Ok(paceline_cc::registry::build(spec)?.router.map(|make| make()))
         }
@@ -132,7 +135,7 @@ mod tests {
         let delivered = |seed, name: &str| -> Vec<u64> {
             let red = queue_choice("red[min=1,max=100,max_p=0.5,w=1]").expect("a queue");
             let spec = LinkSpec::new(name, Capacity::Constant(Rate::from_mbps(12.0)));
-            let scenario = Scenario { seed, ..Scenario::new("queues") };
+            let scenario = Scenario::new("queues").with(|scenario| scenario.seed = seed);
             let limit = |_: &Service| Limit::NONE;
             let mut link = link(&scenario, &spec, &red.queue, limit).expect("a link");
             for number in 0..100 {

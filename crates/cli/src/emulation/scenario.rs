@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use paceline_cc::registry::build;
 use paceline_cc::{Span, Spec};
 use paceline_live::emulator::Element;
-use paceline_sim::scenario::{FlowSpec, LinkSpec, RouterChoice, Scenario};
+use paceline_sim::scenario::{FlowSpec, LinkSpec, QueueChoice, Scenario};
+use paceline_sim::{BuildError, choose};
 
 use super::Side;
 use super::link::{limit, link, pipe};
@@ -84,7 +84,7 @@ fn side(
             Error::Message(format!("flow `{}`: there is no link `{name}`", flow.name))
         })?;
         let (queue, spec) = choose(spec, scenario)?;
-        let limit = limit(scenario, spec.buffer, &spec.capacity, flow.rtt);
+        let limit = limit(scenario, spec.buffer, &spec.capacity, spec.rtt.unwrap_or(flow.rtt));
         side.hops.push(Element::Link(Box::new(link(scenario, &spec, &queue, limit)?)));
         let place = format!("link {}", spec.name);
         side.hops.extend(
@@ -97,24 +97,14 @@ fn side(
     Ok(side)
 }
 
-/// A link's queue, and the link with its router named: those of the first flow where the scenario
-/// leaves the choice, as in the simulator.
+/// A link's queue, and the link with its router named, as in the simulator.
 fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Error> {
-    let over = |flow: &&FlowSpec| flow.path.contains(&spec.name);
-    let first = scenario.flows.iter().find(over);
-    let droptail = || Spec { name: "droptail".into(), args: Vec::new() };
-    let queue = spec.queue.clone().or_else(|| first?.scheme.queue.clone()).unwrap_or_else(droptail);
-    let mut spec = spec.clone();
-    if spec.router == RouterChoice::Auto {
-        spec.router = RouterChoice::None;
-        let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-        for flow in scenario.flows.iter().chain(arrivals).filter(over) {
-            let halves = build(&flow.scheme.sender);
-            if halves.map_err(|error| Error::Message(error.to_string()))?.router.is_some() {
-                spec.router = RouterChoice::Scheme(flow.scheme.sender.clone());
-                break;
-            }
-        }
-    }
-    Ok((queue, spec))
+    let fail = |error: BuildError| Error::Message(error.to_string());
+    let queue = match choose::queue(scenario, spec).map_err(fail)? {
+        QueueChoice::Named(queue) => queue,
+        // Scenarios of files name their queues.
+        other => return Err(Error::Message(format!("the queue `{other}` has no name"))),
+    };
+    let router = choose::router(scenario, spec, None).map_err(fail)?;
+    Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

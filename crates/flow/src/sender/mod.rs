@@ -125,6 +125,11 @@ impl Sender {
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
+    /// How long until `now` the application had something to send, or waited for the last
+    /// acknowledgement of it: of an on-off workload, its on-periods.
+    pub fn on_time(&self, now: Time) -> Span {
+        self.source.on_time(now)
+    }
     /// The frames of a video workload so far.
     pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
         self.source.video()

@@ -110,6 +110,9 @@ pub(crate) struct Source {
     transfer: u64,
     started: Time,
     encoder: Option<Box<Encoder>>,
+    /// How long it was on, the present period not included, and when that began.
+    was_on: Span,
+    on_since: Option<Time>,
 }
 
 impl Source {
@@ -128,6 +131,8 @@ impl Source {
             left: 0,
             transfer: 0,
             started: start,
+            was_on: Span::ZERO,
+            on_since: None,
         };
         if let Workload::OnOff { off, starts_off: true, .. } = &source.workload {
             source.next += Span::from_secs_f64(off.draw(&mut source.random));
@@ -169,14 +174,36 @@ impl Source {
         let mut fresh = false;
         while self.next <= now {
             if self.next >= self.stop || self.phase == Phase::Over {
+                let at = self.next;
                 self.left = 0;
                 self.phase = Phase::Over;
                 self.next = Time::NEVER;
+                self.note_phase(at);
                 break;
             }
+            let at = self.next;
             fresh |= self.step();
+            self.note_phase(at);
         }
         fresh
+    }
+
+    /// Notes whether it is on from `at` on.
+    fn note_phase(&mut self, at: Time) {
+        let is_on = !matches!(self.phase, Phase::Off | Phase::Over);
+        match (self.on_since, is_on) {
+            (None, true) => self.on_since = Some(at),
+            (Some(since), false) => {
+                self.was_on += at.since(since);
+                self.on_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// How long until `now` it had something to send, or waited for the last acknowledgement of it.
+    pub(crate) fn on_time(&self, now: Time) -> Span {
+        self.was_on + self.on_since.map_or(Span::ZERO, |since| now.since(since))
     }
 
     fn step(&mut self) -> bool {
@@ -264,6 +291,7 @@ impl Source {
                 self.next = Time::NEVER;
             }
         }
+        self.note_phase(now);
         done
     }
 }
@@ -284,6 +312,7 @@ mod tests {
         assert_eq!((source.ready(), source.next()), (u64::MAX, Time::from_secs(100)));
         source.update(Time::from_secs(100));
         assert_eq!((source.ready(), source.next()), (0, Time::NEVER));
+        assert_eq!(source.on_time(Time::from_secs(200)), Span::from_secs(99));
     }
 
     #[test]
@@ -313,8 +342,10 @@ mod tests {
         let done = source.on_drained(Time::from_secs(5));
         assert_eq!((done.bytes, done.start), (3000, Time::from_secs(1)));
         assert_eq!(source.next(), Time::from_secs(7));
+        assert_eq!(source.on_time(Time::from_secs(6)), Span::from_secs(4));
         assert!(source.update(Time::from_secs(7)));
         assert_eq!(source.ready(), 3000);
+        assert_eq!(source.on_time(Time::from_secs(9)), Span::from_secs(6));
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         let mut scenario = abc_emulation(text, &down, setting.length(60, 20))?.scenario();
         scenario.flows[0].name = "bulk".into();
         // Some 30 updates of 200 bytes a second, as a game with many players sends.
-        let mut game = FlowSpec { name: "game".into(), ..scenario.flows[0].clone() };
+        let mut game = scenario.flows[0].clone();
+        game.name = "game".into();
         game.workload = Workload::Limited { rate: Rate::from_mbps(0.048), message: 200 };
         scenario.flows.push(game);
         tasks.push(Task::scenario(format!("game: {short}"), scenario));

@@ -89,7 +89,7 @@ fn scenario(
     scenario.duration = Span::from_secs(40);
     scenario.seed = setting.seed + run;
     let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(LINK_MBPS)));
-    link.queue = Some(Spec::parse(queue).map_err(|error| error.to_string())?);
+    link.queue = Spec::parse(queue).map_err(|error| error.to_string())?.into();
     link.buffer = BufferSize::Packets(2 * QUEUE);
     scenario.links.push(link);
     // The moments at which they start are what differs between runs without short flows.

@@ -4,7 +4,7 @@
 use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
 use paceline_report::{BarPanel, Bars, Palette};
-use paceline_sim::scenario::{FlowSpec, Scenario};
+use paceline_sim::scenario::Scenario;
 use paceline_trace::Trace;
 
 use super::Experiment;
@@ -101,9 +101,10 @@ fn limited_scenario(
 ) -> Result<Scenario, String> {
     let mut scenario = abc_emulation("abc", cellular, length)?.scenario();
     scenario.flows[0].name = "bulk".into();
-    let mut small = FlowSpec { count: 200, ..scenario.flows[0].clone() };
+    let mut small = scenario.flows[0].clone();
+    small.count = 200;
     small.name = "small".into();
-    small.scheme = scheme("abc")?;
+    small.scheme = scheme("abc")?.into();
     small.workload = Workload::Limited { rate: Rate::from_mbps(0.005), message: 500 };
     // All at once would be a burst of 200 packets every 0.8 s.
     small.stagger = Span::from_millis(4);

@@ -54,7 +54,7 @@ fn check(outcome: &Outcome, what: &str) {
 fn nothing_is_measured_during_the_warm_up() {
     for record in [Record::Counters, Record::Metrics, Record::Series(Span::from_millis(100))] {
         let scenario = scenario(record);
-        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
         for millis in [0, 1, 1000, 1999, 2000] {
             simulation.advance(Time::from_millis(millis));
             let outcome = simulation.outcome().expect("an outcome");
@@ -96,7 +96,7 @@ fn windows_do_not_depend_on_the_record() {
         let scenario = scenario(record);
         let outcome = run(&scenario).expect("runs");
         seen.push((outcome.jain_1s, outcome.digest));
-        let mut simulation = Simulation::new(&scenario).expect("builds");
+        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
         (1..=50).for_each(|tenth| simulation.advance(Time::from_millis(100 * tenth)));
         let outcome = simulation.outcome().expect("an outcome");
         seen.push((outcome.jain_1s, outcome.digest));

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, EcnFeedback, Span};
+use paceline_cc::{AckPolicy, EcnFeedback, Registry, Span};
 use paceline_flow::{Amount, On, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits;
 use super::link::FileLink;
-use super::read::{Period, Scheme, Speed};
+use super::read::{Period, Speed, check_scheme_with};
 use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
 use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError};
@@ -37,7 +37,7 @@ struct FileScenario {
 #[serde(deny_unknown_fields)]
 struct FileFlow {
     name: Option<String>,
-    scheme: Spanned<Scheme>,
+    scheme: Spanned<String>,
     count: Option<Spanned<u32>>,
     path: Option<Vec<Spanned<String>>>,
     back: Option<Vec<Spanned<String>>>,
@@ -103,27 +103,49 @@ enum Sizes {
     Pareto,
 }
 
-/// Reads a scenario file; traces are looked for beside it.
+/// Reads a scenario file; traces are looked for beside it, schemes among those that are built in.
 ///
 /// # Errors
 /// The first mistake, with its place and a remedy.
 pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    load_with(path, &Registry::builtin())
+}
+
+/// The same with the schemes of a registry, which the run must be given too.
+///
+/// # Errors
+/// As of [`load`].
+pub fn load_with(path: &Path, registry: &Registry) -> Result<Scenario, ScenarioError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
         file: name.clone(),
         ..ScenarioError::new(format!("cannot be read: {error}"))
     })?;
-    parse(&name, &text, path.parent())
+    parse_with(&name, &text, path.parent(), registry)
 }
 
-/// Reads a scenario from text; `file` names it in errors, traces are looked for in `folder`.
+/// Reads a scenario from text; `file` names it in errors, traces are looked for in `folder`,
+/// schemes among those that are built in.
 ///
 /// # Errors
 /// The first mistake, with its place and a remedy.
 pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, ScenarioError> {
+    parse_with(file, text, folder, &Registry::builtin())
+}
+
+/// The same with the schemes of a registry, which the run must be given too.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_with(
+    file: &str,
+    text: &str,
+    folder: Option<&Path>,
+    registry: &Registry,
+) -> Result<Scenario, ScenarioError> {
     let read: FileScenario =
         toml::from_str(text).map_err(|error| ScenarioError::from_toml(file, text, &error))?;
-    let reader = Reader { file, text, folder };
+    let reader = Reader { file, text, folder, registry };
     reader.scenario(read)
 }
 
@@ -231,7 +253,8 @@ impl Reader<'_> {
                 );
             }
         };
-        let scheme = read.scheme.get_ref().0.clone();
+        let scheme = check_scheme_with(read.scheme.get_ref(), self.registry)
+            .map_err(|error| self.wrong(&read.scheme, error))?;
         let mut flow = FlowSpec::bulk(scheme, &[]);
         flow.path = path;
         flow.back = self.route(read.back, scenario)?.unwrap_or_default();

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits;
-use super::read::{Buffer, Period, QueueName, RouterName, Speed};
+use super::read::{self, Buffer, Period, QueueName, Speed};
 use super::reader::{FileStretch, Reader};
 use super::wifi::FileWifi;
-use super::{Capacity, LinkSpec, RouterChoice, Scenario, ScenarioError};
+use super::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario, ScenarioError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,8 @@ pub(super) struct FileLink {
     once: Option<bool>,
     queue: Option<QueueName>,
     buffer: Option<Buffer>,
-    router: Option<RouterName>,
+    rtt: Option<Period>,
+    router: Option<Spanned<String>>,
     after: Option<Spanned<FileStretch>>,
 }
 
@@ -82,12 +83,18 @@ impl Reader<'_> {
             }
             Capacity::Trace { .. } | Capacity::Wifi(_) => {}
         }
+        let router = match &read.router {
+            None => RouterChoice::Auto,
+            Some(text) => read::router(text.get_ref(), self.registry)
+                .map_err(|message| self.wrong(text, message))?,
+        };
         Ok(LinkSpec {
             name: name.clone(),
             capacity,
-            queue: read.queue.map(|queue| queue.0),
+            queue: read.queue.map_or(QueueChoice::Auto, |queue| queue.0.into()),
             buffer: read.buffer.map_or(BufferSize::Packets(250), |buffer| buffer.0),
-            router: read.router.map_or(RouterChoice::Auto, |router| router.0),
+            rtt: read.rtt.map(|rtt| rtt.0),
+            router,
             after: self.stretch(read.after)?,
         })
     }

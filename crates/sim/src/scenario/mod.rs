@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod limits;
 mod link;
+mod made;
 mod read;
 mod reader;
 mod video;
@@ -11,18 +12,22 @@ mod wifi;
 mod write;
 
 pub use error::ScenarioError;
-pub use file::{load, parse};
-pub use read::check_scheme;
+pub use file::{load, load_with, parse, parse_with};
+pub use made::{
+    MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
+};
+pub use read::{check_scheme, check_scheme_with};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
-pub use write::to_toml;
+pub use write::{to_toml, to_toml_with};
 
-use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
+use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
 pub use paceline_flow::{Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Scenario {
     /// Its name.
     pub name: String,
@@ -40,19 +45,33 @@ pub struct Scenario {
     pub flows: Vec<FlowSpec>,
     /// Short flows that arrive at random.
     pub arrivals: Vec<Arrivals>,
-    /// Which times of the run are recorded and how: see [`Record`].
+    /// How much of the run is recorded.
     pub record: Record,
+    /// Whether the run has a digest, by which equal runs are known. It costs a few instructions for
+    /// each hand-over of a packet.
+    pub digest: bool,
 }
 
 /// How much of a run is recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Record {
-    /// Counters and the digest only: for benchmarks.
+    /// What senders, receivers and links count anyway: for benchmarks.
     Counters,
+    /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run:
+    /// see [`FlowSums`](crate::outcome::FlowSums).
+    Sums,
     /// Every packet's delays as well.
     Metrics,
     /// Delays, and time series in bins of this length.
     Series(Span),
+}
+
+impl Record {
+    /// True if single packets are looked at, at links too.
+    pub(crate) fn is_detailed(self) -> bool {
+        matches!(self, Record::Metrics | Record::Series(_))
+    }
 }
 
 /// The rate of a link over time.
@@ -90,28 +109,21 @@ impl Capacity {
     }
 }
 
-/// The network's half of a scheme at a link.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RouterChoice {
-    /// That of the first flow over the link in whose scheme there is one.
-    Auto,
-    /// None.
-    None,
-    /// That of this scheme.
-    Scheme(Spec),
-}
-
 /// One link with its queue and router.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LinkSpec {
     /// The name by which flows call it.
     pub name: String,
     /// Its rate.
     pub capacity: Capacity,
-    /// Its queue; `None` takes the one that the first flow's scheme names, or droptail.
-    pub queue: Option<Spec>,
+    /// Its queue.
+    pub queue: QueueChoice,
     /// The limit of its queue.
     pub buffer: BufferSize,
+    /// The RTT of which a buffer in bandwidth-delay products is a multiple; `None` takes that of
+    /// the link's flows, which must agree.
+    pub rtt: Option<Span>,
     /// Its router.
     pub router: RouterChoice,
     /// Propagation delay and damage behind it.
@@ -129,11 +141,12 @@ pub struct Stretch {
 
 /// One flow, or several alike.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FlowSpec {
     /// Its name; several alike are numbered.
     pub name: String,
     /// Its scheme.
-    pub scheme: SchemeSpec,
+    pub scheme: SchemeChoice,
     /// How many flows alike.
     pub count: u32,
     /// The links that its data takes, in order.
@@ -176,6 +189,13 @@ pub struct Arrivals {
 }
 
 impl Scenario {
+    /// The same with a change: `scenario.with(|scenario| scenario.seed = 8)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Scenario)) -> Scenario {
+        change(&mut self);
+        self
+    }
+
     /// A scenario of one minute without links and flows.
     pub fn new(name: &str) -> Scenario {
         Scenario {
@@ -188,18 +208,27 @@ impl Scenario {
             flows: Vec::new(),
             arrivals: Vec::new(),
             record: Record::Metrics,
+            digest: true,
         }
     }
 }
 
 impl LinkSpec {
+    /// The same with a change: `link.with(|link| link.queue = QueueChoice::droptail())`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut LinkSpec)) -> LinkSpec {
+        change(&mut self);
+        self
+    }
+
     /// A droptail link with a buffer of 250 packets.
     pub fn new(name: &str, capacity: Capacity) -> LinkSpec {
         LinkSpec {
             name: name.to_string(),
             capacity,
-            queue: None,
+            queue: QueueChoice::Auto,
             buffer: BufferSize::Packets(250),
+            rtt: None,
             router: RouterChoice::Auto,
             after: Stretch::default(),
         }
@@ -207,10 +236,18 @@ impl LinkSpec {
 }
 
 impl FlowSpec {
+    /// The same with a change: `flow.with(|flow| flow.count = 8)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut FlowSpec)) -> FlowSpec {
+        change(&mut self);
+        self
+    }
+
     /// A bulk flow over the given links, 100 ms of round-trip delay.
-    pub fn bulk(scheme: SchemeSpec, path: &[&str]) -> FlowSpec {
+    pub fn bulk(scheme: impl Into<SchemeChoice>, path: &[&str]) -> FlowSpec {
+        let scheme = scheme.into();
         FlowSpec {
-            name: scheme.sender.name.clone(),
+            name: scheme.name().to_string(),
             scheme,
             count: 1,
             path: path.iter().map(|name| name.to_string()).collect(),

@@ -1,6 +1,6 @@
 //! How values are written in scenario files: times, rates, schemes, buffers.
 
-use paceline_cc::{ParamValue, Rate, SchemeSpec, Span, Spec};
+use paceline_cc::{ParamValue, Rate, Registry, SchemeSpec, Span, Spec, SpecError};
 use paceline_path::BufferSize;
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -22,22 +22,22 @@ impl<'de, T: ParamValue> Deserialize<'de> for Text<T> {
 pub(super) type Period = Text<Span>;
 pub(super) type Speed = Text<Rate>;
 
-/// A scheme that exists, with parameters that fit.
-#[derive(Clone, Debug)]
-pub(super) struct Scheme(pub(super) SchemeSpec);
-
-impl<'de> Deserialize<'de> for Scheme {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Scheme, D::Error> {
-        let text = String::deserialize(from)?;
-        let spec = check_scheme(&text).map_err(D::Error::custom)?;
-        Ok(Scheme(spec))
-    }
+/// Reads a scheme and makes sure that it and its queue can be built; it is one of those that are
+/// built in.
+///
+/// # Errors
+/// Text that is no scheme, an unknown name or parameter, a value that does not fit.
+pub fn check_scheme(text: &str) -> Result<SchemeSpec, SpecError> {
+    check_scheme_with(text, &Registry::builtin())
 }
 
-/// Reads a scheme and makes sure that it and its queue can be built.
-pub fn check_scheme(text: &str) -> Result<SchemeSpec, paceline_cc::SpecError> {
+/// The same with a scheme of a registry.
+///
+/// # Errors
+/// As of [`check_scheme`].
+pub fn check_scheme_with(text: &str, registry: &Registry) -> Result<SchemeSpec, SpecError> {
     let spec = SchemeSpec::parse(text)?;
-    paceline_cc::registry::build(&spec.sender)?;
+    registry.build(&spec.sender)?;
     if let Some(queue) = &spec.queue {
         paceline_path::queue::check(queue)?;
     }
@@ -58,25 +58,17 @@ impl<'de> Deserialize<'de> for QueueName {
 }
 
 /// `auto`, `none`, or a scheme with a router half.
-#[derive(Clone, Debug)]
-pub(super) struct RouterName(pub(super) RouterChoice);
-
-impl<'de> Deserialize<'de> for RouterName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<RouterName, D::Error> {
-        let text = String::deserialize(from)?;
-        Ok(RouterName(match text.as_str() {
-            "auto" => RouterChoice::Auto,
-            "none" => RouterChoice::None,
-            _ => {
-                let spec = Spec::parse(&text).map_err(D::Error::custom)?;
-                let halves = paceline_cc::registry::build(&spec).map_err(D::Error::custom)?;
-                if halves.router.is_none() {
-                    let problem = format!("scheme `{}` has no router half", spec.name);
-                    return Err(D::Error::custom(problem));
-                }
-                RouterChoice::Scheme(spec)
-            }
-        }))
+pub(super) fn router(text: &str, registry: &Registry) -> Result<RouterChoice, String> {
+    match text {
+        "auto" => return Ok(RouterChoice::Auto),
+        "none" => return Ok(RouterChoice::None),
+        _ => {}
+    }
+    let spec = Spec::parse(text).map_err(|error| error.to_string())?;
+    let halves = registry.build(&spec).map_err(|error| error.to_string())?;
+    match halves.router {
+        Some(_) => Ok(RouterChoice::Scheme(spec)),
+        None => Err(format!("scheme `{}` has no router half", spec.name)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_cc::Span;
+use paceline_cc::{Registry, Span};
 use paceline_path::{GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use serde::Deserialize;
 use toml::Spanned;
@@ -49,6 +49,7 @@ pub(super) struct Reader<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
     pub(super) folder: Option<&'a Path>,
+    pub(super) registry: &'a Registry,
 }
 
 impl Reader<'_> {
@@ -59,6 +60,12 @@ impl Reader<'_> {
         help: &str,
     ) -> Result<T, ScenarioError> {
         Err(ScenarioError::new(message).help(help).at(self.file, self.text, Some(at.span())))
+    }
+
+    /// The mistake that a value of the file is wrong, as its message says; the message has the
+    /// remedy.
+    pub(super) fn wrong<V>(&self, at: &Spanned<V>, message: impl ToString) -> ScenarioError {
+        ScenarioError::new(message.to_string()).at(self.file, self.text, Some(at.span()))
     }
 
     pub(super) fn within<V>(

@@ -1,12 +1,15 @@
 //! Random scenarios.
 
 use paceline_cc::SCHEMES;
-use paceline_cc::{AckPolicy, Rate, Span, Stream};
+use paceline_cc::registry::build;
+use paceline_cc::{AckPolicy, Rate, Span, Spec, Stream};
 use paceline_flow::{Amount, On, Workload};
 use paceline_path::wifi::Mcs;
 use paceline_path::{BufferSize, GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use paceline_sim::choose;
 use paceline_sim::scenario::{
-    Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, Stretch, WifiSpec, check_scheme,
+    Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, RouterChoice, Scenario, Stretch, WifiSpec,
+    check_scheme,
 };
 
 /// Draws scenarios.
@@ -200,5 +203,32 @@ pub(crate) fn random(seed: u64) -> Scenario {
         let bytes = Amount::Exponential(dice.from(100.0, 50_000.0));
         scenario.arrivals.push(Arrivals { flow, per_second: dice.from(1.0, 20.0), bytes });
     }
+    settle(&mut scenario);
     scenario
+}
+
+/// Lets links decide what their flows disagree on: they take the queue, the router and the RTT of
+/// the first flow.
+pub(crate) fn settle(scenario: &mut Scenario) {
+    for at in 0..scenario.links.len() {
+        let mut link = scenario.links[at].clone();
+        let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+        let over = |flow: &&FlowSpec| flow.path.contains(&link.name);
+        let flows: Vec<&FlowSpec> = scenario.flows.iter().chain(arrivals).filter(over).collect();
+        if choose::queue(scenario, &link).is_err() {
+            let queue = flows.iter().find_map(|flow| flow.scheme.queue()).expect("a conflict");
+            link.queue = queue.clone().into();
+        }
+        if choose::router(scenario, &link, None).is_err() {
+            let named =
+                flows.iter().filter_map(|flow| flow.scheme.named()).map(|spec| &spec.sender);
+            let router = |spec: &&Spec| build(spec).expect("known").router.is_some();
+            link.router =
+                RouterChoice::Scheme(named.into_iter().find(router).expect("one").clone());
+        }
+        if choose::rtt(scenario, &link).is_err() {
+            link.rtt = Some(flows.first().map_or(Span::from_millis(100), |flow| flow.rtt));
+        }
+        scenario.links[at] = link;
+    }
 }

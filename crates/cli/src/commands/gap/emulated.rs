@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use paceline_lab::compare::Comparison;
 use paceline_live::traffic::Counts;
 use paceline_sim::Scenario;
-use paceline_sim::compare::Comparison;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -3,8 +3,9 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
-use super::super::{Arrivals, FlowSpec, Scenario, ScenarioError};
+use super::super::{Arrivals, FlowSpec, Scenario, ScenarioError, SchemeChoice};
 use super::link::stretch;
+use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
 
 /// A flow with its heading.
@@ -46,6 +47,9 @@ pub(super) fn arrivals(spec: &Arrivals, scenario: &Scenario) -> Result<String, S
 
 /// What flows of all kinds have.
 fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> {
+    if let SchemeChoice::Made(made) = &spec.scheme {
+        return Err(nameless("scheme", made.label()));
+    }
     let usual = FlowSpec::bulk(spec.scheme.clone(), &[]);
     let mut table = Table::default();
     if spec.name != usual.name {

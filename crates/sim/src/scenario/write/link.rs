@@ -6,7 +6,10 @@ use paceline_path::{BufferSize, GilbertElliott, JitterShape, Loss};
 use paceline_trace::Trace;
 
 use super::super::limits::OPPORTUNITY;
-use super::super::{Capacity, LinkSpec, McsSpec, RouterChoice, ScenarioError, Stretch, WifiSpec};
+use super::super::{
+    Capacity, LinkSpec, McsSpec, QueueChoice, RouterChoice, ScenarioError, Stretch, WifiSpec,
+};
+use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
 
 /// A link with its heading.
@@ -44,13 +47,19 @@ pub(super) fn link(
         BufferSize::Packets(packets) => table.plain("buffer", packets, 250),
         size => table.set("buffer", exact("buffer", &size)?),
     }
-    if let Some(queue) = &spec.queue {
-        table.set("queue", quoted(&queue.to_string()));
+    if let Some(rtt) = &spec.rtt {
+        table.set("rtt", exact("rtt", rtt)?);
+    }
+    match &spec.queue {
+        QueueChoice::Auto => {}
+        QueueChoice::Named(queue) => table.set("queue", quoted(&queue.to_string())),
+        QueueChoice::Made(made) => return Err(nameless("queue", made.label())),
     }
     match &spec.router {
         RouterChoice::Auto => {}
         RouterChoice::None => table.set("router", quoted("none")),
         RouterChoice::Scheme(router) => table.set("router", quoted(&router.to_string())),
+        RouterChoice::Made(made) => return Err(nameless("router", made.label())),
     }
     stretch(&mut table, "after", &spec.after)?;
     let wifi = wifi.map(|wifi| format!("\n[link.wifi]\n{wifi}"));

@@ -1,21 +1,16 @@
-//! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss.
+//! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss. All
+//! but fairness are claims about recorded networks, and do not hold on the synthetic ones.
 
-use std::path::PathBuf;
+#[path = "../../sim/tests/support/recordings.rs"]
+mod recordings;
 
 use paceline_cc::{Rate, Span};
+use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::{BufferSize, Loss};
-use paceline_sim::compare::{CompareRow, Comparison};
 use paceline_sim::metrics::jain;
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
-
-/// A recorded trace, if the recordings lie beside the project; else a synthetic one.
-fn capacity(recorded: &str, synthetic: &str) -> Capacity {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../../shared/traces", recorded].iter().collect();
-    let name = if path.exists() { path.to_str().unwrap_or(synthetic) } else { synthetic };
-    Capacity::trace(paceline_trace::load(name).expect("a trace"))
-}
+use recordings::recording;
 
 /// RTT 40 ms, an unlimited queue, two minutes.
 fn compare(capacity: &Capacity, scheme: &str) -> CompareRow {
@@ -34,18 +29,15 @@ fn compare(capacity: &Capacity, scheme: &str) -> CompareRow {
 #[test]
 fn the_ordering_of_table_1() {
     let networks = [
-        ("TMobile-LTE-short", "lte-walking"),
-        ("TMobile-UMTS-driving", "umts-driving"),
-        ("ATT-LTE-driving", "lte-stationary"),
-        ("Verizon-LTE-short", "lte-driving"),
-        ("Verizon-EVDO-driving", "evdo-driving"),
+        "TMobile-LTE-short",
+        "TMobile-UMTS-driving",
+        "ATT-LTE-driving",
+        "Verizon-LTE-short",
+        "Verizon-EVDO-driving",
     ];
-    let links: Vec<Capacity> = networks
-        .iter()
-        .flat_map(|(recorded, synthetic)| {
-            ["down", "up"].map(|way| capacity(&format!("{recorded}.{way}"), synthetic))
-        })
-        .collect();
+    let ways = networks.iter().flat_map(|name| ["down", "up"].map(|way| format!("{name}.{way}")));
+    let links: Option<Vec<Capacity>> = ways.map(|name| recording(&name)).collect();
+    let Some(links) = links else { return };
     // Means over the links: throughput, mean delay, 95th percentile.
     let means = |scheme: &str| {
         let rows: Vec<CompareRow> = links.iter().map(|link| compare(link, scheme)).collect();
@@ -75,7 +67,7 @@ fn the_ordering_of_table_1() {
 /// Figs 9 and 10: throughput and delay rise with Target and with Interval.
 #[test]
 fn target_and_interval_trade_throughput_for_delay() {
-    let link = capacity("ATT-LTE-driving.down", "lte-driving");
+    let Some(link) = recording("ATT-LTE-driving.down") else { return };
     let rises = |parameter: &str, values: &[u32]| {
         let rows: Vec<CompareRow> = values
             .iter()
@@ -129,12 +121,12 @@ fn it_is_fair_where_bbr_and_vegas_are_not() {
 /// Fig. 8: under 0.3 % of random loss C2TCP and BBR keep their throughput, Cubic does not.
 #[test]
 fn random_loss_costs_it_less_than_cubic() {
+    let Some(capacity) = recording("ATT-LTE-driving.down") else { return };
     let kept = |scheme: &str| {
         let goodput = |loss: f64| {
             let mut scenario = Scenario::new("loss");
             scenario.duration = Span::from_secs(120);
-            let link = capacity("ATT-LTE-driving.down", "lte-driving");
-            let mut link = LinkSpec::new("link", link);
+            let mut link = LinkSpec::new("link", capacity.clone());
             link.buffer = BufferSize::Unlimited;
             scenario.links.push(link);
             let mut flow = FlowSpec::bulk(check_scheme(scheme).expect(scheme), &["link"]);

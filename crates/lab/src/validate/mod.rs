@@ -5,12 +5,14 @@ mod peers;
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, Rate, Span, Spec};
+use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
 use crate::compare::{CompareRow, Comparison};
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario, check_scheme};
+use paceline_sim::scenario::{
+    Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario, check_scheme,
+};
 
 /// One figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
@@ -85,16 +87,21 @@ pub(crate) fn row(
 const SEEDS: u64 = 100;
 
 /// A set of rows that one run gives; runs are independent of each other.
-pub type Case<'a> = Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>;
+pub struct Case<'a> {
+    /// What is run: the scheme, the number of flows if there are several, the link.
+    pub name: String,
+    /// Runs it, and holds what it measured against the figures expected.
+    pub run: Box<dyn Fn() -> Vec<Row> + Send + Sync + 'a>,
+}
 
 /// All cases. Recorded traces are looked for in `traces`; without them their rows say so.
 pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
     let mut cases: Vec<Case<'_>> = Vec::new();
     for peer in peers::NS3.iter().chain(&peers::NS2) {
-        cases.push(Box::new(move || on_constant(peer)));
+        cases.push(Case { name: peer.name(), run: Box::new(move || on_constant(peer)) });
     }
     for peer in &peers::LINUX {
-        cases.push(Box::new(move || on_trace(peer, traces)));
+        cases.push(Case { name: peer.name(), run: Box::new(move || on_trace(peer, traces)) });
     }
     cases.extend(facts::cases());
     cases
@@ -106,7 +113,7 @@ fn measure(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow
     if comparison.flows > 1 {
         give_access_links(&mut scenario);
     }
-    let outcome = crate::run(&scenario).map_err(|error| error.to_string())?;
+    let outcome = paceline_sim::run(&scenario).map_err(|error| error.to_string())?;
     Ok(comparison.row(&outcome))
 }
 
@@ -119,10 +126,11 @@ fn give_access_links(scenario: &mut Scenario) {
         let mut access = LinkSpec::new(&name, Capacity::Constant(Rate::from_mbps(100.0)));
         access.buffer = BufferSize::Unlimited;
         access.router = RouterChoice::None;
-        access.queue = Some(Spec { name: "droptail".into(), args: Vec::new() });
+        access.queue = QueueChoice::droptail();
         scenario.links.push(access);
-        let mut own =
-            FlowSpec { count: 1, name: format!("{}-{number}", flow.name), ..flow.clone() };
+        let mut own = flow.clone();
+        own.count = 1;
+        own.name = format!("{}-{number}", flow.name);
         own.path.insert(0, name);
         scenario.flows.push(own);
     }
@@ -142,14 +150,7 @@ fn unmeasured(name: String, peer: &str, expected: f64, reason: String) -> Row {
 }
 
 fn on_constant(peer: &peers::OnConstant) -> Vec<Row> {
-    let name = match peer.flows {
-        1 => peer.scheme.to_string(),
-        flows => format!("{}, {flows} flows", peer.scheme),
-    };
-    let name = match peer.mbps {
-        12.0 => name,
-        mbps => format!("{name}, {mbps} Mbit/s"),
-    };
+    let name = peer.name();
     // What depends on random drops is the mean of several seeds.
     let seeds = if peer.scheme.ends_with("+pie") { SEEDS } else { 1 };
     let measured: Result<Vec<CompareRow>, String> = (1..=seeds)
@@ -215,7 +216,7 @@ fn within_spread(expected: f64, figures: &[f64]) -> String {
 
 fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {
     let source = "Linux 6.18 behind Mahimahi";
-    let name = format!("{} on {}: utilisation", peer.scheme, peer.trace);
+    let name = format!("{}: utilisation", peer.name());
     let unable = |reason: String| vec![unmeasured(name.clone(), source, peer.utilization, reason)];
     let path = traces.map(|folder| folder.join(peer.trace)).filter(|path| path.exists());
     let Some(path) = path.as_deref().and_then(Path::to_str) else {
@@ -235,7 +236,7 @@ fn on_trace(peer: &peers::OnTrace, traces: Option<&Path>) -> Vec<Row> {
         Ok(ours) => vec![
             row(name, source, peer.utilization, ours.utilization, Tolerance::Within(0.03)),
             row(
-                format!("{} on {}: p95 queueing delay, ms", peer.scheme, peer.trace),
+                format!("{}: p95 queueing delay, ms", peer.name()),
                 source,
                 peer.p95,
                 ours.queue_delay_ms.p95,

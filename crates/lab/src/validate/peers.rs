@@ -19,6 +19,27 @@ pub(super) struct OnConstant {
     pub(super) jain: Option<f64>,
 }
 
+impl OnConstant {
+    /// The scheme, the number of flows if there are several, and the rate if it is not 12 Mbit/s.
+    pub(super) fn name(&self) -> String {
+        let mut name = self.scheme.to_string();
+        if self.flows > 1 {
+            name += &format!(", {} flows", self.flows);
+        }
+        if self.mbps != 12.0 {
+            name += &format!(", {} Mbit/s", self.mbps);
+        }
+        name
+    }
+}
+
+impl OnTrace {
+    /// The scheme and the trace.
+    pub(super) fn name(&self) -> String {
+        format!("{} on {}", self.scheme, self.trace)
+    }
+}
+
 /// On 12 Mbit/s with 250 packets.
 const fn on_constant(
     scheme: &'static str,

@@ -1,23 +1,25 @@
 //! Runs a scenario and takes stock.
 
-mod omniscient;
 #[cfg(test)]
 mod tests;
 mod windows;
 
-use paceline_cc::{Capacity as _, Span, Time};
+use std::sync::Arc;
+
+use paceline_cc::{Capacity as _, Registry, Span, Time};
 use paceline_flow::Transfer;
 
-use crate::build::{BuildError, FlowPlace, Places, build};
-use crate::metrics::{Samples, power};
+use crate::bins::LinkBins;
+use crate::build::{FlowPlace, Places, build};
+use crate::error::BuildError;
+use crate::metrics::{Samples, mbps, power};
 use crate::outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, LinkOutcome, LinkSeries, Outcome, Pooled, completion,
-    frames, mbps,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, Outcome, Pooled, completion,
+    frames,
 };
 use crate::scenario::{Record, Scenario};
 use crate::world::{Node, World};
 
-pub(crate) use omniscient::Omniscient;
 use windows::Windows;
 
 /// Runs a scenario to its end.
@@ -25,31 +27,75 @@ use windows::Windows;
 /// # Errors
 /// If the scenario cannot be built: see [`BuildError`].
 pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    let mut simulation = Simulation::new(scenario)?;
-    simulation.advance(Time::ZERO + scenario.duration);
+    to_end(Simulation::new(scenario.clone())?)
+}
+
+/// The same with the schemes of a registry.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_with(scenario: &Scenario, registry: &Registry) -> Result<Outcome, BuildError> {
+    to_end(Simulation::with_registry(scenario.clone(), registry)?)
+}
+
+fn to_end(mut simulation: Simulation) -> Result<Outcome, BuildError> {
+    simulation.advance(Time::ZERO + simulation.scenario.duration);
     simulation.outcome()
 }
 
 /// A scenario being run, for those who want to look at it on the way.
-pub struct Simulation<'a> {
-    scenario: &'a Scenario,
+pub struct Simulation {
+    scenario: Arc<Scenario>,
     world: World,
     places: Places,
-    /// Goodput of each flow at the end of the warm-up.
-    warm: Option<Vec<u64>>,
+    /// What the flows had done at the end of the warm-up.
+    warm: Option<Vec<Warm>>,
+    /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
     windows: Windows,
 }
 
-impl<'a> Simulation<'a> {
-    /// A scenario at time zero.
+/// What a flow had done at the end of the warm-up.
+#[derive(Copy, Clone, Debug, Default)]
+struct Warm {
+    goodput: u64,
+    lost: u64,
+    on: Span,
+}
+
+impl Simulation {
+    /// A scenario at time zero; its schemes are made, or built in. An `Arc` of a scenario is taken
+    /// as it is, so that many runs can share one.
     ///
     /// # Errors
     /// If the scenario cannot be built: see [`BuildError`].
-    pub fn new(scenario: &'a Scenario) -> Result<Simulation<'a>, BuildError> {
-        let (world, places) = build(scenario)?;
-        let windows = Windows::new(scenario);
+    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Simulation, BuildError> {
+        Simulation::build(scenario.into(), None)
+    }
+
+    /// The same with the schemes of a registry.
+    ///
+    /// # Errors
+    /// As of [`Simulation::new`].
+    pub fn with_registry(
+        scenario: impl Into<Arc<Scenario>>,
+        registry: &Registry,
+    ) -> Result<Simulation, BuildError> {
+        Simulation::build(scenario.into(), Some(registry))
+    }
+
+    fn build(
+        scenario: Arc<Scenario>,
+        registry: Option<&Registry>,
+    ) -> Result<Simulation, BuildError> {
+        let (world, places) = build(&scenario, registry)?;
+        let windows = Windows::new(&scenario);
         Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// The world.
@@ -62,10 +108,11 @@ impl<'a> Simulation<'a> {
         let warm = Time::ZERO + self.scenario.warmup;
         if self.warm.is_none() && warm <= end {
             self.stepwise(warm);
+            let flows: Vec<Warm> =
+                self.places.flows.iter().map(|place| self.sofar(place)).collect();
             let goodput = |place: &FlowPlace| self.goodput(place);
-            let flows: Vec<u64> = self.places.flows.iter().map(goodput).collect();
             self.warm_arrivals = self.places.arrivals.iter().map(goodput).sum();
-            self.windows.open(warm, |flow| flows[flow]);
+            self.windows.open(warm, |flow| flows[flow].goodput);
             self.warm = Some(flows);
         }
         while let Some(edge) = self.windows.edge().filter(|edge| *edge <= end) {
@@ -103,6 +150,38 @@ impl<'a> Simulation<'a> {
         goodput(&self.world, place)
     }
 
+    fn sofar(&self, place: &FlowPlace) -> Warm {
+        let (lost, on) = match &self.world.nodes[place.sender] {
+            Node::Sender(sender) => (sender.stats().lost, sender.on_time(self.world.now())),
+            _ => (0, Span::ZERO),
+        };
+        Warm { goodput: self.goodput(place), lost, on }
+    }
+
+    /// What each flow adds up to so far, in the scenario's order, without a name or an allocation.
+    /// Sums of delays are zero if the scenario records counters only.
+    pub fn sums(&self) -> impl ExactSizeIterator<Item = FlowSums> {
+        self.places.flows.iter().enumerate().map(|(index, place)| self.sums_of(index, place))
+    }
+
+    fn sums_of(&self, index: usize, place: &FlowPlace) -> FlowSums {
+        let Some(warm) = self.warm.as_ref().map(|warm| warm[index]) else {
+            return FlowSums::default();
+        };
+        let now = self.sofar(place);
+        let delays = self.world.recorder.as_ref().map(|recorder| recorder.sums[index]);
+        let delays = delays.unwrap_or_default();
+        FlowSums {
+            bytes: now.goodput - warm.goodput,
+            packets: delays.packets,
+            delay_s: delays.one_way.as_secs_f64(),
+            rtt_samples: delays.samples,
+            rtt_s: delays.rtt.as_secs_f64(),
+            on_s: (now.on - warm.on).as_secs_f64(),
+            lost: now.lost - warm.lost,
+        }
+    }
+
     /// The measured time so far; none during the warm-up.
     fn measured(&self) -> Span {
         self.world.now().since(Time::ZERO + self.scenario.warmup)
@@ -129,18 +208,8 @@ impl<'a> Simulation<'a> {
         for index in 0..self.scenario.links.len() {
             outcome.links.push(self.link(index)?);
         }
-        let mut omniscient = Vec::new();
-        for spec in &self.scenario.links {
-            let (from, end) = (Time::ZERO + self.scenario.warmup, self.world.now());
-            let best = match &self.world.recorder {
-                Some(_) => Omniscient::new(spec, self.scenario.mss, from, end, None)?,
-                None => None,
-            };
-            omniscient.push(best.and_then(|best| best.age_p95()));
-        }
         for (index, place) in self.places.flows.iter().enumerate() {
-            let best = place.link.and_then(|link| omniscient[link]);
-            outcome.flows.push(self.flow(index, place, best));
+            outcome.flows.push(self.flow(index, place));
         }
         outcome.jain_1s = self.windows.jain();
         outcome.pooled = self.pooled(&outcome.flows);
@@ -160,7 +229,7 @@ impl<'a> Simulation<'a> {
         };
         let all = offered(from, self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
-        let record = self.world.recorder.as_ref().and_then(|r| r.links[stage].as_ref());
+        let record = self.world.recorder.as_ref().and_then(|all| all.links[stage].as_ref());
         let Some(record) = record else {
             // Counters alone know nothing of the warm-up.
             let counters = link.counters();
@@ -181,16 +250,14 @@ impl<'a> Simulation<'a> {
         outcome.queue_delay_ms = record.sojourn.quantiles();
         outcome.drops = record.drops;
         outcome.marks = record.marks;
-        if let Record::Series(bin) = self.scenario.record {
-            let (now, service) = (self.world.now(), link.service());
-            outcome.series = Some(LinkSeries::new(&record.bins, bin, now, service));
-        }
+        let series = |bins: &LinkBins| bins.series(self.world.now(), link.service());
+        outcome.series = record.bins.as_ref().map(series);
         Ok(outcome)
     }
 
-    fn flow(&self, index: usize, place: &FlowPlace, best: Option<Span>) -> FlowOutcome {
+    fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
         let goodput = self.goodput(place);
-        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index]);
+        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index].goodput);
         let mut outcome = FlowOutcome {
             name: place.name.clone(),
             scheme: place.scheme.clone(),
@@ -204,7 +271,10 @@ impl<'a> Simulation<'a> {
             outcome.completion_ms = finished.then(|| completion(sender.transfers()));
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
-        let record = &recorder.flows[index];
+        let Some(record) = recorder.flows.get(index) else {
+            outcome.sums = Some(self.sums_of(index, place));
+            return outcome;
+        };
         if let (Node::Sender(sender), Some(segments)) =
             (&self.world.nodes[place.sender], &record.segments)
         {
@@ -214,9 +284,7 @@ impl<'a> Simulation<'a> {
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();
         let end = self.world.now();
-        let least = best.unwrap_or(Span::ZERO) + place.forward;
         let own = record.age.quantile(end, 0.95);
-        outcome.self_inflicted_p95_ms = own.map_or(0.0, |own| (own - least).as_millis_f64());
         outcome.end_to_end_p95_ms = own.map_or(0.0, Span::as_millis_f64);
         outcome.power = power(outcome.goodput_mbps, outcome.end_to_end_p95_ms);
         if let Record::Series(bin) = self.scenario.record {
@@ -236,7 +304,7 @@ impl<'a> Simulation<'a> {
                 one_way_delay_ms: flow.one_way_delay_ms,
                 rtt_ms: flow.rtt_ms,
                 end_to_end_p95_ms: flow.end_to_end_p95_ms,
-                self_inflicted_p95_ms: flow.self_inflicted_p95_ms,
+                self_inflicted_p95_ms: None,
                 power: flow.power,
             };
         }
@@ -253,7 +321,7 @@ impl<'a> Simulation<'a> {
             one_way_delay_ms: one_way.quantiles(),
             rtt_ms: rtt.quantiles(),
             end_to_end_p95_ms,
-            self_inflicted_p95_ms: mean(|flow| flow.self_inflicted_p95_ms),
+            self_inflicted_p95_ms: None,
             power: power(flows.iter().map(|flow| flow.goodput_mbps).sum(), end_to_end_p95_ms),
         }
     }

@@ -7,9 +7,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use paceline_cc::{AckPolicy, Span, Time};
-use paceline_sim::compare::Comparison;
+use paceline_lab::bench;
+use paceline_lab::compare::Comparison;
+use paceline_sim::Simulation;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
-use paceline_sim::{Simulation, bench};
 
 struct Counting;
 
@@ -50,7 +51,7 @@ fn count(mut scenario: Scenario, warm: u64, end: u64) -> (u64, u64) {
     scenario.record = Record::Counters;
     scenario.warmup = Span::ZERO;
     scenario.duration = Span::from_secs(end);
-    let mut simulation = Simulation::new(&scenario).expect("builds");
+    let mut simulation = Simulation::new(scenario).expect("builds");
     simulation.advance(Time::from_secs(warm));
     let before = (COUNT.get(), simulation.world().hand_overs());
     simulation.advance(Time::from_secs(end));

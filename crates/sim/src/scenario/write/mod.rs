@@ -10,15 +10,18 @@ mod flow;
 mod link;
 mod text;
 
-use paceline_cc::{Rate, Span};
+use paceline_cc::{Rate, Registry, Span};
 use paceline_trace::Trace;
 
-use super::{Capacity, Record, Scenario, ScenarioError, parse};
+use super::{Capacity, Record, Scenario, ScenarioError, parse_with};
 use text::{Table, exact, quoted};
 
 /// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
 /// written for a trace: a file as seen from the scenario's folder, or a built-in name; that this
 /// holds the same trace is up to the caller.
+///
+/// Schemes have the names that they have; a scheme that is not built in reads back only with its
+/// registry, which [`to_toml_with`] takes.
 ///
 /// # Errors
 /// What a file cannot express, or the parser would refuse, by name.
@@ -27,9 +30,28 @@ pub fn to_toml(
     about: &str,
     trace_file: &mut dyn FnMut(&Trace) -> String,
 ) -> Result<String, ScenarioError> {
+    to_toml_with(scenario, about, trace_file, &Registry::builtin())
+}
+
+/// The same with the schemes of a registry.
+///
+/// # Errors
+/// As of [`to_toml`].
+pub fn to_toml_with(
+    scenario: &Scenario,
+    about: &str,
+    trace_file: &mut dyn FnMut(&Trace) -> String,
+    registry: &Registry,
+) -> Result<String, ScenarioError> {
     let text = write(scenario, about, trace_file)?;
-    check(scenario)?;
+    check(scenario, registry)?;
     Ok(text)
+}
+
+/// The mistake that something has no name by which a file could call it.
+fn nameless(what: &str, label: &str) -> ScenarioError {
+    ScenarioError::new(format!("the {what} `{label}` is made by the program and has no name"))
+        .help("files call schemes, queues and routers by name; add a scheme to a registry")
 }
 
 fn write(
@@ -45,10 +67,14 @@ fn write(
     top.plain("mss", scenario.mss, 1500);
     match scenario.record {
         Record::Series(bin) => top.unless("bin", bin, Span::from_millis(100))?,
-        Record::Counters | Record::Metrics => {
+        Record::Counters | Record::Sums | Record::Metrics => {
             return Err(ScenarioError::new("the scenario records no time series")
                 .help("files always do: set `record` to Record::Series"));
         }
+    }
+    if !scenario.digest {
+        return Err(ScenarioError::new("the scenario has its digest switched off")
+            .help("runs of files always have one: set `digest` to true"));
     }
     let mut text = comment(about) + &top.lines();
     for spec in &scenario.links {
@@ -84,7 +110,7 @@ fn of(what: &str, name: &str, error: ScenarioError) -> ScenarioError {
 
 /// Reads back what is written for a scenario. Constant rates take the place of its traces, whose
 /// files may not be there yet.
-fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn check(scenario: &Scenario, registry: &Registry) -> Result<(), ScenarioError> {
     let mut plain = scenario.clone();
     for link in &mut plain.links {
         if let Capacity::Trace { .. } = link.capacity {
@@ -92,7 +118,7 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         }
     }
     let text = write(&plain, "", &mut |_| String::new())?;
-    let read = parse("", &text, None).map_err(|error| ScenarioError {
+    let read = parse_with("", &text, None, registry).map_err(|error| ScenarioError {
         message: format!("files cannot say this: {}", error.message),
         span: None,
         line: None,

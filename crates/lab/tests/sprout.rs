@@ -1,27 +1,18 @@
 //! Sprout's claims (thesis §2.4): delay and throughput against other schemes, loss, confidence;
 //! and that the generic sender does what its controller says and nothing else.
 
-#![allow(clippy::print_stdout, reason = "a test says what it skips and what it has seen")]
+#![allow(clippy::print_stdout, reason = "a test says what it has seen")]
 
-use std::path::PathBuf;
+#[path = "../../sim/tests/support/recordings.rs"]
+mod recordings;
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
+use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::{BufferSize, Loss};
-use paceline_sim::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
-
-/// A recorded trace, if the recordings lie beside the project; else a synthetic one.
-fn capacity(recorded: &str, synthetic: &str) -> Capacity {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../../shared/traces", recorded].iter().collect();
-    if !path.exists() {
-        println!("no recorded trace {recorded}: {synthetic} instead");
-    }
-    let name = if path.exists() { path.to_str().unwrap_or(synthetic) } else { synthetic };
-    Capacity::trace(paceline_trace::load(name).expect("a trace"))
-}
+use recordings::recording_or;
 
 /// Down- and uplinks of four networks.
 fn links() -> Vec<(String, Capacity)> {
@@ -35,7 +26,7 @@ fn links() -> Vec<(String, Capacity)> {
         let (recorded, synthetic) = (recorded.to_string(), synthetic.to_string());
         ["down", "up"].map(|way| {
             let name = format!("{recorded}.{way}");
-            let link = capacity(&name, &synthetic);
+            let link = recording_or(&name, &synthetic);
             (name, link)
         })
     };
@@ -51,7 +42,7 @@ fn compare(capacity: &Capacity, scheme: &str, seconds: u64) -> CompareRow {
         warmup: Span::from_secs(60),
         ..Comparison::new("trace", capacity.clone(), check_scheme(scheme).expect(scheme))
     };
-    comparison.row(&run(&comparison.scenario()).expect("runs"))
+    comparison.row(&comparison.run().expect("runs"))
 }
 
 /// Figs 2-2, 2-3 and 2-9, averages over eight links: Sprout's delay is below that of all other
@@ -112,7 +103,7 @@ fn alone(scheme: &str, capacity: Capacity, change: impl FnOnce(&mut Scenario)) -
 #[test]
 fn losses_cost_less_than_half_and_three_quarters() {
     for way in ["down", "up"] {
-        let trace = capacity(&format!("Verizon-LTE-short.{way}"), "lte-driving");
+        let trace = recording_or(&format!("Verizon-LTE-short.{way}"), "lte-driving");
         let goodput = |loss: f64| {
             let outcome = alone("sprout", trace.clone(), |scenario| {
                 scenario.duration = Span::from_secs(140);
@@ -122,7 +113,7 @@ fn losses_cost_less_than_half_and_three_quarters() {
                 flow.acks.impairments.loss = Loss::Bernoulli(loss);
             });
             let flow = &outcome.flows[0];
-            println!("{way} {loss}: {} {}", flow.goodput_mbps, flow.self_inflicted_p95_ms);
+            println!("{way} {loss}: {} {}", flow.goodput_mbps, flow.end_to_end_p95_ms);
             flow.goodput_mbps
         };
         let (none, five, ten) = (goodput(0.0), goodput(0.05), goodput(0.1));
@@ -134,7 +125,7 @@ fn losses_cost_less_than_half_and_three_quarters() {
 /// Fig. 2-11, on T-Mobile's UMTS uplink: less confidence, more throughput, more delay.
 #[test]
 fn confidence_trades_throughput_for_delay() {
-    let link = capacity("TMobile-UMTS-driving.up", "umts-driving.up");
+    let link = recording_or("TMobile-UMTS-driving.up", "umts-driving.up");
     let rows: Vec<CompareRow> = ["0.95", "0.9", "0.75", "0.5", "0.25", "0.05"]
         .map(|confidence| compare(&link, &format!("sprout[confidence={confidence}]"), 300))
         .into();

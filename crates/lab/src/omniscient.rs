@@ -5,11 +5,10 @@ use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
 use paceline_path::Link;
 use paceline_path::{Dropped, Queue};
 
-use crate::build::{BuildError, service};
-use crate::metrics::{Age, Samples};
-use crate::outcome::LinkSeries;
-use crate::recorder::note;
-use crate::scenario::{Capacity, LinkSpec, Scenario};
+use paceline_sim::metrics::{Age, Samples};
+use paceline_sim::outcome::{LinkSeries, Outcome};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::{BuildError, LinkBins, service};
 
 /// The most packets followed: a bound on time and memory for links that would carry billions.
 const MOST: u64 = 10_000_000;
@@ -34,8 +33,8 @@ pub(crate) struct Omniscient {
 
 impl Omniscient {
     /// Follows the protocol over a link, with packets of `mss` bytes, measured from `from` to
-    /// `end`, and in bins of length `bin` from time zero on. `None` if nobody can know the link's future: what it carries when depends on who
-    /// else is on air.
+    /// `end`, and in bins of length `bin` from time zero on. `None` if nobody can know the link's
+    /// future: what a Wi-Fi link carries when depends on who else is on air.
     pub(crate) fn new(
         spec: &LinkSpec,
         mss: u32,
@@ -64,7 +63,7 @@ impl Omniscient {
         let size = u64::from(mss) + u64::from(link.service().overhead());
         let (mut age, mut transmission) = (Age::new(from), Samples::default());
         let (mut delivered, mut left) = (0, MOST);
-        let mut bins: Vec<(u64, Option<Span>)> = Vec::new();
+        let mut bins = bin.map(LinkBins::new);
         // Wakes the link up; from then on it is never idle.
         link.push(Time::ZERO, &Packet::opaque(mss));
         while link.wake() < end && left > 0 {
@@ -74,13 +73,8 @@ impl Omniscient {
             {
                 let sent = running(&spec.capacity, through.sent).min(at);
                 age.on_arrival(at, sent);
-                if let Some(bin) = bin {
-                    note(
-                        &mut bins,
-                        (at.as_nanos() / bin.as_nanos()) as usize,
-                        size,
-                        at.since(sent),
-                    );
+                if let Some(bins) = &mut bins {
+                    bins.on_departure(at, size, at.since(sent));
                 }
                 if at >= from {
                     transmission.push(at.since(sent));
@@ -97,7 +91,7 @@ impl Omniscient {
             true => link.service().offered(from - moment, end - moment),
             false => 0,
         };
-        let series = bin.map(|bin| LinkSeries::new(&bins, bin, end, link.service()));
+        let series = bins.map(|bins| bins.series(end, link.service()));
         Ok(Some(Omniscient { transmission, delivered, offered, complete, series, age, end }))
     }
 
@@ -106,6 +100,55 @@ impl Omniscient {
     pub(crate) fn age_p95(&self) -> Option<Span> {
         self.age.quantile(self.end, 0.95)
     }
+}
+
+/// Adds the self-inflicted delays to the outcome of a scenario that recorded delays: each flow's
+/// 95 % end-to-end delay, less what the omniscient protocol has on the first link of the flow's
+/// path and less the propagation delay. Of a link whose future nobody can know, the propagation
+/// delay alone is left out. The omniscient protocol is followed over each such link once.
+///
+/// # Errors
+/// A link that cannot be had.
+pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<(), BuildError> {
+    if matches!(scenario.record, Record::Counters | Record::Sums) {
+        return Ok(());
+    }
+    let from = Time::ZERO + scenario.warmup;
+    let end = from + Span::from_secs_f64(outcome.duration_s);
+    let mut known: Vec<Option<Option<Span>>> = vec![None; scenario.links.len()];
+    let mut flows = outcome.flows.iter_mut();
+    for spec in &scenario.flows {
+        let first = spec.path.first();
+        let link = scenario.links.iter().position(|link| Some(&link.name) == first);
+        let age = match link {
+            None => None,
+            Some(link) => match known[link] {
+                Some(age) => age,
+                None => {
+                    let spec = &scenario.links[link];
+                    let best = Omniscient::new(spec, scenario.mss, from, end, None)?;
+                    *known[link].insert(best.and_then(|best| best.age_p95()))
+                }
+            },
+        };
+        let least = age.unwrap_or(Span::ZERO) + propagation(scenario, spec);
+        for flow in flows.by_ref().take(spec.count as usize) {
+            // The outcome has whole nanoseconds, written as milliseconds.
+            let own = Span::from_secs_f64(flow.end_to_end_p95_ms / 1e3);
+            flow.self_inflicted_p95_ms = Some((own - least).as_millis_f64());
+        }
+    }
+    let all = outcome.flows.iter().filter_map(|flow| flow.self_inflicted_p95_ms);
+    let mean = all.sum::<f64>() / outcome.flows.len().max(1) as f64;
+    outcome.pooled.self_inflicted_p95_ms = Some(mean);
+    Ok(())
+}
+
+/// The propagation delay of a flow's data, that of links included.
+fn propagation(scenario: &Scenario, flow: &FlowSpec) -> Span {
+    let passed = |link: &&LinkSpec| flow.path.contains(&link.name);
+    let links = scenario.links.iter().filter(passed).map(|link| link.after.delay);
+    links.fold(flow.rtt / 2 + flow.data.delay, |sum, delay| sum + delay)
 }
 
 /// The sender, where the link sees a queue: it always has a packet, sent at this very moment.

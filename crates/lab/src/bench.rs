@@ -4,9 +4,8 @@ use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
-use crate::build::BuildError;
-use crate::run::Simulation;
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::{BuildError, Simulation};
 
 /// A scenario for measuring speed: Cubic flows over one droptail link, nothing recorded.
 #[derive(Copy, Clone, Debug)]
@@ -98,8 +97,9 @@ impl BenchScenario {
     /// None that a released version would have.
     pub fn run(&self, repeat: u32) -> Result<BenchResult, BuildError> {
         let scenario = self.scenario(repeat);
-        let mut simulation = Simulation::new(&scenario)?;
-        simulation.advance(paceline_cc::Time::ZERO + scenario.duration);
+        let end = paceline_cc::Time::ZERO + scenario.duration;
+        let mut simulation = Simulation::new(scenario)?;
+        simulation.advance(end);
         let outcome = simulation.outcome()?;
         Ok(BenchResult {
             delivered_packets: outcome.packets,

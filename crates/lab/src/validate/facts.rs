@@ -3,8 +3,8 @@
 use paceline_cc::{AckPolicy, Rate, Span};
 
 use super::{Case, Row, Tolerance, measure, row, unmeasured};
-use crate::compare::Comparison;
-use crate::scenario::{Capacity, check_scheme};
+use crate::compare::{CompareRow, Comparison};
+use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A figure of a run on a constant link.
 struct Fact {
@@ -15,7 +15,7 @@ struct Fact {
     flows: u32,
     expected: f64,
     tolerance: Tolerance,
-    figure: fn(&crate::compare::CompareRow) -> f64,
+    figure: fn(&CompareRow) -> f64,
 }
 
 /// The facts. Formulas are in their names; all runs have an RTT of 100 ms.
@@ -98,7 +98,9 @@ static FACTS: [Fact; 7] = [
 
 /// One case per fact.
 pub(super) fn cases<'a>() -> impl Iterator<Item = Case<'a>> {
-    FACTS.iter().map(|fact| -> Case<'a> { Box::new(move || vec![check(fact)]) })
+    FACTS
+        .iter()
+        .map(|fact| Case { name: fact.name.to_string(), run: Box::new(move || vec![check(fact)]) })
 }
 
 fn check(fact: &Fact) -> Row {

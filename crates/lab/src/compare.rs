@@ -5,11 +5,14 @@ use paceline_path::BufferSize;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::build::{BuildError, service};
-use crate::metrics::{Quantiles, power};
-use crate::outcome::{LinkSeries, Outcome, mbps};
-use crate::run::Omniscient;
-use crate::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::metrics::{Quantiles, mbps, power};
+use paceline_sim::outcome::{FlowOutcome, LinkSeries, Outcome};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
+};
+use paceline_sim::{BuildError, service};
+
+use crate::omniscient::Omniscient;
 
 /// What the row of the omniscient protocol has in place of a scheme.
 pub const OMNISCIENT: &str = "omniscient";
@@ -94,8 +97,8 @@ impl Comparison {
         let mut flow = FlowSpec::bulk(self.scheme.clone(), &["link"]);
         if let Some(reverse) = &self.reverse {
             let mut back = LinkSpec::new("reverse", reverse.clone());
-            back.router = crate::scenario::RouterChoice::None;
-            back.queue = Some(paceline_cc::Spec { name: "droptail".into(), args: Vec::new() });
+            back.router = RouterChoice::None;
+            back.queue = QueueChoice::droptail();
             scenario.links.push(back);
             flow.back.push("reverse".into());
         }
@@ -105,11 +108,19 @@ impl Comparison {
         scenario
     }
 
-    /// The row of this run in the table.
+    /// Runs it; the outcome has the self-inflicted delays.
+    ///
+    /// # Errors
+    /// What cannot be built: see [`BuildError`].
+    pub fn run(&self) -> Result<Outcome, BuildError> {
+        crate::run(&self.scenario())
+    }
+
+    /// The row of this run in the table. The self-inflicted delay is zero unless the outcome has
+    /// it: see [`crate::run`].
     pub fn row(&self, outcome: &Outcome) -> CompareRow {
         let link = outcome.links.first().cloned().unwrap_or_default();
-        let sum =
-            |part: fn(&crate::outcome::FlowOutcome) -> u64| outcome.flows.iter().map(part).sum();
+        let sum = |part: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(part).sum();
         CompareRow {
             trace: self.trace.clone(),
             scheme: self.scheme.to_string(),
@@ -123,7 +134,9 @@ impl Comparison {
             one_way_delay_ms: outcome.pooled.one_way_delay_ms,
             rtt_ms: outcome.pooled.rtt_ms,
             end_to_end_delay_ms: P95 { p95: outcome.pooled.end_to_end_p95_ms },
-            self_inflicted_delay_ms: P95 { p95: outcome.pooled.self_inflicted_p95_ms },
+            self_inflicted_delay_ms: P95 {
+                p95: outcome.pooled.self_inflicted_p95_ms.unwrap_or(0.0),
+            },
             power: outcome.pooled.power,
             drops: link.drops,
             marks: link.marks,

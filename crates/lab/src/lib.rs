@@ -1,0 +1,24 @@
+//! The laboratory on top of the simulator: what is done with runs rather than in them.
+//!
+//! - [`compare`]: schemes side by side on one link, and rows of the table of `paceline compare`.
+//! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
+//!   self-inflicted delays that are measured against it.
+//! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
+//! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
+
+pub mod bench;
+pub mod compare;
+pub mod omniscient;
+pub mod validate;
+
+use paceline_sim::{BuildError, Outcome, Scenario};
+
+/// Runs a scenario to its end; the outcome has the self-inflicted delays as well.
+///
+/// # Errors
+/// What cannot be built: see [`BuildError`].
+pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
+    let mut outcome = paceline_sim::run(scenario)?;
+    omniscient::add_self_inflicted(scenario, &mut outcome)?;
+    Ok(outcome)
+}

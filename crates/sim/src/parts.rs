@@ -1,0 +1,72 @@
+//! What links are made of: services, queues, and their random streams.
+
+use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
+use paceline_path::{Limit, OpportunityOptions, Queue, Service};
+
+use crate::error::BuildError;
+use crate::scenario::{Capacity, LinkSpec, QueueChoice, Scenario};
+use crate::stations;
+
+/// A queue as a link wants it.
+pub(crate) fn queue(
+    choice: &QueueChoice,
+    limit: Limit,
+    stream: Stream,
+) -> Result<Box<dyn Queue>, BuildError> {
+    match choice {
+        QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream),
+        QueueChoice::Named(spec) => Ok(paceline_path::queue::build(spec, limit, stream)?),
+        QueueChoice::Made(made) => Ok(made.make(limit, stream)),
+    }
+}
+
+/// The random stream of a link's queue.
+pub fn queue_stream(scenario: &Scenario, link: &str) -> Stream {
+    Stream::new(scenario.seed, &format!("queue of link {link}"))
+}
+
+/// The service of a link; the scenario tells who the stations of an 802.11 link are.
+///
+/// # Errors
+/// [`BuildError::Service`].
+pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildError> {
+    let fail = |source| BuildError::Service { link: link.name.clone(), source };
+    match &link.capacity {
+        Capacity::Constant(rate) => Ok(Service::constant(*rate)),
+        Capacity::Schedule { steps, period } => Service::schedule(steps, *period).map_err(fail),
+        Capacity::Trace { trace, opportunity, overhead, repeat } => {
+            let options = OpportunityOptions {
+                opportunity: *opportunity,
+                overhead: *overhead,
+                repeat: *repeat,
+            };
+            Service::trace(trace.clone(), options).map_err(fail)
+        }
+        Capacity::Wifi(wifi) => {
+            let config = stations::config(scenario, link, wifi);
+            stations::service(scenario, link, config).map_err(fail)
+        }
+    }
+}
+
+/// The mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
+/// period if its capacity has one, or else over `duration`.
+pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
+    let over = match capacity {
+        Capacity::Constant(rate) => return *rate,
+        Capacity::Trace { trace, opportunity, .. } => {
+            let bytes = trace.len() as u64 * u64::from(*opportunity);
+            return Rate::from_bytes_in(bytes, trace.period());
+        }
+        Capacity::Schedule { steps, period } => {
+            period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at))
+        }
+        Capacity::Wifi(_) => duration,
+    };
+    match capacity {
+        Capacity::Schedule { steps, .. } if over.is_zero() => {
+            steps.first().map_or(Rate::ZERO, |(_, rate)| *rate)
+        }
+        _ => Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + over), over),
+    }
+}

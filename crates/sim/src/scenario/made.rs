@@ -1,0 +1,231 @@
+//! Schemes, queues and routers of a scenario: by name, or made by whoever wrote the program.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use paceline_cc::MakeRouter;
+use paceline_cc::{Halves, Router, SchemeSpec, Spec, SpecError, Stream};
+use paceline_path::{Limit, Queue};
+
+/// Makes a queue of a given limit; what it decides at random comes from the stream, which is keyed
+/// by the run's seed and the link's name.
+pub type MakeQueue = Arc<dyn Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync>;
+
+macro_rules! made {
+    ($name:ident, $what:literal) => {
+        impl $name {
+            /// What it is called in outcomes and errors.
+            pub fn label(&self) -> &str {
+                &self.label
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($what, " made elsewhere: {}"), self.label)
+            }
+        }
+    };
+}
+
+/// A scheme that comes as a value, not by name.
+#[derive(Clone)]
+pub struct MadeScheme {
+    label: String,
+    halves: Halves,
+}
+made!(MadeScheme, "scheme");
+
+impl MadeScheme {
+    /// A scheme with its halves, which are factories: several flows may have it, and a flow may be
+    /// started anew.
+    pub fn new(label: impl Into<String>, halves: Halves) -> MadeScheme {
+        MadeScheme { label: label.into(), halves }
+    }
+
+    /// Its halves.
+    pub fn halves(&self) -> &Halves {
+        &self.halves
+    }
+}
+
+/// A queue that comes as a value, not by name.
+#[derive(Clone)]
+pub struct MadeQueue {
+    label: String,
+    make: MakeQueue,
+}
+made!(MadeQueue, "queue");
+
+impl MadeQueue {
+    /// A queue that `make` makes, once for each link and run.
+    pub fn new(
+        label: impl Into<String>,
+        make: impl Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync + 'static,
+    ) -> MadeQueue {
+        MadeQueue { label: label.into(), make: Arc::new(make) }
+    }
+
+    /// One such queue.
+    pub fn make(&self, limit: Limit, stream: Stream) -> Box<dyn Queue> {
+        (self.make)(limit, stream)
+    }
+}
+
+/// A router that comes as a value, not by name.
+#[derive(Clone)]
+pub struct MadeRouter {
+    label: String,
+    make: MakeRouter,
+}
+made!(MadeRouter, "router");
+
+impl MadeRouter {
+    /// A router that `make` makes, once for each link and run.
+    pub fn new(
+        label: impl Into<String>,
+        make: impl Fn() -> Box<dyn Router> + Send + Sync + 'static,
+    ) -> MadeRouter {
+        MadeRouter { label: label.into(), make: Arc::new(make) }
+    }
+
+    /// Makes such routers.
+    pub(crate) fn maker(&self) -> MakeRouter {
+        self.make.clone()
+    }
+}
+
+impl PartialEq for MadeRouter {
+    fn eq(&self, other: &MadeRouter) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+/// The scheme of a flow.
+#[derive(Clone, Debug)]
+pub enum SchemeChoice {
+    /// That of this name, with parameters, and the queue that it wants at the bottleneck.
+    Named(SchemeSpec),
+    /// This one.
+    Made(MadeScheme),
+}
+
+/// Made schemes are equal if they have the same factories.
+impl PartialEq for SchemeChoice {
+    fn eq(&self, other: &SchemeChoice) -> bool {
+        match (self, other) {
+            (SchemeChoice::Named(one), SchemeChoice::Named(other)) => one == other,
+            (SchemeChoice::Made(one), SchemeChoice::Made(other)) => {
+                Arc::ptr_eq(&one.halves.controller, &other.halves.controller)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl SchemeChoice {
+    /// Its name without parameters, or its label.
+    pub fn name(&self) -> &str {
+        match self {
+            SchemeChoice::Named(spec) => &spec.sender.name,
+            SchemeChoice::Made(made) => &made.label,
+        }
+    }
+
+    /// How it was written, if it has a name.
+    pub fn named(&self) -> Option<&SchemeSpec> {
+        match self {
+            SchemeChoice::Named(spec) => Some(spec),
+            SchemeChoice::Made(_) => None,
+        }
+    }
+
+    /// The queue that it names for the bottleneck.
+    pub fn queue(&self) -> Option<&Spec> {
+        self.named().and_then(|spec| spec.queue.as_ref())
+    }
+}
+
+impl fmt::Display for SchemeChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SchemeChoice::Named(spec) => spec.fmt(f),
+            SchemeChoice::Made(made) => f.write_str(&made.label),
+        }
+    }
+}
+
+/// Reads `sender[param=value,...]+queue[...]` and makes sure that it is built in and fits.
+impl FromStr for SchemeChoice {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<SchemeChoice, SpecError> {
+        super::check_scheme(text).map(SchemeChoice::Named)
+    }
+}
+
+impl From<SchemeSpec> for SchemeChoice {
+    fn from(spec: SchemeSpec) -> SchemeChoice {
+        SchemeChoice::Named(spec)
+    }
+}
+
+impl From<MadeScheme> for SchemeChoice {
+    fn from(made: MadeScheme) -> SchemeChoice {
+        SchemeChoice::Made(made)
+    }
+}
+
+/// The queue of a link.
+#[derive(Clone, Debug)]
+pub enum QueueChoice {
+    /// The one that the schemes of the link's flows name; droptail if none does.
+    Auto,
+    /// That of this name, with parameters.
+    Named(Spec),
+    /// This one.
+    Made(MadeQueue),
+}
+
+impl QueueChoice {
+    /// First in, first out, and packets that find it full are dropped.
+    pub fn droptail() -> QueueChoice {
+        QueueChoice::Named(Spec { name: "droptail".into(), args: Vec::new() })
+    }
+}
+
+impl fmt::Display for QueueChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueChoice::Auto => f.write_str("auto"),
+            QueueChoice::Named(spec) => spec.fmt(f),
+            QueueChoice::Made(made) => f.write_str(&made.label),
+        }
+    }
+}
+
+impl From<Spec> for QueueChoice {
+    fn from(spec: Spec) -> QueueChoice {
+        QueueChoice::Named(spec)
+    }
+}
+
+impl From<MadeQueue> for QueueChoice {
+    fn from(made: MadeQueue) -> QueueChoice {
+        QueueChoice::Made(made)
+    }
+}
+
+/// The network's half of a scheme at a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RouterChoice {
+    /// That of the schemes of the link's flows, if any of them has one.
+    Auto,
+    /// None.
+    None,
+    /// That of this scheme.
+    Scheme(Spec),
+    /// This one.
+    Made(MadeRouter),
+}

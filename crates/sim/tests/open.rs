@@ -1,0 +1,143 @@
+//! Schemes, queues and routers that the simulator does not know by name.
+
+use std::sync::Arc;
+
+use paceline_cc::{
+    Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Registry, Router, SchemeEntry,
+    Span, Spec, Time,
+};
+use paceline_path::queue::Fifo;
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, MadeQueue, MadeRouter, MadeScheme, Record, RouterChoice,
+    Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
+};
+use paceline_sim::{Simulation, run, run_with};
+
+/// A window that never changes.
+struct Fixed(u64);
+
+impl Controller for Fixed {
+    fn on_feedback(&mut self, _: &Feedback<'_>) {}
+
+    fn plan(&self) -> Plan {
+        Plan::window(self.0)
+    }
+}
+
+fn fixed(packets: u64) -> Halves {
+    Halves::sender(move |setup| Fixed(packets * u64::from(setup.mss)))
+}
+
+/// One flow of a made scheme over 12 Mbit/s and 100 ms, for ten seconds.
+fn scenario(packets: u64) -> Scenario {
+    let mut scenario = Scenario::new("open");
+    scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
+    scenario.flows.push(FlowSpec::bulk(MadeScheme::new("fixed", fixed(packets)), &["link"]));
+    scenario.duration = Span::from_secs(10);
+    scenario
+}
+
+#[test]
+fn a_made_scheme_runs_and_may_run_again() {
+    let mut scenario = scenario(20);
+    scenario.flows[0].count = 2;
+    let (first, again) = (run(&scenario).expect("runs"), run(&scenario).expect("runs"));
+    assert_eq!(first.digest, again.digest);
+    // Twice 20 packets of 12 kbit in 101 ms.
+    for flow in &first.flows {
+        assert_eq!(flow.scheme, "fixed");
+        assert!((flow.goodput_mbps - 2.3).abs() < 0.15, "{}", flow.goodput_mbps);
+    }
+}
+
+#[test]
+fn a_simulation_owns_its_scenario_or_shares_it() {
+    let shared = Arc::new(scenario(20));
+    let mut simulation = Simulation::new(shared.clone()).expect("builds");
+    simulation.advance(Time::from_secs(10));
+    let digest = simulation.outcome().expect("an outcome").digest;
+    let handle = std::thread::spawn(move || {
+        let mut simulation = Simulation::new(shared).expect("builds");
+        simulation.advance(Time::from_secs(10));
+        simulation.outcome().expect("an outcome").digest
+    });
+    assert_eq!(handle.join().expect("no panic"), digest);
+}
+
+/// A router that shortens nothing and counts nothing: it marks every packet.
+struct MarkAll;
+
+impl Router for MarkAll {
+    fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, _: &LinkView<'_>) {
+        if packet.ecn.is_capable() {
+            packet.ecn = paceline_cc::Ecn::Ce;
+        }
+    }
+}
+
+#[test]
+fn queues_and_routers_may_be_made_too() {
+    let mut scenario = scenario(300);
+    scenario.links[0].queue = MadeQueue::new("short", |mut limit, _| {
+        limit.packets = limit.packets.map(|packets| packets.min(10));
+        Box::new(Fifo::new(limit))
+    })
+    .into();
+    let outcome = run(&scenario).expect("runs");
+    assert!(outcome.links[0].drops > 100 && outcome.links[0].queue_delay_ms.max < 12.0);
+    scenario.flows[0].scheme = check_scheme("cubic[ecn=true]").expect("known").into();
+    scenario.links[0].router = RouterChoice::Made(MadeRouter::new("marks", || Box::new(MarkAll)));
+    let marked = run(&scenario).expect("runs");
+    assert!(marked.links[0].marks > 0 && marked.links[0].drops == 0, "{:?}", marked.links[0]);
+}
+
+#[test]
+fn a_scheme_that_brings_a_router_as_a_value_is_used() {
+    let halves =
+        Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic[ecn=true]") };
+    let mut scenario = scenario(1);
+    scenario.flows[0].scheme = MadeScheme::new("marked", halves).into();
+    assert!(run(&scenario).expect("runs").links[0].marks > 0);
+    let other = Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic") };
+    let mut flow = scenario.flows[0].clone();
+    flow.scheme = MadeScheme::new("other", other).into();
+    scenario.flows.push(flow);
+    let error = run(&scenario).expect_err("two routers").to_string();
+    assert!(error.contains("`marked`") && error.contains("`other`"), "{error}");
+}
+
+fn cubic(text: &str) -> Halves {
+    paceline_cc::registry::build(&Spec::parse(text).expect("legal")).expect("built in")
+}
+
+#[test]
+fn files_name_schemes_of_a_registry() {
+    let mut registry = Registry::builtin();
+    registry.add(SchemeEntry::new("fixed", |_| Ok(fixed(20)))).expect("a free name");
+    let text = "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n\
+                [[flow]]\nscheme = \"fixed\"\n";
+    let error = parse("open.toml", text, None).expect_err("not built in").to_string();
+    assert!(error.starts_with("open.toml:6:10: unknown scheme `fixed`"), "{error}");
+    let named = parse_with("open.toml", text, None, &registry).expect("in the registry");
+    assert!(run(&named).is_err());
+    let digest = run_with(&named, &registry).expect("runs").digest;
+    assert_eq!(digest, run(&scenario(20)).expect("runs").digest);
+    let none = &mut |_: &paceline_trace::Trace| String::new();
+    assert!(to_toml(&named, "", none).is_err());
+    let written = to_toml_with(&named, "", none, &registry).expect("it has a name");
+    assert!(written.contains("scheme = \"fixed\""), "{written}");
+}
+
+#[test]
+fn what_is_made_has_no_name_to_write() {
+    let none = &mut |_: &paceline_trace::Trace| String::new();
+    let series = Record::Series(Span::from_millis(100));
+    let made = scenario(20).with(|scenario| scenario.record = series);
+    let error = to_toml(&made, "", none).expect_err("no name").to_string();
+    assert!(error.contains("scheme `fixed`") && error.contains("registry"), "{error}");
+    let mut queue = made.clone();
+    queue.flows[0].scheme = check_scheme("cubic").expect("known").into();
+    queue.links[0].queue = MadeQueue::new("mine", |limit, _| Box::new(Fifo::new(limit))).into();
+    let error = to_toml(&queue, "", none).expect_err("no name").to_string();
+    assert!(error.contains("queue `mine`"), "{error}");
+}

@@ -118,10 +118,11 @@ impl Account {
         let prior = self.in_flight();
         let mut losses = Losses::default();
         self.fates.clear();
+        let cumulative = self.cumulative;
         let Account { ledger, repairs, fates, config, .. } = self;
-        ledger.lose_all(now, |number, entry| {
+        ledger.lose_all(|number, entry| {
             losses.note(number, entry);
-            note_loss(config, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, fates, number, entry);
         });
         self.stats.lost += u64::from(losses.packets);
         let next = self.ledger.next();

@@ -20,8 +20,10 @@ impl MarkCounter {
     /// flag.
     #[inline]
     pub(super) fn newly_marked(&mut self, ack: &Ack) -> u32 {
-        if self.form == EcnFeedback::Classic {
-            return u32::from(ack.ece);
+        match self.form {
+            EcnFeedback::Off => return 0,
+            EcnFeedback::Classic => return u32::from(ack.ece),
+            EcnFeedback::Accurate => {}
         }
         let marked = ack.ce_packets.wrapping_sub(self.counted);
         // A reordered acknowledgement carries an older count: not a difference of billions.

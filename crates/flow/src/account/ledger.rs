@@ -39,8 +39,8 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) segment: u64,
     pub(crate) tag: u64,
-    /// When it was declared lost, if it was.
-    pub(crate) lost_at: Time,
+    /// The number that was next when it was declared lost, if it was.
+    pub(crate) lost_before: u64,
     pub(crate) size: u32,
     pub(crate) state: State,
     pub(crate) app_limited: bool,
@@ -64,8 +64,6 @@ pub(crate) struct Ledger {
     next: u64,
     /// One more than the largest number acknowledged; zero before the first.
     acked_end: u64,
-    /// When the packet with the largest acknowledged number was sent.
-    largest_acked_sent: Time,
     in_flight: u64,
     /// Entries declared lost that are not forgotten yet.
     remembered: u64,
@@ -83,7 +81,6 @@ impl Ledger {
             undecided: 0,
             next: 0,
             acked_end: 0,
-            largest_acked_sent: Time::ZERO,
             in_flight: 0,
             remembered: 0,
             packet_threshold: INITIAL_PACKET_THRESHOLD,
@@ -175,7 +172,7 @@ impl Ledger {
     fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
         let entry = &mut self.ring[(number & self.mask) as usize];
         each(number, entry);
-        let (state, size, sent) = (entry.state, u64::from(entry.size), entry.sent);
+        let (state, size) = (entry.state, u64::from(entry.size));
         entry.state = State::Acked;
         match state {
             State::InFlight => self.in_flight -= size,
@@ -184,7 +181,6 @@ impl Ledger {
         }
         if number >= self.acked_end {
             self.acked_end = number + 1;
-            self.largest_acked_sent = sent;
         }
     }
 
@@ -256,15 +252,35 @@ impl Ledger {
             if largest - number < self.packet_threshold && now < deadline {
                 return deadline;
             }
-            self.lose(now, number, &mut each);
+            self.lose(number, &mut each);
         }
         Time::NEVER
     }
 
+    /// When the time threshold declares the next packet lost; it may have passed.
+    pub(crate) fn next_loss(&self, rtt: Span) -> Time {
+        match self.first_in_flight() {
+            Some(number) if number + 1 < self.acked_end => self.entry(number).sent + rtt + rtt / 8,
+            _ => Time::NEVER,
+        }
+    }
+
+    /// The oldest number in flight.
+    pub(crate) fn first_in_flight(&self) -> Option<u64> {
+        let mut at = self.undecided;
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
+            if self.entry(number).state == State::InFlight {
+                return Some(number);
+            }
+            at = number + 1;
+        }
+        None
+    }
+
     /// Declares everything in flight lost (the retransmission timer expired).
-    pub(crate) fn lose_all(&mut self, now: Time, mut each: impl FnMut(u64, &Entry)) {
+    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry)) {
         while let Some(number) = self.oldest_in_flight() {
-            self.lose(now, number, &mut each);
+            self.lose(number, &mut each);
         }
     }
 
@@ -288,13 +304,13 @@ impl Ledger {
         self.undecided = self.front;
     }
 
-    fn lose(&mut self, now: Time, number: u64, each: &mut impl FnMut(u64, &Entry)) {
+    fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
         let entry = &mut self.ring[(number & self.mask) as usize];
         self.in_flight -= u64::from(entry.size);
         self.remembered += 1;
         each(number, entry);
         entry.state = State::Lost;
-        entry.lost_at = now;
+        entry.lost_before = self.next;
     }
 
     /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
@@ -302,7 +318,7 @@ impl Ledger {
     fn forget(&mut self) {
         while self.remembered > 0 && self.front < self.next {
             let entry = self.entry(self.front);
-            if entry.state != State::Lost || entry.lost_at >= self.largest_acked_sent {
+            if entry.state != State::Lost || entry.lost_before >= self.acked_end {
                 break;
             }
             self.remembered -= 1;

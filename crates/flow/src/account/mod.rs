@@ -81,6 +81,14 @@ struct Reduction {
     safe: bool,
 }
 
+/// Packets that were declared lost, and came after all.
+#[derive(Copy, Clone, Debug, Default)]
+struct Late {
+    packets: u32,
+    /// Those of them that were declared lost in the present episode of recovery.
+    in_episode: u32,
+}
+
 /// Losses that were just declared.
 #[derive(Copy, Clone, Debug, Default)]
 struct Losses {
@@ -175,8 +183,7 @@ impl Account {
             return self.cumulative == self.next_segment;
         }
         // Packets without data may be on the way all the time.
-        let data = |oldest| oldest <= self.newest_data;
-        self.ledger.in_flight() == 0 || !self.ledger.oldest().is_some_and(data)
+        !self.ledger.first_in_flight().is_some_and(|oldest| oldest <= self.newest_data)
     }
 
     /// The size and segment of the newest packet, for a probe that repeats it.
@@ -225,19 +232,20 @@ impl Account {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
-        let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, 0u32);
+        let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, Late::default());
         // The largest number newly acknowledged, with the time at which it was sent.
         let mut newest = None;
         if !self.fates.is_empty() {
             self.fates.clear();
         }
         {
-            let Account { ledger, rates, fates, config, .. } = self;
+            let Account { ledger, rates, fates, config, recovery, .. } = self;
             ledger.on_ack(ack, |number, entry| {
                 acked += u64::from(entry.size);
                 acked_packets += 1;
                 if entry.state == State::Lost {
-                    late += 1;
+                    late.packets += 1;
+                    late.in_episode += u32::from(entry.lost_before >= recovery.episode());
                     rates.on_late(entry.size);
                 } else {
                     rates.on_acked(now, entry);
@@ -250,13 +258,14 @@ impl Account {
                 }
             });
         }
-        if late > 0 {
-            self.on_late(ack, late);
+        if late.packets > 0 {
+            self.on_late(ack, late.packets);
         }
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
         if advanced {
             self.cumulative = cumulative;
+            self.drop_repaired();
         }
         let mut rtt = None;
         if let Some((number, sent)) = newest {
@@ -277,12 +286,15 @@ impl Account {
         } else {
             self.detect_losses(now)
         };
-        let congestion =
-            if self.recovery.in_recovery() || losses.packets > 0 || marked > 0 || late > 0 {
-                self.recover(ack, prior, late, marked > 0, &losses)
-            } else {
-                None
-            };
+        let congestion = if self.recovery.in_recovery()
+            || losses.packets > 0
+            || marked > 0
+            || late.packets > 0
+        {
+            self.recover(ack, prior, late.in_episode, marked > 0, &losses)
+        } else {
+            None
+        };
         if self.recovery.is_reducing() {
             let safe = advanced && losses.packets == 0;
             self.reduction = Some(Reduction { delivered: acked, safe });
@@ -321,8 +333,9 @@ impl Account {
         marked: bool,
         losses: &Losses,
     ) -> Option<Congestion> {
-        let event =
-            Event { largest: ack.largest, late, marked, ..self.event(prior_in_flight, losses) };
+        // A number that nobody has sent ends nothing.
+        let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
+        let event = Event { largest, late, marked, ..self.event(prior_in_flight, losses) };
         let congestion = self.recovery.on_ack(&event);
         if congestion == Some(Congestion::Undo) {
             // They were late, not lost: what has not been sent again need not be, unless the
@@ -330,6 +343,7 @@ impl Account {
             self.ledger.find_all();
             let ledger = &self.ledger;
             self.repairs.retain(|repair| !ledger.is_open(repair.number));
+            self.timers.loss = self.ledger.next_loss(self.loss_rtt());
         }
         congestion
     }
@@ -356,15 +370,29 @@ impl Account {
         self.repairs.retain(|repair| !covered(repair.number));
     }
 
+    /// Data that has arrived need not be sent again. Repairs are in the order of their data.
+    #[inline]
+    fn drop_repaired(&mut self) {
+        while self.repairs.front().is_some_and(|repair| repair.segment < self.cumulative) {
+            self.repairs.pop_front();
+        }
+    }
+
+    /// The round-trip time that the time threshold counts in.
+    #[inline]
+    fn loss_rtt(&self) -> Span {
+        self.rtt.smoothed().max(self.rtt.latest())
+    }
+
     /// Declares losses by the packet and time thresholds, and sets the timer of the next.
     #[inline(never)]
     fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
+        let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
         let Account { ledger, repairs, fates, config, .. } = self;
-        let rtt = self.rtt.smoothed().max(self.rtt.latest());
         self.timers.loss = ledger.detect_losses(now, rtt, |number, entry| {
             losses.note(number, entry);
-            note_loss(config, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, fates, number, entry);
         });
         self.stats.lost += u64::from(losses.packets);
         losses
@@ -390,9 +418,7 @@ impl Account {
         let mut feedback = Feedback::new(now, self.config.mss);
         feedback.prior_in_flight = prior_in_flight;
         feedback.in_flight = self.ledger.in_flight();
-        // If nothing is outstanding, the last packet tells: it was kept company by what the
-        // window kept back, or it was not.
-        feedback.cwnd_limited = self.limited_at >= self.ledger.front();
+        feedback.cwnd_limited = self.was_window_limited();
         feedback.srtt = self.rtt.smoothed();
         feedback.min_rtt = self.rtt.min();
         feedback.delivered = self.rates.delivered();
@@ -402,6 +428,14 @@ impl Account {
         feedback.in_recovery = self.recovery.in_recovery();
         feedback.fates = &self.fates;
         feedback
+    }
+
+    /// True if the window was full when the packets in flight were sent, or if nothing is in flight,
+    /// when the last one was.
+    #[inline]
+    fn was_window_limited(&self) -> bool {
+        let (front, next) = (self.ledger.front(), self.ledger.next());
+        self.limited_at > front || (self.limited_at == front && front == next)
     }
 
     /// Begins a new connection whose first segment is `segment`: estimates start anew, and what
@@ -432,16 +466,27 @@ impl Losses {
     }
 }
 
-/// A packet is declared lost: its data is queued for repair, and its fate is noted.
+/// A packet is declared lost: its data is queued for repair unless it has arrived, and its fate is
+/// noted.
 fn note_loss(
     config: &AccountConfig,
+    cumulative: u64,
     repairs: &mut VecDeque<Repair>,
     fates: &mut Vec<Fate>,
     number: u64,
     entry: &Entry,
 ) {
-    if config.reliable && entry.segment != NO_SEGMENT {
-        repairs.push_back(Repair { number, segment: entry.segment, size: entry.size });
+    let is_data = entry.segment != NO_SEGMENT;
+    if config.reliable && is_data && entry.segment >= cumulative {
+        let repair = Repair { number, segment: entry.segment, size: entry.size };
+        // The earliest data goes first, also if its repair was lost (RFC 6298 §5.4).
+        match repairs.back() {
+            Some(last) if last.segment > repair.segment => {
+                let at = repairs.partition_point(|other| other.segment <= repair.segment);
+                repairs.insert(at, repair);
+            }
+            _ => repairs.push_back(repair),
+        }
     }
     if config.signals.contains(Signals::FATES) {
         fates.push(fate(number, entry, true));

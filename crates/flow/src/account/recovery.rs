@@ -25,6 +25,12 @@ pub(crate) struct Recovery {
     reliable: bool,
     /// Numbers below were sent before the last reaction to congestion.
     point: u64,
+    /// Numbers below were sent before the present episode began; a second timeout belongs to the
+    /// episode of the first.
+    episode: u64,
+    /// True if the episode began with losses, and all of them are counted in `outstanding`: then
+    /// it can turn out to be a mistake.
+    undoable: bool,
     /// Repair ends when all segments below are acknowledged.
     segment: u64,
     /// A segment beyond `segment` was lost meanwhile: react again as soon as repair ends.
@@ -57,7 +63,7 @@ pub(crate) struct Event {
     /// The largest segment and the largest number among them.
     pub(crate) lost_segment: u64,
     pub(crate) lost_number: u64,
-    /// Packets acknowledged that had been declared lost.
+    /// Packets acknowledged that had been declared lost in this episode.
     pub(crate) late: u32,
     /// True if packets were newly reported as marked CE.
     pub(crate) marked: bool,
@@ -74,6 +80,8 @@ impl Recovery {
             state: State::Open,
             reliable,
             point: 0,
+            episode: 0,
+            undoable: false,
             segment: 0,
             again: false,
             outstanding: 0,
@@ -94,6 +102,13 @@ impl Recovery {
         self.state == State::Timeout
     }
 
+    /// Packets declared lost when this number or a later one was next belong to the present
+    /// episode.
+    #[inline]
+    pub(crate) fn episode(&self) -> u64 {
+        self.episode
+    }
+
     /// True if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {
@@ -107,10 +122,15 @@ impl Recovery {
             self.outstanding = self.outstanding.saturating_sub(event.late as u64);
             // After a timeout, one original that comes late shows that the timer was wrong;
             // otherwise all of the lost packets must have come.
-            if self.state == State::Timeout
-                || (self.state == State::Repair && self.outstanding == 0)
-            {
+            let mistaken = match self.state {
+                State::Timeout => true,
+                State::Repair => self.outstanding == 0,
+                State::Open | State::Reduced => false,
+            };
+            if mistaken && self.undoable {
                 self.end();
+                // Nothing has been reacted to.
+                self.point = 0;
                 return Some(Congestion::Undo);
             }
         }
@@ -124,6 +144,8 @@ impl Recovery {
                 self.end();
                 if std::mem::take(&mut self.again) {
                     self.react(State::Repair, event);
+                    // How many packets this is about was not counted.
+                    self.undoable = false;
                     return Some(Congestion::Loss);
                 }
             }
@@ -143,8 +165,9 @@ impl Recovery {
                     self.state = State::Repair;
                     self.segment = event.next_segment;
                 }
-                State::Repair => self.again |= event.lost_segment >= self.segment,
-                State::Timeout => {}
+                State::Repair | State::Timeout => {
+                    self.again |= event.lost_segment >= self.segment;
+                }
             }
         }
         if event.marked && self.state == State::Open && event.largest >= self.point {
@@ -156,7 +179,11 @@ impl Recovery {
 
     /// The retransmission timer expired with `lost` packets in flight.
     pub(crate) fn on_timeout(&mut self, lost: u64, next: u64, next_segment: u64) {
+        if self.state != State::Timeout {
+            self.episode = next;
+        }
         self.state = State::Timeout;
+        self.undoable = true;
         self.outstanding = lost;
         self.point = next;
         self.segment = next_segment;
@@ -165,7 +192,9 @@ impl Recovery {
 
     fn react(&mut self, state: State, event: &Event) {
         self.state = state;
+        self.undoable = state == State::Repair;
         self.point = event.next;
+        self.episode = event.next;
         self.segment = event.next_segment;
         self.prr = Prr { start: event.prior_in_flight.max(1), ..Prr::default() };
     }

@@ -41,14 +41,14 @@
 
 mod acks;
 mod app_limited;
+mod corner_cases;
+mod corner_cases_of_undo;
 mod datagrams;
 mod ecn;
 mod episodes;
 mod fates;
 mod loss;
 mod model;
-mod open_bugs;
-mod open_bugs_of_undo;
 mod prr;
 mod rate;
 mod reconnect;

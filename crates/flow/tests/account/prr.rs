@@ -101,7 +101,7 @@ fn a_repair_with_a_further_loss_is_not_safe() {
          119  ack 15-19       -> acked 15-19, lost 0-14, congestion loss, in-flight 0
          119  fill            -> sent 20-24, resent 0-4
          238  ack 22-24 20 15-19 -> acked 20 22-24, lost 21, cumulative 1, in-flight 0
-         238  fill            -> sent 25-28, resent 5-8",
+         238  fill            -> sent 25-28, resent 5-7 21",
     );
 }
 

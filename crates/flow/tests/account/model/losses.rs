@@ -19,11 +19,10 @@ impl Plain {
             self.loss_at = Time::NEVER;
             return Vec::new();
         };
-        let largest_sent = self.packets[largest as usize].sent;
         for packet in &mut self.packets[self.first..] {
             match packet.fate {
                 Fate::Acked | Fate::Forgotten => {}
-                Fate::Lost(at) if at < largest_sent => packet.fate = Fate::Forgotten,
+                Fate::Lost(next) if next <= largest => packet.fate = Fate::Forgotten,
                 Fate::Lost(_) | Fate::InFlight => break,
             }
         }
@@ -32,7 +31,7 @@ impl Plain {
             largest - n >= self.reordering || self.lost_by_time(packet) <= now
         };
         let lost: Vec<u64> = self.present().filter(waiting).filter(lost).map(|(n, _)| n).collect();
-        lost.iter().for_each(|number| self.lose(now, *number));
+        lost.iter().for_each(|number| self.lose(*number));
         let next =
             self.present().filter(waiting).map(|(_, packet)| self.lost_by_time(packet)).min();
         self.loss_at = next.unwrap_or(Time::NEVER);
@@ -47,17 +46,18 @@ impl Plain {
         self.reordering = self.reordering.max(distance.min(300));
     }
 
-    pub(super) fn lose(&mut self, now: Time, number: u64) {
+    pub(super) fn lose(&mut self, number: u64) {
+        let next = self.packets.len() as u64;
         let packet = &mut self.packets[number as usize];
-        packet.fate = Fate::Lost(now);
+        packet.fate = Fate::Lost(next);
         self.stats.lost += 1;
-        if self.config.reliable && packet.segment != NO_SEGMENT {
+        let is_data = packet.segment != NO_SEGMENT;
+        if self.config.reliable && is_data && packet.segment >= self.cumulative {
             self.repairs.push(number);
         }
     }
 
-    /// The losses were none: what may still come is in flight. The account sets its loss timer at
-    /// the next acknowledgement only (`open_bugs::time_tells_after_an_undo`), and so does this.
+    /// The losses were none: what may still come is in flight, and may be lost by time.
     pub(super) fn undo(&mut self) {
         for (i, packet) in self.packets.iter_mut().enumerate().skip(self.first) {
             if let Fate::Lost(_) = packet.fate {
@@ -65,5 +65,8 @@ impl Plain {
                 self.repairs.retain(|repair| *repair != i as u64);
             }
         }
+        let first = self.present().find(|(_, packet)| packet.fate == Fate::InFlight);
+        let behind = first.filter(|(n, _)| Some(*n) < self.largest_acked());
+        self.loss_at = behind.map_or(Time::NEVER, |(_, packet)| self.lost_by_time(packet));
     }
 }

@@ -12,7 +12,8 @@ use super::rtt::Rtt;
 pub(super) enum Fate {
     InFlight,
     /// Declared lost then, and it may still come.
-    Lost(Time),
+    /// Declared lost when this number was next.
+    Lost(u64),
     /// Declared lost, and its acknowledgement would be ignored.
     Forgotten,
     Acked,

@@ -41,7 +41,7 @@ impl Plain {
     fn on_timeout(&mut self, now: Time) -> Said {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
-        lost.iter().for_each(|number| self.lose(now, *number));
+        lost.iter().for_each(|number| self.lose(*number));
         self.stats.timeouts += 1;
         self.rtt.expiries += 1;
         (self.progress, self.probed, self.loss_at) = (now, false, Time::NEVER);

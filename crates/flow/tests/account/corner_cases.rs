@@ -1,5 +1,4 @@
-//! What the account gets wrong. Each test states what is right; the reason for which it is ignored
-//! says why it is not so yet. Once that is mended, the test belongs to the file of its subject.
+//! Corner cases that an earlier account got wrong.
 
 use paceline_cc::EcnFeedback::Off;
 
@@ -8,7 +7,6 @@ use super::script::{datagrams, stream};
 /// RFC 6298, rule 5.4, and RFC 6675's NextSeg: the earliest data goes first, also when its repair
 /// was lost with the timer's second expiry.
 #[test]
-#[ignore = "repairs go to the end of the queue, behind data that follows theirs"]
 fn the_earliest_data_is_repeated_first() {
     stream().without_probes().run(
         "   0  send 0
@@ -25,7 +23,6 @@ fn the_earliest_data_is_repeated_first() {
 /// repairs, the reaction follows when the repair ends (RFC 9002, section 7.3.2; Linux leaves the
 /// state of loss and enters recovery).
 #[test]
-#[ignore = "losses are not noted while a timeout is repaired"]
 fn a_loss_after_the_timeout_is_a_new_one() {
     stream().without_probes().run(
         "   0  send 0
@@ -46,7 +43,6 @@ fn a_loss_after_the_timeout_is_a_new_one() {
 /// RFC 8985, section 7.4: the probe repaired the only packet that was lost. The loss is
 /// congestion, but its data has arrived, as the cumulative acknowledgement says.
 #[test]
-#[ignore = "repairs that the cumulative acknowledgement covers stay in the queue"]
 fn what_has_arrived_is_not_sent_again() {
     stream().run(
         "  0  send 0
@@ -61,7 +57,6 @@ fn what_has_arrived_is_not_sent_again() {
 
 /// The window never limited this flow.
 #[test]
-#[ignore = "limited_at begins with 0, which is the front before anything is resolved"]
 fn nothing_limits_before_the_window_was_full() {
     stream().run(
         "  0  send 0-4
@@ -72,7 +67,6 @@ fn nothing_limits_before_the_window_was_full() {
 
 /// A full window of an earlier flight says nothing about the present one.
 #[test]
-#[ignore = "limited_at equals the front until the oldest packet is resolved"]
 fn an_old_limit_is_over_even_if_the_next_packet_is_missing() {
     stream().run(
         "  0  send 0-3
@@ -86,7 +80,6 @@ fn an_old_limit_is_over_even_if_the_next_packet_is_missing() {
 
 /// A connection without ECN ignores marks.
 #[test]
-#[ignore = "the counter is read as in AccECN"]
 fn without_ecn_there_are_no_marks() {
     stream().ecn(Off).run(
         "  0  send 0-1
@@ -96,7 +89,6 @@ fn without_ecn_there_are_no_marks() {
 
 /// An acknowledgement of what nobody sent does not end an episode.
 #[test]
-#[ignore = "the largest number is not compared with what was sent"]
 fn impossible_numbers_end_nothing() {
     datagrams().run(
         "  0  send 0-5
@@ -113,7 +105,6 @@ fn impossible_numbers_end_nothing() {
 /// After an undo, packets in flight with a later one acknowledged are lost by time, as others
 /// are: 9/8 of 300 ms after they were sent.
 #[test]
-#[ignore = "the loss timer is set before packets are taken back"]
 fn time_tells_after_an_undo() {
     stream().without_probes().run(
         "  0  send 0
@@ -130,7 +121,6 @@ fn time_tells_after_an_undo() {
 /// All data of the datagrams is acknowledged or lost. That what is lost might still come, and a
 /// packet without data is on its way, does not matter.
 #[test]
-#[ignore = "is_drained waits for remembered losses while anything is in flight"]
 fn lost_datagrams_are_not_waited_for() {
     datagrams().run(
         "  0  send 0-3

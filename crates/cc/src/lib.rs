@@ -25,7 +25,7 @@ pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Batch, Capacity, LinkView, Router};
-pub use scheme::{Halves, Scheme, Setup};
+pub use scheme::{Halves, MakeController, MakeReporter, MakeRouter, Scheme, Setup};
 pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

@@ -6,9 +6,9 @@ use paceline_path::Link;
 use paceline_path::{Dropped, Queue};
 
 use paceline_sim::metrics::{Age, Samples};
-use paceline_sim::outcome::{LinkSeries, Outcome};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
 use paceline_sim::{BuildError, LinkBins, service};
+use paceline_sim::{LinkSeries, Outcome};
 
 /// The most packets followed: a bound on time and memory for links that would carry billions.
 const MOST: u64 = 10_000_000;

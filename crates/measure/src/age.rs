@@ -167,7 +167,7 @@ impl Age {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::rng::Stream;
+    use paceline_cc::Stream;
 
     #[test]
     fn age_is_a_sawtooth() {

@@ -70,7 +70,7 @@ impl Histogram {
 mod tests {
     use super::*;
     use crate::Samples;
-    use paceline_cc::rng::Stream;
+    use paceline_cc::Stream;
 
     #[test]
     fn counts_give_what_samples_give() {

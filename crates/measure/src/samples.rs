@@ -130,7 +130,7 @@ fn count(many: &mut Hdr<u64>, micros: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::rng::Stream;
+    use paceline_cc::Stream;
 
     #[test]
     fn quantiles_by_nearest_rank() {

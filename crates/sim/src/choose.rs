@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use paceline_cc::scheme::MakeRouter;
+use paceline_cc::MakeRouter;
 use paceline_cc::{Halves, Registry, Span, Spec, SpecError};
 
 use crate::error::BuildError;

@@ -2,8 +2,8 @@
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::{BufferSize, Loss};
+use paceline_sim::Outcome;
 use paceline_sim::metrics::jain;
-use paceline_sim::outcome::Outcome;
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
 

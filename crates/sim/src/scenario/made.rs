@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use paceline_cc::scheme::MakeRouter;
+use paceline_cc::MakeRouter;
 use paceline_cc::{Halves, Router, SchemeSpec, Spec, SpecError, Stream};
 use paceline_path::{Limit, Queue};
 

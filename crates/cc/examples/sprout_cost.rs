@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "figures for the reader")]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_cc::schemes::sprout::{Inference, Model, SproutParams, Tables, Ticks};
@@ -17,7 +18,8 @@ fn main() {
         black_box(Tables::new(ticks, proper));
         println!("tables, {name}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     }
-    let mut model = Inference::new(&SproutParams::default());
+    let params = SproutParams::default();
+    let mut model = Inference::new(&params, Arc::new(params.tables()));
     for (name, packets) in [("empty", 0.0), ("10 packets", 10.0), ("25 packets", 25.0)] {
         let ticks = 20_000;
         let start = Instant::now();

@@ -67,6 +67,7 @@ pub enum Congestion {
 
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub struct RateSample {
     /// Bytes delivered over the sample's interval, per that interval.
     pub rate: Rate,
@@ -80,8 +81,32 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
+impl RateSample {
+    /// A sample of `delivered` bytes in `interval`, not limited by the application, of a packet
+    /// that was sent when `prior_delivered` bytes had been delivered.
+    #[inline]
+    pub fn new(delivered: u64, interval: Span, prior_delivered: u64) -> RateSample {
+        RateSample {
+            rate: Rate::from_bytes_in(delivered, interval),
+            interval,
+            delivered,
+            prior_delivered,
+            app_limited: false,
+        }
+    }
+}
+
 /// What became of one packet.
+///
+/// A packet can have two fates: one that was declared lost too early, because it was only late, is
+/// reported as lost first, and as acknowledged when its acknowledgement comes after all. Then
+/// [`Feedback::acked`] counts it although [`Feedback::lost`] has counted it before. (When the
+/// sender takes a whole reaction back, [`Congestion::Undo`], what has not come yet is in flight
+/// again, and may also be declared lost a second time.) A scheme that adds up fates must expect
+/// more of them than packets that were sent; `number` tells which packet it is. After a packet has
+/// been acknowledged, nothing more is told of it.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub struct Fate {
     /// Its transmission number.
     pub number: u64,
@@ -98,8 +123,20 @@ pub struct Fate {
     pub received: Time,
 }
 
+impl Fate {
+    /// The fate of packet `number`, of `size` bytes, which was sent at `sent` under `tag`. When it
+    /// arrived is not known.
+    #[inline]
+    pub fn new(number: u64, size: u32, sent: Time, tag: u64, lost: bool) -> Fate {
+        Fate { number, size, lost, tag, sent, received: Time::NEVER }
+    }
+}
+
 /// Everything that one acknowledgement, or one expiry of a loss timer, tells.
+///
+/// [`Feedback::new`] makes one in which nothing has happened; a driver sets the fields that differ.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Feedback<'a> {
     /// The time at the sender.
     pub now: Time,
@@ -151,8 +188,44 @@ pub struct Feedback<'a> {
     pub fates: &'a [Fate],
 }
 
+impl Feedback<'_> {
+    /// Feedback at `now` in which nothing has happened, for a sender of packets of `mss` bytes:
+    /// no packets acknowledged, lost, marked or in flight, no RTT, no sample.
+    #[inline]
+    pub fn new(now: Time, mss: u32) -> Feedback<'static> {
+        Feedback {
+            now,
+            mss,
+            acked: 0,
+            acked_packets: 0,
+            lost: 0,
+            lost_packets: 0,
+            marked_packets: 0,
+            echo: Ecn::NotEct,
+            explicit: 0,
+            prior_in_flight: 0,
+            in_flight: 0,
+            cwnd_limited: false,
+            rtt: None,
+            srtt: Span::ZERO,
+            min_rtt: Span::ZERO,
+            delivered: 0,
+            round: 0,
+            round_start: false,
+            sample: None,
+            congestion: None,
+            in_recovery: false,
+            fates: &[],
+        }
+    }
+}
+
 /// What the controller wants of its sender until it is asked again.
+///
+/// [`Plan::window`] makes the plan of a scheme that has a window and nothing else; the other
+/// methods add what a scheme wants beside it.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// The congestion window: bytes on the wire that may be in flight.
     pub cwnd: u64,
@@ -167,17 +240,19 @@ pub struct Plan {
     pub timer: Time,
     /// True if the sender spreads a reduction of the window over a round trip by Proportional
     /// Rate Reduction (RFC 6937) while it repairs losses.
-    pub prr: bool,
-    /// True if one packet without data is to leave now, whatever the window. The plan after it
-    /// has left must not ask for it again.
-    pub beat: bool,
-    /// True if the window is exact: a packet is cut to what it leaves, and none goes beyond it,
-    /// neither when nothing is in flight nor to probe the tail.
-    pub exact: bool,
+    pub reduces_by_prr: bool,
+    /// True if one packet without data is to leave now, whatever the window: a heartbeat. The plan
+    /// after it has left must not ask for it again.
+    pub sends_empty_packet: bool,
+    /// True if the window holds to the byte. Then a packet is made smaller if only part of it
+    /// fits, and none exceeds the window, neither when nothing is in flight nor to probe for a
+    /// lost tail. Other windows let a whole packet go where nothing is in flight.
+    pub exact_window: bool,
 }
 
 impl Plan {
     /// A plan of window only: unpaced, not ECN-capable, reduced by PRR.
+    #[inline]
     pub fn window(cwnd: u64) -> Plan {
         Plan {
             cwnd,
@@ -185,15 +260,48 @@ impl Plan {
             burst: 0,
             ecn: Ecn::NotEct,
             timer: Time::NEVER,
-            prr: true,
-            beat: false,
-            exact: false,
+            reduces_by_prr: true,
+            sends_empty_packet: false,
+            exact_window: false,
         }
+    }
+
+    /// The same, paced at `rate` in groups of `burst` bytes; 0 for single packets.
+    #[inline]
+    pub fn paced(self, rate: Rate, burst: u32) -> Plan {
+        Plan { pacing: Some(rate), burst, ..self }
+    }
+    /// The same with this ECN code point on outgoing packets.
+    #[inline]
+    pub fn ecn(self, ecn: Ecn) -> Plan {
+        Plan { ecn, ..self }
+    }
+    /// The same with a call of [`Controller::on_timer`] at `timer`.
+    #[inline]
+    pub fn timer(self, timer: Time) -> Plan {
+        Plan { timer, ..self }
+    }
+    /// The same with reductions of the window that hold at once, instead of PRR.
+    #[inline]
+    pub fn without_prr(self) -> Plan {
+        Plan { reduces_by_prr: false, ..self }
+    }
+    /// The same with a window that holds to the byte, at once: see [`Plan::exact_window`].
+    #[inline]
+    pub fn exact(self) -> Plan {
+        Plan { exact_window: true, reduces_by_prr: false, ..self }
+    }
+    /// The same with one packet without data that leaves now, if `wanted`: see
+    /// [`Plan::sends_empty_packet`].
+    #[inline]
+    pub fn empty_packet(self, wanted: bool) -> Plan {
+        Plan { sends_empty_packet: wanted, ..self }
     }
 }
 
 /// A packet about to be sent.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub struct Outgoing {
     /// Its transmission number.
     pub number: u64,
@@ -203,8 +311,8 @@ pub struct Outgoing {
     pub retransmission: bool,
     /// Bytes in flight before it.
     pub in_flight: u64,
-    /// True if it carries no data: a beat.
-    pub beat: bool,
+    /// True if it carries no data: the packet that [`Plan::sends_empty_packet`] asked for.
+    pub empty: bool,
     /// True if the application has nothing more to send at present.
     pub last: bool,
     /// Its congestion header, for the controller to fill in.
@@ -219,7 +327,7 @@ impl Outgoing {
             size,
             retransmission: false,
             in_flight,
-            beat: false,
+            empty: false,
             last: false,
             header: Header::None,
         }
@@ -232,7 +340,8 @@ pub trait Controller: Send {
     fn needs(&self) -> Signals {
         Signals::NONE
     }
-    /// A packet is about to leave: fills in its congestion header and returns a tag that comes back in its [`Fate`].
+    /// A packet is about to leave: fills in its congestion header, and returns a tag that comes
+    /// back in its [`Fate`].
     fn on_send(&mut self, _now: Time, _packet: &mut Outgoing) -> u64 {
         0
     }

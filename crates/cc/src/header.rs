@@ -61,6 +61,9 @@ pub enum Load {
 /// Sprout's header on data packets (Winstein's thesis §2.3.4).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct SproutHeader {
+    /// The number of the connection: goes up when the sender starts anew, so that the receiver
+    /// does, too.
+    pub connection: u32,
     /// Bytes that the sender has sent before this packet.
     pub offset: u64,
     /// Bytes below `offset` that will not arrive any more if this packet has: the reordering

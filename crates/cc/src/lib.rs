@@ -1,25 +1,93 @@
-//! What congestion control decides, without input or output: units, packets, the three halves of
-//! a scheme, the schemes themselves and their registry.
+//! Congestion control as decisions, without input or output.
+//!
+//! This crate says what a congestion-control scheme is, and has the schemes themselves with a
+//! registry of them. It sends nothing and keeps no time: a driver (the simulator, the emulator, a
+//! socket) tells it what has happened, with the present time as an argument, and does what it
+//! decides. Nothing in it depends on a clock, on the platform or on global state.
+//!
+//! # The three halves of a scheme
+//! - A [`Controller`] decides at the sender. It is told of acknowledgements and losses as
+//!   [`Feedback`], and answers with a [`Plan`]: the congestion window, the pacing rate, the ECN
+//!   code point, a timer.
+//! - A [`Reporter`] decides at the receiver: when to acknowledge, which mark to echo, which reports
+//!   to send. Most schemes have none and use TCP's acknowledgements ([`AckPolicy`]).
+//! - A [`Router`] decides in the network: it marks packets or rewrites their congestion [`Header`],
+//!   by what it sees of its link ([`LinkView`]). It never holds or drops a packet.
+//!
+//! [`Halves`] makes the halves of a scheme as often as a driver needs them, and [`Setup`] is what a
+//! driver tells a new controller. A scheme declares the [`Signals`] that it cannot work without.
+//!
+//! # A controller of one's own
+//! One that sends at a fixed rate, and halves it for good when packets are lost:
+//!
+//! ```
+//! use paceline_cc::{Congestion, Controller, Feedback, Plan, Rate, Span, Time};
+//!
+//! struct Halving {
+//!     rate: Rate,
+//!     srtt: Span,
+//! }
+//!
+//! impl Controller for Halving {
+//!     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+//!         self.srtt = feedback.srtt;
+//!         if feedback.congestion == Some(Congestion::Loss) {
+//!             self.rate = self.rate.mul_f64(0.5);
+//!         }
+//!     }
+//!
+//!     fn plan(&self) -> Plan {
+//!         // Two round trips' worth of the rate may be in flight, and at least ten packets.
+//!         let cwnd = self.rate.bytes_in(self.srtt * 2).max(15_000);
+//!         Plan::window(cwnd).paced(self.rate, 0).without_prr()
+//!     }
+//! }
+//!
+//! let mut controller = Halving { rate: Rate::from_mbps(12.0), srtt: Span::ZERO };
+//!
+//! // What a driver does with it: ten packets are acknowledged, and one is lost.
+//! let mut feedback = Feedback::new(Time::from_millis(100), 1500);
+//! (feedback.acked, feedback.acked_packets) = (15_000, 10);
+//! (feedback.lost, feedback.lost_packets) = (1500, 1);
+//! feedback.srtt = Span::from_millis(40);
+//! feedback.congestion = Some(Congestion::Loss);
+//! controller.on_feedback(&feedback);
+//!
+//! let plan = controller.plan();
+//! assert_eq!(plan.pacing, Some(Rate::from_mbps(6.0)));
+//! assert_eq!(plan.cwnd, 60_000); // 6 Mbit/s for 80 ms
+//! ```
+//!
+//! # Where things are
+//! All types that a scheme or a driver needs are here at the root. [`parts`] has what schemes are
+//! built from, such as Reno's window, [`schemes`] the schemes, [`registry`] the table of them by
+//! name, [`spec`] how users write schemes with parameters, [`mod@params`] the tables of parameters,
+//! and [`wire`] the bytes of congestion headers and reports.
 
-pub mod control;
-pub mod filter;
-pub mod header;
-pub mod packet;
+mod control;
+mod header;
+mod packet;
 pub mod params;
+pub mod parts;
 pub mod registry;
-pub mod report;
-pub mod rng;
-pub mod route;
-pub mod scheme;
+mod report;
+mod rng;
+mod route;
+mod scheme;
 pub mod schemes;
 pub mod spec;
-pub mod stage;
-pub mod units;
+mod stage;
+#[cfg(test)]
+pub(crate) mod testing;
+mod units;
 pub mod wire;
+mod xcp_feedback;
 
 pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
-pub use header::{Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader};
-pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Packet, TrafficClass};
+pub use header::{
+    FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
+};
+pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, NO_SEGMENT, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};

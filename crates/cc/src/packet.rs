@@ -43,7 +43,10 @@ impl TrafficClass {
     pub const EXPLICIT: TrafficClass = TrafficClass(1);
 }
 
-/// A packet on the path. Small and `Copy`: stages hand it on by value.
+/// A packet on the path.
+///
+/// Stages take it by reference and write it into a place of the caller's when it leaves
+/// ([`Stage`](crate::Stage)), so that it is copied twice for each stage that holds it.
 #[derive(Copy, Clone, Debug)]
 #[repr(C)]
 pub struct Packet {

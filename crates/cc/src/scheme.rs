@@ -10,28 +10,37 @@ use crate::rng::Stream;
 use crate::route::Router;
 use crate::spec::{Spec, SpecError};
 
-/// What a driver tells a scheme when it makes a sender.
+/// What a driver tells a scheme when it makes a sender. [`Setup::default`] makes one, whose fields
+/// the driver sets.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// The seed of the run; schemes draw from [`Setup::stream`].
+    /// The seed of the run.
     pub seed: u64,
-    /// The number of the flow, for the names of random streams.
+    /// The number of the flow.
     pub flow: u32,
+    /// The number of the flow's connection: 0 for the first, counting up with each reconnection.
+    pub connection: u32,
 }
 
 impl Setup {
-    /// The random stream of this name, keyed by the seed of the run. The name should have the
-    /// scheme's and the number of the flow in it, so that no others have the same.
-    pub fn stream(&self, name: &str) -> Stream {
-        Stream::new(self.seed, name)
+    /// The stream of random numbers called `name` of this connection. Its key is made of the run's
+    /// seed, the flow, the connection and the name: a reconnection draws anew.
+    pub fn random(&self, name: &str) -> Stream {
+        let Setup { flow, connection, .. } = self;
+        let key = match connection {
+            0 => format!("flow {flow} {name}"),
+            _ => format!("flow {flow} connection {connection} {name}"),
+        };
+        Stream::new(self.seed, &key)
     }
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { mss: 1500, seed: 1, flow: 0 }
+        Setup { mss: 1500, seed: 1, flow: 0, connection: 0 }
     }
 }
 
@@ -99,5 +108,29 @@ impl Scheme {
             names.extend(halves.router.map(|_| "router"));
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_keyed_by_seed_flow_connection_and_name() {
+        let setup = Setup::default();
+        let others = [
+            Setup { seed: 2, ..setup.clone() },
+            Setup { flow: 1, ..setup.clone() },
+            Setup { connection: 1, ..setup.clone() },
+            Setup { connection: 2, ..setup.clone() },
+        ];
+        let first = setup.random("bbr").next_u64();
+        assert_eq!(setup.random("bbr").next_u64(), first);
+        assert_ne!(setup.random("vivace").next_u64(), first);
+        let mut drawn: Vec<u64> = others.iter().map(|s| s.random("bbr").next_u64()).collect();
+        drawn.push(first);
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 5);
     }
 }

@@ -11,7 +11,7 @@
 //! | 1 | XCP | RTT in µs (4), interval in ns (4), feedback in 1/256 byte (4, signed) | 13 |
 //! | 2 | RCP | RTT in µs (4), rate in 100 bit/s (4) | 9 |
 //! | 3 | VCP | load: 0 unknown, 1 low, 2 high, 3 overload (1) | 2 |
-//! | 4 | Sprout | offset (8), throwaway (4), time to next in ms (4) | 17 |
+//! | 4 | Sprout | connection (4), offset (8), throwaway (4), time to next in ms (4) | 21 |
 //! | 8 | forecast | total (8), first tick in ns (8), 8 counts (2 each) | 33 |
 //! | 9 | estimate | rate in bit/s (8) | 9 |
 //! | 12 | acknowledgement | what the scheme says, see its own page (4) | 5 |
@@ -27,8 +27,8 @@
 use crate::header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
-use crate::schemes::xcp::feedback;
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback as feedback;
 
 /// The version of the format.
 pub const VERSION: u8 = 1;
@@ -166,7 +166,7 @@ fn length(kind: u8) -> Option<usize> {
         XCP => 13,
         RCP => 9,
         VCP => 2,
-        SPROUT => 17,
+        SPROUT => 21,
         FORECAST => LONGEST,
         ESTIMATE => 9,
         ACK => 5,
@@ -204,6 +204,7 @@ pub fn encode_header(header: &Header, bytes: &mut [u8]) -> Result<usize, WireErr
         }
         Header::Sprout(header) => {
             let mut writer = Writer::open(bytes, SPROUT)?;
+            writer.put(header.connection.to_be_bytes());
             writer.put(header.offset.to_be_bytes());
             writer.put(header.throwaway.to_be_bytes());
             writer.put(header.time_to_next.to_be_bytes());
@@ -252,6 +253,7 @@ pub fn decode_header(bytes: &[u8]) -> Result<(Header, usize), WireError> {
             }
         }),
         SPROUT => Header::Sprout(SproutHeader {
+            connection: reader.u32(),
             offset: reader.u64(),
             throwaway: reader.u32(),
             time_to_next: reader.u32(),

@@ -24,6 +24,7 @@ fn any_header(random: &mut Stream) -> Header {
             [Load::Unknown, Load::Low, Load::High, Load::Overload][random.below(4) as usize],
         ),
         _ => Header::Sprout(SproutHeader {
+            connection: bits(random) as u32,
             offset: bits(random),
             throwaway: bits(random) as u32,
             time_to_next: bits(random) as u32,
@@ -59,8 +60,8 @@ fn the_bytes_are_as_documented() {
     assert_eq!(written(&Header::Rcp(rcp)), [0x12, 0, 0, 0, 0, 0, 1, 0xD4, 0xC0]);
     assert_eq!(written(&Header::Vcp(Load::Overload)), [0x13, 3]);
     assert_eq!(written(&Header::None), [0x10]);
-    let sprout = SproutHeader { offset: 0x0102, throwaway: 3, time_to_next: 20 };
-    let expected = [0x14, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 20];
+    let sprout = SproutHeader { connection: 7, offset: 0x0102, throwaway: 3, time_to_next: 20 };
+    let expected = [0x14, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 20];
     assert_eq!(written(&Header::Sprout(sprout)), expected);
     let mut bytes = [0; 5];
     assert_eq!(encode_explicit(0x01020304, &mut bytes), Ok(5));

@@ -1,11 +1,14 @@
-//! Every registered controller under random events: whatever happens, its plan stays sane.
+//! Every registered controller, with its defaults and with every value of its choices, under
+//! random events: whatever happens, its plan stays sane.
 //!
 //! The budget is fixed; `PACELINE_FUZZ=100 cargo test -p paceline-cc --test model_fuzz` runs a
 //! hundred times as long.
 
+mod common;
+
 use paceline_cc::{
     Congestion, Controller, Ecn, Fate, Feedback, Forecast, Outgoing, Rate, RateSample, Report,
-    SCHEMES, Setup, Span, Spec, Stream, Time,
+    Setup, Span, Spec, Stream, Time,
 };
 
 const MSS: u32 = 1500;
@@ -35,9 +38,10 @@ fn send(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
     let size = 1 + random.below(MSS as u64) as u32;
     let mut outgoing = Outgoing::new(model.number, size, model.in_flight);
     outgoing.retransmission = random.chance(0.05);
-    outgoing.beat = controller.plan().beat;
+    outgoing.empty = controller.plan().sends_empty_packet;
     let tag = controller.on_send(model.now, &mut outgoing);
-    assert!(!outgoing.beat || !controller.plan().beat, "asks for a second beat");
+    let again = controller.plan().sends_empty_packet;
+    assert!(!outgoing.empty || !again, "asks for a second empty packet");
     model.tags.push((model.number, tag, model.now));
     model.number += 1;
     model.in_flight += outgoing.size as u64;
@@ -61,17 +65,12 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
     let known: Vec<_> = model.tags.drain(..packets as usize).collect();
     let fates: Vec<Fate> = known
         .iter()
-        .map(|&(number, tag, sent)| Fate {
-            number,
-            size: MSS,
-            lost: random.chance(0.1),
-            tag,
-            sent,
-            received: if random.chance(0.5) {
-                Time::NEVER
-            } else {
-                Time::from_millis(random.below(1 << 40))
-            },
+        .map(|&(number, tag, sent)| {
+            let mut fate = Fate::new(number, MSS, sent, tag, random.chance(0.1));
+            if random.chance(0.5) {
+                fate.received = Time::from_millis(random.below(1 << 40));
+            }
+            fate
         })
         .collect();
     let lost = fates.iter().filter(|fate| fate.lost).count() as u64;
@@ -94,49 +93,43 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
         _ => None,
     };
     let magnitude = random.below(40);
-    let sample = random.chance(0.7).then(|| RateSample {
-        rate: Rate::from_bps(random.below(1 << magnitude)),
-        interval: rtt,
-        delivered: acked * MSS as u64,
-        prior_delivered: model.delivered.saturating_sub(random.below(1 << 20)),
-        app_limited: random.chance(0.2),
+    let sample = random.chance(0.7).then(|| {
+        let prior = model.delivered.saturating_sub(random.below(1 << 20));
+        let mut sample = RateSample::new(acked * MSS as u64, rtt, prior);
+        sample.rate = Rate::from_bps(random.below(1 << magnitude));
+        sample.app_limited = random.chance(0.2);
+        sample
     });
     let echoes = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
-    controller.on_feedback(&Feedback {
-        now: model.now,
-        mss: MSS,
-        acked: acked * MSS as u64,
-        acked_packets: acked as u32,
-        lost: lost * MSS as u64,
-        lost_packets: lost as u32,
-        marked_packets: random.below(acked + 1) as u32,
-        echo: echoes[random.below(4) as usize],
-        explicit: random.below(1 << 33) as u32,
-        prior_in_flight: prior,
-        in_flight: model.in_flight,
-        cwnd_limited: random.chance(0.7),
-        rtt: (acked > 0).then_some(rtt),
-        srtt: model.srtt,
-        min_rtt: model.min_rtt,
-        delivered: model.delivered,
-        round: model.round,
-        round_start,
-        sample,
-        congestion,
-        in_recovery: random.chance(0.2),
-        fates: &fates,
-    });
+    let mut feedback = Feedback::new(model.now, MSS);
+    (feedback.acked, feedback.acked_packets) = (acked * MSS as u64, acked as u32);
+    (feedback.lost, feedback.lost_packets) = (lost * MSS as u64, lost as u32);
+    feedback.marked_packets = random.below(acked + 1) as u32;
+    feedback.echo = echoes[random.below(4) as usize];
+    feedback.explicit = random.below(1 << 33) as u32;
+    (feedback.prior_in_flight, feedback.in_flight) = (prior, model.in_flight);
+    feedback.cwnd_limited = random.chance(0.7);
+    feedback.rtt = (acked > 0).then_some(rtt);
+    (feedback.srtt, feedback.min_rtt) = (model.srtt, model.min_rtt);
+    feedback.delivered = model.delivered;
+    (feedback.round, feedback.round_start) = (model.round, round_start);
+    feedback.sample = sample;
+    feedback.congestion = congestion;
+    feedback.in_recovery = random.chance(0.2);
+    feedback.fates = &fates;
+    controller.on_feedback(&feedback);
 }
 
 #[test]
 fn fuzz_keeps_plans_sane() {
     let budget = std::env::var("PACELINE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
-    for scheme in SCHEMES {
-        let spec = Spec { name: scheme.name.into(), args: Vec::new() };
-        let halves = (scheme.build)(&spec).expect(scheme.name);
-        for seed in 0..20 * budget {
-            let mut random = Stream::new(seed, scheme.name);
-            let setup = Setup { mss: MSS, seed, flow: 0 };
+    for common::Variant { text, seeds } in common::variants(20, 6) {
+        let spec = Spec::parse(&text).expect("a spec");
+        let halves = paceline_cc::registry::build(&spec).expect("a scheme");
+        for seed in 0..seeds * budget {
+            let mut random = Stream::new(seed, &text);
+            let mut setup = Setup::default();
+            (setup.mss, setup.seed) = (MSS, seed);
             let mut controller = (halves.controller)(&setup);
             let mut model = Model {
                 now: Time::from_millis(random.below(1000)),
@@ -160,15 +153,15 @@ fn fuzz_keeps_plans_sane() {
                     controller.on_timer(model.now);
                 }
                 let plan = controller.plan();
-                let place = format!("{} seed {seed} step {step}: {plan:?}", scheme.name);
+                let place = format!("{text} seed {seed} step {step}: {plan:?}");
                 let open = plan.cwnd >= MSS as u64 || plan.pacing.is_some();
-                assert!(open || plan.exact, "{place}");
+                assert!(open || plan.exact_window, "{place}");
                 // A window that no memory could hold means that arithmetic went astray.
                 assert!(plan.cwnd < 1 << 50, "{place}");
                 assert!(plan.pacing.is_none_or(|rate| rate.as_bps() > 0), "{place}");
                 assert!(plan.timer > model.now, "{place}");
                 controller.inspect(&mut |name, value| {
-                    assert!(!value.is_nan(), "{} seed {seed} step {step}: {name}", scheme.name);
+                    assert!(!value.is_nan(), "{text} seed {seed} step {step}: {name}");
                 });
             }
         }

@@ -1,7 +1,6 @@
 //! What an account is made from, what it is told, and what it counts.
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{EcnFeedback, Signals};
+use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
 use super::rtt::RtoBounds;
 

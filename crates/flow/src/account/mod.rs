@@ -36,8 +36,7 @@ pub use rtt::{RtoBounds, RttEstimator};
 
 use std::collections::VecDeque;
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::{Ack, Congestion, Ecn, Fate, Feedback, Signals, Span, Time};
+use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 
 use self::deadlines::Timers;
 use self::ecn::MarkCounter;
@@ -388,32 +387,21 @@ impl Account {
             self.rates.skip();
             None
         };
-        Feedback {
-            now,
-            mss: self.config.mss,
-            acked: 0,
-            acked_packets: 0,
-            lost: 0,
-            lost_packets: 0,
-            marked_packets: 0,
-            echo: Ecn::NotEct,
-            explicit: 0,
-            prior_in_flight,
-            in_flight: self.ledger.in_flight(),
-            // If nothing is outstanding, the last packet tells: it was kept company by what the
-            // window kept back, or it was not.
-            cwnd_limited: self.limited_at >= self.ledger.front(),
-            rtt: None,
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.min(),
-            delivered: self.rates.delivered(),
-            round: self.round,
-            round_start,
-            sample,
-            congestion: None,
-            in_recovery: self.recovery.in_recovery(),
-            fates: &self.fates,
-        }
+        let mut feedback = Feedback::new(now, self.config.mss);
+        feedback.prior_in_flight = prior_in_flight;
+        feedback.in_flight = self.ledger.in_flight();
+        // If nothing is outstanding, the last packet tells: it was kept company by what the
+        // window kept back, or it was not.
+        feedback.cwnd_limited = self.limited_at >= self.ledger.front();
+        feedback.srtt = self.rtt.smoothed();
+        feedback.min_rtt = self.rtt.min();
+        feedback.delivered = self.rates.delivered();
+        feedback.round = self.round;
+        feedback.round_start = round_start;
+        feedback.sample = sample;
+        feedback.in_recovery = self.recovery.in_recovery();
+        feedback.fates = &self.fates;
+        feedback
     }
 
     /// Begins a new connection whose first segment is `segment`: estimates start anew, and what
@@ -463,7 +451,7 @@ fn note_loss(
 #[inline]
 fn fate(number: u64, entry: &Entry, lost: bool) -> Fate {
     let Entry { size, tag, sent, .. } = *entry;
-    Fate { number, size, lost, tag, sent, received: Time::NEVER }
+    Fate::new(number, size, sent, tag, lost)
 }
 
 /// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed

@@ -1,6 +1,6 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation).
 
-use paceline_cc::{Rate, RateSample, Span, Time};
+use paceline_cc::{RateSample, Span, Time};
 
 use super::ledger::Entry;
 
@@ -44,8 +44,8 @@ impl RateSampler {
     }
 
     /// Writes the state into the entry of a packet that is sent.
-    #[inline]
     /// `idle` tells that nothing sent before waits for its fate.
+    #[inline]
     pub(crate) fn on_send(&mut self, now: Time, idle: bool, entry: &mut Entry) {
         if idle {
             self.first_sent = now;
@@ -111,12 +111,8 @@ impl RateSampler {
             return None;
         }
         let delivered = self.delivered - newest.delivered;
-        Some(RateSample {
-            rate: Rate::from_bytes_in(delivered, interval),
-            interval,
-            delivered,
-            prior_delivered: newest.delivered,
-            app_limited: newest.app_limited,
-        })
+        let mut sample = RateSample::new(delivered, interval, newest.delivered);
+        sample.app_limited = newest.app_limited;
+        Some(sample)
     }
 }

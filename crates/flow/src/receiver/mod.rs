@@ -3,9 +3,9 @@
 mod blocks;
 pub(crate) mod reassembly;
 
-use paceline_cc::packet::NO_SEGMENT;
 use paceline_cc::{
-    Ack, AckPolicy, Body, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time, TrafficClass,
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, NO_SEGMENT, Packet, Reporter, Span, Stage, Time,
+    TrafficClass,
 };
 
 use self::blocks::{Arrival, Blocks};

@@ -56,8 +56,11 @@ impl SenderConfig {
     }
 
     /// What a scheme is told when it makes the sender's half.
-    pub(super) fn setup(&self) -> Setup {
-        Setup { mss: self.mss, seed: self.seed, flow: self.flow }
+    pub(super) fn setup(&self, connection: u32) -> Setup {
+        let mut setup = Setup::default();
+        (setup.mss, setup.seed) = (self.mss, self.seed);
+        (setup.flow, setup.connection) = (self.flow, connection);
+        setup
     }
 
     /// The account of this sender, for a controller that needs `signals` and, unless its window

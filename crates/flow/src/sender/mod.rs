@@ -8,11 +8,9 @@ mod timers;
 
 pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
 
-use paceline_cc::packet::NO_SEGMENT;
-use paceline_cc::scheme::MakeController;
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, Outgoing, Packet, Plan,
-    Rate, Report, Signals, Span, Stage, Stream, Time,
+    Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, MakeController, NO_SEGMENT,
+    Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Stream, Time,
 };
 
 use self::pacer::Pacer;
@@ -21,12 +19,14 @@ use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
 /// Bytes of a packet without data on the wire: IP and UDP headers and a scheme's own.
-const BEAT_SIZE: u32 = 64;
+const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {
     config: SenderConfig,
     make: MakeController,
+    /// The number of the connection, which counts up with each reconnection.
+    connection: u32,
     controller: Box<dyn Controller>,
     needs: Signals,
     plan: Plan,
@@ -61,7 +61,7 @@ impl Sender {
         make: MakeController,
         available: Signals,
     ) -> Result<Sender, MissingSignals> {
-        let controller = make(&config.setup());
+        let controller = make(&config.setup(0));
         let needs = controller.needs();
         let missing = needs.missing_from(available);
         if !missing.is_empty() {
@@ -71,10 +71,11 @@ impl Sender {
         let source = Source::new(config.workload.clone(), config.start, config.stop, random);
         let plan = controller.plan();
         let mut sender = Sender {
-            account: Account::new(config.account(needs, !plan.exact)),
+            account: Account::new(config.account(needs, !plan.exact_window)),
             receive_window: config.receive_window_segments(),
             config,
             make,
+            connection: 0,
             controller,
             needs,
             plan,
@@ -147,22 +148,32 @@ impl Sender {
     /// The most bytes that may be in flight now.
     #[inline]
     pub fn window(&self) -> u64 {
-        self.account.window(self.plan.cwnd, self.plan.prr)
+        self.account.window(self.plan.cwnd, self.plan.reduces_by_prr)
     }
 
     /// Asks the controller for its plan.
     #[inline]
     fn replan(&mut self) {
         // Field by field: a copy of what has just been written in parts would stall.
-        let Plan { cwnd, pacing, burst, ecn, timer, prr, beat, exact } = self.controller.plan();
+        let Plan {
+            cwnd,
+            pacing,
+            burst,
+            ecn,
+            timer,
+            reduces_by_prr,
+            sends_empty_packet,
+            exact_window,
+            ..
+        } = self.controller.plan();
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
         self.plan.burst = burst;
         self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
         self.plan.timer = timer;
-        self.plan.prr = prr;
-        self.plan.beat = beat;
-        self.plan.exact = exact;
+        self.plan.reduces_by_prr = reduces_by_prr;
+        self.plan.sends_empty_packet = sends_empty_packet;
+        self.plan.exact_window = exact_window;
         self.pacer.set_rate(self.plan.pacing);
     }
 
@@ -171,7 +182,7 @@ impl Sender {
     #[inline(never)]
     pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
         self.push(now, packet);
-        self.pop_into(now, place)
+        self.pop_next(now, place)
     }
 
     /// Takes an acknowledgement in.
@@ -223,9 +234,9 @@ impl Sender {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
         let mut largest = u64::from(self.config.mss);
-        let full = if self.plan.exact {
+        let full = if self.plan.exact_window {
             largest = largest.min(self.window().saturating_sub(in_flight));
-            largest < u64::from(BEAT_SIZE)
+            largest < u64::from(EMPTY_SIZE)
         } else {
             in_flight > 0 && in_flight + largest > self.window()
         };
@@ -241,7 +252,7 @@ impl Sender {
     }
 
     /// Sends one packet, if there is something to send and all limits allow it.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
         let Some(size) = self.sendable(now) else { return false };
         if self.account.in_flight() == 0 {
@@ -281,13 +292,13 @@ impl Sender {
     }
 
     /// Builds a packet and notes it in the account.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, now: Time, sent: Sent, place: &mut Packet) {
         let Sent { segment, size, again, .. } = sent;
         let number = self.account.next_number();
         let mut outgoing = Outgoing::new(number, size, self.account.in_flight());
         outgoing.retransmission = again;
-        outgoing.beat = segment == NO_SEGMENT;
+        outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
         let tag = self.controller.on_send(now, &mut outgoing);
         // A copy of what has just been written would stall.
@@ -308,10 +319,17 @@ impl Sender {
         };
     }
 
+    /// Builds a packet that is not the answer to an acknowledgement.
+    #[cold]
+    #[inline(never)]
+    fn emit_seldom(&mut self, now: Time, sent: Sent, place: &mut Packet) {
+        self.emit(now, sent, place);
+    }
+
     /// Sends a packet without data.
     #[cold]
-    fn beat(&mut self, now: Time, place: &mut Packet) {
-        self.emit(now, Sent::empty(BEAT_SIZE), place);
+    fn send_empty(&mut self, now: Time, place: &mut Packet) {
+        self.emit_seldom(now, Sent::empty(EMPTY_SIZE), place);
         self.replan();
     }
 
@@ -323,7 +341,9 @@ impl Sender {
 
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
-        self.controller = (self.make)(&self.config.setup());
+        // The first on-period begins the connection that there is.
+        self.connection += u32::from(self.last_sent != Time::NEVER);
+        self.controller = (self.make)(&self.config.setup(self.connection));
         self.account.reconnect(next_connection(self.account.next_segment()));
         self.last_sent = Time::NEVER;
         self.replan();
@@ -340,13 +360,25 @@ impl Stage for Sender {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.pop_next(now, place)
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        if self.pending { Time::ZERO } else { self.wake }
+    }
+}
+
+impl Sender {
+    #[inline(always)]
+    fn pop_next(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.wake <= now && self.on_timers(now, place) {
             return true;
         }
-        if self.plan.beat && !self.is_over() {
-            self.beat(now, place);
+        if self.plan.sends_empty_packet && !self.is_over() {
+            self.send_empty(now, place);
             return true;
         }
         let sent = self.send(now, place);
@@ -355,10 +387,5 @@ impl Stage for Sender {
             self.rearm(now);
         }
         sent
-    }
-
-    #[inline]
-    fn wake(&self) -> Time {
-        if self.pending { Time::ZERO } else { self.wake }
     }
 }

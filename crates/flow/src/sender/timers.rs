@@ -72,7 +72,7 @@ impl Sender {
             self.account.newest().map(Sent::again)
         };
         if let Some(sent) = sent {
-            self.emit(now, sent, place);
+            self.emit_seldom(now, sent, place);
         }
     }
 }

@@ -20,9 +20,9 @@ pub use event::{EventKind, LinkEvent};
 
 use std::collections::VecDeque;
 
-use self::ahead::Ahead;
-
 use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time, TrafficClass};
+
+use self::ahead::Ahead;
 
 use crate::queue::{Dropped, Queue};
 use crate::service::Service;

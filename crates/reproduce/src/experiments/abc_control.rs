@@ -132,30 +132,15 @@ fn marks() -> Result<Record, String> {
 
 /// One packet is acknowledged, with the window full.
 fn acknowledged(at: u64, echo: Ecn, cwnd: u64) -> Feedback<'static> {
-    Feedback {
-        now: Time::from_millis(100 + at),
-        mss: 1500,
-        acked: 1500,
-        acked_packets: 1,
-        lost: 0,
-        lost_packets: 0,
-        marked_packets: 0,
-        echo,
-        explicit: 0,
-        prior_in_flight: cwnd,
-        in_flight: cwnd,
-        cwnd_limited: true,
-        rtt: Some(Span::from_millis(100)),
-        srtt: Span::from_millis(100),
-        min_rtt: Span::from_millis(100),
-        delivered: 1500 * at,
-        round: 0,
-        round_start: false,
-        sample: None,
-        congestion: None,
-        in_recovery: false,
-        fates: &[],
-    }
+    let rtt = Span::from_millis(100);
+    let mut feedback = Feedback::new(Time::from_millis(100 + at), 1500);
+    (feedback.acked, feedback.acked_packets) = (1500, 1);
+    feedback.echo = echo;
+    (feedback.prior_in_flight, feedback.in_flight) = (cwnd, cwnd);
+    feedback.cwnd_limited = true;
+    (feedback.rtt, feedback.srtt, feedback.min_rtt) = (Some(rtt), rtt, rtt);
+    feedback.delivered = 1500 * at;
+    feedback
 }
 
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {

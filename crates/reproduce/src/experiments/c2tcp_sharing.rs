@@ -101,30 +101,13 @@ fn condition() -> Result<Record, String> {
 }
 
 fn feedback(now: Time, rtt: Span, cwnd: u64) -> Feedback<'static> {
-    Feedback {
-        now,
-        mss: 1500,
-        acked: 15_000,
-        acked_packets: 10,
-        lost: 0,
-        lost_packets: 0,
-        marked_packets: 0,
-        echo: paceline_cc::Ecn::NotEct,
-        explicit: 0,
-        prior_in_flight: cwnd,
-        in_flight: cwnd,
-        cwnd_limited: true,
-        rtt: Some(rtt),
-        srtt: rtt,
-        min_rtt: Span::from_millis(40),
-        delivered: 0,
-        round: 0,
-        round_start: false,
-        sample: None,
-        congestion: None,
-        in_recovery: false,
-        fates: &[],
-    }
+    let mut feedback = Feedback::new(now, 1500);
+    (feedback.acked, feedback.acked_packets) = (15_000, 10);
+    (feedback.prior_in_flight, feedback.in_flight) = (cwnd, cwnd);
+    feedback.cwnd_limited = true;
+    (feedback.rtt, feedback.srtt) = (Some(rtt), rtt);
+    feedback.min_rtt = Span::from_millis(40);
+    feedback
 }
 
 fn find(_: &Setting, results: &Results) -> Result<Findings, String> {

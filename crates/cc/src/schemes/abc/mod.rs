@@ -78,10 +78,11 @@
 //! (dual window), §4.2 (ECN), §5.1 (Wi-Fi), §6 (delayed acknowledgements), §7.6 (PK-ABC), appendix C.
 
 mod params;
-mod rate;
-mod receiver;
+mod rates;
 mod router;
 mod sender;
+mod target;
+mod tokens;
 mod wifi;
 
 #[cfg(test)]
@@ -90,17 +91,19 @@ mod router_tests;
 mod sender_tests;
 
 pub use params::{AbcParams, AdditiveIncrease, Basis, Credit, Delay, Source};
-pub use rate::Meter;
-pub use receiver::Echo;
-pub use router::Marker;
-pub use sender::Abc;
+pub use router::AbcRouter;
+pub use sender::AbcSender;
 pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 
 use crate::packet::TrafficClass;
 use crate::params::Params;
+use crate::parts::MarkEcho;
 use crate::scheme::{Halves, Scheme};
+
+/// The receiver's half of ABC: echoes marks so that delayed acknowledgements lose none (paper §6).
+pub type AbcReceiver = MarkEcho;
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
@@ -113,10 +116,10 @@ pub const SCHEME: Scheme = Scheme {
         params.check(spec)?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Echo::default()))),
-            router: Some(Arc::new(move || Box::new(Marker::new(&of_router)))),
+            reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
+            router: Some(Arc::new(move || Box::new(AbcRouter::new(&of_router)))),
             class: TrafficClass::EXPLICIT,
-            ..Halves::sender(move |setup| Abc::new(&params, setup.mss))
+            ..Halves::sender(move |setup| AbcSender::new(&params, setup.mss))
         })
     },
 };

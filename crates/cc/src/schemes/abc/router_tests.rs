@@ -31,20 +31,20 @@ fn packet(ecn: Ecn, abc: bool) -> Packet {
 
 /// A router and its clock, which a packet moves on by a millisecond.
 struct Road {
-    router: Marker,
+    router: AbcRouter,
     capacity: Steps,
     now: Time,
 }
 
 impl Road {
     fn new(params: AbcParams) -> Road {
-        Road { router: Marker::new(&params), capacity: CONSTANT, now: Time::from_secs(1) }
+        Road { router: AbcRouter::new(&params), capacity: CONSTANT, now: Time::from_secs(1) }
     }
 
     /// A link that serves opportunities, and says when it does not use one.
     fn telling(params: AbcParams) -> Road {
         let mut road = Road::new(params);
-        road.router.idle.told = true;
+        road.router.rates.idle.set_link_tells();
         road
     }
 
@@ -260,7 +260,9 @@ fn foreign_marks_and_packets_are_left_alone() {
     // What they consume of the link is no capacity to ABC.
     for silent in [false, true] {
         let mut road = Road::new(paper());
-        road.router.idle.told = !silent;
+        if !silent {
+            road.router.rates.idle.set_link_tells();
+        }
         for i in 0..100 {
             road.arrive(packet(UP, i % 2 == 0), 1);
             road.depart(packet(UP, i % 2 == 0), MS, 1);
@@ -376,7 +378,7 @@ fn batches_tell_the_capacity_of_a_wifi_link() {
             road.router.on_batch(road.now, &batch);
         }
         road.depart(packet(UP, true), Span::ZERO, queue);
-        road.router.fraction
+        road.fraction()
     };
     let params = AbcParams { dt: MS * 20, ..AbcParams::default() };
     // Full batches: the capacity is the rate, half of 98 % may stay.

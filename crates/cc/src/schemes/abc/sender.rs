@@ -4,7 +4,7 @@
 use super::params::{AbcParams, AdditiveIncrease};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
-use crate::schemes::cubic::{CubicParams, HyStartKind, Window};
+use crate::schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
 use crate::units::{Rate, Span, Time};
 
 /// Packets by which a window may exceed twice what is in flight, so that a flow with nothing in
@@ -19,7 +19,7 @@ const BURST_LIMIT: f64 = 65_536.0;
 
 /// What an acknowledgement's echo means to the window.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Sign {
+enum EchoMeaning {
     Accelerate,
     Brake,
     /// Congestion elsewhere, or no mark at all.
@@ -35,10 +35,10 @@ enum Sign {
 /// which the cap does not move, so by up to half per round trip until it is back where the curve
 /// is. HyStart is off: the delay that it watches is the ABC link's, which says nothing about other
 /// bottlenecks and would end slow start for good.
-pub struct Abc {
+pub struct AbcSender {
     /// ABC's window in packets.
     w: f64,
-    cubic: Option<Window>,
+    cubic: Option<CubicWindow>,
     mss: u32,
     /// The round trip over which a window is paced: the smaller of the smoothed and the last RTT.
     rtt: Span,
@@ -51,17 +51,17 @@ pub struct Abc {
     proxied: bool,
 }
 
-impl Abc {
+impl AbcSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &AbcParams, mss: u32) -> Abc {
+    pub fn new(params: &AbcParams, mss: u32) -> AbcSender {
         let cubic = CubicParams {
             initial_window: params.initial_window,
             hystart: HyStartKind::Off,
             ..CubicParams::default()
         };
-        Abc {
+        AbcSender {
             w: params.initial_window.max(params.min_window),
-            cubic: params.dual_window.then(|| Window::new(&cubic)),
+            cubic: params.dual_window.then(|| CubicWindow::new(&cubic)),
             mss: mss.max(1),
             rtt: Span::ZERO,
             flight: [0; 2],
@@ -74,17 +74,17 @@ impl Abc {
     }
 
     #[inline]
-    fn sign(&self, echo: Ecn) -> Sign {
+    fn sign(&self, echo: Ecn) -> EchoMeaning {
         match (echo, self.proxied) {
-            (Ecn::ACCELERATE, _) | (Ecn::BRAKE, true) => Sign::Accelerate,
-            (Ecn::BRAKE, false) | (Ecn::Ce, true) => Sign::Brake,
-            (Ecn::Ce, false) | (Ecn::NotEct, _) => Sign::Hold,
+            (Ecn::ACCELERATE, _) | (Ecn::BRAKE, true) => EchoMeaning::Accelerate,
+            (Ecn::BRAKE, false) | (Ecn::Ce, true) => EchoMeaning::Brake,
+            (Ecn::Ce, false) | (Ecn::NotEct, _) => EchoMeaning::Hold,
         }
     }
 
     /// Equation 3, by bytes: `n` packets newly acknowledged.
     #[inline]
-    fn obey(&mut self, sign: Sign, n: f64) {
+    fn obey(&mut self, sign: EchoMeaning, n: f64) {
         let per_ack = match self.increase {
             AdditiveIncrease::PerPacket => n,
             AdditiveIncrease::PerAck => 1.0,
@@ -93,10 +93,10 @@ impl Abc {
         // One acknowledgement is never more than a round trip's worth.
         let more = (per_ack / self.w).min(1.0);
         let change = match sign {
-            Sign::Accelerate => n,
-            Sign::Brake if self.brake_floor > 0.0 && self.w <= self.brake_floor + n => 0.0,
-            Sign::Brake => -n,
-            Sign::Hold => 0.0,
+            EchoMeaning::Accelerate => n,
+            EchoMeaning::Brake if self.brake_floor > 0.0 && self.w <= self.brake_floor + n => 0.0,
+            EchoMeaning::Brake => -n,
+            EchoMeaning::Hold => 0.0,
         };
         self.w = (self.w + change + more).max(self.min_window);
     }
@@ -125,7 +125,7 @@ impl Abc {
     }
 }
 
-impl Controller for Abc {
+impl Controller for AbcSender {
     fn needs(&self) -> Signals {
         match self.cubic.is_some() && !self.proxied {
             true => Signals::ABC_ECHO.and(Signals::ECN),
@@ -164,15 +164,15 @@ impl Controller for Abc {
         let cwnd = (bytes as u64).max(self.mss as u64);
         let ecn = if self.proxied { Ecn::Ect0 } else { Ecn::ACCELERATE };
         // A loss spreads over a round trip only if it is Cubic's window that shrank.
-        let prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
-        let plan = Plan { ecn, prr, ..Plan::window(cwnd) };
+        let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
+        let plan = Plan { ecn, reduces_by_prr, ..Plan::window(cwnd) };
         if self.pacing == 0.0 || self.rtt.is_zero() {
             return plan;
         }
         let rate = self.pacing * bytes / self.rtt.as_secs_f64();
         let least = BURST_PACKETS * self.mss as f64;
         let burst = (rate * BURST_SECONDS).min(BURST_LIMIT).max(least) as u32;
-        Plan { pacing: Some(Rate::from_bytes_per_sec(rate)), burst, ..plan }
+        plan.paced(Rate::from_bytes_per_sec(rate), burst)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -3,8 +3,8 @@ use crate::control::{Congestion, Controller, Feedback, Signals};
 use crate::packet::Ecn;
 use crate::registry;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::{Rate, Span, Time};
 
 const UP: Ecn = Ecn::ACCELERATE;
@@ -19,7 +19,7 @@ fn basic() -> AbcParams {
     }
 }
 
-fn see(sender: &Abc, name: &str) -> f64 {
+fn see(sender: &AbcSender, name: &str) -> f64 {
     let mut value = f64::NAN;
     sender.inspect(&mut |seen, v| {
         if seen == name {
@@ -29,7 +29,7 @@ fn see(sender: &Abc, name: &str) -> f64 {
     value
 }
 
-fn w(sender: &Abc) -> f64 {
+fn w(sender: &AbcSender) -> f64 {
     see(sender, "w_abc")
 }
 
@@ -37,14 +37,14 @@ fn acks() -> Acks {
     Acks::new(Span::from_millis(100))
 }
 
-fn hear(sender: &mut Abc, echo: Ecn, packets: u64) -> f64 {
+fn hear(sender: &mut AbcSender, echo: Ecn, packets: u64) -> f64 {
     sender.on_feedback(&Feedback { echo, ..acks().ack(packets) });
     w(sender)
 }
 
 /// A sender whose window is `packets`.
-fn at(packets: f64, params: AbcParams) -> Abc {
-    Abc::new(&AbcParams { initial_window: packets, ..params }, MSS)
+fn at(packets: f64, params: AbcParams) -> AbcSender {
+    AbcSender::new(&AbcParams { initial_window: packets, ..params }, MSS)
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn the_basic_sender_ignores_losses_and_timeouts() {
     for congestion in [Congestion::Loss, Congestion::Ecn, Congestion::Timeout, Congestion::Undo] {
         sender.on_feedback(&acks().event(0, Some(congestion)));
         assert_eq!(w(&sender), 10.0);
-        assert!(!sender.plan().prr);
+        assert!(!sender.plan().reduces_by_prr);
     }
     assert_eq!(sender.needs(), Signals::ABC_ECHO);
 }
@@ -209,7 +209,7 @@ fn congestion_is_for_the_second_window() {
         assert_eq!(w(&sender), 100.0);
         assert!((see(&sender, "w_cubic") - 70.0).abs() < 1e-9);
         assert!((see(&sender, "cwnd") - 70.0).abs() < 1e-9);
-        assert!(sender.plan().prr);
+        assert!(sender.plan().reduces_by_prr);
     }
     let mut sender = at(100.0, AbcParams::default());
     let mut acks = acks();
@@ -237,7 +237,12 @@ fn behind_proxies_ce_is_a_brake_and_no_congestion() {
 }
 
 /// Rounds of a flow whose window is always in flight, until `until` says stop; returns how many.
-fn rounds(sender: &mut Abc, acks: &mut Acks, echo: Ecn, until: impl Fn(&Abc) -> bool) -> u32 {
+fn rounds(
+    sender: &mut AbcSender,
+    acks: &mut Acks,
+    echo: Ecn,
+    until: impl Fn(&AbcSender) -> bool,
+) -> u32 {
     for round in 0..1000 {
         if until(sender) {
             return round;
@@ -271,7 +276,7 @@ fn the_second_window_rises_at_once_with_the_first() {
     assert!(taken <= 14, "{taken} round trips");
 }
 
-fn acks_are_few(sender: &Abc) -> bool {
+fn acks_are_few(sender: &AbcSender) -> bool {
     see(sender, "cwnd") <= 2.0 && see(sender, "w_cubic") <= 9.5
 }
 

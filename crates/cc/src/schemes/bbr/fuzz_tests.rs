@@ -1,18 +1,18 @@
-use super::testing::{MSS, add_sample};
-use super::{Bbr, BbrParams};
+use super::{BbrParams, BbrSender};
 use crate::control::{Controller, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
-use crate::schemes::newreno::testing::Acks;
+use crate::testing::{Acks, add_sample};
 use crate::units::{Rate, Span};
 
+const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
 #[test]
 fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "bbr");
-        let mut bbr = Bbr::new(&BbrParams::default(), &Setup::default());
+        let mut bbr = BbrSender::new(&BbrParams::default(), &Setup::default());
         let mut acks = Acks::new(RTT);
         for number in 0..5_000 {
             let mut feedback = acks.any(&mut random);

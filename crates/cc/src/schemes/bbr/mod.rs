@@ -48,8 +48,6 @@
 //! Nothing is known of the path before the first acknowledgement: there was no handshake. The
 //! first window is paced as for an RTT of 1 ms.
 
-mod aggregation;
-mod held;
 mod model;
 mod policer;
 mod recovery;
@@ -62,13 +60,9 @@ mod fuzz_tests;
 #[cfg(test)]
 mod policer_tests;
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
 mod tests;
 
-pub(crate) use aggregation::{Aggregation, HALF_WINDOW};
-pub(crate) use held::Held;
-pub use sender::Bbr;
+pub use sender::BbrSender;
 
 #[cfg(doc)]
 use crate::control::Signals;
@@ -149,6 +143,6 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: BbrParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Bbr::new(&params, setup)))
+        Ok(Halves::sender(move |setup| BbrSender::new(&params, setup)))
     },
 };

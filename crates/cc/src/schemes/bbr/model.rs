@@ -2,37 +2,30 @@
 //! in which it counts.
 
 use super::BbrParams;
-use super::held::Held;
 use crate::control::{Feedback, RateSample};
-use crate::filter::WindowedMax;
+use crate::parts::{RoundTrips, SelfLimited, WindowedMax};
 use crate::units::{Rate, Span, Time};
 
 /// The model of the path (draft §4.1).
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     max_bw: WindowedMax<Rate>,
-    rounds: u64,
-    /// The round trip ends when a packet is acknowledged that was sent after so many bytes had
-    /// been delivered.
-    round_end: u64,
-    round_start: bool,
+    rounds: RoundTrips,
     rtprop: Option<Span>,
     rtprop_at: Time,
     rtprop_window: Span,
-    held: Held,
+    self_limited: SelfLimited,
 }
 
 impl Model {
     pub(super) fn new(params: &BbrParams) -> Model {
         Model {
             max_bw: WindowedMax::new(u64::from(params.btlbw_window)),
-            rounds: 0,
-            round_end: 0,
-            round_start: false,
+            rounds: RoundTrips::default(),
             rtprop: None,
             rtprop_at: Time::ZERO,
             rtprop_window: params.rtprop_window,
-            held: Held::default(),
+            self_limited: SelfLimited::default(),
         }
     }
 
@@ -46,11 +39,11 @@ impl Model {
     }
     /// True if the acknowledgement at hand is the first of a round trip.
     pub(super) fn round_start(&self) -> bool {
-        self.round_start
+        self.rounds.started()
     }
     /// Begins a round trip now.
     pub(super) fn begin_round(&mut self, delivered: u64) {
-        self.round_end = delivered;
+        self.rounds.begin(delivered);
     }
     /// The estimate of RTprop counts as taken now.
     pub(super) fn refresh_rtprop(&mut self, now: Time) {
@@ -65,28 +58,24 @@ impl Model {
 
     /// Packets sent from now on tell of BBR's own restraint.
     pub(super) fn limit(&mut self, feedback: &Feedback<'_>) {
-        self.held.hold(feedback);
+        self.self_limited.begin(feedback);
     }
 
     /// True if something other than the path limited the sample.
     pub(super) fn is_limited(&self, sample: &RateSample) -> bool {
-        self.held.limits(sample)
+        self.self_limited.limits(sample)
     }
 
     /// Counts round trips.
     pub(super) fn count_round(&mut self, sample: Option<&RateSample>, delivered: u64) {
-        self.round_start = sample.is_some_and(|s| s.prior_delivered >= self.round_end);
-        if self.round_start {
-            self.rounds += 1;
-            self.round_end = delivered;
-        }
+        self.rounds.on_ack(sample, delivered);
     }
 
     /// Takes a bandwidth sample into the filter. What the application limited tells no more than
     /// that the path carries at least as much.
     pub(super) fn on_sample(&mut self, sample: &RateSample) {
         if !self.is_limited(sample) || sample.rate >= self.max_bw() {
-            self.max_bw.update(self.rounds, sample.rate);
+            self.max_bw.update(self.rounds.count(), sample.rate);
         }
     }
 

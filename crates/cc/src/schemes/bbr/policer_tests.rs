@@ -1,6 +1,6 @@
 use super::policer::{Event, Policer};
 use crate::control::Feedback;
-use crate::schemes::newreno::testing::Acks;
+use crate::testing::Acks;
 use crate::units::{Rate, Span};
 
 const RTT: Span = Span::from_millis(100);

@@ -1,24 +1,23 @@
 //! The sender's half: what happens on an acknowledgement, in its order.
 
 use super::BbrParams;
-use super::aggregation::{Aggregation, HALF_WINDOW};
 use super::model::Model;
 use super::policer::{Event, Policer};
 use super::recovery::Recovery;
 use super::states::{Mode, States};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
-use crate::packet::Ecn;
+use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// The sender's half of BBR.
 #[derive(Clone, Debug)]
-pub struct Bbr {
+pub struct BbrSender {
     pub(super) params: BbrParams,
     pub(super) mss: u32,
     pub(super) model: Model,
     pub(super) states: States,
-    pub(super) aggregation: Aggregation,
+    pub(super) aggregation: AckAggregation,
     pub(super) policer: Policer,
     pub(super) recovery: Recovery,
     pub(super) cwnd: u64,
@@ -31,16 +30,16 @@ pub struct Bbr {
     departure: Time,
 }
 
-impl Bbr {
+impl BbrSender {
     /// A sender for the given flow.
-    pub fn new(params: &BbrParams, setup: &Setup) -> Bbr {
+    pub fn new(params: &BbrParams, setup: &Setup) -> BbrSender {
         let mss = setup.mss.max(1);
-        let mut bbr = Bbr {
+        let mut bbr = BbrSender {
             params: params.clone(),
             mss,
             model: Model::new(params),
             states: States::new(setup),
-            aggregation: Aggregation::default(),
+            aggregation: AckAggregation::default(),
             policer: Policer::default(),
             recovery: Recovery::new(),
             cwnd: u64::from(params.initial_window) * u64::from(mss),
@@ -111,7 +110,7 @@ impl Bbr {
     }
 }
 
-impl Controller for Bbr {
+impl Controller for BbrSender {
     fn needs(&self) -> Signals {
         Signals::DELIVERY_RATE
     }
@@ -159,16 +158,7 @@ impl Controller for Bbr {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            cwnd: self.cwnd,
-            pacing: Some(self.pacing),
-            burst: self.quantum() as u32,
-            ecn: Ecn::NotEct,
-            timer: Time::NEVER,
-            prr: false,
-            beat: false,
-            exact: false,
-        }
+        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,6 @@
 //! The state machine: Startup, Drain, ProbeBW with its cycle of gains, and ProbeRTT.
 
-use super::Bbr;
+use super::BbrSender;
 use crate::control::Feedback;
 use crate::rng::Stream;
 use crate::scheme::Setup;
@@ -45,7 +45,7 @@ impl States {
     pub(super) fn new(setup: &Setup) -> States {
         States {
             mode: Mode::Startup,
-            random: setup.stream(&format!("flow {} bbr", setup.flow)),
+            random: setup.random("bbr"),
             phase: 0,
             phase_start: Time::ZERO,
             full_bw: Rate::ZERO,
@@ -93,7 +93,7 @@ impl States {
     }
 }
 
-impl Bbr {
+impl BbrSender {
     /// The factor between bandwidth and pacing rate.
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.states.mode {
@@ -180,7 +180,7 @@ impl Bbr {
         if self.states.mode != Mode::ProbeRtt {
             return;
         }
-        // Low rates are of our own making.
+        // Low rates measured now are due to the small window, not to the path.
         self.model.limit(feedback);
         if self.states.probe_rtt_end.is_some() {
             self.states.probe_rtt_round_done |= self.model.round_start();

@@ -1,15 +1,15 @@
 use super::states::Mode;
-use super::testing::{Link, MSS};
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, RateSample};
 use crate::scheme::Setup;
-use crate::schemes::newreno::testing::Acks;
+use crate::testing::{Acks, OneFlowLink};
 use crate::units::{Rate, Time};
 
+const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
-fn bbr(params: &BbrParams) -> Bbr {
-    Bbr::new(params, &Setup::default())
+fn bbr(params: &BbrParams) -> BbrSender {
+    BbrSender::new(params, &Setup::default())
 }
 
 fn plain() -> BbrParams {
@@ -34,7 +34,7 @@ fn sampled(acks: &mut Acks, packets: u64, mbps: f64) -> Feedback<'static> {
 fn flat_bandwidth_of_three_rounds_is_a_full_pipe() {
     let mut bbr = bbr(&plain());
     let mut acks = Acks::new(RTT);
-    let mut round = |bbr: &mut Bbr, mbps: f64, app_limited: bool| {
+    let mut round = |bbr: &mut BbrSender, mbps: f64, app_limited: bool| {
         acks.now += RTT;
         acks.in_flight = 500;
         let mut feedback = sampled(&mut acks, 10, mbps);
@@ -70,7 +70,7 @@ fn startup_paces_the_first_window_over_the_first_rtt() {
 #[test]
 fn holds_twice_the_product_and_three_quanta() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     assert_eq!(bbr.states.mode(), Mode::ProbeBw);
     assert_eq!(bbr.model.max_bw(), link.rate);
@@ -104,7 +104,7 @@ fn a_quantum_is_a_millisecond_of_pacing() {
 #[test]
 fn probes_the_rtt_when_the_smallest_is_stale() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     // A longer path: the smallest RTT will not be seen again.
     link.rtt = Span::from_millis(150);
@@ -125,7 +125,7 @@ fn probes_the_rtt_when_the_smallest_is_stale() {
 #[test]
 fn random_loss_does_not_slow_it_down() {
     let mut bbr = bbr(&BbrParams::default());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.loss = 0.03;
     link.run(&mut bbr, Span::from_secs(20), |_| ());
     let rate = Rate::from_bytes_in(link.delivered, link.now.since(Time::ZERO));
@@ -135,7 +135,7 @@ fn random_loss_does_not_slow_it_down() {
 #[test]
 fn a_loss_conserves_packets_for_a_round_and_repair_restores() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     let before = bbr.plan().cwnd;
     let mut acks = Acks::new(RTT);
@@ -160,13 +160,13 @@ fn a_loss_conserves_packets_for_a_round_and_repair_restores() {
     acks.in_recovery = false;
     bbr.on_feedback(&acks.ack(1));
     assert!(bbr.plan().cwnd + 2 * MSS >= before, "{} {before}", bbr.plan().cwnd);
-    assert!(!bbr.plan().prr);
+    assert!(!bbr.plan().reduces_by_prr);
 }
 
 #[test]
 fn a_timeout_leaves_one_packet_and_remembers_the_window() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     let before = bbr.plan().cwnd;
     let mut acks = Acks::new(RTT);
@@ -189,7 +189,7 @@ fn a_timeout_leaves_one_packet_and_remembers_the_window() {
 #[test]
 fn idleness_restarts_at_the_bandwidth() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     bbr.pacing = Rate::from_mbps(1.0);
     bbr.on_idle(link.now + Span::from_secs(60), Span::from_secs(60), Span::from_secs(1));
@@ -206,7 +206,7 @@ fn phases_start_at_random_but_not_with_the_drain() {
     let mut seen = [0; 8];
     for flow in 0..200 {
         let setup = Setup { flow, ..Setup::default() };
-        let mut bbr = Bbr::new(&plain(), &setup);
+        let mut bbr = BbrSender::new(&plain(), &setup);
         bbr.enter_probe_bw(Time::from_secs(1));
         let gain = bbr.pacing_gain();
         assert_ne!(gain, 0.75);
@@ -228,7 +228,7 @@ fn parameters_are_checked() {
 #[test]
 fn the_gains_of_a_cycle_of_eight_have_mean_one() {
     let mut bbr = bbr(&plain());
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     let (mut last, mut starts) = (1.0, Vec::new());
     let now = std::cell::Cell::new(link.delivered);

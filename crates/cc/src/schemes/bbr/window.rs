@@ -1,6 +1,6 @@
 //! What follows from model and state: pacing rate, bursts and window.
 
-use super::Bbr;
+use super::BbrSender;
 use super::states::Mode;
 use crate::control::Feedback;
 use crate::units::{Rate, Span};
@@ -11,7 +11,7 @@ const SINGLE_RATE: Rate = Rate::from_bps(1_200_000);
 const BURST_SPAN: Span = Span::from_millis(1);
 const BURST_MAX: u64 = 65_536;
 
-impl Bbr {
+impl BbrSender {
     /// The pacing rate for `gain`.
     fn rate(&self, bw: Rate, gain: f64) -> Rate {
         bw.mul_f64(gain * (1.0 - self.params.pacing_margin))
@@ -57,8 +57,9 @@ impl Bbr {
         u64::from(self.params.min_window) * u64::from(self.mss)
     }
 
-    /// Adds what hosts hold of a window: three bursts; whole packets of an even number, so that
-    /// delayed acknowledgements do not wait; and two more where the flight is to exceed the path.
+    /// Adds to a window what the hosts themselves hold back: three bursts. Rounds up to an even
+    /// number of packets, so that delayed acknowledgements do not wait; adds two packets where the
+    /// flight is to exceed the path.
     fn with_quanta(&self, bytes: u64) -> u64 {
         let mss = u64::from(self.mss);
         let packets = bytes.div_ceil(mss) + 3 * (self.quantum() / mss);

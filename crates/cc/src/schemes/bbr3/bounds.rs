@@ -3,6 +3,7 @@
 use super::Bbr3Params;
 use super::state::State;
 use crate::control::{Feedback, RateSample};
+use crate::parts::RoundTrips;
 use crate::units::Rate;
 
 /// No bound.
@@ -19,8 +20,7 @@ pub(super) struct Bounds {
     /// What was delivered lately, since losses set in.
     pub(super) inflight_lo: u64,
     pub(super) bw_lo: Rate,
-    round_end: u64,
-    pub(super) round_start: bool,
+    pub(super) rounds: RoundTrips,
     loss_in_round: bool,
     marks_in_round: bool,
     /// The largest rate and volume delivered in the round trip.
@@ -36,8 +36,7 @@ impl Bounds {
             inflight_hi: NONE,
             inflight_lo: NONE,
             bw_lo: NO_RATE,
-            round_end: 0,
-            round_start: false,
+            rounds: RoundTrips::default(),
             loss_in_round: false,
             marks_in_round: false,
             bw_latest: Rate::ZERO,
@@ -59,7 +58,7 @@ impl Bounds {
         self.inflight_latest = 0;
     }
 
-    /// The losses of this round trip were none.
+    /// The packets of this round trip were not lost, only late.
     pub(super) fn forget_loss(&mut self) {
         self.loss_in_round = false;
         self.marks_in_round = false;
@@ -69,7 +68,7 @@ impl Bounds {
     pub(super) fn note_loss(&mut self, delivered: u64) -> bool {
         let first = !self.loss_in_round;
         if first {
-            self.round_end = delivered;
+            self.rounds.begin(delivered);
         }
         self.loss_in_round = true;
         first
@@ -86,19 +85,17 @@ impl Bounds {
     }
 
     /// Takes the volume and rate delivered in.
-    pub(super) fn on_sample(&mut self, sample: &RateSample, delivered: u64) {
+    pub(super) fn on_ack(&mut self, sample: Option<&RateSample>, delivered: u64) {
+        self.rounds.on_ack(sample, delivered);
+        let Some(sample) = sample else { return };
         self.bw_latest = self.bw_latest.max(sample.rate);
         self.inflight_latest = self.inflight_latest.max(sample.delivered);
-        self.round_start = sample.prior_delivered >= self.round_end;
-        if self.round_start {
-            self.round_end = delivered;
-        }
     }
 
     /// At the end of a round trip with losses or marks, unless it was one of probing: the bounds
     /// fall to what was delivered, though not by more than losses and marks justify.
     pub(super) fn adapt(&mut self, state: State, max_bw: Rate, cwnd: u64, params: &Bbr3Params) {
-        if !self.round_start {
+        if !self.rounds.started() {
             return;
         }
         let signals = self.loss_in_round || self.marks_in_round;
@@ -128,7 +125,7 @@ impl Bounds {
     /// Ends an acknowledgement: the next round trip's maxima begin with this sample.
     pub(super) fn advance(&mut self, feedback: &Feedback<'_>) {
         if let Some(sample) = &feedback.sample
-            && self.round_start
+            && self.rounds.started()
         {
             self.bw_latest = sample.rate;
             self.inflight_latest = sample.delivered;

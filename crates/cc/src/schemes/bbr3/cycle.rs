@@ -1,6 +1,6 @@
 //! ProbeBW: Down, Cruise, Refill and Up, and what their losses tell (draft §5.3.3).
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::sender::Flight;
 use super::state::{AckPhase, State};
@@ -21,7 +21,7 @@ pub(super) struct Cycle {
     probe_sample: bool,
     /// The last probe met too many losses.
     too_high: bool,
-    /// The last probe ended early, for fear of such.
+    /// The last probe ended at its bound, before it could meet losses.
     precautionary: bool,
     up_rounds: u32,
     up_acked: u64,
@@ -31,7 +31,7 @@ pub(super) struct Cycle {
 impl Cycle {
     pub(super) fn new(setup: &Setup) -> Cycle {
         Cycle {
-            random: setup.stream(&format!("flow {} bbr3", setup.flow)),
+            random: setup.random("bbr3"),
             start: Time::ZERO,
             wait: Span::ZERO,
             rounds_since_probe: 0,
@@ -59,7 +59,7 @@ fn rate(feedback: &Feedback<'_>) -> Rate {
     feedback.sample.as_ref().map_or(Rate::ZERO, |sample| sample.rate)
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Enters Down; the clock of probes starts.
     pub(super) fn start_down(&mut self, now: Time, delivered: u64) {
         self.bounds.reset_signals();
@@ -156,7 +156,7 @@ impl Bbr3 {
             State::Cruise if self.is_time_to_probe(feedback.now) => {
                 self.start_refill(feedback.delivered);
             }
-            State::Refill if self.model.round_start => self.start_up(feedback),
+            State::Refill if self.model.rounds.started() => self.start_up(feedback),
             State::Up => self.check_up(feedback),
             _ => {}
         }
@@ -190,18 +190,18 @@ impl Bbr3 {
     /// the next state.
     fn adapt_long_term(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) -> bool {
         let probe_bw = self.state.is_probe_bw();
-        if self.model.round_start {
+        if self.model.rounds.started() {
             match self.cycle.ack_phase {
                 AckPhase::Starting => self.cycle.ack_phase = AckPhase::Feedback,
                 AckPhase::Stopping => {
                     self.cycle.probe_sample = false;
                     self.cycle.ack_phase = AckPhase::Init;
-                    let limited = |sample| self.model.held.limits(sample);
+                    let limited = |sample| self.model.self_limited.limits(sample);
                     if probe_bw && !feedback.sample.as_ref().is_none_or(limited) {
                         self.model.advance_cycle();
                     }
                     if probe_bw && self.cycle.precautionary && !self.cycle.too_high {
-                        // It was safe after all: probe again, boldly.
+                        // The probe that ended early met no losses: probe again, beyond it.
                         self.start_refill(feedback.delivered);
                         return true;
                     }
@@ -234,7 +234,7 @@ impl Bbr3 {
         self.cycle.up_acked -= steps * self.cycle.acked_per_step;
         self.bounds.inflight_hi =
             self.bounds.inflight_hi.saturating_add(steps * u64::from(self.mss));
-        if self.model.round_start {
+        if self.model.rounds.started() {
             self.raise_slope();
         }
     }

@@ -67,7 +67,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use sender::Bbr3;
+pub use sender::Bbr3Sender;
 
 #[cfg(doc)]
 use crate::control::Signals;
@@ -181,6 +181,6 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: Bbr3Params = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Bbr3::new(&params, setup)))
+        Ok(Halves::sender(move |setup| Bbr3Sender::new(&params, setup)))
     },
 };

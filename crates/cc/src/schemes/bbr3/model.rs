@@ -2,7 +2,7 @@
 
 use super::Bbr3Params;
 use crate::control::{Feedback, RateSample};
-use crate::schemes::bbr::Held;
+use crate::parts::{RoundTrips, SelfLimited};
 use crate::units::{Rate, Span, Time};
 
 /// Bandwidth and RTT (draft §5.5).
@@ -10,30 +10,26 @@ use crate::units::{Rate, Span, Time};
 pub(super) struct Model {
     /// The largest delivery rates of the previous cycle of probes and of this one.
     cycles: [Rate; 2],
-    pub(super) rounds: u64,
-    round_end: u64,
-    pub(super) round_start: bool,
+    pub(super) rounds: RoundTrips,
     /// The smallest RTT of ten seconds.
     pub(super) min_rtt: Option<Span>,
     min_rtt_at: Time,
     /// The smallest RTT of five seconds, whose age calls for ProbeRTT.
     recent_rtt: Option<Span>,
     recent_rtt_at: Time,
-    pub(super) held: Held,
+    pub(super) self_limited: SelfLimited,
 }
 
 impl Model {
     pub(super) fn new() -> Model {
         Model {
             cycles: [Rate::ZERO; 2],
-            rounds: 0,
-            round_end: 0,
-            round_start: false,
+            rounds: RoundTrips::default(),
             min_rtt: None,
             min_rtt_at: Time::ZERO,
             recent_rtt: None,
             recent_rtt_at: Time::ZERO,
-            held: Held::default(),
+            self_limited: SelfLimited::default(),
         }
     }
 
@@ -51,17 +47,14 @@ impl Model {
 
     /// Begins a round trip now.
     pub(super) fn begin_round(&mut self, delivered: u64) {
-        self.round_end = delivered;
+        self.rounds.begin(delivered);
     }
 
     /// Counts round trips and takes the bandwidth in.
-    pub(super) fn on_sample(&mut self, sample: &RateSample, delivered: u64) {
-        self.round_start = sample.prior_delivered >= self.round_end;
-        if self.round_start {
-            self.rounds += 1;
-            self.round_end = delivered;
-        }
-        if sample.rate >= self.max_bw() || !self.held.limits(sample) {
+    pub(super) fn on_ack(&mut self, sample: Option<&RateSample>, delivered: u64) {
+        self.rounds.on_ack(sample, delivered);
+        let Some(sample) = sample else { return };
+        if sample.rate >= self.max_bw() || !self.self_limited.limits(sample) {
             self.cycles[1] = self.cycles[1].max(sample.rate);
         }
     }

@@ -1,6 +1,6 @@
 //! ProbeRTT: half the flight for a while, to see the path's propagation time (draft §5.3.4).
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::state::State;
 use crate::control::Feedback;
 use crate::units::Time;
@@ -15,7 +15,7 @@ pub(super) struct ProbeRtt {
     delivered: u64,
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Takes the RTT in, and enters, keeps up or leaves ProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, feedback: &Feedback<'_>) {
         self.probe_rtt.delivered = feedback.delivered;
@@ -31,10 +31,10 @@ impl Bbr3 {
         if self.state != State::ProbeRtt {
             return;
         }
-        // Low rates are of our own making.
-        self.model.held.hold(feedback);
+        // Low rates measured now are due to the small window, not to the path.
+        self.model.self_limited.begin(feedback);
         if self.probe_rtt.end.is_some() {
-            self.probe_rtt.round_done |= self.model.round_start;
+            self.probe_rtt.round_done |= self.model.rounds.started();
             if self.probe_rtt.round_done {
                 self.check_probe_rtt_done(feedback.now, Some(feedback));
             }

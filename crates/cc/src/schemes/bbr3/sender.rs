@@ -11,13 +11,13 @@ use super::tag::Tag;
 use super::window::Repair;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, Signals};
 use crate::packet::Ecn;
+use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
-use crate::schemes::bbr::{Aggregation, HALF_WINDOW};
 use crate::units::{Rate, Span, Time};
 
 /// The sender's half of BBR version 3.
 #[derive(Clone, Debug)]
-pub struct Bbr3 {
+pub struct Bbr3Sender {
     pub(super) params: Bbr3Params,
     pub(super) mss: u32,
     pub(super) state: State,
@@ -29,7 +29,7 @@ pub struct Bbr3 {
     pub(super) drain_round: u64,
     pub(super) probe_rtt: ProbeRtt,
     pub(super) repair: Repair,
-    pub(super) aggregation: Aggregation,
+    pub(super) aggregation: AckAggregation,
     pub(super) cwnd: u64,
     pub(super) pacing: Rate,
     pub(super) seen_rtt: bool,
@@ -53,11 +53,11 @@ pub(super) struct Flight {
     pub(super) app_limited: bool,
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// A sender for the given flow.
-    pub fn new(params: &Bbr3Params, setup: &Setup) -> Bbr3 {
+    pub fn new(params: &Bbr3Params, setup: &Setup) -> Bbr3Sender {
         let mss = setup.mss.max(1);
-        let mut bbr = Bbr3 {
+        let mut bbr = Bbr3Sender {
             params: params.clone(),
             mss,
             state: State::Startup,
@@ -69,7 +69,7 @@ impl Bbr3 {
             drain_round: 0,
             probe_rtt: ProbeRtt::default(),
             repair: Repair::default(),
-            aggregation: Aggregation::default(),
+            aggregation: AckAggregation::default(),
             cwnd: u64::from(params.initial_window) * u64::from(mss),
             pacing: Rate::ZERO,
             seen_rtt: false,
@@ -103,7 +103,7 @@ impl Bbr3 {
             sent: tag.in_flight * mss,
             lost: tag.lost_since(self.lost) * mss,
             marked: sample.is_some() && many && self.heeds_marks(),
-            app_limited: sample.is_some_and(|sample| self.model.held.limits(sample)),
+            app_limited: sample.is_some_and(|sample| self.model.self_limited.limits(sample)),
         }
     }
 
@@ -120,13 +120,13 @@ impl Bbr3 {
     }
 
     fn update_model(&mut self, feedback: &Feedback<'_>) {
-        self.model.round_start = false;
-        self.bounds.round_start = false;
-        let Some(sample) = &feedback.sample else { return };
-        self.bounds.on_sample(sample, feedback.delivered);
-        self.model.on_sample(sample, feedback.delivered);
+        self.bounds.on_ack(feedback.sample.as_ref(), feedback.delivered);
+        self.model.on_ack(feedback.sample.as_ref(), feedback.delivered);
+        if feedback.sample.is_none() {
+            return;
+        }
         let in_startup = !self.full.reached;
-        if self.model.round_start {
+        if self.model.rounds.started() {
             self.cycle.count_round();
             self.aggregation.on_round(if in_startup { 1 } else { HALF_WINDOW });
             self.on_marks(feedback.delivered);
@@ -150,7 +150,7 @@ impl Bbr3 {
     }
 }
 
-impl Controller for Bbr3 {
+impl Controller for Bbr3Sender {
     fn needs(&self) -> Signals {
         let needs = Signals::DELIVERY_RATE.and(Signals::FATES);
         if self.params.ecn { needs.and(Signals::ECN) } else { needs }
@@ -210,16 +210,8 @@ impl Controller for Bbr3 {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            cwnd: self.cwnd,
-            pacing: Some(self.pacing),
-            burst: self.quantum() as u32,
-            ecn: if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct },
-            timer: Time::NEVER,
-            prr: false,
-            beat: false,
-            exact: false,
-        }
+        let ecn = if self.params.ecn { Ecn::Ect1 } else { Ecn::NotEct };
+        Plan::window(self.cwnd).paced(self.pacing, self.quantum() as u32).ecn(ecn).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,6 @@
 //! Startup and Drain: when the pipe is full, and when its queue is empty.
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::sender::Flight;
 use super::state::State;
 use crate::control::Feedback;
@@ -67,11 +67,12 @@ impl LossRanges {
     }
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Looks for the plateau at the end of a round trip.
     pub(super) fn check_full_pipe(&mut self, feedback: &Feedback<'_>) {
         let Some(sample) = &feedback.sample else { return };
-        if !self.full.now && self.model.round_start && !self.model.held.limits(sample) {
+        if !self.full.now && self.model.rounds.started() && !self.model.self_limited.limits(sample)
+        {
             self.full.on_round(sample.rate);
         }
     }
@@ -81,7 +82,7 @@ impl Bbr3 {
     pub(super) fn check_startup(&mut self, feedback: &Feedback<'_>, flight: Option<&Flight>) {
         if self.state == State::Startup && !self.full.reached {
             let repairing = self.repair.is_repairing() && feedback.in_recovery;
-            let lossy = self.bounds.round_start
+            let lossy = self.bounds.rounds.started()
                 && repairing
                 && self.ranges.count >= self.params.full_loss_count
                 && flight.is_some_and(|flight| self.is_too_high(flight));
@@ -92,12 +93,12 @@ impl Bbr3 {
                 self.bounds.inflight_hi = bdp.max(self.bounds.inflight_latest);
             }
         }
-        if self.bounds.round_start {
+        if self.bounds.rounds.started() {
             self.ranges.count = 0;
         }
         if self.state == State::Startup && self.full.reached {
             self.state = State::Drain;
-            self.drain_round = self.model.rounds;
+            self.drain_round = self.model.rounds.count();
         }
     }
 
@@ -106,7 +107,7 @@ impl Bbr3 {
         if self.state != State::Drain {
             return;
         }
-        let long = self.model.rounds > self.drain_round + DRAIN_ROUNDS;
+        let long = self.model.rounds.count() > self.drain_round + DRAIN_ROUNDS;
         if long || feedback.in_flight <= self.inflight(1.0) {
             self.start_down(feedback.now, feedback.delivered);
         }

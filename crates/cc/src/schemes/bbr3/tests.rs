@@ -1,23 +1,23 @@
 use super::bounds::NONE;
 use super::state::State;
 use super::*;
-use crate::control::{Congestion, Controller, Fate, Outgoing};
+use crate::control::{Congestion, Controller, Fate, Outgoing, RateSample};
 use crate::rng::Stream;
 use crate::scheme::Setup;
-use crate::schemes::bbr::testing::{Link, MSS, add_sample};
-use crate::schemes::newreno::testing::Acks;
+use crate::testing::{Acks, OneFlowLink, add_sample};
 use crate::units::{Rate, Time};
 
+const MSS: u64 = crate::testing::MSS as u64;
 const RTT: Span = Span::from_millis(100);
 
-fn bbr3() -> Bbr3 {
-    Bbr3::new(&Bbr3Params::default(), &Setup::default())
+fn bbr3() -> Bbr3Sender {
+    Bbr3Sender::new(&Bbr3Params::default(), &Setup::default())
 }
 
 #[test]
 fn fills_the_path_and_cycles() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     let mut order = vec![State::Startup];
     link.run(&mut bbr, Span::from_millis(4_900), |bbr| {
         if order.last() != Some(&bbr.state) {
@@ -37,7 +37,7 @@ fn fills_the_path_and_cycles() {
 #[test]
 fn probes_the_rtt_with_half_the_flight() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     link.rtt = Span::from_millis(150);
     let (mut smallest, mut largest) = (u64::MAX, 0);
@@ -58,7 +58,7 @@ fn probes_the_rtt_with_half_the_flight() {
 #[test]
 fn a_shallow_buffer_sets_the_upper_bound() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.buffer = 20;
     link.run(&mut bbr, Span::from_secs(30), |_| ());
     // The path holds 101 and 20 packets.
@@ -72,7 +72,7 @@ fn a_shallow_buffer_sets_the_upper_bound() {
 #[test]
 fn a_percent_of_random_loss_is_borne() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.loss = 0.01;
     link.run(&mut bbr, Span::from_secs(30), |_| ());
     let rate = Rate::from_bytes_in(link.delivered, link.now.since(Time::ZERO));
@@ -82,7 +82,7 @@ fn a_percent_of_random_loss_is_borne() {
 #[test]
 fn losses_between_probes_lower_the_short_term_bounds() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     while bbr.state != State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
@@ -114,15 +114,22 @@ fn the_upper_bound_leaves_headroom() {
 #[test]
 fn marks_cut_the_short_term_flight() {
     let params = Bbr3Params { ecn: true, ecn_max_rtt: Span::ZERO, ..Default::default() };
-    let mut bbr = Bbr3::new(&params, &Setup::default());
-    let mut link = Link::new(12.0, RTT);
+    let mut bbr = Bbr3Sender::new(&params, &Setup::default());
+    let mut link = OneFlowLink::new(12.0, RTT);
     while bbr.state != State::Cruise {
         link.run(&mut bbr, Span::from_millis(1), |_| ());
     }
     bbr.bounds.smooth_marks(0.5);
     let cwnd = bbr.cwnd;
     bbr.bounds.note_marks();
-    bbr.bounds.round_start = true;
+    let newest = RateSample {
+        rate: Rate::ZERO,
+        interval: RTT,
+        delivered: 0,
+        prior_delivered: u64::MAX,
+        app_limited: false,
+    };
+    bbr.bounds.rounds.on_ack(Some(&newest), 0);
     bbr.bounds.adapt(bbr.state, bbr.model.max_bw(), cwnd, &params);
     // Ten seconds without marks would have halved alpha ten times over; two rounds did not.
     let cut = bbr.bounds.inflight_lo as f64 / cwnd as f64;
@@ -133,7 +140,7 @@ fn marks_cut_the_short_term_flight() {
 #[test]
 fn undo_restores_bounds_and_window() {
     let mut bbr = bbr3();
-    let mut link = Link::new(12.0, RTT);
+    let mut link = OneFlowLink::new(12.0, RTT);
     link.run(&mut bbr, Span::from_secs(3), |_| ());
     let cwnd = bbr.plan().cwnd;
     let mut acks = Acks::new(RTT);
@@ -164,7 +171,7 @@ fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "bbr3");
         let params = Bbr3Params { ecn: seed % 2 == 0, ..Default::default() };
-        let mut bbr = Bbr3::new(&params, &Setup::default());
+        let mut bbr = Bbr3Sender::new(&params, &Setup::default());
         let mut acks = Acks::new(RTT);
         for number in 0..5_000 {
             let mut feedback = acks.any(&mut random);

@@ -1,7 +1,7 @@
 //! What follows from model, bounds and state: pacing rate, bursts and window; and the window to
 //! return to after repair (draft §5.5.11, §5.6).
 
-use super::Bbr3;
+use super::Bbr3Sender;
 use super::bounds::NONE;
 use super::state::State;
 use crate::control::Feedback;
@@ -41,7 +41,7 @@ impl Repair {
     }
 }
 
-impl Bbr3 {
+impl Bbr3Sender {
     /// Losses are being repaired from now on.
     pub(super) fn enter_repair(&mut self) {
         self.repair.save(self.cwnd, self.state == State::ProbeRtt);
@@ -53,7 +53,7 @@ impl Bbr3 {
         self.repair.repairing = true;
     }
 
-    /// The losses were none.
+    /// The packets were not lost, only late: takes the reaction back.
     pub(super) fn on_undo(&mut self, feedback: &Feedback<'_>) {
         self.bounds.forget_loss();
         self.full.restart(Rate::ZERO);

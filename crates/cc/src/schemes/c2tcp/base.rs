@@ -2,15 +2,16 @@
 
 use super::{Base, C2tcpParams};
 use crate::control::{Congestion, Feedback};
-use crate::schemes::{cubic, newreno};
+use crate::parts::RenoWindow;
+use crate::schemes::cubic::{CubicParams, CubicWindow};
 use crate::units::{Span, Time};
 
 /// A loss-based window that C2TCP opens and closes beside its own growth.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // One per flow, and never moved.
 pub(super) enum Window {
-    Cubic(cubic::Window),
-    NewReno(newreno::Window),
+    Cubic(CubicWindow),
+    NewReno(RenoWindow),
 }
 
 impl Window {
@@ -18,10 +19,10 @@ impl Window {
         let initial_window = params.initial_window;
         match params.base {
             Base::Cubic => {
-                let cubic = cubic::CubicParams { initial_window, ..Default::default() };
-                Window::Cubic(cubic::Window::new(&cubic))
+                let cubic = CubicParams { initial_window, ..Default::default() };
+                Window::Cubic(CubicWindow::new(&cubic))
             }
-            Base::NewReno => Window::NewReno(newreno::Window::new(initial_window)),
+            Base::NewReno => Window::NewReno(RenoWindow::new(initial_window)),
         }
     }
 
@@ -83,12 +84,12 @@ impl Window {
     }
 }
 
-fn halved(window: &newreno::Window) -> f64 {
+fn halved(window: &RenoWindow) -> f64 {
     libm::floor(window.cwnd() / 2.0)
 }
 
 /// NewReno's step.
-fn reno(window: &mut newreno::Window, feedback: &Feedback<'_>) {
+fn reno(window: &mut RenoWindow, feedback: &Feedback<'_>) {
     match feedback.congestion {
         None => {}
         Some(Congestion::Loss | Congestion::Ecn) => {
@@ -105,7 +106,7 @@ fn reno(window: &mut newreno::Window, feedback: &Feedback<'_>) {
         }
     }
     if window.may_grow(feedback) {
-        let rest = window.slow_start(newreno::Window::acked(feedback));
+        let rest = window.slow_start(RenoWindow::acked(feedback));
         window.avoid_congestion(rest);
     }
 }

@@ -64,8 +64,8 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno;
 use crate::units::{Span, Time};
 use base::Window;
 use condition::{Condition, Verdict, millis};
@@ -129,13 +129,13 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane, "interval_rtts", "expected a number from 0 to 1000")?;
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        Ok(Halves::sender(move |setup| C2tcp::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| C2tcpSender::new(&params, setup.mss)))
     },
 };
 
 /// The sender's half of C2TCP.
 #[derive(Clone, Debug)]
-pub struct C2tcp {
+pub struct C2tcpSender {
     window: Window,
     condition: Condition,
     params: C2tcpParams,
@@ -147,10 +147,10 @@ pub struct C2tcp {
     timed_out: bool,
 }
 
-impl C2tcp {
+impl C2tcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &C2tcpParams, mss: u32) -> C2tcp {
-        C2tcp {
+    pub fn new(params: &C2tcpParams, mss: u32) -> C2tcpSender {
+        C2tcpSender {
             window: Window::new(params),
             condition: Condition::new(params.rule),
             params: params.clone(),
@@ -173,29 +173,44 @@ impl C2tcp {
         known && now.since(self.epoch) < self.params.settle
     }
 
-    /// Opens the window in the good condition. The scheme below has just opened it by `own`
-    /// packets for `acked`, in congestion avoidance if `avoiding`.
-    fn open(&mut self, target: Span, rtt: Span, acked: f64, own: f64, avoiding: bool) {
+    /// The packets by which an RTT below the target opens the window, beside the growth of the
+    /// scheme below.
+    fn growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
         match self.params.rule {
-            Rule::Paper => {
-                let share = target.as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
-                self.window.add(share);
-            }
-            Rule::Kernel => {
-                let counts = (millis(target) / millis(rtt).max(1)).max(1) as f64;
-                let slow = 1.0 / self.window.cwnd();
-                if !avoiding || self.params.base == Base::NewReno {
-                    self.window.add(counts * slow);
-                } else if acked > 0.0 {
-                    let pace = (own / acked).max(slow);
-                    self.window.add((counts + acked) * pace - own);
-                }
-            }
+            Rule::Paper => target.as_nanos() as f64 / rtt.as_nanos().max(1) as f64,
+            Rule::Kernel => self.kernel_growth(target, rtt, below),
+        }
+    }
+
+    /// The kernel adds `floor(target / rtt)` to the counter of acknowledged packets that opens the
+    /// window by one packet whenever it reaches a limit. The limit is the window, or what Cubic's
+    /// curve makes of it in congestion avoidance: then the acknowledged packets and what C2TCP
+    /// adds count at Cubic's pace, of which Cubic's own growth has had its part.
+    fn kernel_growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
+        let counts = (millis(target) / millis(rtt).max(1)).max(1) as f64;
+        let reno_pace = 1.0 / self.window.cwnd();
+        if !below.avoiding || self.params.base == Base::NewReno {
+            counts * reno_pace
+        } else if below.acked > 0.0 {
+            let pace = (below.packets / below.acked).max(reno_pace);
+            (counts + below.acked) * pace - below.packets
+        } else {
+            0.0
         }
     }
 }
 
-impl Controller for C2tcp {
+/// What the scheme below C2TCP has just made of an acknowledgement.
+struct OwnGrowth {
+    /// The packets acknowledged.
+    acked: f64,
+    /// The packets by which it opened the window.
+    packets: f64,
+    /// True if it is in congestion avoidance.
+    avoiding: bool,
+}
+
+impl Controller for C2tcpSender {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let before = self.window.cwnd();
         self.window.on_feedback(feedback);
@@ -220,8 +235,9 @@ impl Controller for C2tcp {
         let (target, interval) = self.limits(feedback.min_rtt);
         match self.condition.on_rtt(feedback.now, rtt, target, interval) {
             Verdict::Good if grows => {
-                let own = (self.window.cwnd() - before).max(0.0);
-                self.open(target, rtt, newreno::Window::acked(feedback), own, avoiding);
+                let packets = (self.window.cwnd() - before).max(0.0);
+                let below = OwnGrowth { acked: RenoWindow::acked(feedback), packets, avoiding };
+                self.window.add(self.growth(target, rtt, &below));
             }
             Verdict::Good | Verdict::Waiting => {}
             Verdict::Bad => {

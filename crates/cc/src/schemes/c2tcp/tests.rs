@@ -1,13 +1,13 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::Spec;
+use crate::testing::{Acks, MSS};
 
 const LONG: Span = Span::from_millis(300);
 
 /// A sender with a window of `packets` in congestion avoidance, whose repairs are over.
-fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcp, Acks) {
-    let mut c2tcp = C2tcp::new(params, MSS);
+fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcpSender, Acks) {
+    let mut c2tcp = C2tcpSender::new(params, MSS);
     let mut acks = Acks::new(LONG);
     match &mut c2tcp.window {
         Window::NewReno(window) => {
@@ -100,10 +100,12 @@ fn the_kernel_adds_per_round_trip_and_the_paper_per_acknowledgement() {
     // RTT 40 ms at a window of 20: the kernel's counter gets 2 of the 20 that it needs.
     let add = |rule, packets: f64, rtt, acks: u32, avoiding| {
         let params = C2tcpParams { rule, ..exact() };
-        let mut c2tcp = C2tcp::new(&params, MSS);
+        let mut c2tcp = C2tcpSender::new(&params, MSS);
         c2tcp.window.add(packets - 10.0);
         for _ in 0..acks {
-            c2tcp.open(Span::from_millis(100), Span::from_millis(rtt), 1.0, 0.0, avoiding);
+            let below = OwnGrowth { acked: 1.0, packets: 0.0, avoiding };
+            let more = c2tcp.growth(Span::from_millis(100), Span::from_millis(rtt), &below);
+            c2tcp.window.add(more);
         }
         c2tcp.window.cwnd() - packets
     };
@@ -135,7 +137,7 @@ fn a_cubic_epoch_hides_its_first_second() {
 #[test]
 fn multiples_of_the_smallest_rtt() {
     let params = C2tcpParams { target_rtts: 2.0, interval_rtts: 1.5, ..exact() };
-    let c2tcp = C2tcp::new(&params, MSS);
+    let c2tcp = C2tcpSender::new(&params, MSS);
     let limits = c2tcp.limits(Span::from_millis(40));
     assert_eq!(limits, (Span::from_millis(80), Span::from_millis(60)));
     let build = |text: &str| Spec::parse(text).is_ok_and(|spec| (SCHEME.build)(&spec).is_ok());
@@ -151,7 +153,7 @@ fn survives_anything() {
         let base = if seed % 4 < 2 { Base::Cubic } else { Base::NewReno };
         let (target_rtts, settle) = ((seed % 3) as f64, Span::from_millis(seed % 5));
         let params = C2tcpParams { rule, base, target_rtts, settle, ..Default::default() };
-        let mut c2tcp = C2tcp::new(&params, MSS);
+        let mut c2tcp = C2tcpSender::new(&params, MSS);
         let mut acks = Acks::new(Span::from_millis(100));
         for _ in 0..5_000 {
             c2tcp.on_feedback(&acks.any(&mut random));

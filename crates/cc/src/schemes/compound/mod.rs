@@ -43,8 +43,8 @@ mod tests;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 crate::params! {
@@ -84,7 +84,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(params.zeta >= 0.0, "zeta", "expected 0 or more")?;
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
-        Ok(Halves::sender(move |setup| Compound::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| CompoundSender::new(&params, setup.mss)))
     },
 };
 
@@ -93,9 +93,9 @@ const MIN_SAMPLES: u32 = 3;
 
 /// The sender's half of Compound.
 #[derive(Clone, Debug)]
-pub struct Compound {
+pub struct CompoundSender {
     /// The loss window.
-    loss: Window,
+    loss: RenoWindow,
     /// The delay window in packets.
     delay: f64,
     /// The delay window before the last reduction, for its undoing.
@@ -110,11 +110,11 @@ pub struct Compound {
     samples: u32,
 }
 
-impl Compound {
+impl CompoundSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &CompoundParams, mss: u32) -> Compound {
-        Compound {
-            loss: Window::new(params.initial_window),
+    pub fn new(params: &CompoundParams, mss: u32) -> CompoundSender {
+        CompoundSender {
+            loss: RenoWindow::new(params.initial_window),
             delay: 0.0,
             before: 0.0,
             params: params.clone(),
@@ -161,7 +161,7 @@ impl Compound {
     }
 }
 
-impl Controller for Compound {
+impl Controller for CompoundSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }
@@ -194,7 +194,7 @@ impl Controller for Compound {
         let may_grow = self.loss.may_grow(feedback);
         let slow = self.loss.in_slow_start();
         if may_grow {
-            let rest = self.loss.slow_start(Window::acked(feedback));
+            let rest = self.loss.slow_start(RenoWindow::acked(feedback));
             self.loss.set_cwnd(self.loss.cwnd() + rest / self.win());
         }
         if feedback.round_start {
@@ -215,7 +215,7 @@ impl Controller for Compound {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.win() as u32 as u64 * self.mss as u64) }
+        Plan::window(self.win() as u32 as u64 * self.mss as u64).ecn(ecn)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

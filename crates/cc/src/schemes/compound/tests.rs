@@ -1,12 +1,12 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
 /// In congestion avoidance, with a loss and a delay window, and a smallest RTT of 100 ms.
-fn avoiding(loss: f64, delay: f64) -> Compound {
-    let mut compound = Compound::new(&CompoundParams::default(), MSS);
+fn avoiding(loss: f64, delay: f64) -> CompoundSender {
+    let mut compound = CompoundSender::new(&CompoundParams::default(), MSS);
     compound.loss.set_cwnd(loss);
     compound.loss.leave_slow_start();
     compound.delay = delay;
@@ -14,7 +14,7 @@ fn avoiding(loss: f64, delay: f64) -> Compound {
     compound
 }
 
-fn change(compound: &mut Compound, rtt: u64) -> f64 {
+fn change(compound: &mut CompoundSender, rtt: u64) -> f64 {
     let before = compound.delay;
     compound.round_min = Span::from_millis(rtt);
     compound.adjust(true);
@@ -61,7 +61,7 @@ fn the_loss_window_grows_by_one_per_sum() {
 #[test]
 fn slow_start_and_repair_leave_the_delay_window_alone() {
     let mut acks = Acks::new(RTT);
-    let mut compound = Compound::new(&CompoundParams::default(), MSS);
+    let mut compound = CompoundSender::new(&CompoundParams::default(), MSS);
     acks.in_flight = 5;
     for _ in 0..200 {
         compound.on_feedback(&acks.ack(1));
@@ -97,7 +97,7 @@ fn few_samples_tell_nothing() {
 fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "compound");
-        let mut compound = Compound::new(&CompoundParams::default(), MSS);
+        let mut compound = CompoundSender::new(&CompoundParams::default(), MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             compound.on_feedback(&acks.any(&mut random));

@@ -1,5 +1,5 @@
-//! The authors' answer to heavy loss. Without it, a buffer that is never empty becomes the smallest
-//! RTT, the queue seems empty, and the window grows without end.
+//! The authors' reaction to heavy loss. Without it, the delay of a buffer that is never empty
+//! becomes the smallest RTT, so that the queue seems empty, and the window grows without end.
 
 use crate::control::Feedback;
 use crate::units::{Span, Time};

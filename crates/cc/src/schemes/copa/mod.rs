@@ -150,7 +150,7 @@ pub const SCHEME: Scheme = Scheme {
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         let ack = AckPolicy::EACH;
-        Ok(Halves { ack, ..Halves::sender(move |setup| Copa::new(&params, setup.mss)) })
+        Ok(Halves { ack, ..Halves::sender(move |setup| CopaSender::new(&params, setup.mss)) })
     },
 };
 
@@ -163,7 +163,7 @@ const PROBES: u64 = 19;
 
 /// The sender's half of Copa.
 #[derive(Clone, Debug)]
-pub struct Copa {
+pub struct CopaSender {
     params: CopaParams,
     mss: u32,
     cwnd: f64,
@@ -178,10 +178,10 @@ pub struct Copa {
     silent_at: Time,
 }
 
-impl Copa {
+impl CopaSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &CopaParams, mss: u32) -> Copa {
-        Copa {
+    pub fn new(params: &CopaParams, mss: u32) -> CopaSender {
+        CopaSender {
             mss: mss.max(1),
             cwnd: params.initial_window.max(MIN_WINDOW),
             slow_start: true,
@@ -231,7 +231,7 @@ impl Copa {
     }
 }
 
-impl Controller for Copa {
+impl Controller for CopaSender {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let now = feedback.now;
         if let Some(rtt) = feedback.rtt {
@@ -260,7 +260,7 @@ impl Controller for Copa {
     fn on_timer(&mut self, now: Time) {
         if now >= self.silent_at {
             // The next reply begins the next silence: an idle flow does not wake up for ever.
-            *self = Copa::new(&self.params, self.mss);
+            *self = CopaSender::new(&self.params, self.mss);
         }
     }
 
@@ -269,7 +269,7 @@ impl Controller for Copa {
         let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
         let pacing =
             (!rtt.is_zero()).then(|| Rate::from_bytes_in(cwnd, rtt).max(Rate::from_bps(1)));
-        Plan { pacing, timer: self.silent_at, prr: false, ..Plan::window(cwnd) }
+        Plan { pacing, timer: self.silent_at, reduces_by_prr: false, ..Plan::window(cwnd) }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,6 @@
 //! The RTTs that Copa goes by, each the smallest or largest of a window.
 
-use crate::filter::{WindowedMax, WindowedMin};
+use crate::parts::{WindowedMax, WindowedMin};
 use crate::units::{Span, Time};
 
 /// Units of the clocks that count windows and round trips.

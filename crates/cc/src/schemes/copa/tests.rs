@@ -1,14 +1,14 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 fn ms(millis: u64) -> Span {
     Span::from_millis(millis)
 }
 
 /// A Copa whose `RTTmin` is 50 ms, past its probes and slow start, with ten packets of window.
-fn settled(params: CopaParams) -> (Copa, Acks) {
-    let mut copa = Copa::new(&params, MSS);
+fn settled(params: CopaParams) -> (CopaSender, Acks) {
+    let mut copa = CopaSender::new(&params, MSS);
     let mut acks = Acks::new(ms(50));
     copa.on_feedback(&acks.ack(PROBES));
     copa.slow_start = false;
@@ -47,14 +47,14 @@ fn the_target_and_the_step() {
 
 #[test]
 fn an_empty_queue_has_no_target() {
-    let mut copa = Copa::new(&CopaParams::default(), MSS);
+    let mut copa = CopaSender::new(&CopaParams::default(), MSS);
     copa.rtts.on_sample(Time::from_secs(1), ms(50));
     assert_eq!(copa.target(), f64::INFINITY);
 }
 
 #[test]
 fn it_waits_nineteen_packets_then_doubles_per_round_trip() {
-    let mut copa = Copa::new(&CopaParams::default(), MSS);
+    let mut copa = CopaSender::new(&CopaParams::default(), MSS);
     let mut acks = Acks::new(ms(100));
     assert_eq!(copa.plan().pacing, None);
     for _ in 0..PROBES {
@@ -84,7 +84,7 @@ fn delta_competes_by_a_packet_per_round_trip_and_halves_upon_loss() {
     for loss in [Rule::Paper, Rule::Authors] {
         let (mut copa, mut acks) = settled(CopaParams { loss, ..only(Mode::Competitive) });
         copa.delta = Delta::new(&copa.params);
-        let round = |copa: &mut Copa, acks: &mut Acks, lost: bool| {
+        let round = |copa: &mut CopaSender, acks: &mut Acks, lost: bool| {
             acks.now += ms(61);
             let mut feedback = acks.event(1, lost.then_some(Congestion::Loss));
             feedback.lost_packets = lost as u32;
@@ -140,7 +140,7 @@ fn heavy_loss_alone_cuts_the_window() {
 #[test]
 fn a_queue_that_is_not_emptied_for_five_round_trips_means_competition() {
     for (detection, patience) in [(Rule::Paper, 5), (Rule::Authors, 4)] {
-        let mut copa = Copa::new(&CopaParams { detection, ..CopaParams::default() }, MSS);
+        let mut copa = CopaSender::new(&CopaParams { detection, ..CopaParams::default() }, MSS);
         let mut acks = Acks::new(ms(100));
         let mut run = |rtt: Span, rounds: u64| {
             acks.rtt = rtt;
@@ -239,7 +239,7 @@ fn fuzz_of_the_authors_rules() {
             delta: [0.001, 0.1, 0.5, 50.0][random.below(4) as usize],
             ..CopaParams::default()
         };
-        let mut copa = Copa::new(&params, MSS);
+        let mut copa = CopaSender::new(&params, MSS);
         let mut acks = Acks::new(ms(50));
         for step in 0..4000 {
             let mut feedback = acks.any(&mut random);

@@ -7,95 +7,136 @@ use crate::units::{Span, Time};
 /// Round trips in one direction after which the velocity doubles (paper §2.1).
 const PATIENCE: u32 = 3;
 
-/// The velocity, and the direction in which the window moves.
+/// The velocity: packets times `delta` by which the window moves per round trip; at least 1.
 #[derive(Clone, Debug)]
-pub(super) struct Velocity {
-    rule: Speed,
-    value: f64,
-    /// The direction of the last round trip: up, or down.
-    up: bool,
-    /// Round trips in this direction.
-    same: u32,
-    /// The window when this round trip began.
-    begun: f64,
-    /// Authors' code: when this round trip began, and its steps up less those down.
-    since: Time,
-    balance: i64,
+pub(super) enum Velocity {
+    /// The paper's rule.
+    Paper(WindowDirection),
+    /// The paper's, and at once 1 where the direction changes.
+    Mvfst(WindowDirection),
+    /// The authors' code's rule.
+    Authors(StepMajority),
 }
 
 impl Velocity {
     pub(super) fn new(rule: Speed) -> Velocity {
-        let (value, since) = (1.0, Time::ZERO);
-        Velocity { rule, value, up: true, same: 0, begun: 0.0, since, balance: 0 }
+        match rule {
+            Speed::Paper => Velocity::Paper(WindowDirection::new(true, 0.0)),
+            Speed::Mvfst => Velocity::Mvfst(WindowDirection::new(true, 0.0)),
+            Speed::Authors => Velocity::Authors(StepMajority::new(Time::ZERO)),
+        }
     }
 
-    /// Packets times `delta` by which the window moves per round trip.
     pub(super) fn get(&self) -> f64 {
-        self.value
+        match self {
+            Velocity::Paper(rule) | Velocity::Mvfst(rule) => rule.value,
+            Velocity::Authors(rule) => rule.value,
+        }
     }
 
-    /// Slow start is over.
+    /// Slow start is over, at a window of `cwnd` packets.
     pub(super) fn restart(&mut self, now: Time, cwnd: f64) {
-        *self = Velocity { begun: cwnd, since: now, ..Velocity::new(self.rule) };
+        match self {
+            Velocity::Paper(rule) | Velocity::Mvfst(rule) => {
+                *rule = WindowDirection::new(true, cwnd);
+            }
+            Velocity::Authors(rule) => *rule = StepMajority::new(now),
+        }
     }
 
     /// Before the step of an acknowledgement.
     pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, cwnd: f64, delta: f64, rtt: Span) {
-        match self.rule {
-            Speed::Paper | Speed::Mvfst => {
+        match self {
+            Velocity::Paper(rule) | Velocity::Mvfst(rule) => {
                 if feedback.round_start {
-                    self.end_round(cwnd);
+                    rule.end_round(cwnd);
                 }
                 // A round trip at most doubles the window, or empties it.
-                self.value = self.value.min(cwnd * delta).max(1.0);
+                rule.value = rule.value.min(cwnd * delta).max(1.0);
             }
-            Speed::Authors => {
-                if feedback.now.since(self.since) > rtt {
-                    self.end_authors_round(feedback.now);
+            Velocity::Authors(rule) => {
+                if feedback.now.since(rule.round_began) > rtt {
+                    rule.end_round(feedback.now);
                 }
-                if self.value > cwnd * delta {
-                    self.value /= 2.0;
+                if rule.value > cwnd * delta {
+                    rule.value /= 2.0;
                 }
-                self.value = self.value.max(1.0);
+                rule.value = rule.value.max(1.0);
             }
         }
     }
 
     /// The window, of `cwnd` packets, is about to move.
     pub(super) fn on_step(&mut self, up: bool, cwnd: f64) {
-        self.balance += if up { 1 } else { -1 };
-        if self.rule == Speed::Mvfst && up != self.up && self.value > 1.0 {
-            // What was gathered in one direction is not for the other.
-            *self = Velocity { up, begun: cwnd, since: self.since, ..Velocity::new(self.rule) };
+        match self {
+            Velocity::Paper(_) => {}
+            Velocity::Mvfst(rule) => {
+                if up != rule.up && rule.value > 1.0 {
+                    // What was gathered in one direction is not for the other.
+                    *rule = WindowDirection::new(up, cwnd);
+                }
+            }
+            Velocity::Authors(rule) => rule.steps += if up { 1 } else { -1 },
         }
     }
+}
 
-    /// Paper §2.1: compares the window with the one that the round trip began with.
+/// The paper's rule (§2.1): compares the window with the one that the round trip began with.
+#[derive(Clone, Debug)]
+pub(super) struct WindowDirection {
+    value: f64,
+    /// The direction of the last round trip: up, or down.
+    up: bool,
+    /// Round trips in this direction.
+    rounds: u32,
+    /// The window when this round trip began.
+    cwnd_at_start: f64,
+}
+
+impl WindowDirection {
+    fn new(up: bool, cwnd: f64) -> WindowDirection {
+        WindowDirection { value: 1.0, up, rounds: 0, cwnd_at_start: cwnd }
+    }
+
     fn end_round(&mut self, cwnd: f64) {
-        let up = cwnd > self.begun;
-        if up == self.up && cwnd != self.begun {
-            self.same += 1;
-            if self.same >= PATIENCE {
+        let up = cwnd > self.cwnd_at_start;
+        if up == self.up && cwnd != self.cwnd_at_start {
+            self.rounds += 1;
+            if self.rounds >= PATIENCE {
                 self.value *= 2.0;
             }
+            self.cwnd_at_start = cwnd;
         } else {
-            self.up = up;
-            self.same = 0;
-            self.value = 1.0;
+            *self = WindowDirection::new(up, cwnd);
         }
-        self.begun = cwnd;
+    }
+}
+
+/// The authors' code: compares the majority of a round trip's steps with the direction remembered.
+#[derive(Clone, Debug)]
+pub(super) struct StepMajority {
+    value: f64,
+    /// The direction remembered: up, or down.
+    up: bool,
+    round_began: Time,
+    /// Steps up less those down in this round trip.
+    steps: i64,
+}
+
+impl StepMajority {
+    fn new(now: Time) -> StepMajority {
+        StepMajority { value: 1.0, up: true, round_began: now, steps: 0 }
     }
 
-    /// The authors' code: compares the majority of steps with the direction remembered.
-    fn end_authors_round(&mut self, now: Time) {
-        let agrees = if self.up { self.balance > 0 } else { self.balance < 0 };
+    fn end_round(&mut self, now: Time) {
+        let agrees = if self.up { self.steps > 0 } else { self.steps < 0 };
         if agrees {
             self.value = libm::trunc(self.value) * 2.0;
         } else {
             self.value = 1.0;
             self.up = !self.up;
         }
-        self.since = now;
-        self.balance = 0;
+        self.round_began = now;
+        self.steps = 0;
     }
 }

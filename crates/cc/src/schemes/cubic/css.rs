@@ -4,6 +4,7 @@
 //! its speed. If the RTT falls below where that began, the rise was jitter, and slow start
 //! resumes; if not, it ends after five rounds.
 
+use super::rounds::Rounds;
 use crate::control::Feedback;
 use crate::units::Span;
 
@@ -24,8 +25,7 @@ const LIMIT: f64 = 8.0;
 /// The state of HyStart++.
 #[derive(Clone, Debug)]
 pub(super) struct Css {
-    /// The round ends when more than this has been delivered.
-    round_end: Option<u64>,
+    rounds: Rounds,
     /// The smallest RTT of the last round, and of this one.
     last: Span,
     current: Span,
@@ -36,7 +36,13 @@ pub(super) struct Css {
 
 impl Css {
     pub(super) fn new() -> Css {
-        Css { round_end: None, last: Span::MAX, current: Span::MAX, samples: 0, cautious: None }
+        Css {
+            rounds: Rounds::default(),
+            last: Span::MAX,
+            current: Span::MAX,
+            samples: 0,
+            cautious: None,
+        }
     }
 
     /// See [`super::hystart::HyStart::on_ack`].
@@ -46,8 +52,7 @@ impl Css {
         acked: f64,
         paced: bool,
     ) -> Option<f64> {
-        if self.round_end.is_none_or(|end| feedback.delivered > end) {
-            self.round_end = Some(feedback.delivered.saturating_add(feedback.in_flight));
+        if self.rounds.begins(feedback) {
             self.last = self.current;
             self.current = Span::MAX;
             self.samples = 0;

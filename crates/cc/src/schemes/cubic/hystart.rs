@@ -7,6 +7,7 @@
 //! does likewise with laxer thresholds. RFC 9406 is in [`super::css`].
 
 use super::css::Css;
+use super::rounds::Rounds;
 use crate::control::Feedback;
 use crate::units::{Span, Time};
 
@@ -42,8 +43,7 @@ pub(super) struct HyStart {
     /// The smallest RTT in slow start since the start or the last timeout; zero if unknown.
     delay_min: Span,
     round_start: Time,
-    /// The round ends when more than this has been delivered.
-    round_end: Option<u64>,
+    rounds: Rounds,
     /// The last acknowledgement of the train.
     last_ack: Time,
     /// The smallest RTT of the round.
@@ -60,7 +60,7 @@ impl HyStart {
             found: kind == HyStartKind::Off,
             delay_min: Span::ZERO,
             round_start: Time::ZERO,
-            round_end: None,
+            rounds: Rounds::default(),
             last_ack: Time::ZERO,
             round_min: Span::MAX,
             samples: 0,
@@ -81,7 +81,7 @@ impl HyStart {
     /// A timeout voids what was learnt.
     pub(super) fn on_timeout(&mut self) {
         self.delay_min = Span::ZERO;
-        self.round_end = None;
+        self.rounds.restart();
         self.found &= matches!(self.kind, HyStartKind::Off | HyStartKind::Rfc9406);
         self.on_congestion();
     }
@@ -110,8 +110,7 @@ impl HyStart {
     /// True if the path is full.
     fn watch(&mut self, feedback: &Feedback<'_>, rtt: Span, cwnd: f64) -> bool {
         let now = feedback.now;
-        if self.round_end.is_none_or(|end| feedback.delivered > end) {
-            self.round_end = Some(feedback.delivered.saturating_add(feedback.in_flight));
+        if self.rounds.begins(feedback) {
             self.round_start = now;
             self.last_ack = now;
             self.round_min = Span::MAX;

@@ -1,12 +1,12 @@
 use super::*;
 use crate::control::Congestion;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const BASE: Span = Span::from_millis(100);
 
 /// A slow start at `packets` whose smallest RTT is known.
-fn starting(hystart: HyStartKind, packets: u64) -> (Window, Acks) {
-    let mut window = Window::new(&CubicParams { hystart, ..Default::default() });
+fn starting(hystart: HyStartKind, packets: u64) -> (CubicWindow, Acks) {
+    let mut window = CubicWindow::new(&CubicParams { hystart, ..Default::default() });
     let mut acks = Acks::new(BASE);
     acks.in_flight = packets;
     window.on_feedback(&acks.ack(1));
@@ -15,7 +15,7 @@ fn starting(hystart: HyStartKind, packets: u64) -> (Window, Acks) {
 }
 
 /// A round of `count` acknowledgements, `gap` apart, `rtt` after their packets.
-fn round(window: &mut Window, acks: &mut Acks, rtt: Span, gap: Span, count: u64) {
+fn round(window: &mut CubicWindow, acks: &mut Acks, rtt: Span, gap: Span, count: u64) {
     acks.rtt = rtt;
     acks.now += Span::from_millis(50);
     for _ in 0..count {
@@ -72,7 +72,7 @@ fn a_long_train_ends_slow_start() {
 }
 
 /// More acknowledgements of the same round.
-fn round_on(window: &mut Window, acks: &mut Acks, gap: Span, count: u64) {
+fn round_on(window: &mut CubicWindow, acks: &mut Acks, gap: Span, count: u64) {
     for _ in 0..count {
         acks.now += gap;
         window.on_feedback(&acks.ack(1));
@@ -127,13 +127,13 @@ fn only_a_timeout_rearms() {
 }
 
 /// HyStart++ before the first acknowledgement.
-fn first_start() -> (Window, Acks) {
+fn first_start() -> (CubicWindow, Acks) {
     let params = CubicParams { hystart: HyStartKind::Rfc9406, ..Default::default() };
-    (Window::new(&params), Acks::new(BASE))
+    (CubicWindow::new(&params), Acks::new(BASE))
 }
 
 /// Rounds of 11 acknowledgements: HyStart++ needs 8 samples in each of two rounds.
-fn css_rounds(window: &mut Window, acks: &mut Acks, rtt: Span, count: u32) {
+fn css_rounds(window: &mut CubicWindow, acks: &mut Acks, rtt: Span, count: u32) {
     for _ in 0..count {
         acks.in_flight = 10;
         round(window, acks, rtt, APART, 11);

@@ -37,6 +37,7 @@
 mod css;
 mod curve;
 mod hystart;
+mod rounds;
 mod window;
 
 #[cfg(test)]
@@ -45,7 +46,7 @@ mod hystart_tests;
 mod tests;
 
 pub use hystart::HyStartKind;
-pub use window::Window;
+pub use window::CubicWindow;
 
 use crate::control::{Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
@@ -105,26 +106,26 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: CubicParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Cubic::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| CubicSender::new(&params, setup.mss)))
     },
 };
 
 /// The sender's half of Cubic.
 #[derive(Clone, Debug)]
-pub struct Cubic {
-    window: Window,
+pub struct CubicSender {
+    window: CubicWindow,
     mss: u32,
     ecn: bool,
 }
 
-impl Cubic {
+impl CubicSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &CubicParams, mss: u32) -> Cubic {
-        Cubic { window: Window::new(params), mss: mss.max(1), ecn: params.ecn }
+    pub fn new(params: &CubicParams, mss: u32) -> CubicSender {
+        CubicSender { window: CubicWindow::new(params), mss: mss.max(1), ecn: params.ecn }
     }
 }
 
-impl Controller for Cubic {
+impl Controller for CubicSender {
     fn needs(&self) -> Signals {
         if self.ecn { Signals::ECN } else { Signals::NONE }
     }
@@ -136,7 +137,7 @@ impl Controller for Cubic {
     }
     fn plan(&self) -> Plan {
         let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
     }
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.window.inspect(see);

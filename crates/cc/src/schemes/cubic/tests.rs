@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::Congestion;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -10,19 +10,19 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// A window of `packets` in congestion avoidance that has never seen a loss.
-fn avoiding(params: &CubicParams, packets: f64) -> (Window, Acks) {
-    let mut window = Window::new(params);
+fn avoiding(params: &CubicParams, packets: f64) -> (CubicWindow, Acks) {
+    let mut window = CubicWindow::new(params);
     window.add(packets - params.initial_window);
     window.base.leave_slow_start();
     (window, Acks::new(RTT))
 }
 
-fn lose(window: &mut Window, acks: &mut Acks) {
+fn lose(window: &mut CubicWindow, acks: &mut Acks) {
     window.on_feedback(&acks.event(0, Some(Congestion::Loss)));
 }
 
 /// Acknowledges packet by packet, a window per RTT, for a while.
-fn run(window: &mut Window, acks: &mut Acks, span: Span) {
+fn run(window: &mut CubicWindow, acks: &mut Acks, span: Span) {
     let end = acks.now + span;
     while acks.now < end {
         acks.now += Span::from_secs_f64(acks.rtt.as_secs_f64() / window.cwnd());
@@ -30,7 +30,7 @@ fn run(window: &mut Window, acks: &mut Acks, span: Span) {
     }
 }
 
-fn inspected(window: &Window, name: &str) -> f64 {
+fn inspected(window: &CubicWindow, name: &str) -> f64 {
     let mut found = f64::NAN;
     window.inspect(&mut |key, value| {
         if key == name {
@@ -265,7 +265,7 @@ fn survives_anything() {
     for seed in 0..40 {
         let mut random = Stream::new(seed, "cubic");
         let params = CubicParams { hystart: kinds[seed as usize % 4], ..Default::default() };
-        let mut cubic = Cubic::new(&params, MSS);
+        let mut cubic = CubicSender::new(&params, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             cubic.on_feedback(&acks.any(&mut random));

@@ -4,13 +4,13 @@ use super::CubicParams;
 use super::curve::Curve;
 use super::hystart::HyStart;
 use crate::control::{Congestion, Feedback};
-use crate::schemes::newreno;
+use crate::parts::RenoWindow;
 use crate::units::{Span, Time};
 
 /// Cubic's congestion window and all that moves it.
 #[derive(Clone, Debug)]
-pub struct Window {
-    pub(super) base: newreno::Window,
+pub struct CubicWindow {
+    pub(super) base: RenoWindow,
     curve: Curve,
     /// The curve before the last reduction, for its undoing.
     before: Curve,
@@ -20,12 +20,12 @@ pub struct Window {
     last: Time,
 }
 
-impl Window {
+impl CubicWindow {
     /// A window before the first packet.
-    pub fn new(params: &CubicParams) -> Window {
+    pub fn new(params: &CubicParams) -> CubicWindow {
         let curve = Curve::new(params);
-        Window {
-            base: newreno::Window::new(params.initial_window),
+        CubicWindow {
+            base: RenoWindow::new(params.initial_window),
             curve,
             before: curve,
             hystart: HyStart::new(params.hystart),
@@ -110,7 +110,7 @@ impl Window {
 
     #[inline]
     fn grow(&mut self, feedback: &Feedback<'_>) {
-        let mut acked = newreno::Window::acked(feedback);
+        let mut acked = RenoWindow::acked(feedback);
         if self.base.in_slow_start() {
             acked = self.slow_start(feedback, acked);
         }

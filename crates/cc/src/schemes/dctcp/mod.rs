@@ -44,9 +44,8 @@ use std::sync::Arc;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::{MarkEcho, MarkShare, RenoWindow};
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::abc::Echo;
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 crate::params! {
@@ -62,6 +61,9 @@ crate::params! {
         initial_window: f64 = 10.0,
     }
 }
+
+/// The receiver's half of DCTCP: the state machine of RFC 8257 §3.2.
+pub type DctcpReceiver = MarkEcho;
 
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
@@ -82,52 +84,42 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo tells the two
             // apart as well as its own marks.
-            reporter: Some(Arc::new(|| Box::new(Echo::default()))),
-            ..Halves::sender(move |setup| Dctcp::new(&params, setup.mss))
+            reporter: Some(Arc::new(|| Box::new(DctcpReceiver::default()))),
+            ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
         })
     },
 };
 
 /// The sender's half of DCTCP.
 #[derive(Clone, Debug)]
-pub struct Dctcp {
-    window: Window,
+pub struct DctcpSender {
+    window: RenoWindow,
     params: DctcpParams,
     mss: u32,
-    /// The moving average of the share of marked packets.
-    alpha: f64,
-    /// Packets of this window that were acknowledged, and that were marked.
-    acked: u64,
-    marked: u64,
+    marks: MarkShare,
 }
 
-impl Dctcp {
+impl DctcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &DctcpParams, mss: u32) -> Dctcp {
-        Dctcp {
-            window: Window::new(params.initial_window),
+    pub fn new(params: &DctcpParams, mss: u32) -> DctcpSender {
+        DctcpSender {
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
-            alpha: params.alpha0,
-            acked: 0,
-            marked: 0,
+            marks: MarkShare::new(params.alpha0, params.g),
         }
     }
 
     /// Counts marks, and averages them at the end of a window, before any reaction.
     fn count(&mut self, feedback: &Feedback<'_>) {
-        self.acked += feedback.acked_packets as u64;
-        self.marked += feedback.marked_packets as u64;
-        if feedback.round_start && self.acked > 0 {
-            // Marks of packets that were declared lost and came after all count, too.
-            let share = (self.marked as f64 / self.acked as f64).min(1.0);
-            self.alpha += self.params.g * (share - self.alpha);
-            (self.acked, self.marked) = (0, 0);
+        self.marks.count(feedback);
+        if feedback.round_start {
+            self.marks.end_window();
         }
     }
 }
 
-impl Controller for Dctcp {
+impl Controller for DctcpSender {
     fn needs(&self) -> Signals {
         Signals::ECN
     }
@@ -136,7 +128,7 @@ impl Controller for Dctcp {
         self.count(feedback);
         let cwnd = self.window.cwnd();
         let reduced = match feedback.congestion {
-            Some(Congestion::Ecn) => cwnd * (1.0 - self.alpha / 2.0),
+            Some(Congestion::Ecn) => cwnd * (1.0 - self.marks.alpha() / 2.0),
             _ => libm::floor(cwnd * self.params.loss_beta),
         };
         match feedback.congestion {
@@ -155,7 +147,7 @@ impl Controller for Dctcp {
             }
         }
         if self.window.may_grow(feedback) {
-            let rest = self.window.slow_start(Window::acked(feedback));
+            let rest = self.window.slow_start(RenoWindow::acked(feedback));
             self.window.avoid_congestion(rest);
         }
     }
@@ -165,7 +157,7 @@ impl Controller for Dctcp {
     }
 
     fn plan(&self) -> Plan {
-        Plan { ecn: Ecn::Ect0, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(Ecn::Ect0)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -173,6 +165,6 @@ impl Controller for Dctcp {
         if self.window.ssthresh().is_finite() {
             see("ssthresh", self.window.ssthresh());
         }
-        see("alpha", self.alpha);
+        see("alpha", self.marks.alpha());
     }
 }

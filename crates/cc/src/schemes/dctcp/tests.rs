@@ -3,20 +3,20 @@ use crate::packet::Packet;
 use crate::registry::build;
 use crate::report::Verdict;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::Spec;
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-fn avoiding(packets: f64) -> (Dctcp, Acks) {
-    let mut dctcp = Dctcp::new(&DctcpParams::default(), MSS);
+fn avoiding(packets: f64) -> (DctcpSender, Acks) {
+    let mut dctcp = DctcpSender::new(&DctcpParams::default(), MSS);
     dctcp.window.set_cwnd(packets);
     dctcp.window.leave_slow_start();
     (dctcp, Acks::new(RTT))
 }
 
 /// A window of ten packets of which `marked` are marked.
-fn window(dctcp: &mut Dctcp, acks: &mut Acks, marked: u32, congestion: Option<Congestion>) {
+fn window(dctcp: &mut DctcpSender, acks: &mut Acks, marked: u32, congestion: Option<Congestion>) {
     acks.in_flight = 0;
     let mut feedback = acks.event(10, congestion);
     assert!(feedback.round_start);
@@ -28,15 +28,15 @@ fn window(dctcp: &mut Dctcp, acks: &mut Acks, marked: u32, congestion: Option<Co
 fn facts_of_alpha() {
     let (mut dctcp, mut acks) = avoiding(20.0);
     window(&mut dctcp, &mut acks, 0, None);
-    assert_eq!(dctcp.alpha, 0.9375);
+    assert_eq!(dctcp.marks.alpha(), 0.9375);
     for _ in 0..500 {
         window(&mut dctcp, &mut acks, 10, None);
     }
-    assert!((dctcp.alpha - 1.0).abs() < 1e-9);
+    assert!((dctcp.marks.alpha() - 1.0).abs() < 1e-9);
     for _ in 0..500 {
         window(&mut dctcp, &mut acks, 3, None);
     }
-    assert!((dctcp.alpha - 0.3).abs() < 1e-9);
+    assert!((dctcp.marks.alpha() - 0.3).abs() < 1e-9);
 }
 
 #[test]
@@ -44,16 +44,16 @@ fn a_window_spans_acknowledgements() {
     let (mut dctcp, mut acks) = avoiding(20.0);
     acks.in_flight = 4;
     dctcp.on_feedback(&acks.ack(1));
-    let after_first = dctcp.alpha;
+    let after_first = dctcp.marks.alpha();
     for marked in [1, 0, 1, 0] {
-        assert_eq!(dctcp.alpha, after_first);
+        assert_eq!(dctcp.marks.alpha(), after_first);
         let mut feedback = acks.ack(1);
         feedback.marked_packets = marked;
         dctcp.on_feedback(&feedback);
     }
     dctcp.on_feedback(&acks.ack(1));
     let expected = after_first * 15.0 / 16.0 + 2.0 / 5.0 / 16.0;
-    assert!((dctcp.alpha - expected).abs() < 1e-9, "{} {expected}", dctcp.alpha);
+    assert!((dctcp.marks.alpha() - expected).abs() < 1e-9, "{} {expected}", dctcp.marks.alpha());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn marks_reduce_by_half_of_alpha_and_losses_by_half() {
     let (mut dctcp, mut acks) = avoiding(100.0);
     window(&mut dctcp, &mut acks, 10, Some(Congestion::Ecn));
     assert_eq!((dctcp.window.cwnd(), dctcp.window.ssthresh()), (50.0, 50.0));
-    dctcp.alpha = 0.0;
+    dctcp.marks = MarkShare::new(0.0, 0.0625);
     dctcp.window.set_cwnd(100.0);
     window(&mut dctcp, &mut acks, 10, Some(Congestion::Ecn));
     assert_eq!(dctcp.window.cwnd(), 100.0 - 100.0 / 32.0);
@@ -108,7 +108,7 @@ fn the_receiver_acknowledges_when_marks_begin_and_end() {
 fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "dctcp");
-        let mut dctcp = Dctcp::new(&DctcpParams::default(), MSS);
+        let mut dctcp = DctcpSender::new(&DctcpParams::default(), MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             let mut feedback = acks.any(&mut random);
@@ -118,7 +118,7 @@ fn survives_anything() {
                 let idle = Span::from_millis(random.below(9000));
                 dctcp.on_idle(acks.now, idle, Span::from_millis(random.below(900)));
             }
-            assert!((0.0..=1.0).contains(&dctcp.alpha));
+            assert!((0.0..=1.0).contains(&dctcp.marks.alpha()));
             assert!(dctcp.window.cwnd().is_finite() && dctcp.plan().cwnd >= MSS as u64);
         }
     }

@@ -22,7 +22,7 @@ const RESPONSE: Span = Span::from_millis(100);
 /// Mean and variance of the received rates at decreases, in kbit/s; the variance is relative to
 /// the mean.
 #[derive(Copy, Clone, Debug)]
-struct Met {
+struct RateAtDecreases {
     mean: f64,
     variance: f64,
 }
@@ -33,13 +33,19 @@ pub(super) struct Aimd {
     state: State,
     /// In bits per second.
     rate: f64,
-    met: Option<Met>,
+    at_decreases: Option<RateAtDecreases>,
     updated: Option<Time>,
 }
 
 impl Aimd {
     pub(super) fn new(beta: f64, rate: Rate) -> Aimd {
-        Aimd { beta, state: State::Increase, rate: rate.as_bps() as f64, met: None, updated: None }
+        Aimd {
+            beta,
+            state: State::Increase,
+            rate: rate.as_bps() as f64,
+            at_decreases: None,
+            updated: None,
+        }
     }
 
     /// In bits per second.
@@ -57,27 +63,31 @@ impl Aimd {
     }
 
     fn near_convergence(&mut self, kbps: f64) -> bool {
-        let Some(met) = self.met else { return false };
-        let deviation = 3.0 * (met.variance * met.mean).sqrt();
-        if kbps > met.mean + deviation {
-            // There is more than there was: what was met before is no guide.
-            self.met = None;
+        let Some(at_decreases) = self.at_decreases else { return false };
+        let deviation = 3.0 * (at_decreases.variance * at_decreases.mean).sqrt();
+        if kbps > at_decreases.mean + deviation {
+            // There is more than there was: what was at_decreases before is no guide.
+            self.at_decreases = None;
         }
-        self.met.is_some() && kbps >= met.mean - deviation
+        self.at_decreases.is_some() && kbps >= at_decreases.mean - deviation
     }
 
     fn note_decrease(&mut self, kbps: f64) {
-        if self.met.is_some_and(|met| kbps < met.mean - 3.0 * (met.variance * met.mean).sqrt()) {
-            self.met = None;
+        if self.at_decreases.is_some_and(|at_decreases| {
+            kbps < at_decreases.mean - 3.0 * (at_decreases.variance * at_decreases.mean).sqrt()
+        }) {
+            self.at_decreases = None;
         }
-        let met = self.met.get_or_insert(Met { mean: kbps, variance: 0.4 });
-        met.mean = SMOOTHING * met.mean + (1.0 - SMOOTHING) * kbps;
-        let apart = met.mean - kbps;
-        let normed = apart * apart / met.mean.max(1.0);
-        met.variance = (SMOOTHING * met.variance + (1.0 - SMOOTHING) * normed).clamp(0.4, 2.5);
+        let at_decreases =
+            self.at_decreases.get_or_insert(RateAtDecreases { mean: kbps, variance: 0.4 });
+        at_decreases.mean = SMOOTHING * at_decreases.mean + (1.0 - SMOOTHING) * kbps;
+        let apart = at_decreases.mean - kbps;
+        let normed = apart * apart / at_decreases.mean.max(1.0);
+        at_decreases.variance =
+            (SMOOTHING * at_decreases.variance + (1.0 - SMOOTHING) * normed).clamp(0.4, 2.5);
     }
 
-    /// The path is used so, `received` arrives: sets the rate.
+    /// Sets the rate by how the path is used and by the rate at which packets arrive.
     pub(super) fn update(&mut self, now: Time, usage: Usage, received: Option<Rate>, rtt: Span) {
         let since = now.since(*self.updated.get_or_insert(now));
         self.updated = Some(now);

@@ -4,8 +4,8 @@ use crate::units::{Rate, Span, Time};
 
 /// The least time between changes, beside the RTT.
 const LEAST_TIME: Span = Span::from_millis(100);
-/// Losses are judged by the share in at least so many packets; fewer without a loss are as good as
-/// those before.
+/// The share of losses is taken over at least so many packets. When fewer have come, none of them
+/// lost, and the last share was small, that one stands.
 const LEAST_PACKETS: u32 = 20;
 
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Loss {
         } else if self.lost > 0 || self.total == 0 || self.share >= 0.02 {
             return;
         }
-        // A rate that was never sent at is none to reduce from.
+        // A reduction starts from the rate at which packets were really sent.
         let sent = if self.share > 0.1 { self.rate.min(delay) } else { self.rate };
         self.rate = judge(sent, self.share);
         self.since = Some(now);

@@ -73,7 +73,7 @@ use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
-pub use sender::Gcc;
+pub use sender::GccSender;
 
 crate::choices! {
     /// How the slope of a queue is estimated.
@@ -146,8 +146,8 @@ pub const SCHEME: Scheme = Scheme {
         Ok(Halves {
             reliable: params.reliable,
             ack: AckPolicy::EACH,
-            controller: Arc::new(move |setup| Box::new(Gcc::new(&params, setup.mss))),
-            ..Halves::sender(|setup| Gcc::new(&GccParams::default(), setup.mss))
+            controller: Arc::new(move |setup| Box::new(GccSender::new(&params, setup.mss))),
+            ..Halves::sender(|setup| GccSender::new(&GccParams::default(), setup.mss))
         })
     },
 };

@@ -19,12 +19,13 @@ enum Slope {
 
 /// How far ahead of the target the application may be before it is paced at the target.
 const AHEAD: Span = Span::from_millis(250);
-/// In flight at the pacing rate: the RTT and this much more. A limit against running away only.
+/// The window is what the pacing rate sends in an RTT and this time. It only keeps a flow from
+/// sending for ever when no acknowledgement comes.
 const SLACK: Span = Span::from_secs(1);
 
 /// The sender's half of Google congestion control.
 #[derive(Clone, Debug)]
-pub struct Gcc {
+pub struct GccSender {
     params: GccParams,
     mss: u32,
     groups: Groups,
@@ -42,14 +43,14 @@ pub struct Gcc {
     srtt: Span,
 }
 
-impl Gcc {
+impl GccSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &GccParams, mss: u32) -> Gcc {
+    pub fn new(params: &GccParams, mss: u32) -> GccSender {
         let slope = match params.filter {
             Filter::Kalman => Slope::Kalman(Kalman::new(params.q, params.chi)),
             Filter::Trendline => Slope::Trendline(Trendline::new()),
         };
-        Gcc {
+        GccSender {
             groups: Groups::new(params.burst_time),
             slope,
             detector: Detector::new(params.filter, params.overuse_time),
@@ -94,7 +95,7 @@ impl Gcc {
     }
 }
 
-impl Controller for Gcc {
+impl Controller for GccSender {
     fn needs(&self) -> Signals {
         Signals::FATES.and(Signals::RECEIVE_TIME)
     }
@@ -136,7 +137,7 @@ impl Controller for Gcc {
         let flight = pacing.bytes_in(self.srtt + SLACK).min(1 << 40);
         let burst = pacing.bytes_in(self.params.burst_time).min(1 << 16) as u32;
         let cwnd = flight.max(10 * u64::from(self.mss));
-        Plan { pacing: Some(pacing), burst, prr: false, ..Plan::window(cwnd) }
+        Plan::window(cwnd).paced(pacing, burst).without_prr()
     }
 
     fn target(&self) -> Option<Rate> {

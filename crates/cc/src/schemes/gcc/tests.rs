@@ -1,13 +1,13 @@
 use super::*;
 use crate::control::{Controller, Fate, Feedback, Outgoing};
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 /// A media flow at the target over a link of a rate that the test sets, without limit to its
 /// queue. The receiver's clock is ahead.
 struct Path {
-    gcc: Gcc,
+    gcc: GccSender,
     acks: Acks,
     now: Time,
     free: Time,
@@ -21,7 +21,7 @@ impl Path {
     fn new(params: &GccParams) -> Path {
         let start = Time::from_secs(1);
         let acks = Acks::new(HALF * 2);
-        Path { gcc: Gcc::new(params, MSS), acks, now: start, free: start, number: 0 }
+        Path { gcc: GccSender::new(params, MSS), acks, now: start, free: start, number: 0 }
     }
 
     /// Sends at the target for `time` over `link`; returns the delay in the queue at the end.
@@ -104,8 +104,8 @@ fn the_drafts_own_comparison_misses_it() {
 
 #[test]
 fn one_that_is_ahead_is_paced_at_the_target() {
-    let mut gcc = Gcc::new(&params(Filter::Kalman), MSS);
-    let pacing = |gcc: &Gcc| gcc.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
+    let mut gcc = GccSender::new(&params(Filter::Kalman), MSS);
+    let pacing = |gcc: &GccSender| gcc.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
     let start = Time::from_secs(1);
     gcc.on_send(start, &mut Outgoing::new(0, MSS, 0));
     assert_eq!(pacing(&gcc), 5.0);
@@ -139,7 +139,7 @@ fn fuzz_keeps_targets_sane() {
         for seed in 0..10 {
             let mut random = Stream::new(seed, "gcc fuzz");
             let params = GccParams { filter, ..GccParams::default() };
-            let mut gcc = Gcc::new(&params, MSS);
+            let mut gcc = GccSender::new(&params, MSS);
             let mut acks = Acks::new(Span::from_millis(100));
             for number in 0..5_000 {
                 let feedback = acks.any(&mut random);

@@ -45,8 +45,8 @@ mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 use delays::{Delays, one_way};
 
@@ -94,7 +94,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         let sane = (1.0..=10_000.0).contains(&params.min_window);
         spec.require(sane, "min_window", "expected 1 to 10000 packets")?;
-        Ok(Halves::sender(move |setup| Ledbat::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| LedbatSender::new(&params, setup.mss)))
     },
 };
 
@@ -103,22 +103,22 @@ const SLOW_START_END: f64 = 0.75;
 
 /// The sender's half of LEDBAT.
 #[derive(Clone, Debug)]
-pub struct Ledbat {
-    window: Window,
+pub struct LedbatSender {
+    window: RenoWindow,
     delays: Delays,
     params: LedbatParams,
     mss: u32,
 }
 
-impl Ledbat {
+impl LedbatSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &LedbatParams, mss: u32) -> Ledbat {
-        let mut window = Window::new(params.initial_window);
+    pub fn new(params: &LedbatParams, mss: u32) -> LedbatSender {
+        let mut window = RenoWindow::new(params.initial_window);
         if !params.slow_start {
             window.leave_slow_start();
         }
         let delays = Delays::new(params.base_history, params.current_filter);
-        Ledbat { window, delays, params: params.clone(), mss: mss.max(1) }
+        LedbatSender { window, delays, params: params.clone(), mss: mss.max(1) }
     }
 
     /// Where the queueing delay lies: 1 without a queue, 0 at the target, negative above.
@@ -147,7 +147,7 @@ impl Ledbat {
     }
 }
 
-impl Controller for Ledbat {
+impl Controller for LedbatSender {
     fn needs(&self) -> Signals {
         Signals::FATES.and(Signals::RECEIVE_TIME)
     }
@@ -181,7 +181,7 @@ impl Controller for Ledbat {
             return;
         }
         let may_grow = self.window.may_grow(feedback);
-        let mut acked = Window::acked(feedback);
+        let mut acked = RenoWindow::acked(feedback);
         if self.window.in_slow_start() && self.is_near_target() {
             self.window.leave_slow_start();
         } else if self.window.in_slow_start() {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::Fate;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 /// What the receiver's clock is ahead.
@@ -13,15 +13,15 @@ fn fate(now: Time, delay: Span) -> Fate {
 }
 
 /// A packet that took `delay` is acknowledged together with `packets - 1` others.
-fn ack(ledbat: &mut Ledbat, acks: &mut Acks, packets: u64, delay: u64) {
+fn ack(ledbat: &mut LedbatSender, acks: &mut Acks, packets: u64, delay: u64) {
     acks.in_flight = 1 + ledbat.window.cwnd() as u64;
     let fates = [fate(acks.now, Span::from_millis(delay))];
     ledbat.on_feedback(&Feedback { fates: &fates, ..acks.ack(packets) });
 }
 
 /// A window of `packets` on a path of 50 ms, whose last samples all say `delay`.
-fn with_window(packets: f64, delay: u64) -> (Ledbat, Acks) {
-    let mut ledbat = Ledbat::new(&LedbatParams::default(), MSS);
+fn with_window(packets: f64, delay: u64) -> (LedbatSender, Acks) {
+    let mut ledbat = LedbatSender::new(&LedbatParams::default(), MSS);
     let mut acks = Acks::new(RTT);
     ack(&mut ledbat, &mut acks, 1, 50);
     for _ in 0..4 {
@@ -85,7 +85,7 @@ fn losses_halve_and_timeouts_start_over() {
 #[test]
 fn slow_start_ends_at_three_quarters_of_the_target() {
     let params = LedbatParams { slow_start: true, ..Default::default() };
-    let mut ledbat = Ledbat::new(&params, MSS);
+    let mut ledbat = LedbatSender::new(&params, MSS);
     let mut acks = Acks::new(RTT);
     for _ in 0..38 {
         ack(&mut ledbat, &mut acks, 1, 50);
@@ -106,7 +106,7 @@ fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "ledbat");
         let params = LedbatParams { slow_start: seed % 2 == 0, ..Default::default() };
-        let mut ledbat = Ledbat::new(&params, MSS);
+        let mut ledbat = LedbatSender::new(&params, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             let feedback = acks.any(&mut random);

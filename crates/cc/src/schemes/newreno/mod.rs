@@ -28,18 +28,13 @@
 //! # Source
 //! RFC 5681, RFC 6582, RFC 6928, RFC 7661.
 
-mod window;
-
-#[cfg(test)]
-pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-
-pub use window::Window;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -72,26 +67,26 @@ pub const SCHEME: Scheme = Scheme {
         let beta = params.beta;
         spec.require(0.0 < beta && beta < 1.0, "beta", "expected a number between 0 and 1")?;
         spec.require(params.abc_limit >= 0.0, "abc_limit", "expected 0 or more packets")?;
-        Ok(Halves::sender(move |setup| NewReno::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| NewRenoSender::new(&params, setup.mss)))
     },
 };
 
 /// The sender's half of NewReno.
 #[derive(Clone, Debug)]
-pub struct NewReno {
-    window: Window,
+pub struct NewRenoSender {
+    window: RenoWindow,
     params: NewRenoParams,
     /// `abc_limit`, with infinity for none.
     limit: f64,
     mss: u32,
 }
 
-impl NewReno {
+impl NewRenoSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &NewRenoParams, mss: u32) -> NewReno {
+    pub fn new(params: &NewRenoParams, mss: u32) -> NewRenoSender {
         let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
-        let window = Window::new(params.initial_window);
-        NewReno { window, params: params.clone(), limit, mss: mss.max(1) }
+        let window = RenoWindow::new(params.initial_window);
+        NewRenoSender { window, params: params.clone(), limit, mss: mss.max(1) }
     }
 
     fn reduced(&self) -> f64 {
@@ -99,7 +94,7 @@ impl NewReno {
     }
 }
 
-impl Controller for NewReno {
+impl Controller for NewRenoSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }
@@ -123,7 +118,7 @@ impl Controller for NewReno {
         if !self.window.may_grow(feedback) {
             return;
         }
-        let mut acked = Window::acked(feedback);
+        let mut acked = RenoWindow::acked(feedback);
         if self.window.in_slow_start() {
             acked = self.window.slow_start(acked.min(self.limit));
         }
@@ -136,7 +131,7 @@ impl Controller for NewReno {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

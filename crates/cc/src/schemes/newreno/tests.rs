@@ -1,16 +1,16 @@
-use super::testing::{Acks, MSS};
 use super::*;
 use crate::rng::Stream;
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
-fn with_window(packets: f64) -> (NewReno, Acks) {
-    let mut reno = NewReno::new(&NewRenoParams::default(), MSS);
+fn with_window(packets: f64) -> (NewRenoSender, Acks) {
+    let mut reno = NewRenoSender::new(&NewRenoParams::default(), MSS);
     reno.window.set_cwnd(packets);
     (reno, Acks::new(RTT))
 }
 
-fn avoiding(packets: f64) -> (NewReno, Acks) {
+fn avoiding(packets: f64) -> (NewRenoSender, Acks) {
     let (mut reno, acks) = with_window(packets);
     reno.window.leave_slow_start();
     (reno, acks)
@@ -30,7 +30,7 @@ fn slow_start_doubles_per_round() {
 #[test]
 fn a_limit_holds_back_stretched_acknowledgements() {
     let params = NewRenoParams { abc_limit: 2.0, ..Default::default() };
-    let mut reno = NewReno::new(&params, MSS);
+    let mut reno = NewRenoSender::new(&params, MSS);
     reno.on_feedback(&Acks::new(RTT).ack(10));
     assert_eq!(reno.window.cwnd(), 12.0);
 }
@@ -145,7 +145,7 @@ fn idleness_restarts() {
 
 #[test]
 fn idleness_as_in_linux_halves_per_timeout() {
-    let mut window = Window::new(80.0);
+    let mut window = RenoWindow::new(80.0);
     window.leave_slow_start();
     let second = Span::from_secs(1);
     assert!(!window.decay(10.0, second, second));
@@ -159,7 +159,7 @@ fn idleness_as_in_linux_halves_per_timeout() {
 fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "newreno");
-        let mut reno = NewReno::new(&NewRenoParams::default(), MSS);
+        let mut reno = NewRenoSender::new(&NewRenoParams::default(), MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             reno.on_feedback(&acks.any(&mut random));

@@ -41,8 +41,8 @@ use std::sync::Arc;
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::{MarkEcho, MarkShare, RenoWindow};
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Rate, Span, Time};
 
 crate::params! {
@@ -63,6 +63,9 @@ crate::params! {
     }
 }
 
+/// The receiver's half of TCP Prague: DCTCP's.
+pub type PragueReceiver = MarkEcho;
+
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "prague",
@@ -82,39 +85,34 @@ pub const SCHEME: Scheme = Scheme {
         let sane = (1.0..=10_000.0).contains(&params.initial_window);
         spec.require(sane, "initial_window", "expected 1 to 10000 packets")?;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(crate::schemes::abc::Echo::default()))),
-            ..Halves::sender(move |setup| Prague::new(&params, setup.mss))
+            reporter: Some(Arc::new(|| Box::new(PragueReceiver::default()))),
+            ..Halves::sender(move |setup| PragueSender::new(&params, setup.mss))
         })
     },
 };
 
 /// The sender's half of TCP Prague.
 #[derive(Clone, Debug)]
-pub struct Prague {
-    window: Window,
+pub struct PragueSender {
+    window: RenoWindow,
     params: PragueParams,
     mss: u32,
-    /// The moving average of the share of marked packets.
-    alpha: f64,
-    /// Packets acknowledged and marked since `since`, when the average was last moved.
-    acked: u64,
-    marked: u64,
+    marks: MarkShare,
+    /// When the average share of marks was last moved.
     since: Time,
     srtt: Span,
     /// Growth of congestion avoidance that is not yet a whole packet.
     growth: f64,
 }
 
-impl Prague {
+impl PragueSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &PragueParams, mss: u32) -> Prague {
-        Prague {
-            window: Window::new(params.initial_window),
+    pub fn new(params: &PragueParams, mss: u32) -> PragueSender {
+        PragueSender {
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
-            alpha: params.alpha0,
-            acked: 0,
-            marked: 0,
+            marks: MarkShare::new(params.alpha0, params.g),
             since: Time::ZERO,
             srtt: Span::ZERO,
             growth: 0.0,
@@ -128,13 +126,10 @@ impl Prague {
 
     /// Moves the average of marks once per virtual round trip.
     fn count(&mut self, feedback: &Feedback<'_>) {
-        self.acked += feedback.acked_packets as u64;
-        self.marked += feedback.marked_packets as u64;
-        if self.acked > 0 && feedback.now.since(self.since) >= self.virtual_rtt() {
-            let share = (self.marked as f64 / self.acked as f64).min(1.0);
-            self.alpha += self.params.g * (share - self.alpha);
+        self.marks.count(feedback);
+        let over = feedback.now.since(self.since) >= self.virtual_rtt();
+        if over && self.marks.end_window() {
             self.since = feedback.now;
-            (self.acked, self.marked) = (0, 0);
         }
     }
 
@@ -146,7 +141,7 @@ impl Prague {
     }
 }
 
-impl Controller for Prague {
+impl Controller for PragueSender {
     fn needs(&self) -> Signals {
         Signals::ECN
     }
@@ -158,7 +153,7 @@ impl Controller for Prague {
         match feedback.congestion {
             None => {}
             Some(Congestion::Ecn) => {
-                self.window.reduce(cwnd * (1.0 - self.alpha / 2.0));
+                self.window.reduce(cwnd * (1.0 - self.marks.alpha() / 2.0));
                 self.window.may_grow(feedback);
                 return;
             }
@@ -176,7 +171,7 @@ impl Controller for Prague {
             }
         }
         if self.window.may_grow(feedback) {
-            let rest = self.window.slow_start(Window::acked(feedback));
+            let rest = self.window.slow_start(RenoWindow::acked(feedback));
             // Grow as the real round trips of a flow of the target RTT would.
             self.growth += rest * self.increase();
             let whole = libm::floor(self.growth);
@@ -191,17 +186,17 @@ impl Controller for Prague {
 
     fn plan(&self) -> Plan {
         let bytes = self.window.bytes(self.mss);
-        let plan = Plan { ecn: Ecn::Ect1, ..Plan::window(bytes) };
+        let plan = Plan::window(bytes).ecn(Ecn::Ect1);
         if self.srtt.is_zero() {
             return plan;
         }
         let faster = if self.window.in_slow_start() { 2.0 } else { 1.0 };
         let rate = self.params.pacing * faster * bytes as f64 / self.srtt.as_secs_f64();
-        Plan { pacing: Some(Rate::from_bytes_per_sec(rate)), burst: self.mss, ..plan }
+        plan.paced(Rate::from_bytes_per_sec(rate), self.mss)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("cwnd", self.window.cwnd());
-        see("alpha", self.alpha);
+        see("alpha", self.marks.alpha());
     }
 }

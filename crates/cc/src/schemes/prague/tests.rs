@@ -1,9 +1,9 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
-fn avoiding(packets: f64, rtt: Span) -> (Prague, Acks) {
-    let mut prague = Prague::new(&PragueParams::default(), MSS);
+fn avoiding(packets: f64, rtt: Span) -> (PragueSender, Acks) {
+    let mut prague = PragueSender::new(&PragueParams::default(), MSS);
     prague.window.set_cwnd(packets);
     prague.window.leave_slow_start();
     (prague, Acks::new(rtt))
@@ -18,28 +18,28 @@ fn alpha_follows_the_share_of_marks() {
         feedback.marked_packets = 3;
         prague.on_feedback(&feedback);
     }
-    assert!((prague.alpha - 0.3).abs() < 1e-6, "{}", prague.alpha);
+    assert!((prague.marks.alpha() - 0.3).abs() < 1e-6, "{}", prague.marks.alpha());
     let before = prague.window.cwnd();
     let mut feedback = acks.event(1, Some(Congestion::Ecn));
     feedback.marked_packets = 1;
     prague.on_feedback(&feedback);
     let left = prague.window.cwnd() / before;
-    assert!((left - (1.0 - prague.alpha / 2.0)).abs() < 1e-9, "{left}");
+    assert!((left - (1.0 - prague.marks.alpha() / 2.0)).abs() < 1e-9, "{left}");
 }
 
 #[test]
 fn alpha_moves_once_per_virtual_round_trip() {
     let (mut prague, mut acks) = avoiding(20.0, Span::from_millis(5));
     prague.on_feedback(&acks.ack(1));
-    let start = prague.alpha;
+    let start = prague.marks.alpha();
     for _ in 0..4 {
         acks.now += Span::from_millis(5);
         prague.on_feedback(&acks.ack(1));
-        assert_eq!(prague.alpha, start);
+        assert_eq!(prague.marks.alpha(), start);
     }
     acks.now += Span::from_millis(5);
     prague.on_feedback(&acks.ack(1));
-    assert!(prague.alpha < start);
+    assert!(prague.marks.alpha() < start);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn losses_halve_and_packets_leave_as_ect1() {
 #[test]
 fn random_feedback_keeps_it_sane() {
     let mut random = Stream::new(1, "prague");
-    let mut prague = Prague::new(&PragueParams::default(), MSS);
+    let mut prague = PragueSender::new(&PragueParams::default(), MSS);
     let mut acks = Acks::new(Span::from_millis(20));
     for _ in 0..50_000 {
         acks.now += Span::from_micros(random.below(20_000));
@@ -97,6 +97,6 @@ fn random_feedback_keeps_it_sane() {
         let plan = prague.plan();
         assert!(plan.cwnd >= MSS as u64 && plan.cwnd < u64::MAX / 2);
         assert!(plan.pacing.is_none_or(|rate| rate.as_bps() > 0));
-        assert!((0.0..=1.0).contains(&prague.alpha));
+        assert!((0.0..=1.0).contains(&prague.marks.alpha()));
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::RcpParams;
 use super::law::{Law, Measured, believable};
+use crate::parts::RateMeter;
 use crate::route::LinkView;
-use crate::schemes::abc::Meter;
 use crate::units::{Rate, Span, Time};
 
 /// The rate at the start and the smallest one (authors' code: 0.5 and 0.05 packets per ms).
@@ -16,7 +16,7 @@ const MOST: Rate = Rate::from_bps((1 << 20) * 12_000);
 
 /// The rate of one link, evaluated when a packet leaves `t` or longer after the last evaluation.
 #[derive(Debug)]
-pub(super) struct Windowed {
+pub(super) struct DepartureEvaluation {
     law: Law,
     t: Span,
     empty_rtt: Span,
@@ -27,16 +27,16 @@ pub(super) struct Windowed {
     pub(super) d0: Span,
     evaluated: Time,
     /// What has come; as old as the last arrival, so that an outage does not empty it.
-    arrived: Meter,
+    arrived: RateMeter,
     /// When packets left, with their sojourns, over the last `d0`; and their sum.
     sojourns: VecDeque<(Time, Span)>,
     sum: Span,
 }
 
-impl Windowed {
-    pub(super) fn new(params: &RcpParams) -> Windowed {
+impl DepartureEvaluation {
+    pub(super) fn new(params: &RcpParams) -> DepartureEvaluation {
         let or = |rate: Rate, own: Rate| if rate > Rate::ZERO { rate } else { own };
-        Windowed {
+        DepartureEvaluation {
             law: Law::new(params),
             t: params.t,
             empty_rtt: params.rtt,
@@ -44,7 +44,7 @@ impl Windowed {
             rate: or(params.initial_rate, INITIAL).bytes_per_sec(),
             d0: params.rtt,
             evaluated: Time::ZERO,
-            arrived: Meter::new(params.t),
+            arrived: RateMeter::new(params.t),
             sojourns: VecDeque::with_capacity(64),
             sum: Span::ZERO,
         }

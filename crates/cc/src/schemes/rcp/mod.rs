@@ -74,16 +74,19 @@ mod router_tests;
 #[cfg(test)]
 mod sender_tests;
 
-pub use receiver::Newest;
-pub use router::Allocator;
-pub use sender::Rcp;
+pub use router::RcpRouter;
+pub use sender::RcpSender;
 
 use std::sync::Arc;
 
 use crate::params::Params;
+use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
+
+/// The receiver's half of RCP: returns the rate that the newest packet was granted.
+pub type RcpReceiver = NewestHeader;
 
 crate::choices! {
     /// When a sender takes over the rate that acknowledgements return.
@@ -148,10 +151,10 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane(params.rtt), "rtt", "expected a time from 1ms to 10s")?;
         let refresh = params.refresh;
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Newest::new(receiver::granted)))),
-            router: Some(Arc::new(move || Box::new(Allocator::new(&params)))),
+            reporter: Some(Arc::new(|| Box::new(RcpReceiver::new(receiver::granted)))),
+            router: Some(Arc::new(move || Box::new(RcpRouter::new(&params)))),
             ack: AckPolicy::EACH,
-            ..Halves::sender(move |setup| Rcp::new(refresh, setup.mss))
+            ..Halves::sender(move |setup| RcpSender::new(refresh, setup.mss))
         })
     },
 };

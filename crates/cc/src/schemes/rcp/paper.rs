@@ -21,7 +21,7 @@ const FLOOR_BYTES: f64 = 1500.0;
 /// Nothing changes between two packets, so the intervals that have ended in the meantime are
 /// evaluated when the next packet comes or leaves: the result is a timer's.
 #[derive(Debug)]
-pub(super) struct Timed {
+pub(super) struct TimerEvaluation {
     law: Law,
     longest: Span,
     /// What the user set; zero for the rule's own.
@@ -41,9 +41,9 @@ pub(super) struct Timed {
     rtt_bytes: f64,
 }
 
-impl Timed {
-    pub(super) fn new(params: &RcpParams) -> Timed {
-        let mut timed = Timed {
+impl TimerEvaluation {
+    pub(super) fn new(params: &RcpParams) -> TimerEvaluation {
+        let mut timed = TimerEvaluation {
             law: Law::new(params),
             longest: params.t,
             floor: params.floor.bytes_per_sec(),

@@ -1,7 +1,7 @@
 //! The network's half: keeps one rate for all flows and lowers headers to it.
 
-use super::authors::Windowed;
-use super::paper::Timed;
+use super::authors::DepartureEvaluation;
+use super::paper::TimerEvaluation;
 use super::{RcpParams, Rule};
 use crate::header::{Header, RcpHeader};
 use crate::packet::{Body, Packet};
@@ -10,13 +10,13 @@ use crate::units::{Rate, Span, Time};
 
 #[derive(Debug)]
 enum Evaluation {
-    Timed(Timed),
-    Windowed(Windowed),
+    Timer(TimerEvaluation),
+    Departure(DepartureEvaluation),
 }
 
 /// The router's half of RCP.
 #[derive(Debug)]
-pub struct Allocator {
+pub struct RcpRouter {
     evaluation: Evaluation,
 }
 
@@ -31,44 +31,44 @@ fn header(packet: &mut Packet) -> Option<&mut RcpHeader> {
     }
 }
 
-impl Allocator {
+impl RcpRouter {
     /// A router before the first packet.
-    pub fn new(params: &RcpParams) -> Allocator {
+    pub fn new(params: &RcpParams) -> RcpRouter {
         let evaluation = match params.rule {
-            Rule::Paper => Evaluation::Timed(Timed::new(params)),
-            Rule::Authors => Evaluation::Windowed(Windowed::new(params)),
+            Rule::Paper => Evaluation::Timer(TimerEvaluation::new(params)),
+            Rule::Authors => Evaluation::Departure(DepartureEvaluation::new(params)),
         };
-        Allocator { evaluation }
+        RcpRouter { evaluation }
     }
 
     /// The rate that flows are told now.
     pub fn rate(&self) -> Rate {
         Rate::from_bytes_per_sec(match &self.evaluation {
-            Evaluation::Timed(timed) => timed.rate,
-            Evaluation::Windowed(windowed) => windowed.rate,
+            Evaluation::Timer(timer) => timer.rate,
+            Evaluation::Departure(departure) => departure.rate,
         })
     }
 }
 
-impl Router for Allocator {
+impl Router for RcpRouter {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
         match &mut self.evaluation {
-            Evaluation::Timed(timed) => {
-                timed.catch_up(now, link.queue_bytes, link);
+            Evaluation::Timer(timer) => {
+                timer.catch_up(now, link.queue_bytes, link);
                 let told = header(packet).copied();
-                timed.count(packet, told.as_ref());
+                timer.count(packet, told.as_ref());
             }
-            Evaluation::Windowed(windowed) => windowed.on_arrival(now, packet.size),
+            Evaluation::Departure(departure) => departure.on_arrival(now, packet.size),
         }
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
         match &mut self.evaluation {
             // Until now this packet waited, too.
-            Evaluation::Timed(timed) => {
-                timed.catch_up(now, link.queue_bytes + packet.size as u64, link);
+            Evaluation::Timer(timer) => {
+                timer.catch_up(now, link.queue_bytes + packet.size as u64, link);
             }
-            Evaluation::Windowed(windowed) => windowed.on_departure(now, sojourn, link),
+            Evaluation::Departure(departure) => departure.on_departure(now, sojourn, link),
         }
         let rate = self.rate();
         if let Some(header) = header(packet) {
@@ -81,8 +81,8 @@ impl Router for Allocator {
         see(
             "d0_ms",
             match &self.evaluation {
-                Evaluation::Timed(timed) => timed.d0 * 1e3,
-                Evaluation::Windowed(windowed) => windowed.d0.as_millis_f64(),
+                Evaluation::Timer(timer) => timer.d0 * 1e3,
+                Evaluation::Departure(departure) => departure.d0.as_millis_f64(),
             },
         );
     }

@@ -42,7 +42,7 @@ fn granted(packet: &Packet) -> Rate {
 
 /// A router on a link whose queue is as the test says.
 struct Road {
-    router: Allocator,
+    router: RcpRouter,
     link: Until,
     queue: u64,
 }
@@ -50,7 +50,7 @@ struct Road {
 impl Road {
     fn new(text: &str) -> Road {
         let params = crate::spec::Spec::parse(text).expect(text).params().expect(text);
-        Road { router: Allocator::new(&params), link: always(C), queue: 0 }
+        Road { router: RcpRouter::new(&params), link: always(C), queue: 0 }
     }
 
     fn arrive(&mut self, now: Time, packet: &mut Packet) {
@@ -199,7 +199,7 @@ fn the_smallest_rate_of_the_path_is_returned() {
             Road::new(rates[at]).depart(Time::from_millis(1), &mut packet, Span::ZERO);
         }
         assert_eq!(granted(&packet), Rate::from_mbps(3.0));
-        let mut receiver = Newest::new(super::receiver::granted);
+        let mut receiver = RcpReceiver::new(super::receiver::granted);
         assert_eq!(receiver.explicit(), 0);
         receiver.on_arrival(Time::ZERO, &packet, false);
         assert_eq!(receiver.explicit(), 30_000);
@@ -213,7 +213,7 @@ fn packets_that_come_late_and_other_schemes_are_not_returned() {
         let rate = Rate::from_bps(kbps * 1000);
         packet(number, Header::Rcp(RcpHeader { rtt: Span::ZERO, rate }))
     };
-    let mut receiver = Newest::new(super::receiver::granted);
+    let mut receiver = RcpReceiver::new(super::receiver::granted);
     let mut say = |packet: &Packet| {
         receiver.on_arrival(Time::ZERO, packet, false);
         receiver.explicit()

@@ -13,7 +13,7 @@ const LEAST: u64 = 2;
 
 /// The sender's half of RCP.
 #[derive(Clone, Debug)]
-pub struct Rcp {
+pub struct RcpSender {
     refresh: Refresh,
     mss: u64,
     /// The rate that the routers have granted.
@@ -29,10 +29,10 @@ pub struct Rcp {
     rtt: Span,
 }
 
-impl Rcp {
+impl RcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(refresh: Refresh, mss: u32) -> Rcp {
-        Rcp {
+    pub fn new(refresh: Refresh, mss: u32) -> RcpSender {
+        RcpSender {
             refresh,
             mss: mss.max(1) as u64,
             rate: None,
@@ -51,7 +51,7 @@ impl Rcp {
     }
 }
 
-impl Controller for Rcp {
+impl Controller for RcpSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS
     }
@@ -92,7 +92,7 @@ impl Controller for Rcp {
             }
             _ => self.mss,
         };
-        Plan { pacing: self.pace(), prr: false, ..Plan::window(cwnd) }
+        Plan { pacing: self.pace(), reduces_by_prr: false, ..Plan::window(cwnd) }
     }
 
     fn target(&self) -> Option<Rate> {

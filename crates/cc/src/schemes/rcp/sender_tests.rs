@@ -1,11 +1,11 @@
-use super::sender::Rcp;
+use super::sender::RcpSender;
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
 use crate::header::{Header, RcpHeader};
 use crate::registry;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 const RTT: Span = Span::from_millis(100);
@@ -16,19 +16,19 @@ fn grant(acks: &mut Acks, mbps: f64) -> Feedback<'static> {
     Feedback { explicit, round_start: true, ..acks.ack(1) }
 }
 
-fn at(mbps: f64) -> (Rcp, Acks) {
-    let (mut sender, mut acks) = (Rcp::new(Refresh::RoundTrip, MSS), Acks::new(RTT));
+fn at(mbps: f64) -> (RcpSender, Acks) {
+    let (mut sender, mut acks) = (RcpSender::new(Refresh::RoundTrip, MSS), Acks::new(RTT));
     sender.on_feedback(&grant(&mut acks, mbps));
     (sender, acks)
 }
 
-fn pace(sender: &Rcp) -> f64 {
+fn pace(sender: &RcpSender) -> f64 {
     sender.plan().pacing.expect("paced").as_mbps()
 }
 
 #[test]
 fn the_first_packet_asks_alone() {
-    let mut sender = Rcp::new(Refresh::RoundTrip, MSS);
+    let mut sender = RcpSender::new(Refresh::RoundTrip, MSS);
     assert_eq!(sender.needs(), Signals::HEADERS);
     assert_eq!((sender.plan().cwnd, sender.plan().pacing), (1500, None));
     let mut packet = Outgoing::new(0, MSS, 0);
@@ -41,7 +41,7 @@ fn the_first_packet_asks_alone() {
     assert_eq!(sender.plan().cwnd, 300_000);
     assert_eq!(pace(&sender), 12.0);
     assert_eq!(sender.target(), Some(Rate::from_mbps(12.0)));
-    assert!(!sender.plan().prr);
+    assert!(!sender.plan().reduces_by_prr);
     sender.on_send(Time::ZERO, &mut packet);
     assert_eq!(packet.header, Header::Rcp(RcpHeader { rtt: RTT, rate }));
 }
@@ -57,7 +57,7 @@ fn rates_are_taken_over_once_per_round_trip() {
     assert_eq!(pace(&sender), 12.0);
     sender.on_feedback(&within(&mut acks, 7.0));
     assert_eq!(pace(&sender), 7.0);
-    let mut eager = Rcp::new(Refresh::Ack, MSS);
+    let mut eager = RcpSender::new(Refresh::Ack, MSS);
     for mbps in [9.0, 3.0, 11.0] {
         eager.on_feedback(&within(&mut acks, mbps));
         assert_eq!(pace(&eager), mbps);
@@ -99,7 +99,7 @@ fn idleness_asks_again() {
 
 #[test]
 fn without_a_router_nothing_is_learnt() {
-    let (mut sender, mut acks) = (Rcp::new(Refresh::Ack, MSS), Acks::new(RTT));
+    let (mut sender, mut acks) = (RcpSender::new(Refresh::Ack, MSS), Acks::new(RTT));
     for explicit in [0, u32::MAX] {
         sender.on_feedback(&Feedback { explicit, ..acks.ack(1) });
         assert_eq!((sender.plan().cwnd, sender.plan().pacing), (1500, None));
@@ -111,7 +111,7 @@ fn anything_may_be_fed() {
     for refresh in [Refresh::RoundTrip, Refresh::Ack] {
         for seed in 0..10 {
             let mut random = Stream::new(seed, "rcp sender");
-            let (mut sender, mut acks) = (Rcp::new(refresh, MSS), Acks::new(RTT));
+            let (mut sender, mut acks) = (RcpSender::new(refresh, MSS), Acks::new(RTT));
             for _ in 0..5000 {
                 let magnitude = random.below(33);
                 let explicit = random.below(1 << magnitude) as u32;

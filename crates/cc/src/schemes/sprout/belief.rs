@@ -1,6 +1,8 @@
 //! What the receiver believes of the link's rate: a probability for each of 257 rates, moved by
 //! Brownian motion and by what arrives (thesis §2.2.1 and §2.2.2).
 
+use std::sync::Arc;
+
 use crate::units::Span;
 
 /// Rates that are told apart. The first is an outage; the last stands for everything above, too.
@@ -52,8 +54,8 @@ pub struct Transition {
 }
 
 impl Transition {
-    /// The authors' motion. What leaves an outage and what stays do not add up to one there: see
-    /// [`super::SproutParams::outage_column`]; `proper` makes them.
+    /// The authors' motion. There, the weights of staying in an outage and of leaving it do not add
+    /// up to one (see [`super::SproutParams::outage_column`]); with `proper` they are scaled to.
     pub fn new(proper: bool) -> Transition {
         let tick = TICK.as_secs_f64();
         let deviation = SIGMA * tick.sqrt();
@@ -112,13 +114,13 @@ fn logarithms() -> Rates {
 #[derive(Clone, Debug)]
 pub struct Belief {
     p: Rates,
-    transition: &'static Transition,
+    transition: Arc<Transition>,
     logarithms: Rates,
 }
 
 impl Belief {
-    /// At first, all rates are equally likely.
-    pub fn new(transition: &'static Transition) -> Belief {
+    /// The belief before the first tick: all rates are equally likely.
+    pub fn new(transition: Arc<Transition>) -> Belief {
         Belief { p: [1.0 / BINS as f64; BINS], transition, logarithms: logarithms() }
     }
 
@@ -145,7 +147,7 @@ impl Belief {
             (_, 0) => f64::NEG_INFINITY,
             _ => count * self.logarithms[bin] - per_tick(bin),
         };
-        // It grows up to the rate of the count itself.
+        // The likelihood of a rate is largest where the rate is that of the count.
         let nearest = (count / (WIDTH * TICK.as_secs_f64())) as usize;
         let around = nearest.saturating_sub(2).min(BINS - 1)..=(nearest + 1).min(BINS - 1);
         let peak = around.map(log).fold(f64::NEG_INFINITY, f64::max);
@@ -155,7 +157,9 @@ impl Belief {
         }
         let sum = normalise(&mut p);
         if sum.is_nan() || sum < 1e-250 {
-            // What arrives was unthinkable. Among unlikely things the likeliest counts.
+            // The count is so unlikely under every rate that is believed possible that the
+            // products vanish. The same product in logarithms, relative to its largest value,
+            // does not.
             let log: Rates = std::array::from_fn(|bin| log(bin) + libm::log(self.p[bin]));
             let peak = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             p = log.map(|log| if peak.is_finite() { libm::exp(log - peak) } else { 1.0 });

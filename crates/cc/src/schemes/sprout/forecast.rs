@@ -1,6 +1,6 @@
 //! How many packets the link will deliver at least, with a given confidence (thesis §2.2.3).
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use super::belief::{BINS, Rates, Transition, normalise, per_tick};
 use crate::header::FORECAST_TICKS;
@@ -12,11 +12,11 @@ const MOST: usize = 29;
 pub type Counts = [u16; FORECAST_TICKS];
 
 crate::choices! {
-    /// What the counts of the ticks of a forecast have to do with each other.
+    /// Whether the ticks of a forecast depend on each other.
     pub enum Ticks {
-        /// Nothing: the authors add them up as if each tick drew a rate anew.
+        /// They do not: the authors add up ticks as if each drew a rate anew.
         Independent = "independent",
-        /// A tick's rate leads to the next one's.
+        /// They do: a tick's rate leads to the next one's.
         Joint = "joint",
     }
 }
@@ -26,7 +26,7 @@ crate::choices! {
 #[derive(Debug)]
 pub struct Tables {
     /// How rates move.
-    pub transition: Transition,
+    pub transition: Arc<Transition>,
     /// For each number of ticks and of packets, the probabilities side by side.
     cumulative: [Vec<Rates>; FORECAST_TICKS],
 }
@@ -47,14 +47,7 @@ fn poisson() -> Vec<[f64; MOST + 1]> {
 }
 
 impl Tables {
-    /// The tables of one variant, made when they are first wanted.
-    pub fn get(ticks: Ticks, proper: bool) -> &'static Tables {
-        static MADE: [OnceLock<Tables>; 4] = [const { OnceLock::new() }; 4];
-        let which = 2 * usize::from(ticks == Ticks::Joint) + usize::from(proper);
-        MADE[which].get_or_init(|| Tables::new(ticks, proper))
-    }
-
-    /// Computes the tables.
+    /// Computes the tables of one variant, which takes some ten milliseconds; receivers share them.
     pub fn new(ticks: Ticks, proper: bool) -> Tables {
         let transition = Transition::new(proper);
         let mut cumulative: [Vec<Rates>; FORECAST_TICKS] =
@@ -71,7 +64,7 @@ impl Tables {
                 }
             }
         }
-        Tables { transition, cumulative }
+        Tables { transition: Arc::new(transition), cumulative }
     }
 
     /// For each tick, the least number of packets that the link delivers up to its end or fewer,
@@ -163,7 +156,7 @@ fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
             if tick == 0 {
                 after[0] = 1.0;
             } else {
-                // An outage leads somewhere even if its column does not add up.
+                // The shares of an outage need not add up to one, so they are scaled.
                 let mass: f64 = transition.row(start).map(|(_, share)| share).sum();
                 for (to, share) in transition.row(start) {
                     for (sum, p) in after.iter_mut().zip(&later[to]) {

@@ -13,15 +13,15 @@
 //! outage; without data a heartbeat leaves every 50 ms. Losses, round-trip times and
 //! acknowledgements play no part.
 //!
-//! Halves: [`Sprout`] sends; [`Receiver`] keeps time and forecasts, with an [`Inference`] as its
-//! model. Sprout-EWMA is the same with another model.
+//! Halves: [`SproutSender`] sends; [`SproutReceiver`] keeps time and forecasts, with an
+//! [`Inference`] as its model. Sprout-EWMA is the same with another model.
 //!
 //! # Signals it needs
 //! Congestion headers on data packets, and reports back. The generic sender's acknowledgements
 //! only serve its own accounts, so they are sparse: one for 16 packets, or after 20 ms. The
-//! window is exact ([`Plan::exact`](crate::control::Plan)): no packet beyond it even when nothing
-//! is in flight, no probe of the tail, and nothing is sent again. Forecasts use the receiver's
-//! clock alone: the sender counts its ticks from a forecast's arrival.
+//! window holds to the byte ([`Plan::exact_window`](crate::Plan::exact_window)): no packet beyond it
+//! even when nothing is in flight, no probe of the tail, and nothing is sent again. Forecasts use
+//! the receiver's clock alone: the sender counts its ticks from a forecast's arrival.
 //!
 //! # Parameters
 //! | name | unit | default | source |
@@ -80,13 +80,13 @@ mod sender;
 mod tests;
 mod total;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use belief::{BINS, Belief, TICK};
 pub use forecast::{Counts, Tables, Ticks};
 pub use model::{Inference, Model};
-pub use receiver::{Receiver, ReceiverRules};
-pub use sender::Sprout;
+pub use receiver::{ReceiverRules, SproutReceiver};
+pub use sender::SproutSender;
 
 use crate::params::Params;
 use crate::report::AckPolicy;
@@ -174,6 +174,11 @@ impl SproutParams {
         Ok(())
     }
 
+    /// The tables of the inference with these parameters: see [`Tables::new`].
+    pub fn tables(&self) -> Tables {
+        Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
+    }
+
     /// The halves of the protocol, with receivers that model the link by what `model` makes.
     pub(crate) fn halves<M: Model + 'static>(
         self,
@@ -186,10 +191,10 @@ impl SproutParams {
             heartbeat: self.heartbeat,
         };
         Halves {
-            reporter: Some(Arc::new(move || Box::new(Receiver::new(model(&self), rules)))),
+            reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
             ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
             reliable: false,
-            ..Halves::sender(move |setup| Sprout::new(&params, setup.mss))
+            ..Halves::sender(move |setup| SproutSender::new(&params, setup))
         }
     }
 }
@@ -203,6 +208,11 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: SproutParams = spec.params()?;
         params.check(spec)?;
-        Ok(params.halves(Inference::new))
+        // Made for the first receiver, and shared by all receivers of this scheme.
+        let tables = OnceLock::new();
+        Ok(params.halves(move |params| {
+            let tables = tables.get_or_init(|| Arc::new(params.tables()));
+            Inference::new(params, tables.clone())
+        }))
     },
 };

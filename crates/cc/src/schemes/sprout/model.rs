@@ -1,5 +1,7 @@
 //! The receiver's model of the link: Sprout's, behind a trait that Sprout-EWMA's fits as well.
 
+use std::sync::Arc;
+
 use super::SproutParams;
 use super::belief::Belief;
 use super::forecast::{Counts, Tables};
@@ -16,21 +18,19 @@ pub trait Model: Send {
     fn restart(&mut self);
 }
 
-/// Sprout's model: a belief over rates, and the cautious end of what it makes possible.
+/// Sprout's model: a probability for each rate, and a low quantile of what they would deliver.
 #[derive(Clone, Debug)]
 pub struct Inference {
-    tables: &'static Tables,
+    tables: Arc<Tables>,
     belief: Belief,
     /// The share of futures in which the link delivers no more than forecast.
     share: f64,
 }
 
 impl Inference {
-    /// A model that knows nothing yet.
-    pub fn new(params: &SproutParams) -> Inference {
-        let proper = params.outage_column == super::OutageColumn::Normalised;
-        let tables = Tables::get(params.ticks, proper);
-        let belief = Belief::new(&tables.transition);
+    /// A model that knows nothing yet, over tables that [`SproutParams::tables`] has made.
+    pub fn new(params: &SproutParams, tables: Arc<Tables>) -> Inference {
+        let belief = Belief::new(tables.transition.clone());
         Inference { tables, belief, share: 1.0 - params.confidence }
     }
 
@@ -45,7 +45,8 @@ impl Model for Inference {
         self.belief.evolve();
     }
     fn observe(&mut self, packets: f64) {
-        // Whole packets, but even the smallest shows that there is no outage.
+        // Rounded to whole packets, but at least one, since any packet shows that there is no
+        // outage.
         let whole = (packets + 0.5) as u32;
         self.belief.observe(if packets > 0.0 { whole.max(1) } else { 0 });
     }
@@ -53,6 +54,6 @@ impl Model for Inference {
         self.tables.quantile(self.belief.p(), self.share)
     }
     fn restart(&mut self) {
-        self.belief = Belief::new(&self.tables.transition);
+        self.belief = Belief::new(self.tables.transition.clone());
     }
 }

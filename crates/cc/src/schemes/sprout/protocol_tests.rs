@@ -1,11 +1,12 @@
 //! Ticks, announced pauses, accounts of what is lost and queued: the two halves without a network.
 
-use super::receiver::Receiver;
+use super::receiver::SproutReceiver;
 use super::*;
 use crate::control::{Controller, Outgoing};
 use crate::header::{Forecast, Header, Report, SproutHeader};
 use crate::report::Reporter;
 use crate::rng::Stream;
+use crate::scheme::Setup;
 use crate::units::Time;
 
 /// Writes down what a receiver tells its model.
@@ -35,7 +36,12 @@ fn ms(millis: u64) -> Time {
 }
 
 fn header(offset: u64, throwaway: u32, time_to_next: u32) -> SproutHeader {
-    SproutHeader { offset, throwaway, time_to_next }
+    SproutHeader { connection: 0, offset, throwaway, time_to_next }
+}
+
+fn inference() -> Inference {
+    let params = SproutParams::default();
+    Inference::new(&params, Arc::new(params.tables()))
 }
 
 /// A packet of 1400 bytes of payload.
@@ -43,7 +49,7 @@ const WHOLE: u32 = 1400 + HEADERS;
 
 #[test]
 fn announced_pauses_are_not_observed() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(1000), &header(1, 0, 50), WHOLE);
     // A tick is over when its time has passed, strictly.
     receiver.advance(ms(1020));
@@ -56,7 +62,7 @@ fn announced_pauses_are_not_observed() {
 
 #[test]
 fn packets_end_a_pause() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(1000), &header(1, 0, 50), WHOLE);
     receiver.take(ms(1030), &header(1451, 0, 0), WHOLE / 2);
     receiver.advance(ms(1041));
@@ -69,7 +75,7 @@ fn packets_end_a_pause() {
 
 #[test]
 fn ticks_begin_with_the_first_packet() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     assert_eq!(receiver.wake(), Time::NEVER);
     receiver.take(ms(777_000), &header(1, 0, 0), WHOLE);
     assert_eq!(receiver.model().0, []);
@@ -86,7 +92,7 @@ fn ticks_begin_with_the_first_packet() {
 
 #[test]
 fn a_long_silence_ends_forecasts_and_costs_little() {
-    let mut receiver = Receiver::new(Inference::new(&SproutParams::default()), RULES);
+    let mut receiver = SproutReceiver::new(inference(), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     let mut reports = 0;
     for _ in 0..5000 {
@@ -107,19 +113,51 @@ fn a_long_silence_ends_forecasts_and_costs_little() {
 
 #[test]
 fn a_new_connection_starts_anew() {
-    let mut receiver = Receiver::new(Notes::default(), RULES);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
     receiver.take(ms(0), &header(0, 0, 0), WHOLE);
     receiver.take(ms(100), &header(100_000, 0, 0), WHOLE);
-    receiver.take(ms(5000), &header(0, 0, 0), WHOLE);
+    let next = SproutHeader { connection: 1, ..header(0, 0, 0) };
+    receiver.take(ms(5000), &next, WHOLE);
     assert_eq!(receiver.model().0, []);
-    let report = receiver.report(ms(5000), ms(5000));
-    assert!(matches!(report, Some(Report::Forecast(Forecast { total: 1400, .. }))), "{report:?}");
+    let total = |report| match report {
+        Some(Report::Forecast(Forecast { total, .. })) => total,
+        other => panic!("no forecast: {other:?}"),
+    };
+    assert_eq!(total(receiver.report(ms(5000), ms(5000))), 1400);
+    // A packet of the earlier connection comes late: it does not count.
+    receiver.take(ms(5030), &header(200_000, 0, 0), WHOLE);
+    assert_eq!(total(receiver.report(ms(5030), ms(5030))), 1400);
+}
+
+#[test]
+fn a_duplicate_of_the_first_packet_is_no_new_connection() {
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
+    receiver.take(ms(0), &header(0, 0, 0), WHOLE);
+    receiver.take(ms(10), &header(1450, 0, 0), WHOLE);
+    receiver.take(ms(50), &header(2900, 0, 0), WHOLE);
+    let ticks = receiver.model().0.len();
+    receiver.take(ms(51), &header(0, 0, 0), WHOLE);
+    assert_eq!(receiver.model().0.len(), ticks, "the model goes on");
+    let report = receiver.report(ms(51), ms(51));
+    assert!(matches!(report, Some(Report::Forecast(Forecast { total: 4300, .. }))), "{report:?}");
+}
+
+/// Connections count up, and wrap around.
+#[test]
+fn senders_number_their_connections() {
+    let setup = Setup { connection: 7, ..Setup::default() };
+    let mut sender = SproutSender::new(&SproutParams::default(), &setup);
+    assert_eq!(send(&mut sender, ms(0), 1500).connection, 7);
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
+    receiver.take(ms(0), &SproutHeader { connection: u32::MAX, ..header(0, 0, 0) }, WHOLE);
+    receiver.take(ms(100), &SproutHeader { connection: 0, ..header(0, 0, 0) }, WHOLE);
+    assert_eq!(receiver.model().0, [], "0 comes after the largest number");
 }
 
 /// Each packet's sending time in ms, whether it arrives: the total after the last one that does.
 fn total(packets: &[(u64, bool)]) -> (u64, u64) {
     let (mut total, mut recent, mut offset) =
-        (total::Total::default(), recent::Recent::default(), 0);
+        (total::ReceivedTotal::default(), recent::RecentlySent::default(), 0);
     for &(at, arrives) in packets {
         let throwaway = recent.on_send(ms(at), offset);
         if arrives {
@@ -142,7 +180,7 @@ fn lost_packets_are_written_off_after_10_ms() {
 
 #[test]
 fn reordered_and_repeated_packets_count_once() {
-    let mut total = total::Total::default();
+    let mut total = total::ReceivedTotal::default();
     total.on_arrival(&header(1050, 1050, 0), 1000);
     total.on_arrival(&header(0, 0, 0), 1000);
     total.on_arrival(&header(0, 0, 0), 1000);
@@ -155,7 +193,7 @@ fn reordered_and_repeated_packets_count_once() {
 
 #[test]
 fn throwaway_numbers_have_16_bits() {
-    let mut recent = recent::Recent::default();
+    let mut recent = recent::RecentlySent::default();
     let sent: Vec<u32> = (0..60).map(|i| recent.on_send(ms(0), 1450 * i)).collect();
     assert_eq!(sent[45], 45 * 1450);
     assert_eq!(sent[46], 65_535);
@@ -165,15 +203,15 @@ fn throwaway_numbers_have_16_bits() {
 
 const STEADY: Counts = [5, 12, 20, 27, 35, 43, 51, 59];
 
-fn sender(text: &str) -> Sprout {
+fn sender(text: &str) -> SproutSender {
     let spec = Spec::parse(&format!("sprout[{text}]")).expect("a spec");
-    Sprout::new(&spec.params().expect("parameters"), 1500)
+    SproutSender::new(&spec.params().expect("parameters"), &Setup::default())
 }
 
 /// Sends a packet of `size` bytes.
-fn send(sender: &mut Sprout, now: Time, size: u32) -> SproutHeader {
+fn send(sender: &mut SproutSender, now: Time, size: u32) -> SproutHeader {
     let mut packet = Outgoing::new(0, size, 0);
-    packet.beat = sender.plan().beat;
+    packet.empty = sender.plan().sends_empty_packet;
     sender.on_send(now, &mut packet);
     match packet.header {
         Header::Sprout(header) => header,
@@ -182,7 +220,7 @@ fn send(sender: &mut Sprout, now: Time, size: u32) -> SproutHeader {
 }
 
 /// A sender that has heard of `counts` at 1 s, all that it has sent having arrived.
-fn told(text: &str, counts: Counts) -> Sprout {
+fn told(text: &str, counts: Counts) -> SproutSender {
     let mut sender = sender(text);
     send(&mut sender, ms(900), 64);
     let forecast = Forecast { total: 54, from: ms(5), counts };
@@ -193,14 +231,14 @@ fn told(text: &str, counts: Counts) -> Sprout {
 #[test]
 fn it_waits_for_the_first_forecast() {
     let mut sender = sender("");
-    assert!(sender.plan().beat && sender.plan().cwnd == 0);
+    assert!(sender.plan().sends_empty_packet && sender.plan().cwnd == 0);
     let beat = send(&mut sender, ms(0), 64);
     assert_eq!(beat, header(0, 0, 50));
     // What is in flight, and no more.
-    assert!(!sender.plan().beat && sender.plan().cwnd == 64);
+    assert!(!sender.plan().sends_empty_packet && sender.plan().cwnd == 64);
     assert_eq!(sender.plan().timer, ms(50));
     sender.on_timer(ms(50));
-    assert!(sender.plan().beat);
+    assert!(sender.plan().sends_empty_packet);
 }
 
 #[test]
@@ -274,29 +312,33 @@ fn heartbeats_come_when_nothing_else_does() {
     // The window is open: data has a moment to leave before the heartbeat.
     send(&mut sender, ms(1000), 1500);
     sender.on_timer(ms(1050));
-    assert!(!sender.plan().beat);
+    assert!(!sender.plan().sends_empty_packet);
     sender.on_timer(sender.plan().timer.max(ms(1051)));
-    assert!(sender.plan().beat);
+    assert!(sender.plan().sends_empty_packet);
     send(&mut sender, ms(1051), 64);
-    assert!(!sender.plan().beat);
+    assert!(!sender.plan().sends_empty_packet);
     assert!(sender.plan().timer > ms(1051));
 }
 
 /// Whatever arrives, in whatever order: sums stay sums, and windows below what counts can say.
 #[test]
 fn fuzz_of_hostile_headers_and_reports() {
+    let params = SproutParams::default();
+    let tables = Arc::new(params.tables());
     for seed in 0..30 {
         let mut random = Stream::new(seed, "sprout");
         let any = |random: &mut Stream| {
             let bits = random.below(65);
             if bits == 0 { 0 } else { random.below(u64::MAX) >> (64 - bits) }
         };
-        let mut receiver = Receiver::new(Inference::new(&SproutParams::default()), RULES);
+        let model = Inference::new(&params, tables.clone());
+        let mut receiver = SproutReceiver::new(model, RULES);
         let mut sender = sender("");
         let mut now = ms(random.below(1000));
         for _ in 0..300 {
             now += Span::from_micros(any(&mut random) % 1_000_000);
             let header = header(any(&mut random), any(&mut random) as u32, any(&mut random) as u32);
+            let header = SproutHeader { connection: random.below(20) as u32 / 19, ..header };
             receiver.take(now, &header, any(&mut random) as u32);
             if let Some(report) = receiver.report(now, Time::from_nanos(any(&mut random))) {
                 assert!(receiver.wake() > now);

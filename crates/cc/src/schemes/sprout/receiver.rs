@@ -2,17 +2,17 @@
 
 use super::belief::TICK;
 use super::model::Model;
-use super::total::Total;
+use super::total::ReceivedTotal;
 use super::{Feedback, payload};
 use crate::header::{Forecast, Header, Report, SproutHeader};
 use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
 use crate::units::{Span, Time};
 
-/// After so many ticks of silence nothing that a model believes changes any more.
+/// After so many ticks without packets the model's beliefs no longer change.
 const SETTLED: u64 = 1000;
-/// Forecasts cease when nothing has come for so long: not even heartbeats, so that the sender has
-/// ended or the path has, and there is nothing to hope for. The next packet brings the next one.
+/// The receiver stops sending forecasts when not even a heartbeat has come for so long: then the
+/// sender or the path has ended. It starts again with the next packet.
 const SILENCE: Span = Span::from_secs(2);
 /// Ticks end when their time is over, strictly.
 const OVER: Span = Span::from_nanos(1);
@@ -30,10 +30,12 @@ pub struct ReceiverRules {
 
 /// The receiver's half of Sprout and Sprout-EWMA.
 #[derive(Clone, Debug)]
-pub struct Receiver<M> {
+pub struct SproutReceiver<M> {
     model: M,
     rules: ReceiverRules,
-    total: Total,
+    /// The connection that packets belong to; none before the first packet.
+    connection: Option<u32>,
+    total: ReceivedTotal,
     /// When the present tick began; none before the first packet.
     tick: Option<Time>,
     /// Ticks that begin earlier and bring nothing say nothing: the sender had announced a pause.
@@ -47,13 +49,14 @@ pub struct Receiver<M> {
     heard: Time,
 }
 
-impl<M: Model> Receiver<M> {
+impl<M: Model> SproutReceiver<M> {
     /// A receiver to which nothing has come yet.
-    pub fn new(model: M, rules: ReceiverRules) -> Receiver<M> {
-        Receiver {
+    pub fn new(model: M, rules: ReceiverRules) -> SproutReceiver<M> {
+        SproutReceiver {
             model,
             rules,
-            total: Total::default(),
+            connection: None,
+            total: ReceivedTotal::default(),
             tick: None,
             expected: Time::ZERO,
             packets: 0.0,
@@ -61,6 +64,25 @@ impl<M: Model> Receiver<M> {
             forecast_at: Time::ZERO,
             heard: Time::ZERO,
         }
+    }
+
+    /// Looks which connection a packet belongs to. A newer one than before begins anew here, too;
+    /// a packet of an older one, which came late, does not count, and the result is false.
+    fn belongs(&mut self, connection: u32) -> bool {
+        // Numbers wrap around.
+        match self.connection.map(|present| connection.wrapping_sub(present)) {
+            Some(0) => return true,
+            Some(ahead) if ahead > u32::MAX / 2 => return false,
+            Some(_) => {
+                self.model.restart();
+                self.total = ReceivedTotal::default();
+                (self.tick, self.forecast_of) = (None, None);
+                self.packets = 0.0;
+            }
+            None => {}
+        }
+        self.connection = Some(connection);
+        true
     }
 
     /// The model.
@@ -88,12 +110,8 @@ impl<M: Model> Receiver<M> {
 
     /// A packet of `size` bytes on the wire arrives.
     pub fn take(&mut self, now: Time, header: &SproutHeader, size: u32) {
-        if header.offset == 0 && self.total.bytes() > 0 {
-            // The first packet of a new connection.
-            self.model.restart();
-            self.total = Total::default();
-            (self.tick, self.forecast_of) = (None, None);
-            self.packets = 0.0;
+        if !self.belongs(header.connection) {
+            return;
         }
         self.advance(now);
         let start = *self.tick.get_or_insert_with(|| {
@@ -122,7 +140,7 @@ impl<M: Model> Receiver<M> {
     }
 }
 
-impl<M: Model> Reporter for Receiver<M> {
+impl<M: Model> Reporter for SproutReceiver<M> {
     fn on_arrival(&mut self, now: Time, packet: &Packet, _pending: bool) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Sprout(header) = &data.header

@@ -9,12 +9,12 @@ const APART: Span = Span::from_millis(10);
 
 /// The packets of the last 10 ms.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentlySent {
     /// When they were sent, and their offsets.
     sent: VecDeque<(Time, u64)>,
 }
 
-impl Recent {
+impl RecentlySent {
     /// A packet leaves; returns how many bytes before it may still arrive after it. The field has
     /// 16 bits on the wire.
     pub(super) fn on_send(&mut self, now: Time, offset: u64) -> u32 {

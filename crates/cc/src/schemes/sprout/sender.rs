@@ -1,9 +1,10 @@
 //! The sender's half: how much may leave so that it clears the queue in time (thesis §2.2.5).
 
-use super::recent::Recent;
+use super::recent::RecentlySent;
 use super::{Drain, HEADERS, SproutParams, belief::TICK, payload};
 use crate::control::{Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{FORECAST_TICKS, Forecast, Header, Report, SproutHeader};
+use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// What the authors add to each packet's payload when they count the bytes sent.
@@ -17,14 +18,15 @@ const LAST: usize = FORECAST_TICKS - 1;
 
 /// The sender's half of Sprout and Sprout-EWMA.
 #[derive(Clone, Debug)]
-pub struct Sprout {
+pub struct SproutSender {
     params: SproutParams,
+    connection: u32,
     /// The largest packet on the wire, and its payload.
     mss: u64,
     largest: u64,
     /// Bytes sent, headers included.
     sent: u64,
-    recent: Recent,
+    recent: RecentlySent,
     forecast: Option<Forecast>,
     /// The tick of the forecast, and when the next one begins.
     tick: usize,
@@ -37,16 +39,17 @@ pub struct Sprout {
     beat: bool,
 }
 
-impl Sprout {
-    /// A sender of packets of `mss` bytes on the wire.
-    pub fn new(params: &SproutParams, mss: u32) -> Sprout {
-        let mss = mss.max(HEADERS + 1);
-        Sprout {
+impl SproutSender {
+    /// A sender as `setup` describes it.
+    pub fn new(params: &SproutParams, setup: &Setup) -> SproutSender {
+        let mss = setup.mss.max(HEADERS + 1);
+        SproutSender {
             params: params.clone(),
+            connection: setup.connection,
             mss: mss as u64,
             largest: payload(mss) as u64,
             sent: 0,
-            recent: Recent::default(),
+            recent: RecentlySent::default(),
             forecast: None,
             tick: 0,
             next_tick: Time::NEVER,
@@ -128,7 +131,7 @@ impl Sprout {
     }
 }
 
-impl Controller for Sprout {
+impl Controller for SproutSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS.and(Signals::REPORTS)
     }
@@ -142,11 +145,13 @@ impl Controller for Sprout {
         self.queue = self.queue.saturating_add(payload);
         self.in_flight = packet.in_flight + packet.size as u64;
         self.last_sent = now;
-        self.beat &= !packet.beat;
-        let flight_ends = packet.beat || packet.last || self.window() == 0;
+        self.beat &= !packet.empty;
+        let flight_ends = packet.empty || packet.last || self.window() == 0;
         let pause = self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32;
         let time_to_next = if flight_ends { pause } else { 0 };
-        packet.header = Header::Sprout(SproutHeader { offset, throwaway, time_to_next });
+        let connection = self.connection;
+        packet.header =
+            Header::Sprout(SproutHeader { connection, offset, throwaway, time_to_next });
         0
     }
 
@@ -168,13 +173,10 @@ impl Controller for Sprout {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            timer: self.next_tick.min(self.beat_at()),
-            beat: self.beat,
-            exact: true,
-            prr: false,
-            ..Plan::window(self.in_flight + self.on_wire())
-        }
+        Plan::window(self.in_flight + self.on_wire())
+            .exact()
+            .timer(self.next_tick.min(self.beat_at()))
+            .empty_packet(self.beat)
     }
 
     fn target(&self) -> Option<Rate> {

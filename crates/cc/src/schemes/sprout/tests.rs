@@ -6,7 +6,7 @@ use super::*;
 fn model(text: &str) -> Inference {
     let params: SproutParams =
         Spec::parse(&format!("sprout[{text}]")).expect("a spec").params().expect("parameters");
-    Inference::new(&params)
+    Inference::new(&params, Arc::new(params.tables()))
 }
 
 /// Lets ticks pass that bring so many packets each.
@@ -97,11 +97,11 @@ fn any_packet_rules_an_outage_out() {
 #[test]
 fn transitions_keep_probability_but_for_the_outage() {
     let sum = |tables: &Tables, from| tables.transition.row(from).map(|(_, p)| p).sum::<f64>();
-    let tables = Tables::get(Ticks::Independent, false);
-    assert!((sum(tables, 0) - 0.5532).abs() < 5e-5, "{}", sum(tables, 0));
-    assert!((1..BINS).all(|from| (sum(tables, from) - 1.0).abs() < 1e-6));
-    let proper = Tables::get(Ticks::Independent, true);
-    assert!((0..BINS).all(|from| (sum(proper, from) - 1.0).abs() < 1e-6));
+    let tables = Tables::new(Ticks::Independent, false);
+    assert!((sum(&tables, 0) - 0.5532).abs() < 5e-5, "{}", sum(&tables, 0));
+    assert!((1..BINS).all(|from| (sum(&tables, from) - 1.0).abs() < 1e-6));
+    let proper = Tables::new(Ticks::Independent, true);
+    assert!((0..BINS).all(|from| (sum(&proper, from) - 1.0).abs() < 1e-6));
 }
 
 /// The sums of ticks that lead to each other spread wider than those of independent ones: the
@@ -120,7 +120,7 @@ fn joint_ticks_are_less_certain() {
 /// The joint law against a simulation of links that start at one rate.
 #[test]
 fn joint_ticks_match_a_simulation() {
-    let tables = Tables::get(Ticks::Joint, true);
+    let tables = Tables::new(Ticks::Joint, true);
     let start = 128;
     let mut p = [0.0; BINS];
     p[start] = 1.0;

@@ -10,7 +10,7 @@ const REMEMBERED: usize = 2048;
 /// Counts received and lost bytes from offsets and throwaway numbers: whatever was sent more than
 /// 10 ms before a packet that has arrived has arrived or will never.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Total {
+pub(super) struct ReceivedTotal {
     /// Everything below has arrived or is lost.
     base: u64,
     /// What has arrived from there on: offsets and payloads.
@@ -18,7 +18,7 @@ pub(super) struct Total {
     sum: u64,
 }
 
-impl Total {
+impl ReceivedTotal {
     /// A packet with so much payload arrives. One that comes twice counts once (the authors count
     /// it twice until its 10 ms are over).
     pub(super) fn on_arrival(&mut self, header: &SproutHeader, payload: u32) {

@@ -97,22 +97,22 @@ pub const SCHEME: Scheme = Scheme {
             ..SproutParams::default()
         };
         params.check(spec)?;
-        Ok(params.halves(move |_| Average::new(gain, least)))
+        Ok(params.halves(move |_| MovingAverage::new(gain, least)))
     },
 };
 
 /// The moving average of packets per tick.
 #[derive(Clone, Debug)]
-pub struct Average {
+pub struct MovingAverage {
     gain: f64,
     least: f64,
     rate: f64,
 }
 
-impl Average {
+impl MovingAverage {
     /// An average that starts at zero; forecasts count with `least` packets per tick at least.
-    pub fn new(gain: f64, least: f64) -> Average {
-        Average { gain, least, rate: 0.0 }
+    pub fn new(gain: f64, least: f64) -> MovingAverage {
+        MovingAverage { gain, least, rate: 0.0 }
     }
 
     /// Packets per tick.
@@ -121,7 +121,7 @@ impl Average {
     }
 }
 
-impl Model for Average {
+impl Model for MovingAverage {
     fn evolve(&mut self) {}
     fn observe(&mut self, packets: f64) {
         self.rate = (1.0 - self.gain) * self.rate + self.gain * packets;

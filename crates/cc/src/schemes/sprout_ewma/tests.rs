@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn it_averages_over_eight_ticks() {
-    let mut model = Average::new(0.125, 0.2);
+    let mut model = MovingAverage::new(0.125, 0.2);
     for tick in 1..=20 {
         model.observe(10.0);
         let expected = 10.0 * (1.0 - libm::pow(0.875, f64::from(tick)));
@@ -12,7 +12,7 @@ fn it_averages_over_eight_ticks() {
 
 #[test]
 fn forecasts_are_multiples_of_the_rate() {
-    let mut model = Average { rate: 10.0, ..Average::new(0.125, 0.2) };
+    let mut model = MovingAverage { rate: 10.0, ..MovingAverage::new(0.125, 0.2) };
     assert_eq!(model.forecast(), [10, 20, 30, 40, 50, 60, 70, 80]);
     (0..5).for_each(|_| model.observe(0.0));
     assert!((model.rate() - 5.13).abs() < 0.005, "{}", model.rate());
@@ -20,7 +20,7 @@ fn forecasts_are_multiples_of_the_rate() {
     // A packet is always worth trying.
     model.restart();
     assert_eq!(model.forecast(), [0, 0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!(Average::new(0.125, 0.0).forecast(), [0; 8]);
+    assert_eq!(MovingAverage::new(0.125, 0.0).forecast(), [0; 8]);
 }
 
 #[test]

@@ -1,20 +1,20 @@
 //! The load as the ABC authors' routers measure it: when packets leave, over a sliding window.
 
 use super::VcpParams;
-use super::load::{Factor, LOW};
+use super::load::{LOW, LoadFactor};
 use crate::header::Load;
+use crate::parts::RateMeter;
 use crate::route::LinkView;
-use crate::schemes::abc;
 use crate::units::{Span, Time};
 
 /// The load of one link, measured when a packet leaves more than `t_rho` after the last time.
 #[derive(Debug)]
-pub(super) struct Windowed {
-    factor: Factor,
+pub(super) struct DepartureMeasurement {
+    factor: LoadFactor,
     t_rho: Span,
     /// What the queue has taken; as old as the last that it took, so that an outage does not
     /// empty it.
-    taken: abc::Meter,
+    taken: RateMeter,
     /// The last arrival, until it is known whether the queue has taken it: when, its size, and the
     /// packets that waited before it.
     pending: Option<(Time, u32, usize)>,
@@ -23,12 +23,12 @@ pub(super) struct Windowed {
     pub(super) rho: f64,
 }
 
-impl Windowed {
-    pub(super) fn new(params: &VcpParams) -> Windowed {
-        Windowed {
-            factor: Factor::new(params),
+impl DepartureMeasurement {
+    pub(super) fn new(params: &VcpParams) -> DepartureMeasurement {
+        DepartureMeasurement {
+            factor: LoadFactor::new(params),
             t_rho: params.t_rho,
-            taken: abc::Meter::new(params.t_rho),
+            taken: RateMeter::new(params.t_rho),
             pending: None,
             measured: Time::ZERO,
             load: Load::Low,

@@ -5,14 +5,14 @@ use crate::header::Load;
 
 /// The constants of the load factor.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Factor {
+pub(super) struct LoadFactor {
     kappa_q: f64,
     gamma_l: f64,
 }
 
-impl Factor {
-    pub(super) fn new(params: &VcpParams) -> Factor {
-        Factor { kappa_q: params.kappa_q, gamma_l: params.gamma_l }
+impl LoadFactor {
+    pub(super) fn new(params: &VcpParams) -> LoadFactor {
+        LoadFactor { kappa_q: params.kappa_q, gamma_l: params.gamma_l }
     }
 
     /// The load factor, of bytes: what came, what waits and what the link could carry. `None` if
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_load_factor() {
-        let factor = Factor::new(&VcpParams::default());
+        let factor = LoadFactor::new(&VcpParams::default());
         assert_eq!(factor.of(98.0, 0.0, 100.0), Some(1.0));
         assert_eq!(factor.of(49.0, 98.0, 100.0), Some(1.0));
         assert_eq!(factor.of(0.0, 0.0, 100.0), Some(0.0));

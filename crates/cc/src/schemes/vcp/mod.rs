@@ -84,17 +84,20 @@ mod router_tests;
 #[cfg(test)]
 mod sender_tests;
 
-pub use router::Meter;
-pub use sender::Vcp;
+pub use router::VcpRouter;
+pub use sender::VcpSender;
 
 use std::sync::Arc;
 
 use crate::header::Header;
 use crate::params::Params;
+use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::rcp::Newest;
 use crate::units::Span;
+
+/// The receiver's half of VCP: returns the load that the newest packet was shown.
+pub type VcpReceiver = NewestHeader;
 
 crate::choices! {
     /// How a router measures and shows its load.
@@ -194,10 +197,10 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(sane, "queue_weight", "expected a number above 0, up to 1")?;
         let of_router = params.clone();
         Ok(Halves {
-            reporter: Some(Arc::new(|| Box::new(Newest::new(shown)))),
-            router: Some(Arc::new(move || Box::new(Meter::new(&of_router)))),
+            reporter: Some(Arc::new(|| Box::new(VcpReceiver::new(shown)))),
+            router: Some(Arc::new(move || Box::new(VcpRouter::new(&of_router)))),
             ack: AckPolicy::EACH,
-            ..Halves::sender(move |setup| Vcp::new(&params, setup.mss))
+            ..Halves::sender(move |setup| VcpSender::new(&params, setup.mss))
         })
     },
 };

@@ -1,7 +1,7 @@
 //! The load by a timer, as in the paper and in VCP's ns-2 model.
 
 use super::VcpParams;
-use super::load::{Factor, LOW};
+use super::load::{LOW, LoadFactor};
 use crate::header::Load;
 use crate::route::LinkView;
 use crate::units::{Span, Time};
@@ -15,8 +15,8 @@ const MOST_INTERVALS: u64 = 1024;
 /// Nothing changes between two packets, so the samples and the intervals that have ended in the
 /// meantime are taken when the next packet comes or leaves: the result is a timer's.
 #[derive(Debug)]
-pub(super) struct Timed {
-    factor: Factor,
+pub(super) struct TimerMeasurement {
+    factor: LoadFactor,
     t_rho: Span,
     t_q: Span,
     weight: f64,
@@ -32,10 +32,10 @@ pub(super) struct Timed {
     pub(super) load: Load,
 }
 
-impl Timed {
-    pub(super) fn new(params: &VcpParams) -> Timed {
-        Timed {
-            factor: Factor::new(params),
+impl TimerMeasurement {
+    pub(super) fn new(params: &VcpParams) -> TimerMeasurement {
+        TimerMeasurement {
+            factor: LoadFactor::new(params),
             t_rho: params.t_rho,
             t_q: params.t_q,
             weight: params.queue_weight,

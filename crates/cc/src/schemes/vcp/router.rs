@@ -1,7 +1,7 @@
 //! The network's half: measures its load and raises headers to it.
 
-use super::authors::Windowed;
-use super::paper::Timed;
+use super::authors::DepartureMeasurement;
+use super::paper::TimerMeasurement;
 use super::{Rule, VcpParams};
 use crate::header::{Header, Load};
 use crate::packet::{Body, Packet};
@@ -10,53 +10,53 @@ use crate::units::{Span, Time};
 
 #[derive(Debug)]
 enum Measurement {
-    Timed(Timed),
-    Windowed(Windowed),
+    Timer(TimerMeasurement),
+    Departure(DepartureMeasurement),
 }
 
 /// The router's half of VCP.
 #[derive(Debug)]
-pub struct Meter {
+pub struct VcpRouter {
     measurement: Measurement,
 }
 
-impl Meter {
+impl VcpRouter {
     /// A router before the first packet: its load is low.
-    pub fn new(params: &VcpParams) -> Meter {
+    pub fn new(params: &VcpParams) -> VcpRouter {
         let measurement = match params.rule {
-            Rule::Paper => Measurement::Timed(Timed::new(params)),
-            Rule::Authors => Measurement::Windowed(Windowed::new(params)),
+            Rule::Paper => Measurement::Timer(TimerMeasurement::new(params)),
+            Rule::Authors => Measurement::Departure(DepartureMeasurement::new(params)),
         };
-        Meter { measurement }
+        VcpRouter { measurement }
     }
 
     /// The load that packets are told at `now`.
     pub fn load(&self, now: Time) -> Load {
         match &self.measurement {
-            Measurement::Timed(timed) => timed.load,
-            Measurement::Windowed(windowed) => windowed.shown(now),
+            Measurement::Timer(timer) => timer.load,
+            Measurement::Departure(departure) => departure.shown(now),
         }
     }
 }
 
-impl Router for Meter {
+impl Router for VcpRouter {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
         match &mut self.measurement {
-            Measurement::Timed(timed) => {
-                timed.catch_up(now, link.queue_bytes, link);
-                timed.count(packet.size);
+            Measurement::Timer(timer) => {
+                timer.catch_up(now, link.queue_bytes, link);
+                timer.count(packet.size);
             }
-            Measurement::Windowed(windowed) => windowed.on_arrival(now, packet.size, link),
+            Measurement::Departure(departure) => departure.on_arrival(now, packet.size, link),
         }
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, _: Span, link: &LinkView<'_>) {
         match &mut self.measurement {
             // Until now this packet waited, too.
-            Measurement::Timed(timed) => {
-                timed.catch_up(now, link.queue_bytes + packet.size as u64, link);
+            Measurement::Timer(timer) => {
+                timer.catch_up(now, link.queue_bytes + packet.size as u64, link);
             }
-            Measurement::Windowed(windowed) => windowed.on_departure(now, link),
+            Measurement::Departure(departure) => departure.on_departure(now, link),
         }
         let load = self.load(now);
         if let Body::Data(data) = &mut packet.body
@@ -68,11 +68,11 @@ impl Router for Meter {
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         match &self.measurement {
-            Measurement::Timed(timed) => {
-                see("load", timed.rho);
-                see("queue_bytes", timed.queue);
+            Measurement::Timer(timer) => {
+                see("load", timer.rho);
+                see("queue_bytes", timer.queue);
             }
-            Measurement::Windowed(windowed) => see("load", windowed.rho),
+            Measurement::Departure(departure) => see("load", departure.rho),
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::router::Meter;
+use super::router::VcpRouter;
 use super::*;
 use crate::header::{Load, RcpHeader};
 use crate::packet::{Body, Data, Packet};
@@ -29,7 +29,7 @@ fn told(packet: &Packet) -> Load {
 }
 
 struct Road {
-    router: Meter,
+    router: VcpRouter,
     link: Until,
     packets: usize,
 }
@@ -37,7 +37,7 @@ struct Road {
 impl Road {
     fn new(text: &str) -> Road {
         let params = crate::spec::Spec::parse(text).expect(text).params().expect(text);
-        Road { router: Meter::new(&params), link: Until(Time::NEVER), packets: 0 }
+        Road { router: VcpRouter::new(&params), link: Until(Time::NEVER), packets: 0 }
     }
 
     fn arrive(&mut self, ms: u64) {
@@ -165,7 +165,7 @@ fn the_highest_load_of_the_path_is_returned() {
             road.router.on_departure(Time::from_millis(201), &mut packet, Span::ZERO, &link);
         }
         assert_eq!(told(&packet), Load::Overload);
-        let mut receiver = crate::schemes::rcp::Newest::new(shown);
+        let mut receiver = VcpReceiver::new(shown);
         receiver.on_arrival(Time::ZERO, &packet, false);
         assert_eq!(receiver.explicit(), 3);
     }

@@ -4,7 +4,7 @@ use super::load::{LOW, decode};
 use super::{Scale, Settle, VcpParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{Header, Load};
-use crate::schemes::newreno::Window;
+use crate::parts::RenoWindow;
 use crate::units::{Rate, Span, Time};
 
 /// RTTs of more than this many `t_rho` count as so many (VCP's ns-2 model).
@@ -28,8 +28,8 @@ enum Phase {
 
 /// The sender's half of VCP.
 #[derive(Clone, Debug)]
-pub struct Vcp {
-    window: Window,
+pub struct VcpSender {
+    window: RenoWindow,
     params: VcpParams,
     mss: u32,
     xi: f64,
@@ -47,11 +47,11 @@ fn ticks(time: Span) -> Span {
     Span::from_millis((millis / 10 + more as u64) * 10)
 }
 
-impl Vcp {
+impl VcpSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VcpParams, mss: u32) -> Vcp {
-        Vcp {
-            window: Window::new(params.initial_window),
+    pub fn new(params: &VcpParams, mss: u32) -> VcpSender {
+        VcpSender {
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
             xi: params.kappa * (1.0 / LOW - 1.0),
@@ -133,7 +133,7 @@ impl Vcp {
             self.window.leave_slow_start();
         }
         let grows = self.window.may_grow(feedback);
-        let acked = Window::acked(feedback);
+        let acked = RenoWindow::acked(feedback);
         match self.counted(load) {
             Some(Load::Overload) => self.decrease(now),
             _ if !grows => {}
@@ -156,7 +156,7 @@ impl Vcp {
     }
 }
 
-impl Controller for Vcp {
+impl Controller for VcpSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS
     }
@@ -218,7 +218,7 @@ impl Controller for Vcp {
             return plan;
         }
         let rate = Rate::from_bytes_per_sec(cwnd * self.mss as f64 / rtt);
-        Plan { pacing: Some(rate.max(Rate::from_bps(1))), ..plan }
+        plan.paced(rate.max(Rate::from_bps(1)), 0)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -1,36 +1,36 @@
-use super::sender::Vcp;
+use super::sender::VcpSender;
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
 use crate::header::Load;
 use crate::registry;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::{Rate, Time};
 
-fn cwnd(sender: &Vcp) -> f64 {
+fn cwnd(sender: &VcpSender) -> f64 {
     let mut cwnd = f64::NAN;
     sender.inspect(&mut |name, value| cwnd = if name == "cwnd" { value } else { cwnd });
     cwnd
 }
 
-fn at(packets: f64, rtt_ms: u64) -> (Vcp, Acks) {
+fn at(packets: f64, rtt_ms: u64) -> (VcpSender, Acks) {
     of(VcpParams { initial_window: packets, ..VcpParams::default() }, rtt_ms)
 }
 
-fn of(params: VcpParams, rtt_ms: u64) -> (Vcp, Acks) {
+fn of(params: VcpParams, rtt_ms: u64) -> (VcpSender, Acks) {
     let mut acks = Acks::new(Span::from_millis(rtt_ms));
     acks.in_flight = params.initial_window as u64;
-    (Vcp::new(&params, MSS), acks)
+    (VcpSender::new(&params, MSS), acks)
 }
 
-fn hear(sender: &mut Vcp, acks: &mut Acks, load: Load, packets: u64) -> f64 {
+fn hear(sender: &mut VcpSender, acks: &mut Acks, load: Load, packets: u64) -> f64 {
     sender.on_feedback(&Feedback { explicit: load as u32, ..acks.ack(packets) });
     cwnd(sender)
 }
 
 /// A round trip: the window is acknowledged, packet by packet.
-fn round(sender: &mut Vcp, acks: &mut Acks, load: Load) -> f64 {
+fn round(sender: &mut VcpSender, acks: &mut Acks, load: Load) -> f64 {
     for _ in 0..cwnd(sender) as u64 {
         hear(sender, acks, load, 1);
     }

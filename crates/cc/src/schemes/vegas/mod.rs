@@ -51,8 +51,8 @@ pub use params::{Diff, RttKind, VegasParams};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
-use crate::schemes::newreno::Window;
 use crate::units::{Span, Time};
 
 /// The line of the registry.
@@ -64,7 +64,7 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: VegasParams = spec.params()?;
         params.check(spec)?;
-        Ok(Halves::sender(move |setup| Vegas::new(&params, setup.mss)))
+        Ok(Halves::sender(move |setup| VegasSender::new(&params, setup.mss)))
     },
 };
 
@@ -74,8 +74,8 @@ const MIN_SAMPLES: u32 = 3;
 
 /// The sender's half of Vegas.
 #[derive(Clone, Debug)]
-pub struct Vegas {
-    window: Window,
+pub struct VegasSender {
+    window: RenoWindow,
     params: VegasParams,
     mss: u32,
     /// The smallest RTT of all.
@@ -92,11 +92,11 @@ pub struct Vegas {
     diff: u64,
 }
 
-impl Vegas {
+impl VegasSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VegasParams, mss: u32) -> Vegas {
-        Vegas {
-            window: Window::new(params.initial_window),
+    pub fn new(params: &VegasParams, mss: u32) -> VegasSender {
+        VegasSender {
+            window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
             base: Span::MAX,
@@ -168,7 +168,7 @@ impl Vegas {
     }
 }
 
-impl Controller for Vegas {
+impl Controller for VegasSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
     }
@@ -202,7 +202,7 @@ impl Controller for Vegas {
             }
         }
         let may_grow = self.window.may_grow(feedback);
-        let acked = Window::acked(feedback);
+        let acked = RenoWindow::acked(feedback);
         if feedback.in_recovery {
             self.active = false;
         } else if !self.active {
@@ -232,7 +232,7 @@ impl Controller for Vegas {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan { ecn, ..Plan::window(self.window.bytes(self.mss)) }
+        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

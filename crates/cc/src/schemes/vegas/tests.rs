@@ -1,12 +1,12 @@
 use super::*;
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
 /// A window of `packets` in congestion avoidance whose smallest RTT is 100 ms.
-fn avoiding(params: &VegasParams, packets: f64) -> (Vegas, Acks) {
-    let mut vegas = Vegas::new(params, MSS);
+fn avoiding(params: &VegasParams, packets: f64) -> (VegasSender, Acks) {
+    let mut vegas = VegasSender::new(params, MSS);
     let mut acks = Acks::new(RTT);
     vegas.window.set_cwnd(packets);
     vegas.set_threshold(2.0);
@@ -19,7 +19,7 @@ fn avoiding(params: &VegasParams, packets: f64) -> (Vegas, Acks) {
 }
 
 /// Acknowledges packet by packet until a round trip has ended.
-fn round(vegas: &mut Vegas, acks: &mut Acks) {
+fn round(vegas: &mut VegasSender, acks: &mut Acks) {
     acks.in_flight = vegas.window.cwnd() as u64;
     loop {
         let feedback = acks.ack(1);
@@ -59,7 +59,7 @@ fn linux_counts_more_packets_in_the_queue() {
 
 #[test]
 fn slow_start_doubles_each_round_and_ends_at_the_target() {
-    let mut vegas = Vegas::new(&VegasParams::default(), MSS);
+    let mut vegas = VegasSender::new(&VegasParams::default(), MSS);
     let mut acks = Acks::new(RTT);
     vegas.on_feedback(&acks.ack(1));
     assert_eq!((vegas.window.cwnd(), vegas.begun), (11.0, 11));
@@ -141,7 +141,7 @@ fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "vegas");
         let diff = if seed % 2 == 0 { Diff::Paper } else { Diff::Linux };
-        let mut vegas = Vegas::new(&VegasParams { diff, ..Default::default() }, MSS);
+        let mut vegas = VegasSender::new(&VegasParams { diff, ..Default::default() }, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             vegas.on_feedback(&acks.any(&mut random));

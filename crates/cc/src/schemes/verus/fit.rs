@@ -4,7 +4,8 @@
 const SPACING: u32 = 15;
 /// The fewest nodes (authors' code).
 const FEWEST: u32 = 5;
-/// What bends cost, in units of the data points per node.
+/// The weight of the second differences (the curve's bends) in the fit, relative to the number of
+/// data points per node.
 const STIFFNESS: f64 = 10.0;
 
 /// Fits curves; keeps its buffers.

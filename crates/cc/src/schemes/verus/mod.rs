@@ -59,7 +59,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use sender::Verus;
+pub use sender::VerusSender;
 
 use crate::params::Params;
 use crate::report::AckPolicy;
@@ -107,6 +107,6 @@ pub const SCHEME: Scheme = Scheme {
         let sane = params.refit >= params.epoch;
         spec.require(sane, "refit", "expected at least the length of an epoch")?;
         let ack = AckPolicy::EACH;
-        Ok(Halves { ack, ..Halves::sender(move |setup| Verus::new(&params, setup.mss)) })
+        Ok(Halves { ack, ..Halves::sender(move |setup| VerusSender::new(&params, setup.mss)) })
     },
 };

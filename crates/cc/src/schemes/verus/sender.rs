@@ -22,7 +22,7 @@ const REST: Span = Span::from_secs(1);
 
 /// The sender's half of Verus.
 #[derive(Clone, Debug)]
-pub struct Verus {
+pub struct VerusSender {
     params: VerusParams,
     mss: u64,
     /// The number of the slow start; acknowledgements of older ones do not count.
@@ -59,10 +59,10 @@ fn pack(id: u32, window: f64) -> u64 {
     (id as u64) << 32 | window as u32 as u64
 }
 
-impl Verus {
+impl VerusSender {
     /// A sender of packets of `mss` bytes.
-    pub fn new(params: &VerusParams, mss: u32) -> Verus {
-        Verus {
+    pub fn new(params: &VerusParams, mss: u32) -> VerusSender {
+        VerusSender {
             params: params.clone(),
             mss: mss.max(1) as u64,
             id: 0,
@@ -95,14 +95,14 @@ impl Verus {
         self.in_flight.saturating_sub(self.given_up).div_ceil(self.mss) + self.holes.len()
     }
 
-    /// Nothing in flight counts any longer.
+    /// Gives up all packets in flight: their acknowledgements no longer count.
     fn give_up(&mut self) {
         self.given_up = self.in_flight;
         self.counted_from = self.next;
         self.holes.clear();
     }
 
-    /// Begins slow start anew, without memory.
+    /// Begins slow start anew, and forgets the delay profile.
     fn restart(&mut self, now: Time) {
         self.id = self.id.wrapping_add(1);
         self.slow_start = true;
@@ -233,7 +233,7 @@ impl Verus {
     }
 }
 
-impl Controller for Verus {
+impl Controller for VerusSender {
     fn needs(&self) -> Signals {
         Signals::FATES
     }
@@ -296,8 +296,7 @@ impl Controller for Verus {
 
     fn plan(&self) -> Plan {
         let cwnd = self.in_flight + self.budget * self.mss;
-        let window = Plan::window(cwnd.max(self.mss));
-        Plan { timer: self.timer, prr: false, ..window }
+        Plan::window(cwnd.max(self.mss)).timer(self.timer).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

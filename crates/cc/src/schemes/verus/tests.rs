@@ -1,7 +1,7 @@
 use super::estimate::{Estimate, quota};
 use super::*;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::Time;
 
 fn ms(millis: u64) -> Span {
@@ -65,7 +65,7 @@ fn the_smallest_delay_stops_an_epoch_or_gives_way() {
 
 /// A sender and a path that acknowledges what it is told.
 struct Path {
-    verus: Verus,
+    verus: VerusSender,
     acks: Acks,
     next: u64,
     in_flight: u64,
@@ -74,7 +74,7 @@ struct Path {
 
 impl Path {
     fn new() -> Path {
-        let verus = Verus::new(&VerusParams::default(), MSS);
+        let verus = VerusSender::new(&VerusParams::default(), MSS);
         let (acks, sent) = (Acks::new(ms(100)), Vec::new());
         Path { verus, acks, next: 0, in_flight: 0, sent }
     }

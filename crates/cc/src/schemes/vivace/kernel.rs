@@ -2,7 +2,7 @@
 
 use super::Utility;
 use super::monitor::{Interval, Summary};
-use super::sender::Pilot;
+use super::sender::RateRule;
 use super::utility;
 use crate::rng::Stream;
 use crate::scheme::Setup;
@@ -38,7 +38,7 @@ struct Trial {
     worth: Option<i64>,
 }
 
-pub(super) struct Kernel {
+pub(super) struct KernelRule {
     utility: Utility,
     mss: u32,
     random: Stream,
@@ -62,12 +62,12 @@ pub(super) struct Kernel {
     floor: i64,
 }
 
-impl Kernel {
-    pub(super) fn new(utility: Utility, setup: &Setup) -> Kernel {
-        let mut kernel = Kernel {
+impl KernelRule {
+    pub(super) fn new(utility: Utility, setup: &Setup) -> KernelRule {
+        let mut kernel = KernelRule {
             utility,
             mss: setup.mss.max(1),
-            random: setup.stream(&format!("vivace {}", setup.flow)),
+            random: super::random(setup),
             phase: Phase::Starting,
             rate: INITIAL,
             last_rate: INITIAL,
@@ -187,7 +187,7 @@ impl Kernel {
     }
 }
 
-impl Pilot for Kernel {
+impl RateRule for KernelRule {
     fn begin(&mut self, number: u64) {
         self.sending = self.rate;
         if self.begun < self.planned && !self.repairs {
@@ -252,12 +252,12 @@ impl Pilot for Kernel {
 mod tests {
     use super::*;
 
-    fn kernel() -> Kernel {
-        Kernel::new(Utility::Latency, &Setup::default())
+    fn kernel() -> KernelRule {
+        KernelRule::new(Utility::Latency, &Setup::default())
     }
 
     /// Lets the intervals be worth what `worth` says of their rate in bytes per second.
-    fn run(kernel: &mut Kernel, numbers: std::ops::Range<u64>, loss: impl Fn(f64) -> f64) {
+    fn run(kernel: &mut KernelRule, numbers: std::ops::Range<u64>, loss: impl Fn(f64) -> f64) {
         for number in numbers {
             kernel.begin(number);
             let share = loss(kernel.rate());

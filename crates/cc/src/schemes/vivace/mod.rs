@@ -57,8 +57,9 @@
 
 mod kernel;
 mod monitor;
-mod nsdi;
+mod nsdi2018;
 mod paper;
+mod probes;
 mod sender;
 mod steps;
 #[cfg(test)]
@@ -69,8 +70,9 @@ use std::sync::Arc;
 
 use crate::params::Params;
 use crate::report::AckPolicy;
-use crate::scheme::{Halves, Scheme};
-pub use sender::Vivace;
+use crate::rng::Stream;
+use crate::scheme::{Halves, Scheme, Setup};
+pub use sender::VivaceSender;
 
 crate::choices! {
     /// What rates are judged by.
@@ -105,6 +107,15 @@ crate::params! {
     }
 }
 
+/// The stream from which the order of probes is drawn. First connections keep the key with which
+/// the results in `docs/` were drawn.
+fn random(setup: &Setup) -> Stream {
+    match setup.connection {
+        0 => Stream::new(setup.seed, &format!("vivace {}", setup.flow)),
+        _ => setup.random("vivace"),
+    }
+}
+
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "vivace",
@@ -114,9 +125,9 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: VivaceParams = spec.params()?;
         Ok(Halves {
-            controller: Arc::new(move |setup| Box::new(Vivace::new(&params, setup))),
+            controller: Arc::new(move |setup| Box::new(VivaceSender::new(&params, setup))),
             ack: AckPolicy::EACH,
-            ..Halves::sender(|setup| Vivace::new(&VivaceParams::default(), setup))
+            ..Halves::sender(|setup| VivaceSender::new(&VivaceParams::default(), setup))
         })
     },
 };

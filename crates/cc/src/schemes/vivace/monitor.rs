@@ -27,12 +27,12 @@ pub(super) struct Interval {
     /// The smoothed RTT, and the time, when the first and the last packet that counts was acked.
     first: Option<(Span, Time)>,
     last: Option<(Span, Time)>,
-    line: Line,
+    line: LeastSquares,
 }
 
 /// A least-squares line through RTTs over send times, both in seconds.
 #[derive(Copy, Clone, Debug, Default)]
-struct Line {
+struct LeastSquares {
     n: f64,
     t: f64,
     r: f64,
@@ -40,7 +40,7 @@ struct Line {
     tr: f64,
 }
 
-impl Line {
+impl LeastSquares {
     fn add(&mut self, t: f64, r: f64) {
         self.n += 1.0;
         self.t += t;
@@ -96,7 +96,7 @@ impl Interval {
             skipped: 0,
             first: None,
             last: None,
-            line: Line::default(),
+            line: LeastSquares::default(),
         }
     }
 
@@ -202,7 +202,7 @@ impl Monitor {
         }
     }
 
-    /// The oldest interval, if all that counts of it is known.
+    /// The oldest interval, if the fates of all its packets that count are known.
     pub(super) fn take(&mut self, rtt: Span) -> Option<Summary> {
         let oldest = self.intervals.front()?;
         if oldest.end == Time::NEVER {
@@ -214,7 +214,7 @@ impl Monitor {
         }
         let mut oldest = self.intervals.pop_front()?;
         if waits {
-            // Too long without a word of them.
+            // Nothing was heard of the other packets for so long that they count as lost.
             oldest.lost = oldest.sent.saturating_sub(oldest.acked + oldest.skipped);
         }
         Some(oldest.summary(self.mss, rtt))
@@ -224,7 +224,7 @@ impl Monitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schemes::newreno::testing::{Acks, MSS};
+    use crate::testing::{Acks, MSS};
 
     fn fate(tag: u64, sent: Time, lost: bool) -> Fate {
         Fate { number: 0, size: MSS, lost, tag, sent, received: Time::from_secs(7777) }

@@ -2,7 +2,7 @@
 
 use super::Utility;
 use super::monitor::{Interval, Summary};
-use super::sender::Pilot;
+use super::sender::RateRule;
 use super::steps::amplify;
 use super::utility;
 use crate::rng::Stream;
@@ -32,7 +32,7 @@ struct Probe {
     worth: Option<f64>,
 }
 
-pub(super) struct Paper {
+pub(super) struct PaperRule {
     utility: Utility,
     mss: f64,
     random: Stream,
@@ -53,12 +53,12 @@ pub(super) struct Paper {
     floor: f64,
 }
 
-impl Paper {
-    pub(super) fn new(utility: Utility, setup: &Setup) -> Paper {
-        Paper {
+impl PaperRule {
+    pub(super) fn new(utility: Utility, setup: &Setup) -> PaperRule {
+        PaperRule {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: setup.stream(&format!("vivace {}", setup.flow)),
+            random: super::random(setup),
             phase: Phase::Starting,
             rate: INITIAL,
             sending: INITIAL,
@@ -170,7 +170,7 @@ impl Paper {
     }
 }
 
-impl Pilot for Paper {
+impl RateRule for PaperRule {
     fn begin(&mut self, number: u64) {
         self.sending = self.rate;
         match self.phase {
@@ -243,13 +243,13 @@ impl Pilot for Paper {
 mod tests {
     use super::*;
 
-    fn paper() -> Paper {
-        Paper::new(Utility::Loss, &Setup::default())
+    fn paper() -> PaperRule {
+        PaperRule::new(Utility::Loss, &Setup::default())
     }
 
     #[test]
     fn facts_of_steps() {
-        let mut paper = Paper { rate: 100.0, ..paper() };
+        let mut paper = PaperRule { rate: 100.0, ..paper() };
         let mut step = |gradient: f64| paper.step(gradient);
         assert_eq!([step(1.0), step(1.0), step(1.0)], [1.0, 2.0, 3.0]);
         // The other way: small steps again, then bounded by 5 %, 15 %, 25 %.

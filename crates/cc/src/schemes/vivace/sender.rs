@@ -1,16 +1,16 @@
-//! The sender: intervals on the one hand, the rule that chooses their rates on the other.
+//! The sender's half: divides time into monitor intervals, at the rates that a rule chooses.
 
-use super::kernel::Kernel;
+use super::kernel::KernelRule;
 use super::monitor::{Interval, Monitor, Summary};
-use super::nsdi::Nsdi;
-use super::paper::Paper;
+use super::nsdi2018::Nsdi2018Rule;
+use super::paper::PaperRule;
 use super::{Rule, VivaceParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
 
 /// Chooses the rates of intervals from what earlier ones have shown.
-pub(super) trait Pilot: Send {
+pub(super) trait RateRule: Send {
     /// Interval `number` is about to begin.
     fn begin(&mut self, number: u64);
     /// The rate to send at, in bits per second.
@@ -29,49 +29,49 @@ pub(super) trait Pilot: Send {
     fn phase(&self) -> u32;
 }
 
-/// The window of the user-space programs, in packets: none, in effect.
+/// The window of the user-space programs in packets: so large that it never limits.
 const WIDE: u64 = 100_000;
 /// The initial window in packets, until an RTT is known.
 const INITIAL: u64 = 10;
 
 /// The sender's half of PCC Vivace.
-pub struct Vivace {
+pub struct VivaceSender {
     monitor: Monitor,
-    pilot: Box<dyn Pilot>,
+    rates: Box<dyn RateRule>,
     rule: Rule,
     mss: u32,
     rtt: Span,
 }
 
-impl Vivace {
+impl VivaceSender {
     /// A sender as `setup` describes it.
-    pub fn new(params: &VivaceParams, setup: &Setup) -> Vivace {
+    pub fn new(params: &VivaceParams, setup: &Setup) -> VivaceSender {
         let mss = setup.mss.max(1);
-        let mut pilot: Box<dyn Pilot> = match params.rule {
-            Rule::Kernel => Box::new(Kernel::new(params.utility, setup)),
-            Rule::Nsdi2018 => Box::new(Nsdi::new(params.utility, setup)),
-            Rule::Paper => Box::new(Paper::new(params.utility, setup)),
+        let mut rates: Box<dyn RateRule> = match params.rule {
+            Rule::Kernel => Box::new(KernelRule::new(params.utility, setup)),
+            Rule::Nsdi2018 => Box::new(Nsdi2018Rule::new(params.utility, setup)),
+            Rule::Paper => Box::new(PaperRule::new(params.utility, setup)),
         };
         let margin = if params.rule == Rule::Kernel { super::kernel::MARGIN } else { 0 };
         let monitor = Monitor::new(mss, margin);
-        pilot.begin(monitor.open().number);
-        Vivace { monitor, pilot, rule: params.rule, mss, rtt: Span::ZERO }
+        rates.begin(monitor.open().number);
+        VivaceSender { monitor, rates, rule: params.rule, mss, rtt: Span::ZERO }
     }
 
     fn close(&mut self) {
         let next = self.monitor.close();
-        self.pilot.begin(next);
+        self.rates.begin(next);
     }
 }
 
-impl Controller for Vivace {
+impl Controller for VivaceSender {
     fn needs(&self) -> Signals {
         Signals::FATES
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
         let tag = self.monitor.on_send(now, packet.size);
-        if self.pilot.is_full(self.monitor.open(), now, self.rtt) {
+        if self.rates.is_full(self.monitor.open(), now, self.rtt) {
             self.close();
         }
         tag
@@ -84,22 +84,22 @@ impl Controller for Vivace {
         }
         let mut end = false;
         if feedback.congestion == Some(Congestion::Timeout) {
-            end |= self.pilot.on_timeout(self.monitor.open().number);
+            end |= self.rates.on_timeout(self.monitor.open().number);
         } else if !feedback.in_recovery && feedback.acked > 0 {
-            end |= self.pilot.on_recovered();
+            end |= self.rates.on_recovered();
         }
         if end {
             self.close();
         }
         while let Some(summary) = self.monitor.take(self.rtt) {
-            if self.pilot.on_result(&summary, self.monitor.open().number) {
+            if self.rates.on_result(&summary, self.monitor.open().number) {
                 self.close();
             }
         }
     }
 
     fn plan(&self) -> Plan {
-        let rate = Rate::from_bps(self.pilot.rate().clamp(1000.0, 1e12) as u64);
+        let rate = Rate::from_bps(self.rates.rate().clamp(1000.0, 1e12) as u64);
         let mss = u64::from(self.mss);
         let (cwnd, burst) = match self.rule {
             Rule::Kernel if self.rtt.is_zero() => (INITIAL * mss, 2 * self.mss),
@@ -111,11 +111,11 @@ impl Controller for Vivace {
             }
             Rule::Nsdi2018 | Rule::Paper => (WIDE * mss, 0),
         };
-        Plan { pacing: Some(rate), burst, prr: false, ..Plan::window(cwnd) }
+        Plan::window(cwnd).paced(rate, burst).without_prr()
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("rate", self.pilot.rate() / 1e6);
-        see("phase", f64::from(self.pilot.phase()));
+        see("rate", self.rates.rate() / 1e6);
+        see("phase", f64::from(self.rates.phase()));
     }
 }

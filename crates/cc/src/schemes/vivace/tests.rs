@@ -2,13 +2,13 @@ use super::*;
 use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
-use crate::schemes::newreno::testing::{Acks, MSS};
+use crate::testing::{Acks, MSS};
 use crate::units::{Rate, Span, Time};
 
 /// A link of fixed capacity without a buffer, one RTT long: packets beyond the capacity are lost.
 fn share_of(rule: Rule, capacity: Rate) -> f64 {
     let params = VivaceParams { rule, utility: Utility::Loss };
-    let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 3, flow: 0 });
+    let mut sender = VivaceSender::new(&params, &Setup { mss: MSS, seed: 3, ..Setup::default() });
     let rtt = Span::from_millis(50);
     let mut acks = Acks::new(rtt);
     let mut under_way = std::collections::VecDeque::new();
@@ -48,10 +48,11 @@ fn every_rule_finds_the_rate_of_a_link() {
 fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
     for (rule, factor) in [(Rule::Kernel, 1.0), (Rule::Nsdi2018, 0.5), (Rule::Paper, 0.5)] {
         let params = VivaceParams { rule, utility: Utility::Loss };
-        let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 1, flow: 0 });
+        let mut sender =
+            VivaceSender::new(&params, &Setup { mss: MSS, seed: 1, ..Setup::default() });
         let mut acks = Acks::new(Span::from_millis(100));
         let mut now = Time::from_secs(1);
-        let rate = |sender: &Vivace| sender.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
+        let rate = |sender: &VivaceSender| sender.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
         // Nothing lost: the rate rises.
         for number in 0..2_000 {
             let tag = sender.on_send(now, &mut Outgoing::new(number, MSS, 0));
@@ -78,7 +79,8 @@ fn fuzz_keeps_rates_sane() {
         {
             let mut random = Stream::new(seed as u64, "vivace fuzz");
             let params = VivaceParams { rule, utility };
-            let mut sender = Vivace::new(&params, &Setup { mss: MSS, seed: 1, flow: 0 });
+            let mut sender =
+                VivaceSender::new(&params, &Setup { mss: MSS, seed: 1, ..Setup::default() });
             let mut acks = Acks::new(Span::from_millis(100));
             let mut sent = std::collections::VecDeque::new();
             for number in 0..5_000 {

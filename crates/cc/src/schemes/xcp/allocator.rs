@@ -1,8 +1,8 @@
 //! Shares the aggregate feedback of an interval out among the packets of the next.
 
-use super::feedback::sane;
 use crate::header::XcpHeader;
 use crate::units::Span;
+use crate::xcp_feedback::sane;
 
 /// RTTs above this count as this, in seconds.
 const LONGEST_RTT: f64 = 1.0;
@@ -15,7 +15,7 @@ const LONGEST_RTT: f64 = 1.0;
 /// its size. Beside the aggregate, a part of the traffic is taken from all and given to all, so
 /// that shares become fair when there is nothing to hand out.
 #[derive(Clone, Debug)]
-pub struct Allocator {
+pub struct FairnessController {
     /// The share of the traffic that changes hands.
     gamma: f64,
     /// What came in this interval: bytes, the sum of the packets' intervals in seconds, and the
@@ -31,10 +31,10 @@ pub struct Allocator {
     per_byte: f64,
 }
 
-impl Allocator {
+impl FairnessController {
     /// An allocator that shuffles the share `gamma` of the traffic.
-    pub fn new(gamma: f64) -> Allocator {
-        Allocator {
+    pub fn new(gamma: f64) -> FairnessController {
+        FairnessController {
             gamma,
             input: 0.0,
             intervals: 0.0,

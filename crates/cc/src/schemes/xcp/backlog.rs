@@ -1,7 +1,6 @@
-//! What waits at a link: persistent queues, idleness, losses.
+//! What waits at a link, and how much of it persists.
 
 use crate::route::LinkView;
-use crate::units::Time;
 
 /// A length of queue.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -30,12 +29,12 @@ impl Backlog {
 
 /// The persistent queue: the shortest of an interval. Bursts that drain do not count.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct Persistent {
+pub struct PersistentQueue {
     running: Backlog,
     last: Backlog,
 }
 
-impl Persistent {
+impl PersistentQueue {
     /// The queue had this length.
     #[inline]
     pub fn see(&mut self, backlog: Backlog) {
@@ -51,30 +50,5 @@ impl Persistent {
     /// The shortest queue of the last whole interval.
     pub fn last(&self) -> Backlog {
         self.last
-    }
-}
-
-/// Tells whether a link has been idle. Links that transmit whenever they have something say
-/// nothing; then the question is whether they offered more than the packets took.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Idle {
-    /// The link tells by itself.
-    pub(super) told: bool,
-    since: Time,
-    owed: u64,
-}
-
-impl Idle {
-    /// `size` bytes begin to be carried.
-    #[inline]
-    pub(super) fn carry(&mut self, now: Time, size: u32) {
-        self.owed = u64::from(size) + if self.since == now { self.owed } else { 0 };
-        self.since = now;
-    }
-
-    /// Whether the link had nothing to do just before `now`.
-    #[inline]
-    pub(super) fn before(&self, now: Time, link: &LinkView<'_>) -> bool {
-        link.queue_packets == 0 && !self.told && link.capacity.offered(self.since, now) > self.owed
     }
 }

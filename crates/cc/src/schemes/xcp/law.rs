@@ -1,8 +1,8 @@
 //! The aggregate feedback of XCP: what the link has to spare, less what drains its queue.
 
 use super::XcpParams;
-use super::backlog::{Backlog, Persistent};
-use super::router::{Interval, Law};
+use super::backlog::{Backlog, PersistentQueue};
+use super::router::{ControlInterval, EfficiencyController};
 use crate::route::LinkView;
 use crate::units::{Rate, Span, Time};
 
@@ -13,34 +13,34 @@ const SHORTEST: Span = Span::from_millis(2);
 ///
 /// `Q` is the shortest queue of the last half RTT without queueing delay.
 #[derive(Clone, Debug)]
-pub struct Spare {
+pub struct XcpEfficiency {
     alpha: f64,
     beta: f64,
     /// The capacity in bytes per second: as configured, or as last measured.
     capacity: f64,
     configured: bool,
-    queue: Persistent,
+    queue: PersistentQueue,
     /// When the queue's interval ends.
     due: Time,
     rtt: f64,
 }
 
-impl Spare {
+impl XcpEfficiency {
     /// The law before the first packet.
-    pub fn new(params: &XcpParams) -> Spare {
-        Spare {
+    pub fn new(params: &XcpParams) -> XcpEfficiency {
+        XcpEfficiency {
             alpha: params.alpha,
             beta: params.beta,
             capacity: params.capacity.bytes_per_sec(),
             configured: params.capacity > Rate::ZERO,
-            queue: Persistent::default(),
+            queue: PersistentQueue::default(),
             due: Time::from_millis(50),
             rtt: 0.05,
         }
     }
 }
 
-impl Law for Spare {
+impl EfficiencyController for XcpEfficiency {
     fn watch(&mut self, now: Time, queue: Backlog) {
         if self.due > now {
             return;
@@ -64,7 +64,7 @@ impl Law for Spare {
         self.queue.see(queue);
     }
 
-    fn aggregate(&mut self, interval: &Interval, link: &LinkView<'_>) -> f64 {
+    fn aggregate(&mut self, interval: &ControlInterval, link: &LinkView<'_>) -> f64 {
         self.rtt = interval.rtt;
         if !self.configured {
             let offered = link.capacity.offered(interval.from, interval.to);

@@ -56,7 +56,6 @@
 
 mod allocator;
 mod backlog;
-pub mod feedback;
 mod law;
 mod receiver;
 mod router;
@@ -66,15 +65,13 @@ mod sender;
 mod router_tests;
 #[cfg(test)]
 mod sender_tests;
-#[cfg(test)]
-pub(crate) mod testing;
 
-pub use allocator::Allocator;
-pub use backlog::{Backlog, Persistent};
-pub use law::Spare;
-pub use receiver::Sum;
-pub use router::{Interval, Law, Timed};
-pub use sender::Xcp;
+pub use allocator::FairnessController;
+pub use backlog::{Backlog, PersistentQueue};
+pub use law::XcpEfficiency;
+pub use receiver::XcpReceiver;
+pub use router::{ControlInterval, EfficiencyController, XcpRouter};
+pub use sender::XcpSender;
 
 use std::sync::Arc;
 
@@ -125,11 +122,11 @@ pub(in crate::schemes) fn check_gains(spec: &Spec, alpha: f64, beta: f64) -> Res
 
 /// The halves of a variant: every packet is acknowledged, with the sum of its feedback.
 pub(in crate::schemes) fn halves<R: Router + 'static>(
-    sender: impl Fn(&Setup) -> Xcp + Send + Sync + 'static,
+    sender: impl Fn(&Setup) -> XcpSender + Send + Sync + 'static,
     router: impl Fn() -> R + Send + Sync + 'static,
 ) -> Halves {
     Halves {
-        reporter: Some(Arc::new(|| Box::new(Sum::default()))),
+        reporter: Some(Arc::new(|| Box::new(XcpReceiver::default()))),
         router: Some(Arc::new(move || Box::new(router()))),
         ack: AckPolicy::EACH,
         ..Halves::sender(sender)
@@ -150,8 +147,8 @@ pub const SCHEME: Scheme = Scheme {
         let gamma = params.gamma;
         spec.require((0.0..=1.0).contains(&gamma), "gamma", "expected a number from 0 to 1")?;
         Ok(halves(
-            move |setup| Xcp::new(initial, 1.0, pacing, setup.mss),
-            move || Timed::new(Spare::new(&params), gamma),
+            move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
+            move || XcpRouter::new(XcpEfficiency::new(&params), gamma),
         ))
     },
 };

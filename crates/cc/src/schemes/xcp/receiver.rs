@@ -1,20 +1,20 @@
 //! The receiver's half: adds up the feedback of the packets that an acknowledgement covers.
 
-use super::feedback::{MOST, decode, encode, sane};
 use crate::header::Header;
 use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
 use crate::units::Time;
+use crate::xcp_feedback::{MOST, decode, encode, sane};
 
 /// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
 /// the bounds of the format leave over goes into the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Sum {
+pub struct XcpReceiver {
     /// Bytes not returned yet.
     bytes: f64,
 }
 
-impl Reporter for Sum {
+impl Reporter for XcpReceiver {
     fn on_arrival(&mut self, _now: Time, packet: &Packet, _pending: bool) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Xcp(header) = &data.header

@@ -1,11 +1,12 @@
 //! The network's half: an interval of control after another, whatever the law of their aggregate.
 
-use super::allocator::Allocator;
-use super::backlog::{Backlog, Idle};
-use super::feedback::header;
+use super::allocator::FairnessController;
+use super::backlog::Backlog;
 use crate::packet::Packet;
+use crate::parts::IdleCapacity;
 use crate::route::{LinkView, Router};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::header;
 
 /// The mean RTT before any is known, and while no traffic tells one (ns-2).
 const INITIAL_RTT: f64 = 0.05;
@@ -16,7 +17,7 @@ const SETTLED: u32 = 100;
 
 /// What a router has measured in an interval of control.
 #[derive(Copy, Clone, Debug)]
-pub struct Interval {
+pub struct ControlInterval {
     /// When it began.
     pub from: Time,
     /// When it ended.
@@ -31,7 +32,7 @@ pub struct Interval {
     pub dropped: u64,
 }
 
-impl Interval {
+impl ControlInterval {
     /// Its length.
     pub fn span(&self) -> Span {
         self.to.since(self.from)
@@ -39,13 +40,13 @@ impl Interval {
 }
 
 /// How much the flows of a link are to send more, or less.
-pub trait Law: Send {
+pub trait EfficiencyController: Send {
     /// The queue has had this length since the last call, until `now`.
     fn watch(&mut self, _now: Time, _queue: Backlog) {}
     /// The queue had this length; for persistent queues.
     fn see(&mut self, queue: Backlog);
     /// An interval has ended: the aggregate feedback in bytes per second.
-    fn aggregate(&mut self, interval: &Interval, link: &LinkView<'_>) -> f64;
+    fn aggregate(&mut self, interval: &ControlInterval, link: &LinkView<'_>) -> f64;
     /// Names and values of inner state, for plots.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -56,10 +57,10 @@ pub trait Law: Send {
 /// its events. ns-2 starts its timers at random, so that routers are not in step; these all
 /// start with the run, and mean RTTs of different traffic take them out of step.
 #[derive(Clone, Debug)]
-pub struct Timed<L> {
+pub struct XcpRouter<L> {
     law: L,
-    allocator: Allocator,
-    idle: Idle,
+    allocator: FairnessController,
+    idle: IdleCapacity,
     /// The interval of control.
     from: Time,
     due: Time,
@@ -70,13 +71,13 @@ pub struct Timed<L> {
     aggregate: f64,
 }
 
-impl<L: Law> Timed<L> {
+impl<L: EfficiencyController> XcpRouter<L> {
     /// A router before the first packet; `gamma` is the share of the traffic that is shuffled.
-    pub fn new(law: L, gamma: f64) -> Timed<L> {
-        Timed {
+    pub fn new(law: L, gamma: f64) -> XcpRouter<L> {
+        XcpRouter {
             law,
-            allocator: Allocator::new(gamma),
-            idle: Idle::default(),
+            allocator: FairnessController::new(gamma),
+            idle: IdleCapacity::default(),
             from: Time::ZERO,
             due: Time::ZERO + Span::from_secs_f64(INITIAL_RTT),
             rtt: INITIAL_RTT,
@@ -110,7 +111,7 @@ impl<L: Law> Timed<L> {
         self.law.watch(self.due, queue);
         self.rtt = self.allocator.rtt().unwrap_or(INITIAL_RTT).max(SHORTEST.as_secs_f64());
         let span = self.due.since(self.from);
-        let interval = Interval {
+        let interval = ControlInterval {
             from: self.from,
             to: self.due,
             traffic: self.allocator.input() / span.as_secs_f64(),
@@ -125,11 +126,11 @@ impl<L: Law> Timed<L> {
     }
 }
 
-impl<L: Law> Router for Timed<L> {
+impl<L: EfficiencyController> Router for XcpRouter<L> {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
         let queue = Backlog::of(link);
         self.catch_up(now, queue, link);
-        if self.idle.before(now, link) {
+        if self.idle.was_idle(now, link) {
             self.law.see(Backlog::default());
         }
         self.allocator.count(packet.size, header(packet).as_deref());
@@ -141,7 +142,7 @@ impl<L: Law> Router for Timed<L> {
         let queue = Backlog::of(link).with(packet.size);
         self.catch_up(now, queue, link);
         self.law.see(queue);
-        self.idle.carry(now, packet.size);
+        self.idle.on_departure(now, packet.size);
         let size = packet.size;
         if let Some(header) = header(packet) {
             self.allocator.grant(size, header);
@@ -150,7 +151,7 @@ impl<L: Law> Router for Timed<L> {
     }
 
     fn on_unused(&mut self, _now: Time, _bytes: u32) {
-        self.idle.told = true;
+        self.idle.set_link_tells();
         self.law.see(Backlog::default());
     }
 

@@ -1,31 +1,31 @@
-use super::feedback::{MOST, decode, encode};
-use super::testing::{Constant, Road, asking, feedback, packet};
 use super::*;
 use crate::header::{Header, Load, XcpHeader};
 use crate::packet::Packet;
 use crate::report::Reporter;
 use crate::rng::Stream;
 use crate::route::{LinkView, Router};
+use crate::testing::{Constant, RouterLink, asking, feedback, packet};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::{MOST, decode, encode};
 
 const MS: Span = Span::from_millis(1);
 const LINK: f64 = 12.0;
 
-fn router(capacity: f64) -> Timed<Spare> {
+fn router(capacity: f64) -> XcpRouter<XcpEfficiency> {
     let params = XcpParams { capacity: Rate::from_mbps(capacity), ..XcpParams::default() };
-    Timed::new(Spare::new(&params), params.gamma)
+    XcpRouter::new(XcpEfficiency::new(&params), params.gamma)
 }
 
 /// The aggregate of an interval of 100 ms, in bytes per second.
 fn aggregate(traffic_mbps: f64, queue: u64) -> f64 {
-    let mut law = Spare::new(&XcpParams::default());
+    let mut law = XcpEfficiency::new(&XcpParams::default());
     let backlog = Backlog { bytes: queue, packets: queue / 1500 };
     // Two ends of the queue's interval: it persists.
     for ms in [50, 100, 200] {
         law.see(backlog);
         law.watch(Time::from_millis(ms), backlog);
     }
-    let interval = Interval {
+    let interval = ControlInterval {
         from: Time::from_millis(100),
         to: Time::from_millis(200),
         traffic: traffic_mbps * 125_000.0,
@@ -54,7 +54,7 @@ fn header(rtt_ms: u64, window: u64, feedback: f64) -> XcpHeader {
 
 /// What two flows of 100 ms get over an interval of 100 ms, in bytes: windows in packets.
 fn shares(aggregate: f64, windows: [u64; 2]) -> [f64; 2] {
-    let mut allocator = Allocator::new(0.1);
+    let mut allocator = FairnessController::new(0.1);
     let mut sums = [0.0; 2];
     for round in 0..2 {
         for (sum, window) in sums.iter_mut().zip(windows) {
@@ -92,7 +92,7 @@ fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
     // 12 kB are taken, 3 and 9 kB, and 6 kB given to each.
     let [a, b] = shares(0.0, [20, 60]);
     assert!((a - 3_000.0).abs() < 1.0 && (b + 3_000.0).abs() < 1.0, "{a} {b}");
-    let mut allocator = Allocator::new(0.1);
+    let mut allocator = FairnessController::new(0.1);
     for _ in 0..80 {
         allocator.count(1500, Some(&header(100, 80, MOST)));
     }
@@ -102,7 +102,7 @@ fn shuffling_moves_a_tenth_from_the_fast_to_the_slow() {
 
 #[test]
 fn a_header_that_asks_for_less_keeps_what_it_has() {
-    let mut allocator = Allocator::new(0.0);
+    let mut allocator = FairnessController::new(0.0);
     for _ in 0..10 {
         allocator.count(1500, Some(&header(100, 10, MOST)));
     }
@@ -128,7 +128,7 @@ fn a_header_that_asks_for_less_keeps_what_it_has() {
 
 #[test]
 fn nobody_gets_anything_before_an_interval_has_passed() {
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     let mut grants = Vec::new();
     for ms in [10, 20, 49, 51, 60] {
         let mut packet = asking(100, 10, MOST);
@@ -146,7 +146,7 @@ fn nobody_gets_anything_before_an_interval_has_passed() {
 #[test]
 fn the_tightest_of_several_routers_decides() {
     let prepared = |mbps: f64| {
-        let mut road = Road::new(router(0.0), mbps);
+        let mut road = RouterLink::new(router(0.0), mbps);
         for ms in 1..=49 {
             road.pass(Time::from_millis(ms), &mut asking(100, 10, MOST));
         }
@@ -170,7 +170,7 @@ fn the_tightest_of_several_routers_decides() {
 
 /// What one packet of 10 gets when `other` packets without a header came beside them.
 fn beside(other: u64) -> f64 {
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     for i in 0..40 {
         let at = Time::from_millis(i + 1);
         road.pass(at, &mut asking(100, 10, MOST));
@@ -191,7 +191,7 @@ fn traffic_without_a_header_counts() {
     assert!((beside(0) - 0.1 * (0.4 * 300_000.0) / 40.0).abs() < 1e-6, "{}", beside(0));
     assert!(beside(10) < 0.0, "{}", beside(10));
     // They are left as they are.
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     let mut other = packet(Header::Vcp(Load::Low));
     road.pass(Time::from_millis(60), &mut other);
     let crate::packet::Body::Data(data) = other.body else { panic!("data") };
@@ -201,7 +201,7 @@ fn traffic_without_a_header_counts() {
 #[test]
 fn a_configured_capacity_is_believed() {
     for (configured, real) in [(12.0, 1.0), (12.0, 100.0), (0.0, 12.0)] {
-        let mut road = Road::new(router(configured), real);
+        let mut road = RouterLink::new(router(configured), real);
         for ms in 1..=51 {
             road.pass(Time::from_millis(ms), &mut asking(100, 10, MOST));
         }
@@ -212,7 +212,7 @@ fn a_configured_capacity_is_believed() {
 #[test]
 fn a_queue_persists_only_if_it_never_drains() {
     for drains in [false, true] {
-        let mut road = Road::new(router(0.0), LINK);
+        let mut road = RouterLink::new(router(0.0), LINK);
         (road.queue_bytes, road.queue_packets) = (15_000, 10);
         for ms in 1..=200 {
             if drains && ms % 10 == 0 {
@@ -231,13 +231,13 @@ fn a_queue_persists_only_if_it_never_drains() {
 
 #[test]
 fn a_silent_link_that_was_idle_had_no_queue() {
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     for ms in 1..=200 {
         road.pass(Time::from_millis(2 * ms), &mut asking(100, 10, MOST));
     }
     assert_eq!(road.inspect("persistent_queue_kb"), 0.0);
     // A link that tells of unused opportunities.
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     for ms in 1..=200 {
         road.router.on_unused(Time::from_millis(ms), 1500);
         road.pass(Time::from_millis(ms), &mut asking(100, 10, MOST));
@@ -247,7 +247,7 @@ fn a_silent_link_that_was_idle_had_no_queue() {
 
 #[test]
 fn days_of_silence_are_caught_up_with_at_once() {
-    let mut road = Road::new(router(0.0), LINK);
+    let mut road = RouterLink::new(router(0.0), LINK);
     for hours in [0, 1, 1000, 100_000] {
         for ms in 1..=300 {
             let now = Time::from_secs(hours * 3600) + MS * ms;
@@ -262,7 +262,7 @@ fn days_of_silence_are_caught_up_with_at_once() {
 
 #[test]
 fn the_receiver_returns_sums_and_loses_nothing() {
-    let mut receiver = Sum::default();
+    let mut receiver = XcpReceiver::default();
     assert_eq!(receiver.explicit(), 0);
     let mut take = |feedback: f64| {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback), false);
@@ -280,7 +280,7 @@ fn the_receiver_returns_sums_and_loses_nothing() {
     }
     assert!((sum - 1.0).abs() < 1.0 / 256.0, "{sum}");
     // So does what does not fit.
-    let mut receiver = Sum::default();
+    let mut receiver = XcpReceiver::default();
     for _ in 0..3 {
         receiver.on_arrival(Time::ZERO, &asking(100, 10, -MOST), false);
     }
@@ -299,7 +299,7 @@ fn the_receiver_returns_sums_and_loses_nothing() {
 fn hostile_headers_do_no_harm() {
     for seed in 0..10 {
         let mut random = Stream::new(seed, "xcp router");
-        let mut road = Road::new(router(0.0), LINK);
+        let mut road = RouterLink::new(router(0.0), LINK);
         let mut now = Time::ZERO;
         for _ in 0..3000 {
             now += Span::from_nanos(random.next_u64() >> (20 + random.below(44)));
@@ -313,7 +313,7 @@ fn hostile_headers_do_no_harm() {
             let mut packet = packet(Header::Xcp(header));
             packet.size = random.next_u64() as u32;
             road.pass(now, &mut packet);
-            let told = super::testing::feedback(&packet);
+            let told = crate::testing::feedback(&packet);
             assert!(told.is_finite() && told.abs() <= MOST, "{header:?}: {told}");
             let lowered = header.rtt.is_zero() || told <= feedback.max(-MOST);
             assert!(feedback.is_nan() || lowered, "{header:?}: {told}");

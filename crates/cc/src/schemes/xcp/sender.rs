@@ -1,16 +1,16 @@
 //! The sender's half: a window that moves by what the routers say.
 
-use super::feedback::{MOST, decode};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{Header, XcpHeader};
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback::{MOST, decode};
 
 /// The largest window in bytes: only sums that went astray come near it.
 const LIMIT: f64 = (1u64 << 40) as f64;
 
 /// The sender's half of XCP and its variants.
 #[derive(Clone, Debug)]
-pub struct Xcp {
+pub struct XcpSender {
     /// The window in bytes.
     cwnd: f64,
     initial: f64,
@@ -22,14 +22,14 @@ pub struct Xcp {
     before: Option<f64>,
 }
 
-impl Xcp {
+impl XcpSender {
     /// A sender of packets of `mss` bytes, whose window begins with `initial` packets, has at
     /// least `floor` packets, and is paced at `pacing` windows per RTT (0: not at all).
-    pub fn new(initial: f64, floor: f64, pacing: f64, mss: u32) -> Xcp {
+    pub fn new(initial: f64, floor: f64, pacing: f64, mss: u32) -> XcpSender {
         let mss = f64::from(mss.max(1));
         let floor = floor * mss;
         let initial = (initial * mss).max(floor);
-        Xcp { cwnd: initial, initial, floor, mss, pacing, srtt: Span::ZERO, before: None }
+        XcpSender { cwnd: initial, initial, floor, mss, pacing, srtt: Span::ZERO, before: None }
     }
 
     fn set(&mut self, bytes: f64) {
@@ -42,7 +42,7 @@ impl Xcp {
     }
 }
 
-impl Controller for Xcp {
+impl Controller for XcpSender {
     fn needs(&self) -> Signals {
         Signals::HEADERS
     }

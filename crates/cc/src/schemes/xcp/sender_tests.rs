@@ -1,11 +1,11 @@
-use super::feedback::{MOST, encode};
 use super::*;
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Signals};
 use crate::header::{Header, XcpHeader};
 use crate::rng::Stream;
-use crate::schemes::newreno::testing::{Acks, MSS};
 use crate::spec::SchemeSpec;
+use crate::testing::{Acks, MSS};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::{MOST, encode};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -13,11 +13,11 @@ fn granted(acks: &mut Acks, bytes: f64) -> Feedback<'static> {
     Feedback { explicit: encode(bytes), ..acks.ack(1) }
 }
 
-fn sender() -> (Xcp, Acks) {
-    (Xcp::new(10.0, 1.0, 0.0, MSS), Acks::new(RTT))
+fn sender() -> (XcpSender, Acks) {
+    (XcpSender::new(10.0, 1.0, 0.0, MSS), Acks::new(RTT))
 }
 
-fn sent(sender: &mut Xcp) -> XcpHeader {
+fn sent(sender: &mut XcpSender) -> XcpHeader {
     let mut packet = Outgoing::new(0, MSS, 0);
     sender.on_send(Time::ZERO, &mut packet);
     match packet.header {
@@ -81,7 +81,7 @@ fn losses_halve_and_timeouts_leave_one_packet() {
 
 #[test]
 fn pacing_is_in_windows_per_rtt() {
-    let (mut sender, mut acks) = (Xcp::new(10.0, 1.0, 2.0, MSS), Acks::new(RTT));
+    let (mut sender, mut acks) = (XcpSender::new(10.0, 1.0, 2.0, MSS), Acks::new(RTT));
     assert_eq!(sender.plan().pacing, None);
     sender.on_feedback(&acks.ack(1));
     assert_eq!(sender.plan().pacing, Some(Rate::from_mbps(2.4)));

@@ -2,7 +2,7 @@
 
 use super::{Detect, Sample, Unit, XcpbParams};
 use crate::route::LinkView;
-use crate::schemes::xcp::{Backlog, Interval, Law, Persistent};
+use crate::schemes::xcp::{Backlog, ControlInterval, EfficiencyController, PersistentQueue};
 
 /// The weight of the present queue in its average (eq. 10).
 const WEIGHT: f64 = 0.25;
@@ -11,12 +11,12 @@ const PACKET: f64 = 1500.0;
 
 /// Equations 6 to 13 of the paper. In packets or bytes, as the unit says.
 #[derive(Clone, Debug)]
-pub struct Blind {
+pub struct XcpbEfficiency {
     params: XcpbParams,
     /// `kappa` in the unit, and the feedback of a blind interval times its length, in bytes.
     kappa: f64,
     credit: f64,
-    queue: Persistent,
+    queue: PersistentQueue,
     /// The queue of the last interval.
     before: f64,
     /// Its weighted average, lambda.
@@ -28,14 +28,14 @@ pub struct Blind {
     size: f64,
 }
 
-impl Blind {
+impl XcpbEfficiency {
     /// The law before the first packet: blind.
-    pub fn new(params: &XcpbParams) -> Blind {
+    pub fn new(params: &XcpbParams) -> XcpbEfficiency {
         let unit = if params.unit == Unit::Bytes { PACKET } else { 1.0 };
-        Blind {
+        XcpbEfficiency {
             kappa: params.kappa * unit,
             credit: params.chi() * params.qmax as f64,
-            queue: Persistent::default(),
+            queue: PersistentQueue::default(),
             before: 0.0,
             average: 0.0,
             empty: params.n,
@@ -54,12 +54,12 @@ impl Blind {
     }
 }
 
-impl Law for Blind {
+impl EfficiencyController for XcpbEfficiency {
     fn see(&mut self, queue: Backlog) {
         self.queue.see(queue);
     }
 
-    fn aggregate(&mut self, interval: &Interval, _link: &LinkView<'_>) -> f64 {
+    fn aggregate(&mut self, interval: &ControlInterval, _link: &LinkView<'_>) -> f64 {
         self.queue.close(interval.queue);
         let sampled = match self.params.sample {
             Sample::Minimum => self.queue.last(),

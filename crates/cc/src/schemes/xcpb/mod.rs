@@ -56,11 +56,14 @@ mod law;
 #[cfg(test)]
 mod tests;
 
-pub use law::Blind;
+pub use law::XcpbEfficiency;
 
 use crate::params::Params;
 use crate::scheme::Scheme;
-use crate::schemes::xcp::{Timed, Xcp, check_gains, check_sender, halves};
+use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
+
+/// The router's half of XCP-b.
+pub type XcpbRouter = XcpRouter<XcpbEfficiency>;
 
 crate::choices! {
     /// How a router tells that its link is not used fully.
@@ -165,8 +168,8 @@ pub const SCHEME: Scheme = Scheme {
         spec.require((1..=64).contains(&params.n), "n", "expected 1 to 64 intervals")?;
         spec.require((0.0..=1.0).contains(&params.tau), "tau", "expected a number from 0 to 1")?;
         Ok(halves(
-            move |setup| Xcp::new(initial, 1.0, pacing, setup.mss),
-            move || Timed::new(Blind::new(&params), gamma),
+            move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
+            move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma),
         ))
     },
 };

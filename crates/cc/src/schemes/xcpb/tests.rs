@@ -1,21 +1,21 @@
 use super::*;
 use crate::route::LinkView;
-use crate::schemes::xcp::feedback::MOST;
-use crate::schemes::xcp::testing::{Constant, Road, asking};
-use crate::schemes::xcp::{Backlog, Interval, Law};
+use crate::schemes::xcp::{Backlog, ControlInterval, EfficiencyController};
+use crate::testing::{Constant, RouterLink, asking};
 use crate::units::{Rate, Span, Time};
+use crate::xcp_feedback::MOST;
 
 const D: f64 = 0.1;
 
 /// A law that is told the queue at the end of every interval of 100 ms.
 struct Fed {
-    law: Blind,
+    law: XcpbEfficiency,
     ends: u64,
 }
 
 impl Fed {
     fn new(params: XcpbParams) -> Fed {
-        Fed { law: Blind::new(&params), ends: 0 }
+        Fed { law: XcpbEfficiency::new(&params), ends: 0 }
     }
 
     fn end(&mut self, bytes: f64, packets: u64, dropped: u64) -> f64 {
@@ -23,7 +23,7 @@ impl Fed {
         self.ends += 1;
         let to = Time::from_millis(100 * self.ends);
         let from = to - Span::from_millis(100);
-        let interval = Interval { from, to, traffic: 1e6, rtt: D, queue, dropped };
+        let interval = ControlInterval { from, to, traffic: 1e6, rtt: D, queue, dropped };
         let capacity = Constant(Rate::ZERO);
         let link = LinkView { capacity: &capacity, queue_packets: 0, queue_bytes: 0 };
         self.law.aggregate(&interval, &link)
@@ -168,7 +168,7 @@ fn dropped_bytes_count_as_growth_if_asked() {
 fn a_router_notices_what_the_buffer_refuses() {
     let aggregate = |refuses: bool| {
         let params = XcpbParams { count_drops: true, ..XcpbParams::default() };
-        let mut road = Road::new(Timed::new(Blind::new(&params), 0.1), 12.0);
+        let mut road = RouterLink::new(XcpRouter::new(XcpbEfficiency::new(&params), 0.1), 12.0);
         (road.queue_bytes, road.queue_packets) = (75_000, 50);
         for ms in 1..=160 {
             let now = Time::from_millis(ms);

@@ -52,11 +52,11 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use router::PerPacket;
+pub use router::XcpwRouter;
 
 use crate::params::Params;
 use crate::scheme::Scheme;
-use crate::schemes::xcp::{Xcp, check_gains, check_sender, halves};
+use crate::schemes::xcp::{XcpSender, check_gains, check_sender, halves};
 use crate::units::Span;
 
 crate::choices! {
@@ -110,8 +110,8 @@ pub const SCHEME: Scheme = Scheme {
         spec.require(known, "rtt", "expected 0 or a time from 1ms to 10s")?;
         spec.require(sane(params.t), "t", "expected a time from 1ms to 10s")?;
         Ok(halves(
-            move |setup| Xcp::new(initial, least, pacing, setup.mss),
-            move || PerPacket::new(&params),
+            move |setup| XcpSender::new(initial, least, pacing, setup.mss),
+            move || XcpwRouter::new(&params),
         ))
     },
 };

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 
 use super::{Update, XcpwParams};
-use crate::filter::WindowedMin;
 use crate::header::Header;
 use crate::packet::{Body, Packet};
+use crate::parts::WindowedMin;
 use crate::route::{LinkView, Router};
-use crate::schemes::xcp::feedback::{header, sane};
 use crate::units::{Span, Time};
+use crate::xcp_feedback::{header, sane};
 
 /// The mean RTT before any packet has left, if headers are to tell it.
 const INITIAL_RTT: Span = Span::from_millis(100);
 
 /// A packet in a window: when it passed, its bytes, and its RTT where that matters.
 #[derive(Copy, Clone, Debug)]
-struct Passed {
+struct PassedPacket {
     at: Time,
     size: u32,
     rtt: Span,
@@ -23,18 +23,18 @@ struct Passed {
 
 /// The packets of the last while, and one that is older, as the authors' routers keep them.
 #[derive(Clone, Debug)]
-struct Window {
-    packets: VecDeque<Passed>,
+struct RecentPackets {
+    packets: VecDeque<PassedPacket>,
     bytes: u64,
     rtts: Span,
 }
 
-impl Window {
-    fn new() -> Window {
-        Window { packets: VecDeque::with_capacity(64), bytes: 0, rtts: Span::ZERO }
+impl RecentPackets {
+    fn new() -> RecentPackets {
+        RecentPackets { packets: VecDeque::with_capacity(64), bytes: 0, rtts: Span::ZERO }
     }
 
-    fn push(&mut self, packet: Passed, span: Span) {
+    fn push(&mut self, packet: PassedPacket, span: Span) {
         let now = packet.at;
         while let (Some(&first), Some(&second)) = (self.packets.front(), self.packets.get(1))
             && now.since(first.at) > span
@@ -57,10 +57,10 @@ impl Window {
 
 /// The router's half of XCPw.
 #[derive(Clone, Debug)]
-pub struct PerPacket {
+pub struct XcpwRouter {
     params: XcpwParams,
-    arrived: Window,
-    departed: Window,
+    arrived: RecentPackets,
+    departed: RecentPackets,
     queue: WindowedMin<u64>,
     /// The mean RTT.
     rtt: Span,
@@ -70,13 +70,13 @@ pub struct PerPacket {
     aggregate: f64,
 }
 
-impl PerPacket {
+impl XcpwRouter {
     /// A router before the first packet.
-    pub fn new(params: &XcpwParams) -> PerPacket {
+    pub fn new(params: &XcpwParams) -> XcpwRouter {
         let rtt = if params.rtt.is_zero() { INITIAL_RTT } else { params.rtt };
-        PerPacket {
-            arrived: Window::new(),
-            departed: Window::new(),
+        XcpwRouter {
+            arrived: RecentPackets::new(),
+            departed: RecentPackets::new(),
             queue: WindowedMin::new(params.t.as_nanos()),
             rtt,
             share: 0.0,
@@ -98,9 +98,9 @@ impl PerPacket {
     }
 }
 
-impl Router for PerPacket {
+impl Router for XcpwRouter {
     fn on_arrival(&mut self, now: Time, packet: &mut Packet, _link: &LinkView<'_>) {
-        self.arrived.push(Passed { at: now, size: packet.size, rtt: Span::ZERO }, self.rtt);
+        self.arrived.push(PassedPacket { at: now, size: packet.size, rtt: Span::ZERO }, self.rtt);
     }
 
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>) {
@@ -120,7 +120,7 @@ impl Router for PerPacket {
         };
         // An RTT of hours would make the window keep everything.
         let rtt = rtt.min(Span::from_secs(10));
-        self.departed.push(Passed { at: now, size, rtt }, self.rtt);
+        self.departed.push(PassedPacket { at: now, size, rtt }, self.rtt);
         let due = self.params.update == Update::Packet || now.since(self.updated) > self.rtt;
         if due {
             self.update(now, queue, link);

@@ -2,18 +2,18 @@ use super::*;
 use crate::header::{Header, XcpHeader};
 use crate::packet::Packet;
 use crate::route::Router;
-use crate::schemes::xcp::feedback::MOST;
-use crate::schemes::xcp::testing::{Road, asking, feedback, packet};
+use crate::testing::{RouterLink, asking, feedback, packet};
 use crate::units::Time;
+use crate::xcp_feedback::MOST;
 
 const MS: Span = Span::from_millis(1);
 
-fn road(params: XcpwParams) -> Road<PerPacket> {
-    Road::new(PerPacket::new(&params), 12.0)
+fn road(params: XcpwParams) -> RouterLink<XcpwRouter> {
+    RouterLink::new(XcpwRouter::new(&params), 12.0)
 }
 
 /// Packets every 2 ms into a link of one per ms.
-fn half_used(road: &mut Road<PerPacket>, until_ms: u64) -> Packet {
+fn half_used(road: &mut RouterLink<XcpwRouter>, until_ms: u64) -> Packet {
     let mut last = asking(100, 50, MOST);
     for ms in (2..=until_ms).step_by(2) {
         last = asking(100, 50, MOST);

@@ -1,7 +1,6 @@
 use std::collections::VecDeque;
 
-use paceline_cc::rng::Stream;
-use paceline_cc::{Packet, Rate, Stage};
+use paceline_cc::{Packet, Rate, Stage, Stream};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Link, OpportunityOptions};
 use paceline_trace::Trace;

@@ -5,12 +5,12 @@ use crate::units::{Rate, Span, Time};
 /// Excess at most within this time counts (Linux `bbr_extra_acked_max_us`).
 const MAX_SPAN: Span = Span::from_millis(100);
 /// Round trips per half of the window, so that the window is five to ten of them.
-pub(crate) const HALF_WINDOW: u32 = 5;
+pub const HALF_WINDOW: u32 = 5;
 
 /// The most bytes that were acknowledged beyond what the bandwidth explains, in the last round
 /// trips: one to two times a number of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aggregation {
+pub struct AckAggregation {
     start: Time,
     acked: u64,
     /// The maxima of this half of the window and of the one before.
@@ -18,9 +18,9 @@ pub(crate) struct Aggregation {
     rounds: u32,
 }
 
-impl Aggregation {
+impl AckAggregation {
     /// A round trip has begun; half of the window is `half` of them.
-    pub(crate) fn on_round(&mut self, half: u32) {
+    pub fn on_round(&mut self, half: u32) {
         self.rounds += 1;
         if self.rounds >= half {
             self.rounds = 0;
@@ -29,7 +29,7 @@ impl Aggregation {
     }
 
     /// Takes an acknowledgement of `acked` bytes in.
-    pub(crate) fn on_ack(&mut self, now: Time, acked: u64, bw: Rate, cwnd: u64) {
+    pub fn on_ack(&mut self, now: Time, acked: u64, bw: Rate, cwnd: u64) {
         let mut expected = bw.bytes_in(now.since(self.start));
         if self.acked <= expected {
             // The batch is over; the next begins here.
@@ -41,13 +41,13 @@ impl Aggregation {
     }
 
     /// Begins to count anew, after idleness.
-    pub(crate) fn restart(&mut self, now: Time) {
+    pub fn restart(&mut self, now: Time) {
         self.start = now;
         self.acked = 0;
     }
 
     /// The bytes by which the window exceeds what the bandwidth asks for.
-    pub(crate) fn extra(&self, bw: Rate) -> u64 {
+    pub fn extra(&self, bw: Rate) -> u64 {
         self.halves[0].max(self.halves[1]).min(bw.bytes_in(MAX_SPAN))
     }
 }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn batches_are_remembered_for_five_to_ten_rounds() {
-        let mut aggregation = Aggregation::default();
+        let mut aggregation = AckAggregation::default();
         let mut now = Time::from_secs(1);
         aggregation.on_ack(now, 1500, BW, 300_000);
         // 30 packets at once every 30 ms are 30 ms of bandwidth ahead of their time.
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn window_and_time_bound_the_excess() {
-        let mut aggregation = Aggregation::default();
+        let mut aggregation = AckAggregation::default();
         let now = Time::from_secs(1);
         (0..1000).for_each(|_| aggregation.on_ack(now, 1500, BW, 900_000));
         assert_eq!(aggregation.extra(BW), 150_000);
-        let mut aggregation = Aggregation::default();
+        let mut aggregation = AckAggregation::default();
         (0..1000).for_each(|_| aggregation.on_ack(now, 1500, BW, 60_000));
         assert_eq!(aggregation.extra(BW), 60_000);
     }

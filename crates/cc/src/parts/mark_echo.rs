@@ -11,11 +11,11 @@ use crate::units::Time;
 /// old mark. (The paper's "sends an ACK with the new state" would tell the sender the wrong mark
 /// of the packets it covers; the authors' code sends the old one.)
 #[derive(Clone, Debug, Default)]
-pub struct Echo {
+pub struct MarkEcho {
     last: Ecn,
 }
 
-impl Reporter for Echo {
+impl Reporter for MarkEcho {
     fn on_arrival(&mut self, _now: Time, packet: &Packet, pending: bool) -> Verdict {
         let changed = packet.ecn != self.last;
         self.last = packet.ecn;
@@ -40,7 +40,7 @@ mod tests {
             _ => Ecn::Ce,
         };
         let mark = |echo| marks.chars().find(|&mark| ecn(mark) == echo).unwrap_or('-');
-        let (mut echo, mut pending, mut sent) = (Echo::default(), 0, Vec::new());
+        let (mut echo, mut pending, mut sent) = (MarkEcho::default(), 0, Vec::new());
         for (i, ecn) in marks.chars().map(ecn).enumerate() {
             let body = Body::Data(Data::default());
             let (sent_at, queued) = (Time::ZERO, Time::ZERO);

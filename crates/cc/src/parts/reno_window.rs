@@ -1,4 +1,5 @@
-//! A congestion window counted in packets: the arithmetic that loss-based schemes share.
+//! A congestion window counted in packets, which slow start and Reno's congestion avoidance open:
+//! the arithmetic that loss-based schemes share.
 
 use crate::control::Feedback;
 use crate::units::Span;
@@ -8,7 +9,7 @@ use crate::units::Span;
 /// It knows how slow start, Reno's congestion avoidance, timeouts and their undoing move the two,
 /// and when they may grow at all; by how much a loss reduces them is the caller's to say.
 #[derive(Copy, Clone, Debug)]
-pub struct Window {
+pub struct RenoWindow {
     cwnd: f64,
     ssthresh: f64,
     /// Packets acknowledged in congestion avoidance that have not yet opened the window.
@@ -21,10 +22,10 @@ pub struct Window {
     timed_out: bool,
 }
 
-impl Window {
+impl RenoWindow {
     /// A window of `initial` packets (at least 1) whose slow start has no end yet.
-    pub fn new(initial: f64) -> Window {
-        Window {
+    pub fn new(initial: f64) -> RenoWindow {
+        RenoWindow {
             cwnd: initial.max(1.0),
             ssthresh: f64::INFINITY,
             credit: 0.0,

@@ -2,7 +2,8 @@
 
 use super::Utility;
 use super::monitor::{Interval, Summary};
-use super::sender::Pilot;
+use super::probes::{Comparison, IntervalResult, Probes};
+use super::sender::RateRule;
 use super::steps::Steps;
 use super::utility;
 use crate::rng::Stream;
@@ -24,34 +25,16 @@ enum Phase {
     Hibernating,
 }
 
-/// What an interval at a rate has shown.
-#[derive(Copy, Clone, Debug)]
-struct Seen {
-    /// Megabits (2²⁰) per second that were sent.
-    sent: f64,
-    gradient: f64,
-    total: f64,
-    lost: f64,
-    worth: f64,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Probe {
-    rate: f64,
-    up: bool,
-    number: Option<u64>,
-    seen: Option<Seen>,
-}
-
 /// One of the two intervals that a move compares.
 #[derive(Copy, Clone, Debug, Default)]
-struct End {
+struct MoveInterval {
     rate: f64,
     number: Option<u64>,
-    seen: Option<Seen>,
+    result: Option<IntervalResult>,
 }
 
-pub(super) struct Nsdi {
+/// Probes around a rate, and moves it by the utility's gradient.
+pub(super) struct Nsdi2018Rule {
     utility: Utility,
     mss: f64,
     random: Stream,
@@ -59,38 +42,42 @@ pub(super) struct Nsdi {
     /// The rate around which probes lie.
     base: f64,
     sending: f64,
-    probes: [Option<Probe>; 4],
-    begun: usize,
+    probes: Probes,
     /// Probes are to be drawn when the next interval begins.
     search: bool,
-    reference: End,
-    target: End,
+    reference: MoveInterval,
+    target: MoveInterval,
+    /// The last step of a move.
     change: f64,
+    /// The interval whose result starting waits for, and the utility of the one before.
     start_number: Option<u64>,
     last_worth: f64,
+    /// Losses that starting still forgives.
     forgiven: f64,
     steps: Steps,
+    /// A vote that losses contradict is to be tried once more.
     doubt: bool,
-    /// After an emergency: results of intervals before this one stop nothing again.
+    /// After heavy losses have halved the rate: results of intervals before this one do not halve
+    /// it again.
     stopped: Option<u64>,
+    /// How often it has hibernated without an answer, and the interval from which on it is awake.
     depth: i32,
     awake_from: u64,
 }
 
-impl Nsdi {
-    pub(super) fn new(utility: Utility, setup: &Setup) -> Nsdi {
-        Nsdi {
+impl Nsdi2018Rule {
+    pub(super) fn new(utility: Utility, setup: &Setup) -> Nsdi2018Rule {
+        Nsdi2018Rule {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: setup.stream(&format!("vivace {}", setup.flow)),
+            random: super::random(setup),
             phase: Phase::Starting,
             base: INITIAL,
             sending: INITIAL,
-            probes: [None; 4],
-            begun: 0,
+            probes: Probes::default(),
             search: false,
-            reference: End::default(),
-            target: End::default(),
+            reference: MoveInterval::default(),
+            target: MoveInterval::default(),
             change: 0.0,
             start_number: None,
             last_worth: -100_000.0,
@@ -116,30 +103,22 @@ impl Nsdi {
     fn start_search(&mut self) {
         self.phase = Phase::Probing;
         self.search = true;
-        self.target = End::default();
+        self.target = MoveInterval::default();
     }
 
     fn draw_probes(&mut self) {
         self.base = self.base.clamp(FLOOR, FASTEST);
         let pairs = if self.steps.trend >= 1 { 1 } else { 2 };
-        self.probes = [None; 4];
-        for at in 0..pairs {
-            let up = self.random.chance(0.5);
-            for (at, up) in [(2 * at, up), (2 * at + 1, !up)] {
-                let share = if up { 1.0 + self.epsilon() } else { 1.0 - self.epsilon() };
-                self.probes[at] =
-                    Some(Probe { rate: self.base * share, up, number: None, seen: None });
-            }
-        }
-        self.begun = 0;
+        let epsilon = self.epsilon();
+        self.probes.draw(self.base, epsilon, pairs, &mut self.random);
         self.search = false;
     }
 
-    fn worth(&self, seen: &Seen, loss: f64) -> f64 {
-        utility::nsdi(self.utility, seen.sent, seen.gradient, loss)
+    fn worth(&self, result: &IntervalResult, loss: f64) -> f64 {
+        utility::nsdi(self.utility, result.sent, result.gradient, loss)
     }
 
-    fn see(&mut self, summary: &Summary) -> Seen {
+    fn judge(&mut self, summary: &Summary) -> IntervalResult {
         let (total, mut lost) = (f64::from(summary.total.max(1)), f64::from(summary.lost));
         let mut gradient = summary.gradient;
         if self.phase == Phase::Starting {
@@ -153,45 +132,29 @@ impl Nsdi {
                 self.forgiven = 0.0;
             }
         }
-        let seen = Seen { sent: summary.rate / MBIT, gradient, total, lost, worth: 0.0 };
-        Seen { worth: self.worth(&seen, lost / total), ..seen }
+        let result =
+            IntervalResult { sent: summary.rate / MBIT, gradient, total, lost, worth: 0.0 };
+        IntervalResult { worth: self.worth(&result, lost / total), ..result }
     }
 
+    /// An interval has ended that may have been a probe.
+    fn on_probe(&mut self, summary: &Summary, result: IntervalResult) {
+        if self.probes.record(summary, result) {
+            self.decide_probes();
+        }
+    }
+
+    /// Once the results of all probes are known: takes a step, small enough to probe again from
+    /// there, or else moves.
     fn decide_probes(&mut self) {
-        let mut all = [(0.0, false, None); 4];
-        let mut count = 0;
-        for probe in self.probes.iter().flatten() {
-            all[count] = (probe.rate, probe.up, probe.seen);
-            count += 1;
-        }
-        let seen = |at: usize| all[at].2;
-        let (mut lost, mut total) = (0.0, 0.0);
-        let (mut lost_up, mut lost_down) = (0.0, 0.0);
-        for (_, up, seen) in &all[..count] {
-            let Some(seen) = seen else { return };
-            lost += seen.lost;
-            total += seen.total;
-            *(if *up { &mut lost_up } else { &mut lost_down }) += seen.lost;
-        }
-        let overall = lost / total.max(1.0);
-        let worth = |at: usize| match seen(at) {
-            Some(seen) if overall <= 0.01 => self.worth(&seen, overall),
-            Some(seen) => seen.worth,
-            None => 0.0,
+        let worth = |result: &IntervalResult, loss: f64| {
+            // Up to 1 % of losses count alike for all probes.
+            if loss <= 0.01 { self.worth(result, loss) } else { result.worth }
         };
-        let (mut vote, mut up, mut down) = (0, (0.0, 0.0), (0.0, 0.0));
-        for pair in 0..count / 2 {
-            let (a, b) = (2 * pair, 2 * pair + 1);
-            if worth(a) != worth(b) {
-                vote += if (worth(a) > worth(b)) == all[a].1 { 1 } else { -1 };
-            }
-            for at in [a, b] {
-                let side = if all[at].1 { &mut up } else { &mut down };
-                *side = (all[at].0, side.1 + worth(at) * 2.0 / count as f64);
-            }
-        }
+        let Some(comparison) = self.probes.compare(worth) else { return };
+        let Comparison { mut vote, up, down, lost_up, lost_down, loss } = comparison;
         // More losses at the lower rate, and yet it is to rise: it is tried once more.
-        if lost_down - lost_up > 2.0 && vote > 0 && lost_up != 0.0 && overall >= 0.05 {
+        if lost_down - lost_up > 2.0 && vote > 0 && lost_up != 0.0 && loss >= 0.05 {
             if self.doubt {
                 vote = 0;
             } else {
@@ -203,7 +166,7 @@ impl Nsdi {
         }
         if vote == 0 {
             self.steps.forget_direction();
-            self.reference.seen = None;
+            self.reference.result = None;
             self.start_search();
             return;
         }
@@ -215,11 +178,12 @@ impl Nsdi {
         } else {
             self.phase = Phase::Moving;
             self.change = change;
-            self.target = End { rate: self.reference.rate + change, ..End::default() };
+            self.target =
+                MoveInterval { rate: self.reference.rate + change, ..MoveInterval::default() };
         }
     }
 
-    fn decide_move(&mut self, from: Seen, to: Seen) {
+    fn decide_move(&mut self, from: IntervalResult, to: IntervalResult) {
         let (low, high) = ((self.reference.rate, from.worth), (self.target.rate, to.worth));
         let change = self.steps.step(self.base, low, high);
         let losses = (from.lost / from.total, to.lost / to.total);
@@ -238,10 +202,11 @@ impl Nsdi {
         } else {
             self.reference = self.target;
             self.change = change;
-            self.target = End { rate: self.target.rate + change, ..End::default() };
+            self.target =
+                MoveInterval { rate: self.target.rate + change, ..MoveInterval::default() };
             return;
         }
-        (self.reference.seen, self.target.seen) = (None, None);
+        (self.reference.result, self.target.result) = (None, None);
         self.start_search();
     }
 
@@ -258,7 +223,7 @@ impl Nsdi {
     }
 }
 
-impl Pilot for Nsdi {
+impl RateRule for Nsdi2018Rule {
     fn begin(&mut self, number: u64) {
         match self.phase {
             Phase::Starting => {
@@ -283,11 +248,7 @@ impl Pilot for Nsdi {
                 if self.search {
                     self.draw_probes();
                 }
-                let next = self.probes.get_mut(self.begun).and_then(Option::as_mut);
-                if let Some(probe) = next {
-                    probe.number = Some(number);
-                    let rate = probe.rate;
-                    self.begun += 1;
+                if let Some(rate) = self.probes.begin(number) {
                     self.send_at(rate);
                 } else {
                     self.reference.number = Some(number);
@@ -312,33 +273,26 @@ impl Pilot for Nsdi {
     }
 
     fn on_result(&mut self, summary: &Summary, open: u64) -> bool {
-        let seen = self.see(summary);
+        let result = self.judge(summary);
         if self.reference.number == Some(summary.number) {
-            self.reference.seen = Some(seen);
+            self.reference.result = Some(result);
         }
         self.stop(summary, open);
         match self.phase {
             Phase::Starting if self.start_number == Some(summary.number) => {
-                if self.last_worth > seen.worth {
+                if self.last_worth > result.worth {
                     self.base /= 2.0;
                     self.start_search();
                 }
                 self.start_number = None;
-                self.last_worth = seen.worth;
+                self.last_worth = result.worth;
             }
-            Phase::Probing if !self.search => {
-                let number = Some(summary.number);
-                let mut probes = self.probes.iter_mut().flatten();
-                if let Some(probe) = probes.find(|probe| probe.number == number) {
-                    probe.seen = Some(seen);
-                    self.decide_probes();
-                }
-            }
+            Phase::Probing if !self.search => self.on_probe(summary, result),
             Phase::Moving => {
                 if self.target.number == Some(summary.number) {
-                    self.target.seen = Some(seen);
+                    self.target.result = Some(result);
                 }
-                if let (Some(from), Some(to)) = (self.reference.seen, self.target.seen) {
+                if let (Some(from), Some(to)) = (self.reference.result, self.target.result) {
                     self.decide_move(from, to);
                 }
             }
@@ -378,5 +332,5 @@ impl Pilot for Nsdi {
 }
 
 #[cfg(test)]
-#[path = "nsdi_tests.rs"]
+#[path = "nsdi2018_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::units::{Rate, Span, Time};
 
-pub(crate) const MSS: u64 = 1500;
+const MSS: u64 = super::MSS as u64;
 
 struct Sent {
     fate: Fate,
@@ -18,7 +18,7 @@ struct Sent {
 }
 
 /// The link, its flow, and what the flow's driver counts.
-pub(crate) struct Link {
+pub(crate) struct OneFlowLink {
     pub(crate) rate: Rate,
     pub(crate) rtt: Span,
     pub(crate) loss: f64,
@@ -41,9 +41,9 @@ pub(crate) struct Link {
     srtt: Span,
 }
 
-impl Link {
-    pub(crate) fn new(mbps: f64, rtt: Span) -> Link {
-        Link {
+impl OneFlowLink {
+    pub(crate) fn new(mbps: f64, rtt: Span) -> OneFlowLink {
+        OneFlowLink {
             rate: Rate::from_mbps(mbps),
             rtt,
             loss: 0.0,

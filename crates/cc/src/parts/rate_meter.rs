@@ -12,7 +12,7 @@ use crate::units::{Rate, Span, Time};
 ///
 /// Memory is a ring that grows to the most events that one window ever held.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub struct RateMeter {
     span: Span,
     /// Where the window begins: the event before the first of the ring.
     begin: Time,
@@ -24,11 +24,11 @@ pub struct Meter {
     bytes: u64,
 }
 
-impl Meter {
+impl RateMeter {
     /// A meter over windows of `span`, the first of which begins with the run.
-    pub fn new(span: Span) -> Meter {
+    pub fn new(span: Span) -> RateMeter {
         let ring = vec![(Time::ZERO, 0); 64].into_boxed_slice();
-        Meter { span, begin: Time::ZERO, ring, head: 0, len: 0, bytes: 0 }
+        RateMeter { span, begin: Time::ZERO, ring, head: 0, len: 0, bytes: 0 }
     }
 
     /// Records `bytes` at `now`.
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_steady_stream_has_its_rate() {
-        let mut meter = Meter::new(Span::from_millis(20));
+        let mut meter = RateMeter::new(Span::from_millis(20));
         for ms in 1..=100 {
             meter.record(Time::from_millis(ms), 1500);
         }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_pause_leaves_one_event() {
-        let mut meter = Meter::new(Span::from_millis(20));
+        let mut meter = RateMeter::new(Span::from_millis(20));
         for ms in [1, 2, 3, 500] {
             meter.record(Time::from_millis(ms), 1500);
         }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_window_is_closed_at_its_begin() {
-        let mut meter = Meter::new(Span::from_millis(20));
+        let mut meter = RateMeter::new(Span::from_millis(20));
         meter.record(Time::from_millis(100), 1);
         meter.record(Time::from_millis(110), 2);
         meter.record(Time::from_millis(120), 4);
@@ -129,7 +129,7 @@ mod tests {
         use crate::rng::Stream;
         let mut random = Stream::new(5, "meter");
         let span = Span::from_micros(20);
-        let (mut meter, mut list) = (Meter::new(span), vec![(Time::ZERO, 0)]);
+        let (mut meter, mut list) = (RateMeter::new(span), vec![(Time::ZERO, 0)]);
         let mut now = Time::ZERO;
         for i in 0..20_000 {
             let step = if i % 2000 < 500 { 90 } else { 1_000_000 };

@@ -1,7 +1,7 @@
 use super::*;
 
-fn nsdi(base: f64) -> Nsdi {
-    Nsdi { base, ..Nsdi::new(Utility::Loss, &Setup::default()) }
+fn nsdi(base: f64) -> Nsdi2018Rule {
+    Nsdi2018Rule { base, ..Nsdi2018Rule::new(Utility::Loss, &Setup::default()) }
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn facts_of_probes() {
         let mut nsdi = nsdi(20.0);
         nsdi.steps.trend = trend;
         nsdi.draw_probes();
-        let rates: Vec<f64> = nsdi.probes.iter().flatten().map(|probe| probe.rate).collect();
+        let rates: Vec<f64> = nsdi.probes.all.iter().flatten().map(|probe| probe.rate).collect();
         assert_eq!(rates.len(), count);
         for pair in rates.chunks(2) {
             assert!((pair[0] + pair[1] - 40.0).abs() < 1e-9 && (pair[0] - pair[1]).abs() > 1.9);
@@ -23,7 +23,7 @@ fn facts_of_probes() {
 
 #[test]
 fn heavy_losses_halve_once() {
-    let mut nsdi = Nsdi { phase: Phase::Probing, ..nsdi(16.0) };
+    let mut nsdi = Nsdi2018Rule { phase: Phase::Probing, ..nsdi(16.0) };
     let bad = Summary {
         number: 5,
         total: 10,
@@ -44,7 +44,7 @@ fn heavy_losses_halve_once() {
 
 #[test]
 fn timeouts_end_in_hibernation_and_an_answer_ends_it() {
-    let mut nsdi = Nsdi { phase: Phase::Probing, ..nsdi(6.0) };
+    let mut nsdi = Nsdi2018Rule { phase: Phase::Probing, ..nsdi(6.0) };
     nsdi.on_timeout(10);
     assert_eq!((nsdi.base, nsdi.phase), (3.0, Phase::Probing));
     let rates: Vec<f64> = (11..16).map(|open| (nsdi.on_timeout(open), nsdi.sending).1).collect();

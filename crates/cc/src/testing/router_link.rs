@@ -15,22 +15,22 @@ impl Capacity for Constant {
 }
 
 /// A router and the queue before it, as the test says.
-pub(crate) struct Road<R> {
+pub(crate) struct RouterLink<R> {
     pub(crate) router: R,
     pub(crate) link: Constant,
     pub(crate) queue_bytes: u64,
     pub(crate) queue_packets: usize,
 }
 
-impl<R: Router> Road<R> {
-    pub(crate) fn new(router: R, mbps: f64) -> Road<R> {
+impl<R: Router> RouterLink<R> {
+    pub(crate) fn new(router: R, mbps: f64) -> RouterLink<R> {
         let link = Constant(Rate::from_mbps(mbps));
-        Road { router, link, queue_bytes: 0, queue_packets: 0 }
+        RouterLink { router, link, queue_bytes: 0, queue_packets: 0 }
     }
 
     /// A packet comes and waits.
     pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet) {
-        let Road { router, link, queue_bytes, queue_packets } = self;
+        let RouterLink { router, link, queue_bytes, queue_packets } = self;
         let (queue_bytes, queue_packets) = (*queue_bytes, *queue_packets);
         router.on_arrival(now, packet, &LinkView { capacity: link, queue_packets, queue_bytes });
         self.queue_bytes += u64::from(packet.size);
@@ -41,7 +41,7 @@ impl<R: Router> Road<R> {
     pub(crate) fn depart(&mut self, now: Time, packet: &mut Packet, sojourn: Span) {
         self.queue_bytes -= u64::from(packet.size);
         self.queue_packets -= 1;
-        let Road { router, link, queue_bytes, queue_packets } = self;
+        let RouterLink { router, link, queue_bytes, queue_packets } = self;
         let (queue_bytes, queue_packets) = (*queue_bytes, *queue_packets);
         let view = LinkView { capacity: link, queue_packets, queue_bytes };
         router.on_departure(now, packet, sojourn, &view);

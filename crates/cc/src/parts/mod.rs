@@ -1,0 +1,24 @@
+//! Parts from which several schemes are built. A scheme may use these, but not another scheme,
+//! unless it is a variant of it.
+
+mod ack_aggregation;
+mod idle_capacity;
+mod mark_echo;
+mod mark_share;
+mod newest_header;
+mod rate_meter;
+mod reno_window;
+mod round_trips;
+mod self_limited;
+mod windowed_filter;
+
+pub use ack_aggregation::{AckAggregation, HALF_WINDOW};
+pub use idle_capacity::IdleCapacity;
+pub use mark_echo::MarkEcho;
+pub use mark_share::MarkShare;
+pub use newest_header::NewestHeader;
+pub use rate_meter::RateMeter;
+pub use reno_window::RenoWindow;
+pub use round_trips::RoundTrips;
+pub use self_limited::SelfLimited;
+pub use windowed_filter::{Windowed, WindowedMax, WindowedMin};

@@ -1,0 +1,26 @@
+//! Round trips as slow start counts them.
+
+use crate::control::Feedback;
+
+/// A round trip ends when more has been delivered than was delivered and in flight when it began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    /// The bytes delivered beyond which the round trip is over; none before the first.
+    end: Option<u64>,
+}
+
+impl Rounds {
+    /// Whether this acknowledgement is the first of a round trip.
+    pub(super) fn begins(&mut self, feedback: &Feedback<'_>) -> bool {
+        let begins = self.end.is_none_or(|end| feedback.delivered > end);
+        if begins {
+            self.end = Some(feedback.delivered.saturating_add(feedback.in_flight));
+        }
+        begins
+    }
+
+    /// The next acknowledgement is the first of a round trip.
+    pub(super) fn restart(&mut self) {
+        self.end = None;
+    }
+}

@@ -1,0 +1,103 @@
+//! Acknowledgements that are delayed, stretched, compressed, lost or doubled.
+
+use super::script::stream;
+
+/// Every second packet is acknowledged (RFC 5681, section 4.2): the newest one's round-trip time
+/// counts.
+#[test]
+fn delayed_acknowledgements() {
+    stream().run(
+        "  0  send 0
+          10  send 1
+          20  send 2
+          30  send 3
+         110  ack 0-1 -> acked 0-1, rtt 100, in-flight 2, recovery off
+         130  ack 0-3 -> acked 2-3, rtt 100, sample 4 in 130",
+    );
+}
+
+/// A lone packet's acknowledgement comes 40 ms late: that is part of its round-trip time.
+#[test]
+fn the_delay_is_part_of_the_rtt() {
+    stream().run(
+        "  0  send 0
+         100  ack 0 -> rtt 100
+         100  send 1
+         240  ack 0-1 -> rtt 140, srtt 105, min-rtt 100, probes 0",
+    );
+}
+
+/// One acknowledgement for 40 packets.
+#[test]
+fn a_stretched_acknowledgement() {
+    stream().run(
+        "  0  send 0-39
+         100  ack 0-39 -> acked 0-39, rtt 100, in-flight 0, delivered 40, sample 40 in 100, acks 1
+         100  send 40-79
+         200  ack 0-79 -> acked 40-79, rtt 100, round 2, recovery off",
+    );
+}
+
+/// A stretched acknowledgement with a hole in it shows the loss at once.
+#[test]
+fn a_stretched_acknowledgement_with_a_hole() {
+    stream().run(
+        "  0  send 0-39
+         100  ack 20-39 0-17 -> acked 0-17 20-39, lost 18-19, congestion loss, in-flight 0, rtt 100
+         100  again 18-19 as 40-41
+         200  ack 20-41 0-17 -> acked 40-41, recovery off, cumulative 40",
+    );
+}
+
+/// Acknowledgements that a link releases all at once, as after an outage of the way back: nothing
+/// is lost, and the rate counts the whole interval.
+#[test]
+fn compressed_acknowledgements() {
+    stream().run(
+        "   0  send 0
+          100  ack 0   -> sample 1 in 100
+          100  send 1
+          110  send 2
+          120  send 3
+          250  ack 0-1 -> acked 1, rtt 150, sample 1 in 150
+          250  ack 0-2 -> acked 2, rtt 140, sample 2 in 150
+          250  ack 0-3 -> acked 3, rtt 130, sample 3 in 150, total-lost 0",
+    );
+}
+
+/// Lost acknowledgements: the next one tells the same.
+#[test]
+fn lost_acknowledgements() {
+    stream().run(
+        "  0  send 0-5
+         103  ack 0-3 -> acked 0-3    # those of 0, 1 and 2 were lost
+         105  ack 0-5 -> acked 4-5, in-flight 0",
+    );
+}
+
+/// An acknowledgement that was overtaken tells nothing, and takes nothing back.
+#[test]
+fn an_overtaken_acknowledgement() {
+    stream().run(
+        "  0  send 0-5
+         103  ack 0-3              -> acked 0-3, cumulative 4
+         104  ack 0-1 cumulative=2 -> acked none, rtt none, cumulative 4, in-flight 2
+         105  ack 0-5              -> acked 4-5",
+    );
+}
+
+/// Rounds are counted by acknowledgements of packets that were sent after the last round's end.
+#[test]
+fn rounds() {
+    stream().run(
+        "  0  send 0-1
+         100  ack 0   -> round 1, round-start yes
+         100  send 2
+         101  ack 0-1 -> round 1, round-start no
+         101  send 3
+         200  ack 0-2 -> round 2, round-start yes
+         200  send 4
+         201  ack 0-3 -> round 2, round-start no
+         300  ack 0-4 -> round 3, round-start yes",
+    );
+}

@@ -1,0 +1,130 @@
+//! Congestion marks in their three forms.
+
+use paceline_cc::EcnFeedback::{Accurate, Classic, Off};
+
+use super::script::{datagrams, stream};
+
+/// Without ECN nothing is marked.
+#[test]
+fn without_ecn() {
+    stream().ecn(Off).run(
+        "  0  send 0-1
+         100  ack 0-1 -> marked 0, recovery off",
+    );
+}
+
+/// Classic ECN (RFC 3168, section 6.1.2): the flag stands on every acknowledgement until the
+/// sender's CWR has arrived, and counts once per window. The first packet after the reaction
+/// carries CWR here, so its acknowledgement has no flag any more.
+#[test]
+fn the_classic_echo_counts_once_per_window() {
+    stream().ecn(Classic).run(
+        "  0  send 0-4
+         100  ack 0 ece    -> marked 1, congestion ecn, recovery on
+         100  send 5       # with CWR
+         101  ack 0-2 ece  -> marked 1, recovery on
+         103  ack 0-4 ece  -> marked 1, recovery on
+         200  ack 0-5      -> marked 0, recovery off",
+    );
+}
+
+/// A mark on the packet with CWR is a new one.
+#[test]
+fn a_mark_after_cwr_is_a_new_reaction() {
+    stream().ecn(Classic).run(
+        "  0  send 0-4
+         100  ack 0 ece    -> congestion ecn
+         100  send 5-6
+         104  ack 0-4 ece  -> recovery on
+         200  ack 0-5 ece  -> congestion ecn, recovery on
+         200  send 7
+         201  ack 0-6      -> recovery on
+         300  ack 0-7      -> recovery off",
+    );
+}
+
+/// AccECN (RFC 9768): the counter tells how many packets were marked, whatever became of the
+/// acknowledgements between.
+#[test]
+fn the_counter_tells_how_many() {
+    stream().ecn(Accurate).run(
+        "  0  send 0-9
+         100  ack 0 ce=1   -> marked 1, congestion ecn, recovery on
+         101  ack 0-5 ce=4 -> marked 3, recovery on
+         102  ack 0-9 ce=4 -> marked 0, recovery on
+         102  send 10
+         202  ack 0-10 ce=4 -> marked 0, recovery off
+         202  send 11
+         302  ack 0-11 ce=5 -> marked 1, congestion ecn",
+    );
+}
+
+/// An acknowledgement that was overtaken carries an older count, which says nothing new.
+#[test]
+fn an_overtaken_counter_says_nothing() {
+    stream().ecn(Accurate).run(
+        "  0  send 0-9
+         100  ack 0-5 ce=3 -> marked 3, congestion ecn
+         101  ack 0-3 ce=2 -> marked 0, acked none
+         102  ack 0-9 ce=4 -> marked 1",
+    );
+}
+
+/// The counter wraps around.
+#[test]
+fn the_counter_wraps_around() {
+    stream().ecn(Accurate).run(
+        "  0  send 0-4
+         100  ack 0 ce=2147483647   -> marked 2147483647, congestion ecn
+         101  ack 0-1 ce=4294967294 -> marked 2147483647
+         102  ack 0-2 ce=4294967295 -> marked 1
+         103  ack 0-3 ce=3          -> marked 4
+         104  ack 0-2 ce=4294967295 -> marked 0
+         105  ack 0-4 ce=4          -> marked 1",
+    );
+}
+
+/// The flag of classic ECN says nothing to AccECN, nor the counter to classic ECN.
+#[test]
+fn each_form_reads_its_own() {
+    stream().ecn(Accurate).run("0 send 0-1\n 100 ack 0 ece -> marked 0");
+    stream().ecn(Classic).run("0 send 0-1\n 100 ack 0 ce=1 -> marked 0");
+}
+
+/// A loss in the window that was reduced for a mark is repaired, and reduces nothing more.
+#[test]
+fn a_loss_after_a_mark_in_one_window() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 0 ce=1        -> congestion ecn, recovery on
+         101  ack 2-4 0 ce=1    -> lost 1, recovery on, repair 1
+         101  again 1 as 10
+         110  ack 2-9 0 ce=1    -> recovery on
+         201  ack 2-10 0 ce=1   -> recovery off",
+    );
+}
+
+/// A mark while losses are repaired reduces nothing more.
+#[test]
+fn a_mark_within_an_episode() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 1-4        -> lost 0, congestion loss
+         100  again 0 as 10
+         101  ack 1-5 ce=1   -> marked 1, recovery on
+         110  ack 1-9 ce=1   -> recovery on
+         200  ack 1-10 ce=1  -> recovery off",
+    );
+}
+
+/// Marks of datagrams count as those of streams.
+#[test]
+fn datagrams_are_marked() {
+    datagrams().run(
+        "  0  send 0-4
+         100  ack 0 ce=1   -> marked 1, congestion ecn, recovery on
+         100  send 5
+         104  ack 0-4 ce=2 -> marked 1, recovery on
+         200  ack 0-5 ce=2 -> recovery off",
+    );
+}

@@ -1,0 +1,142 @@
+//! Which packets are declared lost, and when.
+
+use super::script::{datagrams, stream};
+
+/// RFC 9002, section 6.1.1, and RFC 6675's DupThresh: three packets sent later have come.
+#[test]
+fn three_later_packets_make_a_loss() {
+    stream().run(
+        "  0  send 0-4
+         100  ack 1-2  -> acked 1-2, rtt 100, in-flight 3, recovery off
+         101  ack 1-3  -> acked 3, lost 0, congestion loss, recovery on, in-flight 1, repair 0
+         101  again 0 as 5
+         102  ack 1-4  -> acked 4, recovery on, cumulative 0
+         201  ack 1-5 -> acked 5, rtt 100, recovery off, in-flight 0, total-lost 1, retransmits 1",
+    );
+}
+
+/// Every packet with three later ones acknowledged is lost, all at the same time; the last two of
+/// a hole wait for further acknowledgements.
+#[test]
+fn a_hole_is_lost_up_to_the_threshold() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 0    -> acked 0
+         101  ack 6 0  -> acked 6, lost 1-3, congestion loss, in-flight 5, repair 1
+         102  ack 6-7 0 -> acked 7, lost 4
+         103  ack 6-8 0 -> acked 8, lost 5, total-lost 5
+         103  again 1-5 as 10-14 -> repair none, in-flight 6
+         200  ack 6-9 0 -> acked 9
+         203  ack 6-14 0 -> acked 10-14, recovery off",
+    );
+}
+
+/// RFC 9002, section 6.1.2: 9/8 of the round-trip time after it was sent, a packet with a later
+/// one acknowledged is lost.
+#[test]
+fn nine_eighths_of_an_rtt_make_a_loss() {
+    stream().run(
+        "  0  send 0
+           1  send 1
+           2  send 2
+          82  ack 2 -> acked 2, rtt 80, deadline 90
+          90  loss-timer -> lost 0, congestion loss, recovery on, deadline 91
+          91  loss-timer -> lost 1
+          91  again 0-1 as 3-4
+         171  ack 2-4 -> acked 3-4, recovery off, deadline never",
+    );
+}
+
+/// RFC 9002, section 6.1.2: the larger of the smoothed and the latest round-trip time counts.
+#[test]
+fn the_larger_rtt_counts_for_the_time_threshold() {
+    stream().run(
+        "   0  send 0
+           80  ack 0   -> srtt 80
+          100  send 1-2
+          260  ack 2 0 -> rtt 160, srtt 90, deadline 280
+          280  loss-timer -> lost 1, congestion loss",
+    );
+    stream().run(
+        "   0  send 0
+          160  ack 0   -> srtt 160
+          200  send 1-2
+          280  ack 2 0 -> rtt 80, srtt 150, deadline 368.75
+          368.75 loss-timer -> lost 1, congestion loss",
+    );
+}
+
+/// An acknowledgement that comes after the loss timer's time declares the loss itself: a driver
+/// may be late.
+#[test]
+fn an_acknowledgement_also_looks_at_the_clock() {
+    stream().run(
+        "  0  send 0-1
+          79  send 2
+          80  ack 1 -> deadline 90
+          90  loss-timer -> lost 0, congestion loss",
+    );
+    stream().run(
+        "  0  send 0-2
+          10  send 3
+          80  ack 2 -> acked 2, deadline 90
+          90  ack 2-3 -> acked 3, lost 0-1, congestion loss",
+    );
+}
+
+/// Every transmission has its own number, so the loss of a repair is found like any other
+/// (as by RFC 8985; RFC 6675 needs a timeout).
+#[test]
+fn a_lost_repair_is_lost_again_without_a_timeout() {
+    stream().run(
+        "  0  send 0-5
+         100  ack 1-3 -> acked 1-3, lost 0, congestion loss
+         100  again 0 as 6
+         101  send 7-9
+         102  ack 1-5 -> acked 4-5
+         202  ack 7-9 1-5 -> acked 7-9, lost 6, recovery on
+         202  again 6 as 10
+         302  ack 7-10 1-5 -> acked 10, recovery off, total-lost 2, retransmits 2, cumulative 9",
+    );
+}
+
+/// A block can say at once that everything has come, and a second acknowledgement of the same
+/// packets says nothing.
+#[test]
+fn an_acknowledgement_counts_once() {
+    stream().run(
+        "  0  send 0-3
+         100  ack 0-3 -> acked 0-3, rtt 100, delivered 4
+         110  ack 0-3 -> acked none, rtt none, delivered 4, acks 2, srtt 100
+         111  ack 2-3 -> acked none, cumulative 4",
+    );
+}
+
+/// Blocks of one acknowledgement, three at most, are all taken in.
+#[test]
+fn three_blocks() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 9 6-7 2-3 -> acked 2-3 6-7 9, lost 0-1 4-5, congestion loss, in-flight 1",
+    );
+}
+
+/// A packet without data is lost like another, and nothing of it is sent again.
+#[test]
+fn nothing_of_a_packet_without_data_is_repeated() {
+    stream().run(
+        "  0  beat 0
+           0  send 1-3
+         100  ack 1-3 -> acked 1-3, lost 0, congestion loss, repair none, cumulative 3",
+    );
+}
+
+/// Datagrams are lost by the same thresholds.
+#[test]
+fn datagrams_are_lost_by_the_same_thresholds() {
+    datagrams().run(
+        "  0  send 0-4
+          80  ack 1-2 -> acked 1-2, deadline 90
+          81  ack 1-3 -> acked 3, lost 0, congestion loss, repair none",
+    );
+}

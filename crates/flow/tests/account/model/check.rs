@@ -1,0 +1,167 @@
+//! The two accounts side by side.
+
+use paceline_cc::{Ack, Congestion, Signals, Stream, Time};
+use paceline_flow::{Account, AccountConfig, AccountStats, Expired, Repair, RtoBounds, Sent};
+
+use super::judge::{compare, judge};
+use super::path::Path;
+use super::plain::Plain;
+
+/// The controller's window.
+const WINDOW: u64 = 15_000;
+
+/// The account, the plain one, and a path.
+pub(super) struct World {
+    account: Account,
+    plain: Plain,
+    path: Path,
+    now: Time,
+    /// The chance of a hostile acknowledgement in each step.
+    hostile: f64,
+    /// What the last feedback said.
+    in_recovery: bool,
+    /// The number and the segment that were next at the last reaction.
+    reacted: Option<(u64, u64)>,
+    /// Reactions taken back.
+    pub(super) undone: u64,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, hostile: f64) -> World {
+        let mut random = Stream::new(seed, "account model");
+        let mut config = AccountConfig::stream(1500);
+        config.reliable = random.chance(0.6);
+        config.probes = random.chance(0.7);
+        config.signals = Signals::FATES.and(Signals::DELIVERY_RATE);
+        config.rto = if random.chance(0.5) { RtoBounds::LINUX } else { RtoBounds::RFC6298 };
+        World {
+            path: Path::new(random, config.reliable),
+            account: Account::new(config.clone()),
+            plain: Plain::new(config),
+            now: Time::from_millis(1),
+            hostile,
+            in_recovery: false,
+            reacted: None,
+            undone: 0,
+        }
+    }
+
+    pub(super) fn stats(&self) -> AccountStats {
+        self.account.stats()
+    }
+
+    /// Something happens.
+    pub(super) fn step(&mut self) {
+        self.now += self.path.pause(self.now);
+        for ack in self.path.arrivals(self.now) {
+            self.acknowledge(&ack);
+        }
+        // A driver may be late.
+        if self.path.random.chance(0.8) {
+            self.expire();
+        }
+        if self.path.random.chance(0.6) && self.plain.in_flight() < 60_000 {
+            self.send();
+        }
+        if self.path.random.chance(self.hostile) {
+            let ack = self.path.hostile_ack();
+            self.acknowledge(&ack);
+        }
+        if self.path.random.chance(0.001) {
+            let segment = (self.plain.next_segment / 10_000 + 1) * 10_000;
+            self.account.reconnect(segment);
+            self.plain.reconnect(segment);
+            (self.in_recovery, self.reacted) = (false, None);
+        }
+        compare(&self.account, &self.plain, self.probe_wanted());
+    }
+
+    /// A repair leaves, or the newest packet again, or new data, or a packet without.
+    fn send(&mut self) {
+        let size = 100 + self.path.random.below(1401) as u32;
+        let fresh = Sent::segment(self.plain.next_segment, size);
+        let sent = match self.path.random.below(10) {
+            0 => Sent::empty(64),
+            1 => self.account.newest().map_or(fresh, Sent::again),
+            2..5 => self.account.take_repair().map_or(fresh, |repair| self.take(repair)),
+            _ => fresh,
+        };
+        self.transmit(sent);
+    }
+
+    /// What is sent again was lost, and not sent again yet.
+    fn take(&mut self, repair: Repair) -> Sent {
+        let at = self.plain.repairs.iter().position(|number| *number == repair.number);
+        self.plain.repairs.remove(at.expect("a repair of a lost packet"));
+        let packet = &self.plain.packets[repair.number as usize];
+        assert_eq!((repair.segment, repair.size), (packet.segment, packet.size));
+        Sent::again(repair)
+    }
+
+    fn transmit(&mut self, sent: Sent) {
+        let number = self.plain.on_sent(self.now, sent);
+        assert_eq!(self.account.on_sent(self.now, sent.tagged(number ^ 0xfeed)), number);
+        self.path.send(self.now, number, sent.segment);
+    }
+
+    fn acknowledge(&mut self, ack: &Ack) {
+        let feedback = self.account.on_ack(self.now, ack);
+        let said = self.plain.on_ack(self.now, ack);
+        judge(&feedback, &said, &self.plain);
+        let (congestion, in_recovery) = (feedback.congestion, feedback.in_recovery);
+        self.hear(congestion, in_recovery);
+    }
+
+    /// Everything that is due expires.
+    fn expire(&mut self) {
+        loop {
+            let (expected, said) = self.plain.on_deadline(self.now, self.probe_wanted());
+            let (brought, feedback) = match self.account.on_deadline(self.now) {
+                Expired::Nothing => ("nothing", None),
+                Expired::Probe => ("probe", None),
+                Expired::Losses(feedback) => ("losses", Some(feedback)),
+                Expired::Timeout(feedback) => ("timeout", Some(feedback)),
+            };
+            assert_eq!(brought, expected);
+            if let Some(feedback) = feedback {
+                judge(&feedback, &said, &self.plain);
+                let (congestion, in_recovery) = (feedback.congestion, feedback.in_recovery);
+                self.hear(congestion, in_recovery);
+            }
+            match brought {
+                "nothing" => return,
+                "probe" => self.transmit(Sent::segment(self.plain.next_segment, 1500)),
+                _ => {}
+            }
+        }
+    }
+
+    /// What the state machine of recovery concludes. The plain account has none, and is told; but
+    /// reactions must be a window apart.
+    fn hear(&mut self, congestion: Option<Congestion>, in_recovery: bool) {
+        self.in_recovery = in_recovery;
+        match congestion {
+            Some(Congestion::Undo) => {
+                self.plain.undo();
+                self.undone += 1;
+                self.reacted = None;
+            }
+            Some(Congestion::Timeout) => self.reacted = None,
+            Some(Congestion::Loss | Congestion::Ecn) => {
+                assert!(in_recovery);
+                if let (Some((number, segment)), true) = (self.reacted, self.hostile == 0.0) {
+                    let repaired = self.plain.cumulative >= segment;
+                    assert!(repaired || self.plain.largest_acked() >= Some(number));
+                }
+                self.reacted = Some((self.account.next_number(), self.plain.next_segment));
+            }
+            None => {}
+        }
+        self.account.on_window(WINDOW);
+    }
+
+    fn probe_wanted(&self) -> bool {
+        let reducing = self.in_recovery && !self.account.is_after_timeout();
+        self.account.next_repair().is_none() && !reducing
+    }
+}

@@ -1,0 +1,69 @@
+//! What the plain account declares lost, and takes back.
+
+use paceline_cc::Time;
+use paceline_cc::packet::NO_SEGMENT;
+
+use super::plain::{Fate, Packet, Plain};
+
+impl Plain {
+    /// When the time threshold declares a packet lost.
+    fn lost_by_time(&self, packet: &Packet) -> Time {
+        let rtt = self.rtt.smoothed.max(self.rtt.latest);
+        packet.sent + rtt + rtt / 8
+    }
+
+    /// Declares losses, and works out when the next is due. The oldest losses are forgotten when a
+    /// packet has come that was sent after they were declared.
+    pub(super) fn detect(&mut self, now: Time) -> Vec<u64> {
+        let Some(largest) = self.largest_acked() else {
+            self.loss_at = Time::NEVER;
+            return Vec::new();
+        };
+        let largest_sent = self.packets[largest as usize].sent;
+        for packet in &mut self.packets[self.first..] {
+            match packet.fate {
+                Fate::Acked | Fate::Forgotten => {}
+                Fate::Lost(at) if at < largest_sent => packet.fate = Fate::Forgotten,
+                Fate::Lost(_) | Fate::InFlight => break,
+            }
+        }
+        let waiting = |(n, packet): &(u64, &Packet)| *n < largest && packet.fate == Fate::InFlight;
+        let lost = |(n, packet): &(u64, &Packet)| {
+            largest - n >= self.reordering || self.lost_by_time(packet) <= now
+        };
+        let lost: Vec<u64> = self.present().filter(waiting).filter(lost).map(|(n, _)| n).collect();
+        lost.iter().for_each(|number| self.lose(now, *number));
+        let next =
+            self.present().filter(waiting).map(|(_, packet)| self.lost_by_time(packet)).min();
+        self.loss_at = next.unwrap_or(Time::NEVER);
+        lost
+    }
+
+    /// A packet declared lost has come: as much reordering is tolerated from now on.
+    pub(super) fn find(&mut self, number: u64) {
+        self.stats.late += 1;
+        self.repairs.retain(|repair| *repair != number);
+        let distance = self.largest_acked().map_or(0, |n| (n + 1).saturating_sub(number));
+        self.reordering = self.reordering.max(distance.min(300));
+    }
+
+    pub(super) fn lose(&mut self, now: Time, number: u64) {
+        let packet = &mut self.packets[number as usize];
+        packet.fate = Fate::Lost(now);
+        self.stats.lost += 1;
+        if self.config.reliable && packet.segment != NO_SEGMENT {
+            self.repairs.push(number);
+        }
+    }
+
+    /// The losses were none: what may still come is in flight. The account sets its loss timer at
+    /// the next acknowledgement only (`open_bugs::time_tells_after_an_undo`), and so does this.
+    pub(super) fn undo(&mut self) {
+        for (i, packet) in self.packets.iter_mut().enumerate().skip(self.first) {
+            if let Fate::Lost(_) = packet.fate {
+                packet.fate = Fate::InFlight;
+                self.repairs.retain(|repair| *repair != i as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A path of a random character: packets arrive or do not, and so do acknowledgements.
+
+use paceline_cc::{Ack, Span, Stream, Time};
+
+/// What is on the path, and what has arrived.
+pub(super) struct Path {
+    pub(super) random: Stream,
+    loss: f64,
+    /// Up to so many milliseconds are added to each delay.
+    jitter: u64,
+    reliable: bool,
+    /// Until then nothing arrives: packets wait or are lost.
+    outage: Time,
+    /// Packets under way and when they arrive; those that have arrived.
+    forward: Vec<(Time, u64)>,
+    arrived: Vec<bool>,
+    /// The segment of each packet, and those that have arrived.
+    segments: Vec<u64>,
+    arrived_segments: Vec<u64>,
+    /// Acknowledgements under way and when they arrive.
+    back: Vec<(Time, Ack)>,
+    ce_packets: u32,
+}
+
+impl Path {
+    pub(super) fn new(mut random: Stream, reliable: bool) -> Path {
+        Path {
+            loss: [0.0, 0.02, 0.3][random.below(3) as usize],
+            jitter: [1, 5, 60][random.below(3) as usize],
+            random,
+            reliable,
+            outage: Time::ZERO,
+            forward: Vec::new(),
+            arrived: Vec::new(),
+            segments: Vec::new(),
+            arrived_segments: Vec::new(),
+            back: Vec::new(),
+            ce_packets: 0,
+        }
+    }
+
+    /// How long until something happens; an outage begins now and then.
+    pub(super) fn pause(&mut self, now: Time) -> Span {
+        if self.random.chance(0.005) {
+            self.outage = now + Span::from_millis(self.random.below(3000));
+        }
+        let most = if now < self.outage { 100 } else { 4 };
+        Span::from_micros(self.random.below(most * 1000))
+    }
+
+    fn delay(&mut self, now: Time) -> Time {
+        let delay = Span::from_micros(10_000 + self.random.below(self.jitter * 1000));
+        now.max(self.outage) + delay
+    }
+
+    pub(super) fn send(&mut self, now: Time, number: u64, segment: u64) {
+        let loss = if now < self.outage { 0.5 } else { self.loss };
+        if !self.random.chance(loss) {
+            let at = self.delay(now);
+            self.forward.push((at, number));
+        }
+        self.arrived.push(false);
+        self.segments.push(segment);
+    }
+
+    /// Packets arrive; returns the acknowledgements that arrive.
+    pub(super) fn arrivals(&mut self, now: Time) -> Vec<Ack> {
+        for (at, number) in std::mem::take(&mut self.forward) {
+            if at > now {
+                self.forward.push((at, number));
+                continue;
+            }
+            self.arrived[number as usize] = true;
+            self.arrived_segments.push(self.segments[number as usize]);
+            self.ce_packets += u32::from(self.random.chance(0.02));
+            let ack = self.receipt(now, number);
+            let copies = [0, 1, 1, 1, 2][self.random.below(5) as usize];
+            for _ in 0..copies {
+                let at = self.delay(now);
+                self.back.push((at, ack));
+            }
+        }
+        let mut acks = Vec::new();
+        self.back.retain(|(at, ack)| {
+            if *at <= now {
+                acks.push(*ack);
+            }
+            *at > now
+        });
+        acks
+    }
+
+    /// What the receiver says: three blocks from the largest number, or from the last one that
+    /// came, downward.
+    fn receipt(&mut self, now: Time, last: u64) -> Ack {
+        let newest = self.arrived.iter().rposition(|arrived| *arrived).unwrap_or(0) as u64;
+        let largest = if self.random.chance(0.9) { newest } else { last };
+        let mut ack = Ack { largest, received: now, ce_packets: self.ce_packets, ..Ack::default() };
+        let mut below = largest as usize + 1;
+        for block in 0..3 {
+            let end = below;
+            while below > 0 && self.arrived[below - 1] {
+                below -= 1;
+            }
+            ack.lengths[block] = (end - below) as u32;
+            let start = below;
+            while below > 0 && !self.arrived[below - 1] {
+                below -= 1;
+            }
+            if below == 0 || block == 2 {
+                break;
+            }
+            ack.gaps[block] = (start - below) as u32;
+        }
+        // Segments go on after a gap when the connection is a new one.
+        let first = self.arrived_segments.iter().max().map_or(0, |segment| segment / 10_000);
+        ack.cumulative = first * 10_000;
+        while self.reliable && self.arrived_segments.contains(&ack.cumulative) {
+            ack.cumulative += 1;
+        }
+        ack
+    }
+
+    /// An acknowledgement of anything at all.
+    pub(super) fn hostile_ack(&mut self) -> Ack {
+        let sent = self.segments.len() as u64;
+        let mut near = |span: u64| match self.random.below(6) {
+            0 => self.random.next_u64(),
+            1 => u64::MAX - self.random.below(3),
+            _ => self.random.below(span + 5),
+        };
+        let (largest, cumulative) = (near(sent), near(sent));
+        let mut lengths = [near(20) as u32, near(5) as u32, near(5) as u32];
+        if u64::from(lengths[0]) > largest {
+            // The ledger takes the largest number of an impossible first block for acknowledged,
+            // or not, depending on what is open.
+            lengths[0] = 0;
+        }
+        let gaps = [near(5) as u32, near(5) as u32];
+        let (received, ce_packets) = (Time::from_nanos(near(9)), near(9) as u32);
+        let ece = near(1) % 2 == 0;
+        Ack { largest, cumulative, lengths, gaps, received, ce_packets, ece, ..Ack::default() }
+    }
+}

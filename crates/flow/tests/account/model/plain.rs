@@ -1,0 +1,178 @@
+//! A slow and simple account: a plain list of packets, from which everything is worked out
+//! anew at each event.
+
+use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::{Ack, Span, Time};
+use paceline_flow::{AccountConfig, AccountStats, Sent};
+
+use super::rtt::Rtt;
+
+/// What has become of a packet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    InFlight,
+    /// Declared lost then, and it may still come.
+    Lost(Time),
+    /// Declared lost, and its acknowledgement would be ignored.
+    Forgotten,
+    Acked,
+}
+
+pub(super) struct Packet {
+    pub(super) sent: Time,
+    pub(super) size: u32,
+    pub(super) segment: u64,
+    pub(super) fate: Fate,
+    /// Bytes delivered before it was sent.
+    pub(super) delivered_before: u64,
+}
+
+/// What an acknowledgement or a deadline says.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) acked: Vec<u64>,
+    pub(super) lost: Vec<u64>,
+    pub(super) rtt: Option<Span>,
+    pub(super) marked: u32,
+    pub(super) round_start: bool,
+    /// Bytes delivered before the newest of the packets was sent.
+    pub(super) prior_delivered: Option<u64>,
+}
+
+pub(super) struct Plain {
+    pub(super) config: AccountConfig,
+    pub(super) packets: Vec<Packet>,
+    /// Packets below belong to connections of the past.
+    pub(super) first: usize,
+    /// A packet is lost when one so many numbers later has been acknowledged.
+    pub(super) reordering: u64,
+    pub(super) next_segment: u64,
+    pub(super) cumulative: u64,
+    pub(super) delivered: u64,
+    pub(super) stats: AccountStats,
+    /// Losses whose data has not been sent again.
+    pub(super) repairs: Vec<u64>,
+    pub(super) round: u64,
+    round_end: u64,
+    pub(super) rtt: Rtt,
+    /// The count of marked packets in the newest acknowledgement.
+    ce_packets: u32,
+    /// When the retransmission timer was started, and whether the tail was probed since.
+    pub(super) progress: Time,
+    pub(super) probed: bool,
+    /// When the time threshold declares the next packet lost.
+    pub(super) loss_at: Time,
+}
+
+impl Plain {
+    pub(super) fn new(config: AccountConfig) -> Plain {
+        Plain {
+            packets: Vec::new(),
+            first: 0,
+            reordering: 3,
+            next_segment: 0,
+            cumulative: 0,
+            delivered: 0,
+            stats: AccountStats::default(),
+            repairs: Vec::new(),
+            round: 0,
+            round_end: 0,
+            rtt: Rtt::new(config.rto),
+            ce_packets: 0,
+            progress: Time::ZERO,
+            probed: false,
+            loss_at: Time::NEVER,
+            config,
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        let in_flight = self.packets.iter().filter(|packet| packet.fate == Fate::InFlight);
+        in_flight.map(|packet| u64::from(packet.size)).sum()
+    }
+
+    /// The packets of this connection with their numbers.
+    pub(super) fn present(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet)> {
+        self.packets.iter().enumerate().skip(self.first).map(|(i, packet)| (i as u64, packet))
+    }
+
+    pub(super) fn largest_acked(&self) -> Option<u64> {
+        self.present().rev().find(|(_, packet)| packet.fate == Fate::Acked).map(|(n, _)| n)
+    }
+
+    pub(super) fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
+        if self.in_flight() == 0 {
+            (self.progress, self.probed) = (now, false);
+        }
+        self.stats.sent += 1;
+        self.stats.retransmits += u64::from(sent.again);
+        if sent.segment != NO_SEGMENT {
+            self.next_segment = self.next_segment.max(sent.segment + 1);
+        }
+        self.packets.push(Packet {
+            sent: now,
+            size: sent.size,
+            segment: sent.segment,
+            fate: Fate::InFlight,
+            delivered_before: self.delivered,
+        });
+        self.packets.len() as u64 - 1
+    }
+
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> Said {
+        self.stats.acks += 1;
+        let mut said = Said::default();
+        let mut newest = None;
+        for (first, last) in ack.blocks() {
+            for number in first.max(self.first as u64)..=last.min(u64::MAX - 1) {
+                let Some(packet) = self.packets.get(number as usize) else { break };
+                match packet.fate {
+                    Fate::Acked | Fate::Forgotten => continue,
+                    Fate::InFlight => {
+                        newest = newest.max(Some((packet.delivered_before, packet.sent)));
+                    }
+                    Fate::Lost(_) => self.find(number),
+                }
+                let packet = &mut self.packets[number as usize];
+                packet.fate = Fate::Acked;
+                self.delivered += u64::from(packet.size);
+                said.acked.push(number);
+            }
+        }
+        self.cumulative = self.cumulative.max(ack.cumulative.min(self.next_segment));
+        if let Some(newest) = said.acked.iter().max() {
+            if *newest == ack.largest {
+                let rtt = now.since(self.packets[*newest as usize].sent);
+                self.rtt.measure(rtt.max(Span::from_nanos(1)));
+                said.rtt = Some(rtt);
+            }
+            (self.progress, self.probed) = (now, false);
+        }
+        // An older count lies behind by less than half of the numbers there are.
+        if ack.ce_packets.wrapping_sub(self.ce_packets) as i32 > 0 {
+            said.marked = ack.ce_packets.wrapping_sub(self.ce_packets);
+            self.ce_packets = ack.ce_packets;
+        }
+        said.prior_delivered = newest.map(|(prior, _)| prior);
+        if said.prior_delivered.is_some_and(|prior| prior >= self.round_end) {
+            said.round_start = true;
+            self.round += 1;
+            self.round_end = self.delivered;
+        }
+        said.lost = self.detect(now);
+        said
+    }
+
+    pub(super) fn reconnect(&mut self, segment: u64) {
+        for packet in &mut self.packets[self.first..] {
+            if packet.fate != Fate::Acked {
+                packet.fate = Fate::Forgotten;
+            }
+        }
+        self.first = self.packets.len();
+        (self.next_segment, self.cumulative) = (segment, segment);
+        self.reordering = 3;
+        self.repairs.clear();
+        self.rtt = Rtt::new(self.config.rto);
+    }
+}

@@ -1,0 +1,50 @@
+//! The deadlines of the plain account.
+
+use paceline_cc::{Span, Time};
+
+use super::plain::{Fate, Packet, Plain, Said};
+
+impl Plain {
+    /// The three deadlines: loss by time, retransmission timeout, and the probe of the tail, which
+    /// is `wanted` unless something is being repaired.
+    pub(super) fn deadlines(&self, wanted: bool) -> [Time; 3] {
+        let in_flight = self.in_flight();
+        if in_flight == 0 {
+            return [self.loss_at, Time::NEVER, Time::NEVER];
+        }
+        let alone = in_flight <= u64::from(self.config.mss);
+        let delay = Span::from_millis(if alone { 40 } else { 0 });
+        let wanted = wanted && self.config.probes && !self.probed && !self.rtt.smoothed.is_zero();
+        let probe =
+            if wanted { self.progress + self.rtt.smoothed * 2 + delay } else { Time::NEVER };
+        [self.loss_at, self.progress + self.rtt.rto(), probe]
+    }
+
+    /// What is due: its name, and what it says.
+    pub(super) fn on_deadline(&mut self, now: Time, wanted: bool) -> (&'static str, Said) {
+        let [loss, timeout, probe] = self.deadlines(wanted);
+        let lost = if loss <= now { self.detect(now) } else { Vec::new() };
+        if !lost.is_empty() {
+            return ("losses", Said { lost, ..Said::default() });
+        }
+        if timeout <= now {
+            return ("timeout", self.on_timeout(now));
+        }
+        if probe <= now {
+            self.stats.probes += 1;
+            (self.progress, self.probed) = (now, true);
+            return ("probe", Said::default());
+        }
+        ("nothing", Said::default())
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Said {
+        let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
+        let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
+        lost.iter().for_each(|number| self.lose(now, *number));
+        self.stats.timeouts += 1;
+        self.rtt.expiries += 1;
+        (self.progress, self.probed, self.loss_at) = (now, false, Time::NEVER);
+        Said { lost, ..Said::default() }
+    }
+}

@@ -1,0 +1,74 @@
+//! Round-trip times and the retransmission timeout (RFC 6298).
+
+use paceline_cc::Span;
+use paceline_flow::{RtoBounds, RttEstimator};
+
+use super::script::stream;
+
+/// Section 2: (2.1) a second before the first sample; (2.2) SRTT is the first sample R, RTTVAR
+/// half of it, RTO is SRTT + 4 RTTVAR; (2.3) gains of 1/4 and 1/8 for later ones, RTTVAR first.
+#[test]
+fn section_2_by_hand() {
+    stream().rto(RtoBounds::RFC6298).run(
+        "   0  send 0     -> rto 1000
+          800  ack 0     -> srtt 800, rto 2400
+          800  send 1
+         1200  ack 0-1   -> rtt 400, srtt 750, rto 2350
+         1200  send 2
+         2000  ack 0-2   -> rtt 800, srtt 756.25, rto 2006.25",
+    );
+}
+
+/// Rule 2.4: a computed timeout below a second is a second; Linux bounds the variation instead.
+#[test]
+fn the_least_timeout() {
+    let script = "0 send 0\n 20 ack 0 -> srtt 20";
+    stream().rto(RtoBounds::RFC6298).run(script).run("20 send 1 -> rto 1000");
+    stream().rto(RtoBounds::LINUX).run(script).run("20 send 1 -> rto 220");
+}
+
+/// Section 3, Karn's algorithm: its samples must not be ambiguous. Numbers never are, so a repair
+/// gives a sample of its own, as with TCP's timestamps.
+#[test]
+fn a_repair_gives_an_unambiguous_sample() {
+    stream().without_probes().run(
+        "   0  send 0
+         1000  timeout -> lost 0
+         1000  again 0 as 1
+         1080  ack 1   -> rtt 80, srtt 80",
+    );
+}
+
+/// Only an acknowledgement whose largest number is new gives a sample: others came late.
+#[test]
+fn only_the_newest_packet_is_measured() {
+    stream().run(
+        "  0  send 0-3
+         100  ack 1-2 -> rtt 100
+         110  ack 0-2 -> acked 0, rtt none, srtt 100",
+    );
+}
+
+/// The smoothed time approaches a new round-trip time, the variation falls; the smallest stays.
+#[test]
+fn a_longer_path() {
+    let mut rtt = RttEstimator::new(RtoBounds::LINUX);
+    (0..20).for_each(|_| rtt.sample(Span::from_millis(100)));
+    (0..200).for_each(|_| rtt.sample(Span::from_millis(300)));
+    assert_eq!(rtt.min(), Span::from_millis(100));
+    assert_eq!(rtt.latest(), Span::from_millis(300));
+    assert!(rtt.smoothed().as_millis_f64() > 299.9, "{:?}", rtt.smoothed());
+    assert!((rtt.rto().as_millis_f64() - 500.0).abs() < 0.1, "{:?}", rtt.rto());
+}
+
+/// Back-off and samples of no length or of enormous length do not overflow.
+#[test]
+fn extreme_samples() {
+    let mut rtt = RttEstimator::new(RtoBounds::LINUX);
+    rtt.sample(Span::ZERO);
+    assert!(rtt.smoothed() > Span::ZERO && rtt.rto() >= Span::from_millis(200));
+    rtt.sample(Span::MAX);
+    rtt.sample(Span::ZERO);
+    (0..1000).for_each(|_| rtt.back_off());
+    assert_eq!(rtt.rto(), Span::from_secs(120));
+}

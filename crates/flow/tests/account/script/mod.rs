@@ -1,0 +1,129 @@
+//! The language of the scripts: see the crate's documentation.
+
+mod events;
+mod facts;
+mod words;
+
+use std::collections::BTreeSet;
+
+use paceline_cc::{EcnFeedback, Signals, Time};
+use paceline_flow::{Account, AccountConfig, RtoBounds};
+
+use self::facts::Told;
+use self::words::{millis, show_millis, show_numbers};
+
+/// Bytes of every packet.
+pub(crate) const SIZE: u32 = 1500;
+
+/// An account, and what stands around it in a script.
+pub(crate) struct Script {
+    config: AccountConfig,
+    account: Account,
+    /// The controller's window in bytes; a thousand packets unless a script says otherwise.
+    window: u64,
+    /// The segment of each packet sent.
+    segments: Vec<u64>,
+    /// The segments that have arrived, beyond those below `cumulative`.
+    arrived: BTreeSet<u64>,
+    cumulative: u64,
+    /// What the account said about the last event.
+    told: Told,
+}
+
+/// A connection that sends lost data again.
+pub(crate) fn stream() -> Script {
+    Script::new(AccountConfig::stream(SIZE))
+}
+
+/// A connection that sends nothing again.
+pub(crate) fn datagrams() -> Script {
+    Script::new(AccountConfig::datagrams(SIZE))
+}
+
+impl Script {
+    fn new(mut config: AccountConfig) -> Script {
+        config.signals = Signals::FATES.and(Signals::DELIVERY_RATE).and(Signals::ECN);
+        Script {
+            account: Account::new(config.clone()),
+            config,
+            window: 1000 * u64::from(SIZE),
+            segments: Vec::new(),
+            arrived: BTreeSet::new(),
+            cumulative: 0,
+            told: Told::default(),
+        }
+    }
+
+    /// The same with another setting; for before the first line.
+    fn with(self, set: impl FnOnce(&mut AccountConfig)) -> Script {
+        let mut config = self.config;
+        set(&mut config);
+        Script::new(config)
+    }
+
+    /// How congestion marks come back.
+    pub(crate) fn ecn(self, form: EcnFeedback) -> Script {
+        self.with(|config| config.ecn = form)
+    }
+
+    /// The bounds of the retransmission timeout.
+    pub(crate) fn rto(self, bounds: RtoBounds) -> Script {
+        self.with(|config| config.rto = bounds)
+    }
+
+    /// The tail is not probed.
+    pub(crate) fn without_probes(self) -> Script {
+        self.with(|config| config.probes = false)
+    }
+
+    /// Plays the lines of a script; can be called again with further lines.
+    #[track_caller]
+    pub(crate) fn run(mut self, script: &str) -> Script {
+        for line in script.lines() {
+            let text = line.split('#').next().unwrap_or("").trim();
+            if text.is_empty() {
+                continue;
+            }
+            if let Err(problem) = self.line(text) {
+                panic!("in the line\n    {}\n{problem}", line.trim());
+            }
+        }
+        self
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), String> {
+        let (event, expected) = text.split_once("->").unwrap_or((text, ""));
+        let (time, event) = event.trim().split_once(' ').ok_or("an event is missing")?;
+        let now = Time::ZERO + millis(time)?;
+        let (word, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
+        let timer = matches!(word, "timeout" | "probe" | "loss-timer");
+        let deadline = self.account.deadline();
+        if deadline < now || (timer && deadline > now) {
+            return Err(format!("the deadline is at {}", show_millis(deadline.since(Time::ZERO))));
+        }
+        self.event(now, word, rest.trim())?;
+        self.judge(word, expected)
+    }
+
+    /// Compares what the account said with what a line expects.
+    fn judge(&self, word: &str, expected: &str) -> Result<(), String> {
+        let mut named = Vec::new();
+        for expectation in expected.split(',').map(str::trim).filter(|text| !text.is_empty()) {
+            let (name, expected) = expectation.split_once(' ').unwrap_or((expectation, ""));
+            let fact = self.told.fact(name).or_else(|| self.fact(name));
+            let fact = fact.ok_or_else(|| format!("`{name}` is nothing that can be expected"))?;
+            if fact != expected.trim() {
+                return Err(format!("{name} is {fact}"));
+            }
+            named.push(name);
+        }
+        if !named.contains(&"lost") && !self.told.lost.is_empty() {
+            return Err(format!("lost is {}", show_numbers(&self.told.lost)));
+        }
+        let unnamed = !named.contains(&"congestion") && word != "timeout";
+        match self.told.fact("congestion") {
+            Some(fact) if unnamed && fact != "none" => Err(format!("congestion is {fact}")),
+            _ => Ok(()),
+        }
+    }
+}

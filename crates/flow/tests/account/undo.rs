@@ -1,0 +1,147 @@
+//! Reactions that turn out to be mistakes (RFC 4015, RFC 5682).
+
+use super::script::{datagrams, stream};
+
+/// A delay longer than the timer: the acknowledgement of an original after the timeout shows that
+/// the timer was wrong (RFC 5682; the numbers tell originals from repairs, as timestamps do in
+/// RFC 4015). Nothing else is sent again, and the others are in flight once more.
+#[test]
+fn a_late_original_undoes_a_timeout() {
+    stream().without_probes().run(
+        "  0  send 0
+         100  ack 0     -> rto 300
+         100  send 1-5
+         400  timeout   -> lost 1-5, in-flight 0, repair 1
+         400  again 1 as 6
+         450  ack 0-1   -> acked 1, rtt 350, congestion undo, recovery off, repair none, in-flight 5
+         451  ack 0-5   -> acked 2-5, in-flight 1, late 1
+         500  ack 0-6   -> acked 6, in-flight 0, retransmits 1, total-lost 5, cumulative 6",
+    );
+}
+
+/// A timeout in the right: the repair is acknowledged, the originals are not, and nothing is taken
+/// back.
+#[test]
+fn an_acknowledged_repair_undoes_nothing() {
+    stream().without_probes().run(
+        "  0  send 0
+         100  ack 0     -> rto 300
+         100  send 1-3
+         400  timeout   -> lost 1-3
+         400  again 1 as 4
+         500  ack 4 0   -> acked 4, recovery on, repair 2
+         500  again 2-3 as 5-6
+         600  ack 4-6 0 -> acked 5-6, recovery off, late 0",
+    );
+}
+
+/// After an undo, what did not come is found lost by the later acknowledgements, and that is
+/// congestion of its own.
+#[test]
+fn what_is_missing_after_an_undo_is_lost_again() {
+    stream().without_probes().run(
+        "  0  send 0
+         100  ack 0       -> rto 300
+         100  send 1-5
+         400  timeout     -> lost 1-5
+         400  again 1 as 6
+         450  ack 0-1     -> acked 1, congestion undo, in-flight 5
+         451  ack 3-5 0-1 -> acked 3-5, lost 2, congestion loss, recovery on, repair 2
+         451  again 2 as 7
+         500  ack 3-6 0-1 -> acked 6, recovery on
+         551  ack 3-7 0-1 -> acked 7, recovery off, retransmits 2",
+    );
+}
+
+/// A second timeout in a row is undone by an original, too.
+#[test]
+fn a_late_original_undoes_two_timeouts() {
+    stream().without_probes().run(
+        "   0  send 0
+          100  ack 0     -> rto 300
+          100  send 1
+          400  timeout   -> lost 1
+          400  again 1 as 2
+         1000  timeout   -> lost 2, rto 1200
+         1000  again 2 as 3
+         1010  ack 0-1   -> acked 1, rtt 910, congestion undo, in-flight 2, repair none",
+    );
+}
+
+/// A fast retransmit is undone when all packets come late that were declared lost.
+#[test]
+fn reordering_undoes_a_fast_retransmit() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 2-5     -> acked 2-5, lost 0-1, congestion loss, recovery on
+         101  ack 2-5 0   -> acked 0, recovery on    # one of two
+         102  ack 0-5     -> acked 1, congestion undo, recovery off, late 2, repair none
+         103  ack 0-9     -> acked 6-9, retransmits 0",
+    );
+}
+
+/// It is undone even if the repair has left already, as by DSACK (RFC 3708).
+#[test]
+fn an_undo_after_the_repair_has_left() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 1-5     -> acked 1-5, lost 0, congestion loss
+         100  again 0 as 10
+         120  ack 0-5     -> acked 0, congestion undo, recovery off
+         130  ack 0-9     -> acked 6-9
+         200  ack 0-10    -> acked 10, rtt 100, in-flight 0",
+    );
+}
+
+/// One of two lost packets comes late, the other is repaired: the reaction was right.
+#[test]
+fn one_real_loss_keeps_the_reaction() {
+    stream().run(
+        "  0  send 0-9
+         100  ack 2-5       -> acked 2-5, lost 0-1, congestion loss
+         100  again 0-1 as 10-11
+         101  ack 2-5 0     -> acked 0
+         110  ack 2-9 0     -> acked 6-9, recovery on
+         200  ack 2-11 0    -> acked 10-11, recovery off, late 1",
+    );
+}
+
+/// On a path that keeps the order, a packet will not come any more once a packet has that was sent
+/// after the loss was declared. Its number is forgotten, and its late acknowledgement ignored.
+#[test]
+fn an_acknowledgement_may_be_too_late() {
+    stream().run(
+        "  0  send 0-5
+         100  ack 1-5     -> acked 1-5, lost 0, congestion loss
+         101  again 0 as 6
+         101  send 7
+         201  ack 6-7 1-5 -> acked 6-7, recovery off
+         202  ack 0-7     -> acked none, late 0, delivered 7",
+    );
+}
+
+/// A rate sample after an undo has its send phase: number 2 left 390 ms after number 0, the newest
+/// acknowledged then. The time of the declared loss takes no part in it.
+#[test]
+fn rate_samples_after_an_undo() {
+    stream().without_probes().run(
+        "  0  send 0
+          90  send 1
+         100  ack 0     -> rto 300
+         390  send 2
+         400  timeout   -> lost 1-2
+         400  again 1 as 3
+         410  ack 0-1   -> acked 1, congestion undo, sample none
+         460  ack 0-2   -> acked 2, rtt 70, sample 2 in 390, delivered 3",
+    );
+}
+
+/// Datagrams: a loss that was none is undone as well.
+#[test]
+fn datagrams_are_undone() {
+    datagrams().run(
+        "  0  send 0-9
+         100  ack 1-5   -> acked 1-5, lost 0, congestion loss, recovery on
+         101  ack 0-5   -> acked 0, congestion undo, recovery off",
+    );
+}

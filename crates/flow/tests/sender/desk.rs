@@ -1,0 +1,127 @@
+//! A sender whose acknowledgements are written by hand.
+
+use std::sync::{Arc, Mutex};
+
+use paceline_cc::{
+    Ack, Body, Congestion, Controller, Feedback, Outgoing, Packet, Plan, RateSample, Signals, Span,
+    Stage, Time,
+};
+use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
+
+/// What the controller was told.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    Feedback {
+        now: Time,
+        congestion: Option<Congestion>,
+        in_recovery: bool,
+        cwnd_limited: bool,
+        sample: Option<RateSample>,
+    },
+    Idle,
+}
+
+/// A controller with a fixed plan, which notes what it is told.
+struct Recorder {
+    plan: Plan,
+    told: Arc<Mutex<Vec<Told>>>,
+}
+
+impl Controller for Recorder {
+    fn needs(&self) -> Signals {
+        Signals::DELIVERY_RATE
+    }
+    fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
+        packet.number
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.told.lock().expect("nobody panics with it").push(Told::Feedback {
+            now: feedback.now,
+            congestion: feedback.congestion,
+            in_recovery: feedback.in_recovery,
+            cwnd_limited: feedback.cwnd_limited,
+            sample: feedback.sample,
+        });
+    }
+    fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {
+        self.told.lock().expect("nobody panics with it").push(Told::Idle);
+    }
+    fn plan(&self) -> Plan {
+        self.plan
+    }
+}
+
+/// A sender with a recording controller. Times are milliseconds.
+pub(crate) struct Desk {
+    sender: Sender,
+    told: Arc<Mutex<Vec<Told>>>,
+    now: Time,
+}
+
+impl Desk {
+    pub(crate) fn new(config: SenderConfig, plan: Plan) -> Desk {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let to_controller = told.clone();
+        let make = Arc::new(move |_: &paceline_cc::Setup| {
+            let recorder = Recorder { plan, told: to_controller.clone() };
+            Box::new(recorder) as Box<dyn Controller>
+        });
+        let sender = Sender::new(config, make, SENDER_SIGNALS).expect("all signals");
+        Desk { sender, told, now: Time::ZERO }
+    }
+
+    /// Lets time pass; returns when each packet left, with its number.
+    pub(crate) fn until(&mut self, millis: u64) -> Vec<(u64, u64)> {
+        let end = Time::from_millis(millis);
+        let mut left = Vec::new();
+        let mut place = Packet::opaque(0);
+        loop {
+            let now = self.sender.wake().max(self.now);
+            if now > end {
+                self.now = end;
+                return left;
+            }
+            self.now = now;
+            while self.sender.pop_into(now, &mut place) {
+                left.push((now.as_nanos() / 1_000_000, place.number()));
+            }
+        }
+    }
+
+    /// An acknowledgement of these numbers comes now: blocks, the newest first.
+    pub(crate) fn ack(&mut self, cumulative: u64, blocks: &[(u64, u64)]) {
+        let mut ack = Ack { largest: blocks[0].1, cumulative, ..Ack::default() };
+        for (i, (first, last)) in blocks.iter().enumerate() {
+            ack.lengths[i] = (last - first + 1) as u32;
+            if i > 0 {
+                ack.gaps[i - 1] = (blocks[i - 1].0 - 1 - last) as u32;
+            }
+        }
+        self.push(ack);
+    }
+
+    /// Any acknowledgement comes now.
+    pub(crate) fn push(&mut self, ack: Ack) {
+        let packet = Packet { body: Body::Ack(ack), ..Packet::opaque(64) };
+        self.sender.push(self.now, &packet);
+    }
+
+    /// Bytes in flight.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.sender.in_flight()
+    }
+
+    /// What the controller was told since it was asked last.
+    pub(crate) fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))
+    }
+
+    /// The reactions that the controller was asked for since it was asked last.
+    pub(crate) fn reactions(&mut self) -> Vec<Congestion> {
+        let congestion = |told: Told| match told {
+            Told::Feedback { congestion, .. } => congestion,
+            Told::Idle => None,
+        };
+        self.told().into_iter().filter_map(congestion).collect()
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the sender: a workload and an account under a controller that notes what it is told.
+
+mod desk;
+
+mod hostile;
+mod told;

@@ -1,0 +1,141 @@
+//! What a controller is told in situations that once were told wrongly.
+
+use paceline_cc::{Congestion, Plan, Rate, Span};
+use paceline_flow::{Amount, On, SenderConfig, Workload};
+
+use super::desk::{Desk, Told};
+
+/// Requests of two packets, half a second apart: far below a window of ten, which must not be said
+/// to limit them, not even when everything has been acknowledged (RFC 7661).
+#[test]
+fn requests_below_the_window_are_not_limited_by_it() {
+    let workload = Workload::OnOff {
+        on: On::Bytes(Amount::Fixed(3000.0)),
+        off: Amount::Fixed(0.5),
+        starts_off: false,
+        fresh: false,
+    };
+    let mut desk = Desk::new(SenderConfig { workload, ..SenderConfig::bulk(0) }, window(10));
+    let mut requests = 0;
+    for k in 0..5 {
+        let start = k * 600;
+        let (first, second) = (2 * k, 2 * k + 1);
+        assert_eq!(desk.until(start), [(start, first), (start, second)]);
+        desk.until(start + 99);
+        desk.ack(first + 1, &[(0, first)]);
+        desk.until(start + 100);
+        desk.ack(second + 1, &[(0, second)]);
+        for told in desk.told() {
+            if let Told::Feedback { now, cwnd_limited, .. } = told {
+                assert!(!cwnd_limited, "at {now:?}");
+                requests += 1;
+            }
+        }
+    }
+    assert_eq!(requests, 10);
+}
+
+/// A flow that sends nothing again: its receiver waits for no data, so that the cumulative
+/// acknowledgement never moves. Recovery ends all the same, and the next loss is told (RFC 9002,
+/// section 7.3.2).
+#[test]
+fn each_loss_of_datagrams_is_told() {
+    let config = SenderConfig { reliable: false, ..SenderConfig::bulk(0) };
+    let plan = Plan { prr: false, ..window(10) };
+    let mut desk = Desk::new(config, plan);
+    assert_eq!(desk.until(0).len(), 10);
+    for k in 0..5 {
+        // The first packet of each window of ten is lost.
+        desk.until(100 + 100 * k);
+        desk.ack(0, &[(10 * k + 1, 10 * k + 9)]);
+        assert_eq!(desk.reactions(), [Congestion::Loss], "window {k}");
+    }
+}
+
+/// Recovery of datagrams ends with the first packet that was sent after the reaction.
+#[test]
+fn recovery_of_datagrams_ends() {
+    let config = SenderConfig { reliable: false, ..SenderConfig::bulk(0) };
+    let mut desk = Desk::new(config, window(10));
+    desk.until(100);
+    desk.ack(0, &[(1, 9)]);
+    assert!(desk.until(100).len() >= 3);
+    desk.until(200);
+    desk.ack(0, &[(10, 12), (1, 9)]);
+    let told = desk.told();
+    let recovering = |told: &Told| matches!(told, Told::Feedback { in_recovery: true, .. });
+    assert!(recovering(&told[0]) && !recovering(&told[told.len() - 1]), "{told:?}");
+}
+
+/// Nothing is in flight after the retransmission timer has expired, but the connection was not
+/// idle.
+#[test]
+fn a_timeout_is_no_idle_period() {
+    for reliable in [true, false] {
+        let config = SenderConfig { reliable, ..SenderConfig::bulk(0) };
+        let mut desk = Desk::new(config, window(4));
+        desk.until(100);
+        desk.ack(if reliable { 4 } else { 0 }, &[(0, 3)]);
+        desk.until(101);
+        desk.told();
+        desk.until(5000);
+        let told = desk.told();
+        let timeout = |told: &Told| {
+            matches!(told, Told::Feedback { congestion: Some(Congestion::Timeout), .. })
+        };
+        assert!(told.iter().filter(|told| timeout(told)).count() >= 3, "{told:?}");
+        assert!(!told.iter().any(|told| matches!(told, Told::Idle)), "{told:?}");
+    }
+}
+
+/// A pause of the application is an idle period (RFC 5681, section 4.1).
+#[test]
+fn a_pause_is_an_idle_period() {
+    let workload = Workload::OnOff {
+        on: On::Bytes(Amount::Fixed(1500.0)),
+        off: Amount::Fixed(2.0),
+        starts_off: false,
+        fresh: false,
+    };
+    let mut desk = Desk::new(SenderConfig { workload, ..SenderConfig::bulk(0) }, window(10));
+    desk.until(100);
+    desk.ack(1, &[(0, 0)]);
+    desk.told();
+    assert_eq!(desk.until(2100), [(2100, 1)]);
+    assert!(matches!(desk.told()[..], [Told::Idle]));
+}
+
+/// Packets leave every 145 ms. The timer expires after a sudden delay, its losses are undone, and
+/// number 4, which left at 580 ms, arrives sooner after that than number 0 did. Its sample counts
+/// from when number 0 left (delivery-rate draft, section 2.2); the time of the declared loss takes
+/// no part.
+#[test]
+fn rate_samples_after_an_undo_keep_their_send_phase() {
+    let mut plan = window(4);
+    plan.pacing = Some(Rate::from_bytes_in(1500, Span::from_millis(145)));
+    plan.exact = true; // no probes
+    let mut desk = Desk::new(SenderConfig::bulk(0), plan);
+    let left = desk.until(150);
+    assert_eq!(left, [(0, 0), (145, 1)]);
+    desk.ack(1, &[(0, 0)]);
+    assert_eq!(desk.until(599), [(290, 2), (435, 3), (580, 4)]);
+    desk.told();
+    desk.until(610);
+    desk.ack(2, &[(0, 1)]);
+    assert_eq!(desk.reactions(), [Congestion::Timeout, Congestion::Undo]);
+    desk.until(690);
+    desk.ack(4, &[(0, 3)]);
+    desk.told();
+    desk.until(700);
+    desk.ack(5, &[(0, 4)]);
+    let Some(Told::Feedback { sample: Some(sample), .. }) = desk.told().pop() else {
+        panic!("no sample");
+    };
+    assert_eq!(sample.delivered, 4 * 1500);
+    assert!((sample.interval.as_millis_f64() - 580.0).abs() < 0.1, "{sample:?}");
+}
+
+/// A window of so many packets.
+fn window(packets: u64) -> Plan {
+    Plan::window(packets * 1500)
+}

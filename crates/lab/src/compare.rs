@@ -9,8 +9,7 @@ use paceline_sim::metrics::{Quantiles, mbps, power};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
 };
-use paceline_sim::{BuildError, service};
-use paceline_sim::{FlowOutcome, LinkSeries, Outcome};
+use paceline_sim::{BuildError, FlowOutcome, LinkSeries, Outcome, service};
 
 use crate::omniscient::Omniscient;
 

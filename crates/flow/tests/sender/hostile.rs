@@ -12,7 +12,7 @@ fn whatever_the_receiver_claims() {
     for round in 0..60 {
         let mut plan = Plan::window(15_000);
         plan.pacing = (round % 3 == 0).then(|| Rate::from_mbps(5.0));
-        plan.prr = round % 2 == 0;
+        plan.reduces_by_prr = round % 2 == 0;
         let config = SenderConfig {
             reliable: round % 4 < 2,
             receive_window: if round % 5 == 0 { 30_000 } else { u64::MAX },

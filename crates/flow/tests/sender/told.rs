@@ -41,7 +41,7 @@ fn requests_below_the_window_are_not_limited_by_it() {
 #[test]
 fn each_loss_of_datagrams_is_told() {
     let config = SenderConfig { reliable: false, ..SenderConfig::bulk(0) };
-    let plan = Plan { prr: false, ..window(10) };
+    let plan = window(10).without_prr();
     let mut desk = Desk::new(config, plan);
     assert_eq!(desk.until(0).len(), 10);
     for k in 0..5 {
@@ -113,7 +113,7 @@ fn a_pause_is_an_idle_period() {
 fn rate_samples_after_an_undo_keep_their_send_phase() {
     let mut plan = window(4);
     plan.pacing = Some(Rate::from_bytes_in(1500, Span::from_millis(145)));
-    plan.exact = true; // no probes
+    plan.exact_window = true; // no probes
     let mut desk = Desk::new(SenderConfig::bulk(0), plan);
     let left = desk.until(150);
     assert_eq!(left, [(0, 0), (145, 1)]);

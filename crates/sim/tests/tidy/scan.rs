@@ -209,7 +209,7 @@ pub(crate) fn globals(code: &str) -> Vec<String> {
     const CHANGEABLE: [&str; 7] =
         ["Cell", "Mutex", "RwLock", "Atomic", "OnceLock", "LazyLock", "Once"];
     let mut found = Vec::new();
-    for word in ["thread_local!", "lazy_static!", "LazyLock", "OnceLock"] {
+    for word in ["thread_local!", "lazy_static!"] {
         if code.contains(word) {
             found.push(word.to_string());
         }

@@ -67,7 +67,7 @@ impl KernelRule {
         let mut kernel = KernelRule {
             utility,
             mss: setup.mss.max(1),
-            random: super::random(setup),
+            random: setup.random("vivace"),
             phase: Phase::Starting,
             rate: INITIAL,
             last_rate: INITIAL,

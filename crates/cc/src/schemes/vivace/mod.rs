@@ -70,8 +70,7 @@ use std::sync::Arc;
 
 use crate::params::Params;
 use crate::report::AckPolicy;
-use crate::rng::Stream;
-use crate::scheme::{Halves, Scheme, Setup};
+use crate::scheme::{Halves, Scheme};
 pub use sender::VivaceSender;
 
 crate::choices! {
@@ -104,15 +103,6 @@ crate::params! {
         rule: Rule = Rule::Kernel,
         /// What rates are judged by: loss and rising RTTs, or loss alone (paper section 3.2).
         utility: Utility = Utility::Latency,
-    }
-}
-
-/// The stream from which the order of probes is drawn. First connections keep the key with which
-/// the results in `docs/` were drawn.
-fn random(setup: &Setup) -> Stream {
-    match setup.connection {
-        0 => Stream::new(setup.seed, &format!("vivace {}", setup.flow)),
-        _ => setup.random("vivace"),
     }
 }
 

@@ -70,7 +70,7 @@ impl Nsdi2018Rule {
         Nsdi2018Rule {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: super::random(setup),
+            random: setup.random("vivace"),
             phase: Phase::Starting,
             base: INITIAL,
             sending: INITIAL,

@@ -58,7 +58,7 @@ impl PaperRule {
         PaperRule {
             utility,
             mss: f64::from(setup.mss.max(1)),
-            random: super::random(setup),
+            random: setup.random("vivace"),
             phase: Phase::Starting,
             rate: INITIAL,
             sending: INITIAL,

@@ -1,7 +1,7 @@
 //! What the two accounts have to agree about.
 
 use paceline_cc::Feedback;
-use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::NO_SEGMENT;
 use paceline_flow::Account;
 
 use super::plain::{Fate, Packet, Plain, Said};

@@ -1,7 +1,7 @@
 //! What the plain account declares lost, and takes back.
 
+use paceline_cc::NO_SEGMENT;
 use paceline_cc::Time;
-use paceline_cc::packet::NO_SEGMENT;
 
 use super::plain::{Fate, Packet, Plain};
 

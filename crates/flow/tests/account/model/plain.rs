@@ -1,7 +1,7 @@
 //! A slow and simple account: a plain list of packets, from which everything is worked out
 //! anew at each event.
 
-use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Span, Time};
 use paceline_flow::{AccountConfig, AccountStats, Sent};
 

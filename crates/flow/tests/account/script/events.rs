@@ -1,6 +1,6 @@
 //! The events of scripts.
 
-use paceline_cc::packet::NO_SEGMENT;
+use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Feedback, Time};
 use paceline_flow::{Account, Expired, Sent};
 

@@ -6,11 +6,10 @@ use serde::Serialize;
 use thiserror::Error;
 
 use paceline_sim::metrics::{Quantiles, mbps, power};
-use paceline_sim::outcome::{FlowOutcome, LinkSeries, Outcome};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
 };
-use paceline_sim::{BuildError, service};
+use paceline_sim::{BuildError, FlowOutcome, LinkSeries, Outcome, service};
 
 use crate::omniscient::Omniscient;
 

@@ -11,7 +11,8 @@ pub mod compare;
 pub mod omniscient;
 pub mod validate;
 
-use paceline_sim::{BuildError, Outcome, Scenario};
+use paceline_sim::scenario::Scenario;
+use paceline_sim::{BuildError, Outcome};
 
 /// Runs a scenario to its end; the outcome has the self-inflicted delays as well.
 ///

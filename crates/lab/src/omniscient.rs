@@ -2,13 +2,10 @@
 //! each packet just in time for its transmission. It uses all of the link, and no packet waits.
 
 use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
-use paceline_path::Link;
-use paceline_path::{Dropped, Queue};
-
+use paceline_path::{Dropped, Link, Queue};
 use paceline_sim::metrics::{Age, Samples};
-use paceline_sim::outcome::{LinkSeries, Outcome};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
-use paceline_sim::{BuildError, LinkBins, service};
+use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, service};
 
 /// The most packets followed: a bound on time and memory for links that would carry billions.
 const MOST: u64 = 10_000_000;

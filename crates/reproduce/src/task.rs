@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use paceline_sim::Scenario;
+use paceline_sim::scenario::Scenario;
 
 use crate::record::Record;
 

@@ -1,7 +1,7 @@
 //! Simulates congestion control: senders and receivers, links with queues and routers, delay and
 //! loss, in virtual time and to the nanosecond.
 //!
-//! A [`Scenario`] says which links there are, which flows pass them, and how long; it is written in
+//! A [`Scenario`](scenario::Scenario) says which links there are, which flows pass them, and how long; it is written in
 //! Rust or in a file ([`scenario::load`]). [`run()`] runs it to its end and gives an [`Outcome`]:
 //! rates, delays, drops, fairness, time series if asked for. [`Simulation`] is a run that can be
 //! looked at on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
@@ -49,7 +49,7 @@ pub mod choose;
 mod digest;
 mod error;
 pub mod metrics;
-pub mod outcome;
+mod outcome;
 mod parts;
 mod recorder;
 mod routes;
@@ -62,10 +62,12 @@ mod world;
 pub use bins::LinkBins;
 pub use census::Census;
 pub use error::BuildError;
-pub use outcome::Outcome;
+pub use outcome::{
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
+    Outcome, Pooled, SenderCounters,
+};
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};
-pub use scenario::{Scenario, ScenarioError};
 pub use world::World;
 
 /// Units, packets, controllers and registries: what a scheme of one's own is made with.

@@ -109,9 +109,9 @@ impl Recorder {
 
     /// Takes over what a link has logged.
     pub(crate) fn on_link(&mut self, id: usize, link: &mut Link) {
-        let overhead = link.service().overhead() as u64;
         let from = self.from;
         let Some(Some(record)) = self.links.get_mut(id) else { return };
+        let overhead = link.service().overhead() as u64;
         for event in link.events() {
             let measured = event.time >= from;
             match event.kind {

@@ -16,7 +16,7 @@ use paceline_sim::{Census, Outcome, Simulation, run};
 use random::{Dice, SECONDS, random, settle};
 
 fn simulate(scenario: &Scenario) -> (Outcome, Census) {
-    let mut simulation = Simulation::new(scenario.clone()).expect("builds");
+    let mut simulation = Simulation::new(scenario).expect("builds");
     simulation.advance(Time::ZERO + scenario.duration);
     (simulation.outcome().expect("measured"), simulation.world().census())
 }
@@ -31,7 +31,7 @@ fn packets_are_conserved_and_links_carry_what_they_can() {
     let mut total = Census::default();
     for seed in 0..120 {
         let scenario = random(seed);
-        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
+        let mut simulation = Simulation::new(&scenario).expect("builds");
         for step in 1..=SECONDS {
             simulation.advance(Time::from_millis(1000 * step));
             let census = simulation.world().census();
@@ -96,7 +96,7 @@ fn runs_can_be_cut_into_pieces() {
         scenario.record =
             [Record::Metrics, Record::Series(Span::from_millis(70))][dice.below(2) as usize];
         let (whole, census) = simulate(&scenario);
-        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
+        let mut simulation = Simulation::new(&scenario).expect("builds");
         let mut now = Time::ZERO;
         while now < Time::ZERO + scenario.duration {
             now = (now + dice.span(0, 600)).min(Time::ZERO + scenario.duration);
@@ -228,7 +228,7 @@ fn flows_stop_when_told() {
     for scheme in SCHEMES {
         let mut scenario = single(scheme.name);
         scenario.flows[0].stop = Some(Span::from_secs(3));
-        let mut simulation = Simulation::new(scenario.clone()).expect("builds");
+        let mut simulation = Simulation::new(&scenario).expect("builds");
         simulation.advance(Time::from_secs(3));
         let before = simulation.world().census();
         // GCC begins at 300 kbit/s.

@@ -3,9 +3,8 @@
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::metrics::jain;
-use paceline_sim::outcome::Outcome;
-use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+use paceline_sim::{Outcome, run};
 
 fn secs(seconds: u64) -> Span {
     Span::from_secs(seconds)

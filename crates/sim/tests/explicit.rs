@@ -6,9 +6,8 @@ mod recordings;
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_sim::outcome::{LinkSeries, Outcome};
-use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+use paceline_sim::{LinkSeries, Outcome, run};
 use recordings::recording;
 
 fn mbps(rate: f64) -> Capacity {

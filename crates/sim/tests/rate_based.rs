@@ -3,11 +3,10 @@
 use paceline_cc::{Rate, Span};
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::metrics::jain;
-use paceline_sim::outcome::{FlowSeries, Outcome};
-use paceline_sim::run;
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, Record, Scenario, Video, Workload, check_scheme,
 };
+use paceline_sim::{FlowSeries, Outcome, run};
 
 /// One link with a buffer of packets, RTT 100 ms.
 fn scenario(capacity: Capacity, buffer: u64, seconds: u64, warmup: u64) -> Scenario {

@@ -9,7 +9,7 @@ use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
-use paceline_sim::Scenario;
+use paceline_sim::scenario::Scenario;
 use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 

@@ -11,10 +11,10 @@ const WINDOW: Span = Span::from_secs(1);
 
 /// When a flow is meant to be active.
 #[derive(Copy, Clone, Debug)]
-struct Shift {
+struct ActiveTime {
     start: Time,
     stop: Time,
-    /// It has so much to send, and no more.
+    /// It has a transfer of a given size to send, after which it is done.
     finite: bool,
 }
 
@@ -24,7 +24,7 @@ struct Shift {
 /// count, nor those in which none of them receives anything.
 #[derive(Debug)]
 pub(super) struct Windows {
-    shifts: Vec<Shift>,
+    flows: Vec<ActiveTime>,
     /// When the current window began; `None` during the warm-up.
     begin: Option<Time>,
     /// Each flow's goodput until then.
@@ -38,19 +38,19 @@ pub(super) struct Windows {
 impl Windows {
     /// The windows of a scenario's flows, in the scenario's order.
     pub(super) fn new(scenario: &Scenario) -> Windows {
-        let mut shifts = Vec::new();
+        let mut flows = Vec::new();
         for spec in &scenario.flows {
             let finite = matches!(spec.workload, Workload::Bytes(_));
-            shifts.extend((0..u64::from(spec.count)).map(|i| Shift {
+            flows.extend((0..u64::from(spec.count)).map(|i| ActiveTime {
                 start: Time::ZERO + spec.start + spec.stagger * i,
                 stop:
                     spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop - spec.stagger_stop * i),
                 finite,
             }));
         }
-        let count = shifts.len();
+        let count = flows.len();
         Windows {
-            shifts,
+            flows,
             begin: None,
             before: vec![0; count],
             shares: Vec::with_capacity(count),
@@ -61,7 +61,7 @@ impl Windows {
 
     /// The warm-up ends at `now`. Each flow's goodput so far is what `of` says of its number.
     pub(super) fn open(&mut self, now: Time, of: impl Fn(usize) -> u64) {
-        if self.shifts.len() >= 2 {
+        if self.flows.len() >= 2 {
             self.begin = Some(now);
             self.before.iter_mut().enumerate().for_each(|(flow, before)| *before = of(flow));
         }
@@ -78,12 +78,12 @@ impl Windows {
         let Some(begin) = self.begin else { return };
         let end = begin + WINDOW;
         self.shares.clear();
-        for (flow, (shift, before)) in self.shifts.iter().zip(&mut self.before).enumerate() {
-            let (goodput, finished) = of(flow);
+        for (number, (flow, before)) in self.flows.iter().zip(&mut self.before).enumerate() {
+            let (goodput, finished) = of(number);
             let share = goodput.saturating_sub(*before) as f64;
             *before = goodput;
-            let active = shift.start <= begin && shift.stop >= end;
-            if active && !(shift.finite && finished) {
+            let active = flow.start <= begin && flow.stop >= end;
+            if active && !(flow.finite && finished) {
                 self.shares.push(share);
             }
         }

@@ -20,6 +20,8 @@ pub use read::{check_scheme, check_scheme_with};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 pub use write::{to_toml, to_toml_with};
 
+use std::sync::Arc;
+
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
 pub use paceline_flow::{Video, Workload};
 use paceline_path::{BufferSize, Impairments};
@@ -59,7 +61,7 @@ pub enum Record {
     /// What senders, receivers and links count anyway: for benchmarks.
     Counters,
     /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run:
-    /// see [`FlowSums`](crate::outcome::FlowSums).
+    /// see [`FlowSums`](crate::FlowSums).
     Sums,
     /// Every packet's delays as well.
     Metrics,
@@ -210,6 +212,13 @@ impl Scenario {
             record: Record::Metrics,
             digest: true,
         }
+    }
+}
+
+/// A copy, to be shared by several runs.
+impl From<&Scenario> for Arc<Scenario> {
+    fn from(scenario: &Scenario) -> Arc<Scenario> {
+        Arc::new(scenario.clone())
     }
 }
 

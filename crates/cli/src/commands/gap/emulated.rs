@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::compare::Comparison;
 use paceline_live::traffic::Counts;
-use paceline_sim::Scenario;
+use paceline_sim::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

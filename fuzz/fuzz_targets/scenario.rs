@@ -8,9 +8,11 @@ use paceline_sim::Simulation;
 use paceline_sim::scenario::{self, Record, Scenario};
 
 /// The longest simulated time.
-const DURATION: Span = Span::from_secs(2);
+const DURATION: Span = Span::from_secs(20);
 /// A run ends soon after so many hand-overs of packets between stages.
-const HAND_OVERS: u64 = 5_000;
+const HAND_OVERS: u64 = 10_000;
+/// The longest step of time.
+const STEP: Span = Span::from_millis(5);
 /// The most kinds of flows, and the most flows of each kind.
 const FLOWS: usize = 8;
 /// The most random arrivals a second.
@@ -68,7 +70,7 @@ fn run(scenario: &Scenario) {
         simulation.advance(now);
         let done = simulation.world().hand_overs();
         step = if done - before > 100 { step / 2 } else { step * 2 };
-        step = step.max(Span::from_nanos(100)).min(DURATION / 50);
+        step = step.clamp(Span::from_nanos(100), STEP);
         before = done;
     }
     assert!(simulation.world().census().is_balanced(), "{:?}", simulation.world().census());

@@ -68,6 +68,9 @@ impl BufferSize {
         let value: f64 = number.parse().map_err(
             |_| "expected the size of a buffer such as 250 (packets), 64kB, 50ms, 1bdp or inf",
         )?;
+        if value.is_infinite() {
+            return Err("the number is too large; write inf for a buffer without limit".into());
+        }
         let bytes = |factor: f64| match (value * factor + 0.5) as u64 {
             0 => Err("a buffer must hold at least one byte".to_string()),
             bytes => Ok(BufferSize::Bytes(bytes)),
@@ -159,6 +162,11 @@ mod tests {
         }
         for wrong in ["", "p", "0", "0B", "0ms", "0bdp", "-1", "2.5", "1 parsec", "nan", "1é"] {
             assert!(BufferSize::parse(wrong).is_err(), "{wrong}");
+        }
+        // So many digits are more than a number can hold.
+        for unit in ["", "bdp", "ms"] {
+            let wrong = "9".repeat(400) + unit;
+            assert!(BufferSize::parse(&wrong).is_err(), "{unit}");
         }
     }
 

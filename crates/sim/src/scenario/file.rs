@@ -353,15 +353,14 @@ impl Reader<'_> {
                 );
             }
         };
-        if on_off.pareto.is_some_and(|shape| shape.is_nan() || shape <= 0.0) {
+        if on_off.pareto.is_some_and(|shape| !(shape.is_finite() && shape > 0.0)) {
             return self.fail(
                 read,
-                "the shape of a Pareto distribution is positive",
+                "the shape of a Pareto distribution is positive and finite",
                 "write pareto = 1.5",
             );
         }
-        let mean_on = on_off.on.map(|on| on.0);
-        self.within(read, limits::cycle(&on, mean_on, on_off.off.0))?;
+        self.within(read, limits::cycle(&on, on_off.off.0))?;
         Ok(Workload::OnOff {
             on,
             off: Amount::Exponential(on_off.off.0.as_secs_f64()),
@@ -387,13 +386,13 @@ impl Reader<'_> {
         let bytes = match (arrivals.sizes.unwrap_or(Sizes::Fixed), arrivals.shape) {
             (Sizes::Fixed, _) => Amount::Fixed(bytes),
             (Sizes::Exponential, _) => Amount::Exponential(bytes),
-            (Sizes::Pareto, Some(shape)) if shape > 1.0 => {
+            (Sizes::Pareto, Some(shape)) if shape > 1.0 && shape.is_finite() => {
                 Amount::Pareto { shape, scale: bytes * (shape - 1.0) / shape }
             }
             (Sizes::Pareto, _) => {
                 return self.fail(
                     read,
-                    "sizes = \"pareto\" needs a shape above 1",
+                    "sizes = \"pareto\" needs a finite shape above 1",
                     "write shape = 1.2",
                 );
             }

@@ -1,7 +1,7 @@
 //! What scenario files may ask for: more is a slip of the pen that would fill memory or never end.
 
 use paceline_cc::{Rate, Span};
-use paceline_flow::{On, Video, Workload};
+use paceline_flow::{Amount, On, Video, Workload};
 
 use super::{Arrivals, FlowSpec, Record, Scenario};
 
@@ -75,10 +75,17 @@ fn video(video: &Video) -> Result<(), Excess> {
     require(sane, || say("a queue of no time lets no frame wait"), "write queue = \"200ms\"")
 }
 
-/// On- and off-periods, by the means that were written.
-pub(super) fn cycle(on: &On, mean_on: Option<Span>, mean_off: Span) -> Result<(), Excess> {
+/// On- and off-periods. Those of a number of bytes take as long as the bytes do. Of a Pareto
+/// distribution the least value counts: with a shape near 1 its mean comes from a few very long
+/// periods, and nearly all are about as short as the least.
+pub(super) fn cycle(on: &On, mean_off: Span) -> Result<(), Excess> {
     let short = || "an on-period and an off-period take less than 1 ms together".into();
-    let ok = matches!(on, On::Bytes(_)) || mean_on.unwrap_or(Span::ZERO) + mean_off >= CYCLE;
+    let seconds = match *on {
+        On::Bytes(_) => return Ok(()),
+        On::Time(Amount::Fixed(time) | Amount::Exponential(time)) => time,
+        On::Time(Amount::Pareto { scale, .. }) => scale,
+    };
+    let ok = Span::from_secs_f64(seconds) + mean_off >= CYCLE;
     require(ok, short, "write on = \"5s\", off = \"5s\"")
 }
 

@@ -117,7 +117,9 @@ impl RenoWindow {
 
     /// Congestion: the window and threshold become `packets`, at least 2 (RFC 5681 eq. 4).
     pub fn reduce(&mut self, packets: f64) {
-        self.before = Some((self.cwnd, self.ssthresh));
+        // An undo leaves at least three quarters of the window as the threshold, so that slow start
+        // leads back there (Linux: `tcp_current_ssthresh`).
+        self.before = Some((self.cwnd, self.ssthresh.max(0.75 * self.cwnd)));
         self.ssthresh = packets.max(2.0);
         // A window of one packet, left by a timeout, is not to grow by being reduced.
         self.cwnd = self.ssthresh.min(self.cwnd);

@@ -111,12 +111,17 @@ impl Gap {
         // The emulations first: they start processes, which is best done by a program that has
         // no threads yet.
         let mut rows = Vec::new();
-        for (comparison, scenario) in runs {
+        for (comparison, mut scenario) in runs {
             if !self.quiet {
                 let Comparison { scheme, trace, .. } = &comparison;
                 output::note(&format!("{scheme} on {trace}: {} in real time", scenario.duration));
             }
             let emulated = emulated::run(&comparison, &scenario)?;
+            // Real flows begin with a handshake, and their programs take a moment to start. On a
+            // trace with outages a tenth of a second decides what happens, so that the simulated
+            // flows begin when the real ones' first data came to the link.
+            let start = Span::from_secs_f64(emulated.link.first_data_s.unwrap_or(0.0));
+            scenario.flows.iter_mut().for_each(|flow| flow.start = start);
             let outcome =
                 paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
             let simulated = comparison.row(&outcome);

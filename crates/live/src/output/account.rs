@@ -92,6 +92,10 @@ pub struct LinkRow {
     pub marks: u64,
     /// Packets delivered.
     pub packets: u64,
+    /// When the first packet came that is larger than those of a handshake (200 bytes), in seconds;
+    /// left out if none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_data_s: Option<f64>,
     /// The link over time; not part of the JSON.
     #[serde(skip)]
     pub series: TimeSeries,
@@ -104,8 +108,12 @@ pub(super) struct Tally {
     bytes: u64,
     drops: u64,
     marks: u64,
+    first_data: Option<Time>,
     bins: Bins,
 }
+
+/// The least size of a packet that is none of a handshake.
+const DATA_SIZE: u32 = 200;
 
 impl Tally {
     #[inline]
@@ -117,6 +125,9 @@ impl Tally {
                 self.bins.push(event.time, bytes, sojourn);
             }
             EventKind::Drop { .. } => self.drops += 1,
+            EventKind::Arrival if self.first_data.is_none() && event.size >= DATA_SIZE => {
+                self.first_data = Some(event.time);
+            }
             EventKind::Arrival => {}
         }
         self.marks += u64::from(event.marked);
@@ -137,6 +148,7 @@ impl Tally {
             drops: self.drops,
             marks: self.marks,
             packets: self.delays.len(),
+            first_data_s: self.first_data.map(Time::as_secs_f64),
             series: self.bins.series(service, end),
         }
     }

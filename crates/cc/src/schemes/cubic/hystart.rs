@@ -78,10 +78,11 @@ impl HyStart {
         self.found |= self.kind == HyStartKind::Rfc9406;
     }
 
-    /// A timeout voids what was learnt.
-    pub(super) fn on_timeout(&mut self) {
+    /// A timeout voids what was learnt, and begins a round trip (Linux: `bictcp_hystart_reset`).
+    pub(super) fn on_timeout(&mut self, feedback: &Feedback<'_>) {
         self.delay_min = Span::ZERO;
-        self.rounds.restart();
+        self.rounds.restart(feedback);
+        self.begin_round(feedback.now);
         self.found &= matches!(self.kind, HyStartKind::Off | HyStartKind::Rfc9406);
         self.on_congestion();
     }
@@ -107,14 +108,17 @@ impl HyStart {
         (!self.found).then_some(acked)
     }
 
+    fn begin_round(&mut self, now: Time) {
+        self.round_start = now;
+        self.last_ack = now;
+        self.round_min = Span::MAX;
+        self.samples = 0;
+    }
+
     /// True if the path is full.
     fn watch(&mut self, feedback: &Feedback<'_>, rtt: Span, cwnd: f64) -> bool {
-        let now = feedback.now;
         if self.rounds.begins(feedback) {
-            self.round_start = now;
-            self.last_ack = now;
-            self.round_min = Span::MAX;
-            self.samples = 0;
+            self.begin_round(feedback.now);
         }
         self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt)
     }

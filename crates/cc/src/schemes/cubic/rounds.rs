@@ -19,8 +19,8 @@ impl Rounds {
         begins
     }
 
-    /// The next acknowledgement is the first of a round trip.
-    pub(super) fn restart(&mut self) {
-        self.end = None;
+    /// A timeout begins a round trip, which ends when what was in flight is delivered.
+    pub(super) fn restart(&mut self, feedback: &Feedback<'_>) {
+        self.end = Some(feedback.delivered.saturating_add(feedback.prior_in_flight));
     }
 }

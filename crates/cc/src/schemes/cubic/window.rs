@@ -64,7 +64,7 @@ impl CubicWindow {
     pub fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let reduced = match feedback.congestion {
             None => false,
-            Some(congestion) => self.react(congestion),
+            Some(congestion) => self.react(congestion, feedback),
         };
         let since_last = feedback.now.since(self.last);
         self.last = feedback.now;
@@ -79,7 +79,7 @@ impl CubicWindow {
     }
 
     /// Returns whether the window was reduced.
-    fn react(&mut self, congestion: Congestion) -> bool {
+    fn react(&mut self, congestion: Congestion, feedback: &Feedback<'_>) -> bool {
         let curve = self.curve;
         match congestion {
             Congestion::Loss | Congestion::Ecn => {
@@ -96,7 +96,7 @@ impl CubicWindow {
                     self.curve = curve;
                 }
                 self.curve.forget();
-                self.hystart.on_timeout();
+                self.hystart.on_timeout(feedback);
             }
             Congestion::Undo => {
                 if self.base.undo() {

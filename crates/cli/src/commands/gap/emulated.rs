@@ -47,6 +47,8 @@ pub(super) struct Link {
     pub(super) drops: u64,
     pub(super) marks: u64,
     pub(super) packets: u64,
+    /// When the first data came to the link.
+    pub(super) first_data_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -88,8 +88,12 @@ fn abc_agrees_with_the_authors_router() {
     }
 }
 
-/// On six LTE traces ABC uses at least 1.15 times as much of the link as Cubic over CoDel (50 ms,
+/// On six LTE traces ABC uses at least 1.1 times as much of the link as Cubic over CoDel (50 ms,
 /// 100 ms), 1.25 times on average, at less than half of Cubic's 95th percentile of delay.
+///
+/// The bounds are ours. The first was 1.15 until undone timeouts kept three quarters of the window as
+/// the threshold, as in Linux: Cubic over CoDel then came from 75.2 to 76.5 % of
+/// ATT-LTE-driving-2016.down, and the ratio from 1.17 to 1.146.
 #[test]
 fn abc_beats_codel_and_cubic_on_lte() {
     let mut gains = Vec::new();
@@ -101,7 +105,7 @@ fn abc_beats_codel_and_cubic_on_lte() {
             let (abc, cubic) = (run("abc"), run("cubic"));
             let codel = run("cubic+codel[target=50ms,interval=100ms]");
             let gain = abc.utilization / codel.utilization;
-            assert!(gain >= 1.15, "{name}: {gain}");
+            assert!(gain >= 1.1, "{name}: {gain}");
             let (low, high) = (abc.queue_delay_ms.p95, cubic.queue_delay_ms.p95);
             assert!(low < 0.5 * high, "{name}: p95 {low} against {high}");
             gains.push(gain);

@@ -87,25 +87,34 @@ impl HyStart {
         self.on_congestion();
     }
 
-    /// An acknowledgement of `acked` packets in slow start, at a window of `cwnd`. Returns by how
-    /// many packets the window may open, or nothing if slow start ends here.
-    pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, acked: f64, cwnd: f64) -> Option<f64> {
-        if self.found {
+    /// Takes in what an acknowledgement in slow start tells of the path, before anybody reacts to
+    /// it and whether or not the window may grow, as Linux' `pkts_acked` does. At the end of an
+    /// outage the first one, which undoes the timeout, only gives the smallest RTT. True if slow
+    /// start ends here.
+    pub(super) fn observe(&mut self, feedback: &Feedback<'_>, cwnd: f64) -> bool {
+        if self.found || self.kind == HyStartKind::Rfc9406 {
+            return false;
+        }
+        let Some(rtt) = feedback.rtt.filter(|rtt| !rtt.is_zero()) else { return false };
+        let known = if self.delay_min.is_zero() { Span::MAX } else { self.delay_min };
+        self.delay_min = known.min(rtt);
+        if self.rounds.begins(feedback) {
+            self.begin_round(feedback.now);
+        }
+        self.found =
+            cwnd >= LOW_WINDOW && (self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt));
+        self.found
+    }
+
+    /// An acknowledgement of `acked` packets in slow start. Returns by how many packets the window
+    /// may open, or nothing if HyStart++ ends slow start here.
+    pub(super) fn on_ack(&mut self, feedback: &Feedback<'_>, acked: f64) -> Option<f64> {
+        if self.found || self.kind != HyStartKind::Rfc9406 {
             return Some(acked);
         }
-        if self.kind == HyStartKind::Rfc9406 {
-            let growth = self.css.on_ack(feedback, acked, self.paced);
-            self.found = growth.is_none();
-            return growth;
-        }
-        if let Some(rtt) = feedback.rtt.filter(|rtt| !rtt.is_zero()) {
-            let known = if self.delay_min.is_zero() { Span::MAX } else { self.delay_min };
-            self.delay_min = known.min(rtt);
-            if cwnd >= LOW_WINDOW {
-                self.found = self.watch(feedback, rtt, cwnd);
-            }
-        }
-        (!self.found).then_some(acked)
+        let growth = self.css.on_ack(feedback, acked, self.paced);
+        self.found = growth.is_none();
+        growth
     }
 
     fn begin_round(&mut self, now: Time) {
@@ -113,14 +122,6 @@ impl HyStart {
         self.last_ack = now;
         self.round_min = Span::MAX;
         self.samples = 0;
-    }
-
-    /// True if the path is full.
-    fn watch(&mut self, feedback: &Feedback<'_>, rtt: Span, cwnd: f64) -> bool {
-        if self.rounds.begins(feedback) {
-            self.begin_round(feedback.now);
-        }
-        self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt)
     }
 
     fn train_is_long(&mut self, feedback: &Feedback<'_>, cwnd: f64) -> bool {

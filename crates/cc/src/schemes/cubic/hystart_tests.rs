@@ -8,8 +8,10 @@ const BASE: Span = Span::from_millis(100);
 fn starting(hystart: HyStartKind, packets: u64) -> (CubicWindow, Acks) {
     let mut window = CubicWindow::new(&CubicParams { hystart, ..Default::default() });
     let mut acks = Acks::new(BASE);
-    acks.in_flight = packets;
+    // Nothing else is in flight: the next acknowledgement begins a round.
+    acks.in_flight = 0;
     window.on_feedback(&acks.ack(1));
+    acks.in_flight = packets;
     window.base.set_cwnd(packets as f64);
     (window, acks)
 }
@@ -77,6 +79,24 @@ fn round_on(window: &mut CubicWindow, acks: &mut Acks, gap: Span, count: u64) {
         acks.now += gap;
         window.on_feedback(&acks.ack(1));
     }
+}
+
+/// The end of an outage: the acknowledgement that undoes the timeout gives the smallest RTT, and the
+/// next ones, which come after a pause of the link, end slow start (measured at Linux 6.18).
+#[test]
+fn the_first_acknowledgements_after_an_outage_end_slow_start() {
+    let (mut window, mut acks) = starting(HyStartKind::Linux, 40);
+    acks.in_recovery = true;
+    window.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
+    acks.in_recovery = false;
+    acks.now += Span::from_secs(1);
+    acks.rtt = Span::from_millis(1000);
+    window.on_feedback(&acks.event(1, Some(Congestion::Undo)));
+    assert!(window.cwnd() >= 40.0 && window.in_slow_start());
+    round(&mut window, &mut acks, Span::from_millis(1040), APART, 8);
+    assert!(window.in_slow_start());
+    round(&mut window, &mut acks, Span::from_millis(1040), APART, 1);
+    assert!(!window.in_slow_start());
 }
 
 #[test]

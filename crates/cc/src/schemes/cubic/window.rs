@@ -62,6 +62,9 @@ impl CubicWindow {
     /// An acknowledgement came, or a loss timer expired.
     #[inline]
     pub fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if self.base.in_slow_start() && self.hystart.observe(feedback, self.cwnd()) {
+            self.base.leave_slow_start();
+        }
         let reduced = match feedback.congestion {
             None => false,
             Some(congestion) => self.react(congestion, feedback),
@@ -122,7 +125,7 @@ impl CubicWindow {
 
     /// Returns the packets acknowledged that are left for congestion avoidance.
     fn slow_start(&mut self, feedback: &Feedback<'_>, acked: f64) -> f64 {
-        match self.hystart.on_ack(feedback, acked, self.cwnd()) {
+        match self.hystart.on_ack(feedback, acked) {
             Some(opened) => self.base.slow_start(opened),
             None => {
                 self.base.leave_slow_start();

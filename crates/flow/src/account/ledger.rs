@@ -97,10 +97,10 @@ impl Ledger {
     pub(crate) fn oldest(&self) -> Option<u64> {
         (self.front < self.next).then_some(self.front)
     }
-    /// All numbers below have their final fate.
+    /// One more than the largest number acknowledged; zero before the first.
     #[inline]
-    pub(crate) fn front(&self) -> u64 {
-        self.front
+    pub(crate) fn acked_end(&self) -> u64 {
+        self.acked_end
     }
     /// The number that the next transmission gets.
     #[inline]

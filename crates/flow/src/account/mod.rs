@@ -66,8 +66,8 @@ pub struct Account {
     /// Round trips since the start, and the total delivered that ends the present one.
     round: u64,
     round_end: u64,
-    /// The number that was next when the window last kept data back.
-    limited_at: u64,
+    /// One more than the number that was next when the window last kept data back; zero before.
+    limited_end: u64,
     /// What PRR needs to know of the last acknowledgement once the controller has its new window.
     reduction: Option<Reduction>,
 }
@@ -116,7 +116,7 @@ impl Account {
             newest_data: 0,
             round: 0,
             round_end: 0,
-            limited_at: 0,
+            limited_end: 0,
             reduction: None,
             config,
         }
@@ -223,7 +223,7 @@ impl Account {
     /// The window keeps data back.
     #[inline]
     pub fn on_window_limited(&mut self) {
-        self.limited_at = self.ledger.next();
+        self.limited_end = self.ledger.next() + 1;
     }
 
     /// Takes an acknowledgement in; returns what the controller is to be told. Tell it, and then
@@ -430,12 +430,11 @@ impl Account {
         feedback
     }
 
-    /// True if the window was full when the packets in flight were sent, or if nothing is in flight,
-    /// when the last one was.
+    /// True if the newest packet acknowledged was sent before the window last kept data back, or was
+    /// that data.
     #[inline]
     fn was_window_limited(&self) -> bool {
-        let (front, next) = (self.ledger.front(), self.ledger.next());
-        self.limited_at > front || (self.limited_at == front && front == next)
+        (1..=self.limited_end).contains(&self.ledger.acked_end())
     }
 
     /// Begins a new connection whose first segment is `segment`: estimates start anew, and what

@@ -34,8 +34,8 @@ fn requests_do_not_fill_the_window() {
     );
 }
 
-/// A window that was full with the last packet is known as full until that is acknowledged, and
-/// not for what is sent later.
+/// A window that was full is known as such until what it kept back is acknowledged, and not for what
+/// is sent later.
 #[test]
 fn the_limit_holds_for_one_round_trip() {
     stream().run(
@@ -43,10 +43,12 @@ fn the_limit_holds_for_one_round_trip() {
            0  full
            1  idle
          100  ack 0-3 -> cwnd-limited yes
-         200  send 4-5
+         200  send 4
          200  idle
-         300  ack 0-4 -> cwnd-limited no
-         301  ack 0-5 -> cwnd-limited no",
+         300  ack 0-4 -> cwnd-limited yes
+         400  send 5
+         400  idle
+         500  ack 0-5 -> cwnd-limited no",
     );
 }
 

@@ -60,15 +60,11 @@ pub struct AckPolicy {
     pub every: u32,
     /// The longest delay of an acknowledgement (Linux: 40 ms).
     pub delay: Span,
-    /// Acknowledge each of so many packets at the start and after each pause, so that the sender's
-    /// window opens fast (Linux: 16, `TCP_MAX_QUICKACKS`).
-    pub quick: u32,
 }
 
 impl AckPolicy {
     /// Every packet is acknowledged.
-    pub const EACH: AckPolicy = AckPolicy { every: 1, delay: Span::ZERO, quick: 0 };
-    /// TCP's delayed acknowledgements: every second packet, at most 40 ms late, but at once at the
-    /// start and after pauses.
-    pub const DELAYED: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40), quick: 16 };
+    pub const EACH: AckPolicy = AckPolicy { every: 1, delay: Span::ZERO };
+    /// TCP's delayed acknowledgements: every second packet, at most 40 ms late.
+    pub const DELAYED: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40) };
 }

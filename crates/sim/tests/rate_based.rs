@@ -144,7 +144,8 @@ fn gcc_backs_off_within_a_second_and_recovers() {
 }
 
 /// Beside Cubic in a deep buffer the media keep alive, with much less than their half; and they
-/// come back when Cubic has gone.
+/// come back when Cubic has gone. The upper bound is ours; it was 1.5 Mbit/s until Cubic's HyStart
+/// took every acknowledgement in, as Linux' does, which makes Cubic leave slow start earlier.
 #[test]
 fn gcc_yields_to_cubic_in_a_deep_buffer_and_comes_back() {
     for (filter, least) in [("kalman", 0.1), ("trendline", 0.04)] {
@@ -158,7 +159,7 @@ fn gcc_yields_to_cubic_in_a_deep_buffer_and_comes_back() {
         let series = outcome.flows[0].series.as_ref().expect("recorded");
         let (before, beside) = (mean(series, 15, 20), mean(series, 40, 80));
         assert!(before > 2.0, "{filter}: {before}");
-        assert!((least..1.5).contains(&beside), "{filter}: {beside} of 6 Mbit/s");
+        assert!((least..2.0).contains(&beside), "{filter}: {beside} of 6 Mbit/s");
         let after = mean(series, 130, 140);
         assert!(after > 2.0, "{filter}: {after} after {beside}");
     }

@@ -15,10 +15,6 @@ use self::reassembly::Reassembly;
 /// block, the size that most of Linux' acknowledgements have.
 pub const ACK_SIZE: u32 = 64;
 
-/// A pause after which packets are acknowledged at once. Linux takes the retransmission timeout that
-/// the receiving socket would have, about this for round trips of 100 ms and less.
-const QUICK_AFTER: Span = Span::from_millis(300);
-
 /// What a receiver is made from.
 pub struct ReceiverConfig {
     /// The flow's number.
@@ -64,10 +60,6 @@ pub struct Receiver {
     pending: u32,
     /// When the delayed acknowledgement is due.
     due: Time,
-    /// Packets that will be acknowledged at once, as they begin a flow or follow a pause.
-    quick: u32,
-    /// When the last packet arrived.
-    last_arrival: Time,
     /// When the packet with the largest number arrived.
     newest_at: Time,
     /// An acknowledgement for the packets before the newest arrival.
@@ -89,8 +81,6 @@ impl Receiver {
             stats: ReceiverStats::default(),
             pending: 0,
             due: Time::NEVER,
-            quick: config.ack.quick,
-            last_arrival: Time::ZERO,
             newest_at: Time::ZERO,
             flushed: None,
             ece: false,
@@ -171,19 +161,6 @@ impl Receiver {
         true
     }
 
-    /// Acknowledges each packet at once at the start and after a pause.
-    #[inline]
-    fn note_pause(&mut self, now: Time) {
-        if now.since(self.last_arrival) > QUICK_AFTER {
-            self.quick = self.config.ack.quick;
-        }
-        self.last_arrival = now;
-        if self.quick > 0 {
-            self.quick -= 1;
-            self.now = true;
-        }
-    }
-
     /// Lets the reporter report. True if a report stands in `place`.
     #[cold]
     fn report(&mut self, now: Time, place: &mut Packet) -> bool {
@@ -236,9 +213,6 @@ impl Stage for Receiver {
         }
         // RFC 5681 §4.2: at once when a packet is out of order, and while a gap is being filled.
         self.now |= arrival != Arrival::InOrder || gap_before || self.reassembly.has_gap();
-        if self.config.ack.quick > 0 {
-            self.note_pause(now);
-        }
         self.pending += 1;
         if self.pending >= self.config.ack.every || self.now {
             self.due = now;

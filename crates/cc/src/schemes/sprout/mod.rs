@@ -192,7 +192,7 @@ impl SproutParams {
         };
         Halves {
             reporter: Some(Arc::new(move || Box::new(SproutReceiver::new(model(&self), rules)))),
-            ack: AckPolicy { every: 16, delay: Span::from_millis(20), quick: 0 },
+            ack: AckPolicy { every: 16, delay: Span::from_millis(20) },
             reliable: false,
             ..Halves::sender(move |setup| SproutSender::new(&params, setup))
         }

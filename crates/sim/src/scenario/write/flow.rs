@@ -76,7 +76,7 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
     }
     table.unless("stagger", spec.stagger, usual.stagger)?;
     table.unless("stagger_stop", spec.stagger_stop, usual.stagger_stop)?;
-    if let Some(AckPolicy { every, delay, quick: _ }) = spec.ack {
+    if let Some(AckPolicy { every, delay }) = spec.ack {
         if delay != AckPolicy::DELAYED.delay {
             let message = format!("acknowledgements are delayed by {delay} at most");
             let help = format!("in files it is always {}", AckPolicy::DELAYED.delay);

@@ -1,6 +1,7 @@
 //! From a scenario to a world.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use paceline_cc::{Halves, Registry, Span, Stream, Time};
 use paceline_flow::{
@@ -32,8 +33,9 @@ pub(crate) struct Places {
 /// Where one flow has ended up.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPlace {
-    pub(crate) name: String,
-    pub(crate) scheme: String,
+    pub(crate) name: Box<str>,
+    /// Shared by the flows of a specification.
+    pub(crate) scheme: Arc<str>,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
 }
@@ -70,6 +72,7 @@ pub(crate) fn build(
 struct OneFlow<'a> {
     spec: &'a FlowSpec,
     halves: &'a Halves,
+    scheme: &'a Arc<str>,
     name: String,
     workload: Workload,
     start: Time,
@@ -198,6 +201,7 @@ impl Builder<'_> {
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
         let halves = choose::halves(&spec.scheme, self.registry)?;
+        let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
@@ -207,7 +211,8 @@ impl Builder<'_> {
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
             let workload = spec.workload.clone();
-            let one = OneFlow { spec, halves: &halves, name, workload, start, stop };
+            let (halves, scheme) = (&halves, &scheme);
+            let one = OneFlow { spec, halves, scheme, name, workload, start, stop };
             let place = self.flow(one)?;
             self.places.flows.push(place);
         }
@@ -219,6 +224,7 @@ impl Builder<'_> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
         let halves = choose::halves(&spec.scheme, self.registry)?;
+        let scheme = Arc::from(spec.scheme.to_string());
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
         let mut at = spec.start;
@@ -231,6 +237,7 @@ impl Builder<'_> {
             let one = OneFlow {
                 spec,
                 halves: &halves,
+                scheme: &scheme,
                 name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
                 workload: Workload::Bytes(bytes),
                 start: Time::ZERO + at,
@@ -252,7 +259,8 @@ impl Builder<'_> {
         self.routes.push(Route { from: receiver, over: back, to: sender });
         self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
         self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
-        Ok(FlowPlace { name: one.name, scheme: one.spec.scheme.to_string(), sender, receiver })
+        let OneFlow { name, scheme, .. } = one;
+        Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
     }
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and

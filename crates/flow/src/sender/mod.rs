@@ -13,6 +13,7 @@ use paceline_cc::{
     Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Stream, Time,
 };
 
+use self::config::Constants;
 use self::pacer::Pacer;
 use crate::account::{Account, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
@@ -23,7 +24,7 @@ const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {
-    config: SenderConfig,
+    config: Constants,
     make: MakeController,
     /// The number of the connection, which counts up with each reconnection.
     connection: u32,
@@ -36,8 +37,6 @@ pub struct Sender {
     transfers: Vec<Transfer>,
     /// Reports that came.
     reports: u64,
-    /// How many segments beyond the last in-order one the receiver takes.
-    receive_window: u64,
     /// Classic ECN: the next packet tells that the window was reduced.
     cwr: bool,
     /// When the last packet was sent.
@@ -61,19 +60,21 @@ impl Sender {
         make: MakeController,
         available: Signals,
     ) -> Result<Sender, MissingSignals> {
-        let controller = make(&config.setup(0));
+        let controller = make(&Constants::new(&config).setup(0));
         let needs = controller.needs();
         let missing = needs.missing_from(available);
         if !missing.is_empty() {
             return Err(MissingSignals { missing });
         }
-        let random = Stream::new(config.seed, &format!("flow {} workload", config.flow));
-        let source = Source::new(config.workload.clone(), config.start, config.stop, random);
         let plan = controller.plan();
+        let account = Account::new(config.account(needs, !plan.exact_window));
+        let constants = Constants::new(&config);
+        let SenderConfig { workload, start, stop, seed, flow, .. } = config;
+        let random = || Stream::new(seed, &format!("flow {flow} workload"));
+        let source = Source::new(workload, start, stop, random);
         let mut sender = Sender {
-            account: Account::new(config.account(needs, !plan.exact_window)),
-            receive_window: config.receive_window_segments(),
-            config,
+            account,
+            config: constants,
             make,
             connection: 0,
             controller,
@@ -281,7 +282,7 @@ impl Sender {
     /// True if the receiver takes a further segment.
     #[inline]
     fn is_taken(&self) -> bool {
-        self.account.next_segment() - self.account.cumulative() < self.receive_window
+        self.account.next_segment() - self.account.cumulative() < self.config.receive_window
     }
 
     /// The next `size` bytes of the workload.

@@ -187,21 +187,26 @@ impl Simulation {
         self.world.now().since(Time::ZERO + self.scenario.warmup)
     }
 
+    /// Data packets that have reached their receivers since the start.
+    pub fn packets(&self) -> u64 {
+        let flows = self.places.flows.iter().chain(&self.places.arrivals);
+        let received = flows.map(|place| match &self.world.nodes[place.receiver] {
+            Node::Receiver(receiver) => receiver.stats().packets,
+            _ => 0,
+        });
+        received.sum()
+    }
+
     /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
     /// counts are zero, the senders' counters and the digest excepted.
     ///
     /// # Errors
     /// None that [`Simulation::new`] has not had before.
     pub fn outcome(&self) -> Result<Outcome, BuildError> {
-        let flows = self.places.flows.iter().chain(&self.places.arrivals);
-        let received = flows.map(|place| match &self.world.nodes[place.receiver] {
-            Node::Receiver(receiver) => receiver.stats().packets,
-            _ => 0,
-        });
         let mut outcome = Outcome {
             name: self.scenario.name.clone(),
             duration_s: self.measured().as_secs_f64(),
-            packets: received.sum(),
+            packets: self.packets(),
             digest: self.world.digest(),
             ..Outcome::default()
         };
@@ -259,8 +264,8 @@ impl Simulation {
         let goodput = self.goodput(place);
         let before = self.warm.as_ref().map_or(goodput, |warm| warm[index].goodput);
         let mut outcome = FlowOutcome {
-            name: place.name.clone(),
-            scheme: place.scheme.clone(),
+            name: place.name.to_string(),
+            scheme: place.scheme.to_string(),
             goodput_mbps: mbps(goodput - before, self.measured()),
             ..FlowOutcome::default()
         };

@@ -127,6 +127,9 @@ impl World {
                     return self.answer_on::<RECORDED>(id, packet);
                 }
             };
+            // Before the packet is handed over: if an answer to it comes here, that notes a wake-up
+            // of its own.
+            self.timetable.set_carrier(id, wake);
             if popped {
                 self.hand_over::<RECORDED>(self.routes.next(id, packet), packet, answer);
             }
@@ -135,8 +138,6 @@ impl World {
             }
         }
         self.record_link::<RECORDED>(id);
-        // Asked again: what was handed over may have come back.
-        self.timetable.set_carrier(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
     /// Hands a packet to stage `id`; an endpoint answers at once.

@@ -211,13 +211,21 @@ impl Sender {
     }
 
     /// What follows when all that was sent is acknowledged; and the next pop is due at once.
-    #[inline]
+    #[inline(always)]
     fn on_progress(&mut self, now: Time) {
-        if self.source.is_draining() && self.account.is_drained() {
+        if self.source.is_draining() {
+            self.on_draining(now);
+        }
+        self.pending = true;
+    }
+
+    /// Ends a counted transfer if all of it is acknowledged.
+    #[cold]
+    fn on_draining(&mut self, now: Time) {
+        if self.account.is_drained() {
             self.transfers.push(self.source.on_drained(now));
             self.account.forget_repairs();
         }
-        self.pending = true;
     }
 
     /// The bytes of the next packet, if there is something to send and all limits allow it.
@@ -232,6 +240,13 @@ impl Sender {
             }
             return None;
         }
+        self.allowed(now, in_flight, ready, repairs)
+    }
+
+    /// The bytes of the next packet, if all limits allow one; `ready` bytes of new data wait, and
+    /// repairs if `repairs`.
+    #[inline(always)]
+    fn allowed(&mut self, now: Time, in_flight: u64, ready: u64, repairs: bool) -> Option<u64> {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
         let mut largest = u64::from(self.config.mss);

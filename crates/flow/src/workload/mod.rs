@@ -107,6 +107,7 @@ pub(crate) struct Source {
     stop: Time,
     /// When the phase changes, or the next message is ready.
     next: Time,
+    /// Bytes that may be sent: `u64::MAX` in phase `Unlimited`, and zero but in `Counted`.
     left: u64,
     transfer: u64,
     started: Time,
@@ -157,11 +158,7 @@ impl Source {
     /// Bytes that may be sent now, at most `u64::MAX`.
     #[inline]
     pub(crate) fn ready(&self) -> u64 {
-        match self.phase {
-            Phase::Unlimited => u64::MAX,
-            Phase::Counted => self.left,
-            _ => 0,
-        }
+        self.left
     }
 
     /// When [`Source::update`] is next worth calling.
@@ -224,7 +221,7 @@ impl Source {
         let at = self.next;
         match (&*self.workload, self.phase) {
             (Workload::Bulk, _) => {
-                self.phase = Phase::Unlimited;
+                (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
                 self.next = self.stop;
             }
             (Workload::Bytes(bytes), _) => {
@@ -246,12 +243,12 @@ impl Source {
                 }
             }
             (&Workload::OnOff { off, .. }, Phase::Unlimited) => {
-                self.phase = Phase::Off;
+                (self.phase, self.left) = (Phase::Off, 0);
                 self.next = at + Span::from_secs_f64(self.draw(&off));
             }
             (&Workload::OnOff { on: On::Time(time), fresh, .. }, _) => {
                 let length = self.draw(&time);
-                self.phase = Phase::Unlimited;
+                (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
                 // At least a nanosecond, so that time moves on.
                 self.next = at + Span::from_secs_f64(length).max(Span::from_nanos(1));
                 return fresh;

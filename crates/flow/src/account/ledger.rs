@@ -88,6 +88,14 @@ impl Ledger {
         }
     }
 
+    /// Takes the memory of a ledger that is not needed any more; this one must have sent nothing.
+    pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
+        // What stands in the ring is overwritten before it is read.
+        std::mem::swap(&mut self.ring, &mut other.ring);
+        std::mem::swap(&mut self.mask, &mut other.mask);
+        self.resolved.take_memory(&mut other.resolved);
+    }
+
     /// Bytes in flight.
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {

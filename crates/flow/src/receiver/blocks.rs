@@ -54,11 +54,10 @@ impl Blocks {
         }
     }
 
-    /// Forgets all numbers, and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        let mut older = std::mem::take(&mut self.older);
-        older.clear();
-        *self = Blocks { older, ..Blocks::new() };
+    /// Takes the memory of blocks that are not needed any more; these must be empty.
+    pub(crate) fn take_memory(&mut self, other: &mut Blocks) {
+        other.older.clear();
+        std::mem::swap(&mut self.older, &mut other.older);
     }
 
     /// Notes that `number` has arrived.

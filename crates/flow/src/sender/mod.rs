@@ -94,6 +94,13 @@ impl Sender {
         Ok(sender)
     }
 
+    /// Takes the memory of a sender that is not needed any more, so that this one, which must have
+    /// sent nothing, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Sender) {
+        self.account.take_memory(&mut other.account);
+        other.transfers.clear();
+        std::mem::swap(&mut self.transfers, &mut other.transfers);
+    }
     /// The flow's number.
     pub fn flow(&self) -> u32 {
         self.config.flow

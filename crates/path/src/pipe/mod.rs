@@ -114,6 +114,16 @@ impl Pipe {
         Ok(Pipe { rough: Some(Box::new(rough)), ..Pipe::new(delay) })
     }
 
+    /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
+    /// empty, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Pipe) {
+        self.line.take_memory(&mut other.line);
+        if let (Some(rough), Some(other)) = (&mut self.rough, &mut other.rough) {
+            other.heap.clear();
+            std::mem::swap(&mut rough.heap, &mut other.heap);
+        }
+    }
+
     /// The fixed delay.
     pub fn delay(&self) -> Span {
         self.delay

@@ -91,15 +91,15 @@ pub static SCENARIOS: [BenchScenario; 6] = [
     },
     BenchScenario {
         name: "e",
-        description: "100000 flows that start within 1 s, 20 Gbit/s, 200 ms, 100000 packets, 1 s",
+        description: "100000 flows that start within 0.2 s, 10 Gbit/s, 300 ms, 100000 packets, 1 s",
         timed: 3,
         counted: (1, 2),
         flows: 100_000,
-        rate: Rate::from_bps(20_000_000_000),
-        rtt: Span::from_millis(200),
+        rate: Rate::from_bps(10_000_000_000),
+        rtt: Span::from_millis(300),
         buffer: 100_000,
         duration: Span::from_secs(1),
-        stagger: Span::from_micros(10),
+        stagger: Span::from_micros(2),
         ..PLAIN
     },
     BenchScenario {

@@ -14,7 +14,7 @@ use crate::choose;
 use crate::error::BuildError;
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
-use crate::routes::{Route, Routes};
+use crate::routes::{Route, Routes, Ways};
 use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::{Node, World};
@@ -52,6 +52,7 @@ pub(crate) fn build(
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
+        ways: Ways::default(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
         places: Places::default(),
@@ -90,6 +91,7 @@ struct Builder<'a> {
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
     endpoints: Vec<Node>,
     routes: Vec<Route>,
+    ways: Ways,
     /// Pipes that only delay, by their delay: flows share them.
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
@@ -255,8 +257,9 @@ impl Builder<'_> {
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
         let route = self.routes.len() as u32;
-        self.routes.push(Route { from: sender, over: forward, to: receiver });
-        self.routes.push(Route { from: receiver, over: back, to: sender });
+        let (forward, back) = (self.ways.number(forward), self.ways.number(back));
+        self.routes.push(Route { from: sender, way: forward, to: receiver });
+        self.routes.push(Route { from: receiver, way: back, to: sender });
         self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
         self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
         let OneFlow { name, scheme, .. } = one;
@@ -316,9 +319,9 @@ impl Builder<'_> {
     /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the
     /// delay over: then each packet needs one call where there were three.
     fn look_ahead(&mut self, link: usize) {
-        let mut delays = self.routes.iter().filter_map(|route| {
-            let at = route.over.iter().position(|&stage| stage == link)?;
-            let next = route.over.get(at + 1).map(|&stage| &self.carriers[stage]);
+        let mut delays = self.ways.lists.iter().filter_map(|way| {
+            let at = way.iter().position(|&stage| stage == link)?;
+            let next = way.get(at + 1).map(|&stage| &self.carriers[stage]);
             Some(match next {
                 Some(Node::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
                 _ => None,
@@ -333,9 +336,9 @@ impl Builder<'_> {
         if !stage.look_ahead(delay) {
             return;
         }
-        for route in &mut self.routes {
-            if let Some(at) = route.over.iter().position(|&stage| stage == link) {
-                route.over.remove(at + 1);
+        for way in &mut self.ways.lists {
+            if let Some(at) = way.iter().position(|&stage| stage == link) {
+                way.remove(at + 1);
             }
         }
     }
@@ -376,7 +379,7 @@ impl Builder<'_> {
             }
             recorder
         });
-        let routes = Routes::new(&self.routes, carriers, nodes.len());
+        let routes = Routes::new(&self.routes, &self.ways.lists, carriers, nodes.len());
         let digest = self.scenario.digest;
         (World::new(nodes, carriers, routes, recorder, digest), self.places)
     }

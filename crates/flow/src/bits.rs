@@ -15,6 +15,15 @@ impl BitRing {
         BitRing { words: vec![0; words], mask: words as u64 - 1 }
     }
 
+    /// Takes the memory of a ring that is not needed any more, if that is larger; this one must not
+    /// have a bit set.
+    pub(crate) fn take_memory(&mut self, other: &mut BitRing) {
+        if other.words.len() > self.words.len() {
+            std::mem::swap(self, other);
+            self.words.fill(0);
+        }
+    }
+
     /// The bits it holds.
     pub(crate) fn capacity(&self) -> u64 {
         self.words.len() as u64 * 64

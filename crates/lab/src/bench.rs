@@ -4,33 +4,58 @@ use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
+use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
 use paceline_sim::{BuildError, Simulation};
 
-/// A scenario for measuring speed: Cubic flows over one droptail link, nothing recorded.
+/// A scenario for measuring speed: Cubic flows over one droptail link, every packet acknowledged.
 #[derive(Copy, Clone, Debug)]
 pub struct BenchScenario {
-    /// `a` to `d`.
+    /// `a` to `f`.
     pub name: &'static str,
     /// What it is, in words.
     pub description: &'static str,
+    /// How many times as long it runs when it is timed: short runs are hard to time.
+    pub timed: u32,
+    /// The two lengths whose difference gives the instructions of a packet.
+    pub counted: (u32, u32),
     flows: u32,
     rate: Rate,
     rtt: Span,
     buffer: u64,
     duration: Span,
+    /// Each flow starts so much after the one before.
+    stagger: Span,
+    /// The flows switch on and off, the run records sums of delays, and a longer benchmark is more
+    /// runs with other seeds, each made anew, not a longer run.
+    trains: bool,
 }
 
-/// The scenarios that htsim, ns-2 and ns-3 were measured on.
-pub static SCENARIOS: [BenchScenario; 4] = [
+/// What the first four scenarios have in common.
+const PLAIN: BenchScenario = BenchScenario {
+    name: "",
+    description: "",
+    timed: 20,
+    counted: (1, 3),
+    flows: 1,
+    rate: Rate::ZERO,
+    rtt: Span::ZERO,
+    buffer: 0,
+    duration: Span::from_secs(100),
+    stagger: Span::ZERO,
+    trains: false,
+};
+
+/// The scenarios that htsim, ns-2 and ns-3 were measured on (`a` to `d`), very many flows (`e`), and
+/// the short run that a trainer of schemes makes again and again (`f`).
+pub static SCENARIOS: [BenchScenario; 6] = [
     BenchScenario {
         name: "a",
         description: "1 flow, 12 Mbit/s, 100 ms, 250 packets, 100 s",
-        flows: 1,
         rate: Rate::from_bps(12_000_000),
         rtt: Span::from_millis(100),
         buffer: 250,
-        duration: Span::from_secs(100),
+        ..PLAIN
     },
     BenchScenario {
         name: "b",
@@ -39,45 +64,78 @@ pub static SCENARIOS: [BenchScenario; 4] = [
         rate: Rate::from_bps(15_000_000),
         rtt: Span::from_millis(150),
         buffer: 1000,
-        duration: Span::from_secs(100),
+        ..PLAIN
     },
     BenchScenario {
         name: "c",
         description: "2 flows, 1 Gbit/s, 150 ms, 12500 packets, 20 s",
+        timed: 2,
+        counted: (1, 2),
         flows: 2,
         rate: Rate::from_bps(1_000_000_000),
         rtt: Span::from_millis(150),
         buffer: 12_500,
         duration: Span::from_secs(20),
+        ..PLAIN
     },
     BenchScenario {
         name: "d",
         description: "64 flows, 10 Gbit/s, 4 ms, 1000 packets, 1 s",
+        timed: 4,
         flows: 64,
         rate: Rate::from_bps(10_000_000_000),
         rtt: Span::from_millis(4),
         buffer: 1000,
         duration: Span::from_secs(1),
+        ..PLAIN
+    },
+    BenchScenario {
+        name: "e",
+        description: "100000 flows that start within 0.2 s, 10 Gbit/s, 300 ms, 100000 packets, 1 s",
+        timed: 3,
+        counted: (1, 2),
+        flows: 100_000,
+        rate: Rate::from_bps(10_000_000_000),
+        rtt: Span::from_millis(300),
+        buffer: 100_000,
+        duration: Span::from_secs(1),
+        stagger: Span::from_micros(2),
+        ..PLAIN
+    },
+    BenchScenario {
+        name: "f",
+        description: "2 on-off flows, 15 Mbit/s, 150 ms, 1000 packets, 100 s, sums of delays",
+        flows: 2,
+        rate: Rate::from_bps(15_000_000),
+        rtt: Span::from_millis(150),
+        buffer: 1000,
+        trains: true,
+        ..PLAIN
     },
 ];
 
 /// What a benchmark run has delivered; time and memory are the caller's to measure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct BenchResult {
     /// Data packets that reached their receivers.
     pub delivered_packets: u64,
     /// Hand-overs of packets between stages.
     pub hand_overs: u64,
-    /// The digest of the run.
-    pub digest: String,
 }
 
 impl BenchScenario {
-    /// The scenario, `repeat` times as long.
+    /// The number of flows.
+    pub fn flows(&self) -> u32 {
+        self.flows
+    }
+
+    /// The scenario, `repeat` times as long if longer benchmarks are longer runs.
     pub fn scenario(&self, repeat: u32) -> Scenario {
         let mut scenario = Scenario::new(self.name);
-        scenario.duration = self.duration * repeat.max(1) as u64;
-        scenario.record = Record::Counters;
+        let times = if self.trains { 1 } else { repeat.max(1) };
+        scenario.duration = self.duration * u64::from(times);
+        scenario.record = if self.trains { Record::Sums } else { Record::Counters };
+        scenario.digest = false;
         let mut link = LinkSpec::new("link", Capacity::Constant(self.rate));
         link.buffer = BufferSize::Packets(self.buffer);
         scenario.links.push(link);
@@ -86,25 +144,45 @@ impl BenchScenario {
         let mut flow = FlowSpec::bulk(scheme, &["link"]);
         flow.count = self.flows;
         flow.rtt = self.rtt;
+        flow.stagger = self.stagger;
         flow.ack = Some(paceline_cc::AckPolicy::EACH);
+        if self.trains {
+            let (on, off) = (Amount::Exponential(5.0), Amount::Exponential(5.0));
+            flow.workload =
+                Workload::OnOff { on: On::Time(on), off, starts_off: true, fresh: true };
+        }
         scenario.flows.push(flow);
         scenario
     }
 
-    /// Runs it, `repeat` times as long as the peers did: short runs are hard to time.
+    /// Runs it, `repeat` times as long or `repeat` times, without the digest of events.
     ///
     /// # Errors
     /// None that a released version would have.
     pub fn run(&self, repeat: u32) -> Result<BenchResult, BuildError> {
-        let scenario = self.scenario(repeat);
-        let end = paceline_cc::Time::ZERO + scenario.duration;
-        let mut simulation = Simulation::new(scenario)?;
-        simulation.advance(end);
-        let outcome = simulation.outcome()?;
-        Ok(BenchResult {
-            delivered_packets: outcome.packets,
-            hand_overs: simulation.world().hand_overs(),
-            digest: outcome.digest,
-        })
+        let mut result = BenchResult::default();
+        for run in 0..if self.trains { repeat.max(1) } else { 1 } {
+            let mut scenario = self.scenario(repeat);
+            scenario.seed += u64::from(run);
+            let end = paceline_cc::Time::ZERO + scenario.duration;
+            let mut simulation = Simulation::new(scenario)?;
+            simulation.advance(end);
+            if self.trains {
+                simulation.outcome()?;
+            }
+            result.delivered_packets += simulation.packets();
+            result.hand_overs += simulation.world().hand_overs();
+        }
+        Ok(result)
+    }
+
+    /// The digest of all events of the same run, of the first one if there are several.
+    ///
+    /// # Errors
+    /// None that a released version would have.
+    pub fn digest(&self, repeat: u32) -> Result<String, BuildError> {
+        let mut scenario = self.scenario(repeat);
+        scenario.digest = true;
+        Ok(paceline_sim::run(&scenario)?.digest)
     }
 }

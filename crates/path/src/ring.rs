@@ -20,6 +20,13 @@ impl<T: Copy> Ring<T> {
         Ring { places: Vec::new(), head: 0, tail: 0 }
     }
 
+    /// Takes the memory of a queue that is not needed any more; this one must be empty.
+    pub(crate) fn take_memory(&mut self, other: &mut Ring<T>) {
+        std::mem::swap(&mut self.places, &mut other.places);
+        (self.head, self.tail) = (0, 0);
+        (other.head, other.tail) = (0, 0);
+    }
+
     /// Values held.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! From a scenario to a world.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use paceline_cc::{Halves, Registry, Span, Stream, Time};
 use paceline_flow::{
@@ -13,7 +14,7 @@ use crate::choose;
 use crate::error::BuildError;
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
-use crate::routes::{Route, Routes};
+use crate::routes::{Route, Routes, Ways};
 use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::{Node, World};
@@ -32,8 +33,9 @@ pub(crate) struct Places {
 /// Where one flow has ended up.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPlace {
-    pub(crate) name: String,
-    pub(crate) scheme: String,
+    pub(crate) name: Box<str>,
+    /// Shared by the flows of a specification.
+    pub(crate) scheme: Arc<str>,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
 }
@@ -50,6 +52,7 @@ pub(crate) fn build(
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
+        ways: Ways::default(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
         places: Places::default(),
@@ -70,6 +73,7 @@ pub(crate) fn build(
 struct OneFlow<'a> {
     spec: &'a FlowSpec,
     halves: &'a Halves,
+    scheme: &'a Arc<str>,
     name: String,
     workload: Workload,
     start: Time,
@@ -87,6 +91,7 @@ struct Builder<'a> {
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
     endpoints: Vec<Node>,
     routes: Vec<Route>,
+    ways: Ways,
     /// Pipes that only delay, by their delay: flows share them.
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
@@ -198,6 +203,7 @@ impl Builder<'_> {
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
         let halves = choose::halves(&spec.scheme, self.registry)?;
+        let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
@@ -207,7 +213,8 @@ impl Builder<'_> {
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
             let workload = spec.workload.clone();
-            let one = OneFlow { spec, halves: &halves, name, workload, start, stop };
+            let (halves, scheme) = (&halves, &scheme);
+            let one = OneFlow { spec, halves, scheme, name, workload, start, stop };
             let place = self.flow(one)?;
             self.places.flows.push(place);
         }
@@ -219,6 +226,7 @@ impl Builder<'_> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
         let halves = choose::halves(&spec.scheme, self.registry)?;
+        let scheme = Arc::from(spec.scheme.to_string());
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
         let mut at = spec.start;
@@ -231,6 +239,7 @@ impl Builder<'_> {
             let one = OneFlow {
                 spec,
                 halves: &halves,
+                scheme: &scheme,
                 name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
                 workload: Workload::Bytes(bytes),
                 start: Time::ZERO + at,
@@ -248,11 +257,13 @@ impl Builder<'_> {
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
         let route = self.routes.len() as u32;
-        self.routes.push(Route { from: sender, over: forward, to: receiver });
-        self.routes.push(Route { from: receiver, over: back, to: sender });
+        let (forward, back) = (self.ways.number(forward), self.ways.number(back));
+        self.routes.push(Route { from: sender, way: forward, to: receiver });
+        self.routes.push(Route { from: receiver, way: back, to: sender });
         self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
         self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
-        Ok(FlowPlace { name: one.name, scheme: one.spec.scheme.to_string(), sender, receiver })
+        let OneFlow { name, scheme, .. } = one;
+        Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
     }
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
@@ -308,9 +319,9 @@ impl Builder<'_> {
     /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the
     /// delay over: then each packet needs one call where there were three.
     fn look_ahead(&mut self, link: usize) {
-        let mut delays = self.routes.iter().filter_map(|route| {
-            let at = route.over.iter().position(|&stage| stage == link)?;
-            let next = route.over.get(at + 1).map(|&stage| &self.carriers[stage]);
+        let mut delays = self.ways.lists.iter().filter_map(|way| {
+            let at = way.iter().position(|&stage| stage == link)?;
+            let next = way.get(at + 1).map(|&stage| &self.carriers[stage]);
             Some(match next {
                 Some(Node::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
                 _ => None,
@@ -325,9 +336,9 @@ impl Builder<'_> {
         if !stage.look_ahead(delay) {
             return;
         }
-        for route in &mut self.routes {
-            if let Some(at) = route.over.iter().position(|&stage| stage == link) {
-                route.over.remove(at + 1);
+        for way in &mut self.ways.lists {
+            if let Some(at) = way.iter().position(|&stage| stage == link) {
+                way.remove(at + 1);
             }
         }
     }
@@ -368,7 +379,7 @@ impl Builder<'_> {
             }
             recorder
         });
-        let routes = Routes::new(&self.routes, carriers, nodes.len());
+        let routes = Routes::new(&self.routes, &self.ways.lists, carriers, nodes.len());
         let digest = self.scenario.digest;
         (World::new(nodes, carriers, routes, recorder, digest), self.places)
     }

@@ -1,5 +1,7 @@
 //! Where packets go from each stage.
 
+use std::collections::BTreeMap;
+
 use paceline_cc::Packet;
 
 /// For each stage and route, the next stage.
@@ -15,18 +17,43 @@ pub(crate) struct Routes {
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) from: usize,
-    pub(crate) over: Vec<usize>,
+    /// Which of the ways it takes. Many flows share one.
+    pub(crate) way: usize,
     pub(crate) to: usize,
 }
 
+/// The carriers that routes pass, each list once.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    pub(crate) lists: Vec<Vec<usize>>,
+    numbers: BTreeMap<Vec<usize>, usize>,
+}
+
+impl Ways {
+    /// The number of a list of carriers.
+    pub(crate) fn number(&mut self, list: Vec<usize>) -> usize {
+        if let Some(&number) = self.numbers.get(&list) {
+            return number;
+        }
+        self.lists.push(list.clone());
+        self.numbers.insert(list, self.lists.len() - 1);
+        self.lists.len() - 1
+    }
+}
+
 impl Routes {
-    /// The table of `routes`, whose numbers are their places, among `stages` stages, of which the
-    /// first `carriers` carry packets.
-    pub(crate) fn new(routes: &[Route], carriers: usize, stages: usize) -> Routes {
+    /// The table of `routes`, whose numbers are their places, over `ways`, among `stages` stages, of
+    /// which the first `carriers` carry packets.
+    pub(crate) fn new(
+        routes: &[Route],
+        ways: &[Vec<usize>],
+        carriers: usize,
+        stages: usize,
+    ) -> Routes {
         let mut users = vec![0u32; stages];
         for route in routes {
             users[route.from] += 1;
-            route.over.iter().for_each(|&stage| users[stage] += 1);
+            ways[route.way].iter().for_each(|&stage| users[stage] += 1);
         }
         let mut rows = Vec::with_capacity(stages);
         let mut size = 0;
@@ -38,7 +65,7 @@ impl Routes {
         let mut next = vec![u32::MAX; size];
         for (number, route) in routes.iter().enumerate() {
             let mut at = route.from;
-            for &stage in route.over.iter().chain([&route.to]) {
+            for &stage in ways[route.way].iter().chain([&route.to]) {
                 let (row, mask) = rows[at];
                 next[(row + (number as u32 & mask)) as usize] = stage as u32;
                 at = stage;

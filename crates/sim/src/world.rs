@@ -67,6 +67,19 @@ impl World {
         }
     }
 
+    /// Takes the memory of a world that is not needed any more; nothing must have happened here.
+    pub(crate) fn take_memory(&mut self, other: &mut World) {
+        for pair in self.nodes.iter_mut().zip(&mut other.nodes) {
+            match pair {
+                (Node::Sender(new), Node::Sender(old)) => new.take_memory(old),
+                (Node::Receiver(new), Node::Receiver(old)) => new.take_memory(old),
+                (Node::Link(new), Node::Link(old)) => new.take_memory(old),
+                (Node::Pipe(new), Node::Pipe(old)) => new.take_memory(old),
+                _ => {}
+            }
+        }
+    }
+
     /// The time that has been reached.
     pub fn now(&self) -> Time {
         self.now
@@ -127,6 +140,9 @@ impl World {
                     return self.answer_on::<RECORDED>(id, packet);
                 }
             };
+            // Before the packet is handed over: if an answer to it comes here, that notes a wake-up
+            // of its own.
+            self.timetable.set_carrier(id, wake);
             if popped {
                 self.hand_over::<RECORDED>(self.routes.next(id, packet), packet, answer);
             }
@@ -135,8 +151,6 @@ impl World {
             }
         }
         self.record_link::<RECORDED>(id);
-        // Asked again: what was handed over may have come back.
-        self.timetable.set_carrier(id, each!(&self.nodes[id], stage => stage.wake()));
     }
 
     /// Hands a packet to stage `id`; an endpoint answers at once.

@@ -11,10 +11,13 @@ use crate::output::{self, Error};
 use crate::table::{Grid, figure};
 
 #[derive(Args)]
-#[command(after_help = "The scenarios are those of docs/performance.md.")]
+#[command(
+    after_help = "The scenarios are those of docs/performance.md. What is timed and counted runs \
+        without the digest of events; the digest shown comes from another run of the same scenario."
+)]
 pub(crate) struct Bench {
-    /// Which scenarios: a, b, c, d
-    #[arg(value_parser = ["a", "b", "c", "d"])]
+    /// Which scenarios: a, b, c, d, e, f
+    #[arg(value_parser = ["a", "b", "c", "d", "e", "f"])]
     scenarios: Vec<String>,
     /// Count instructions per packet as well (needs valgrind)
     #[arg(long)]
@@ -40,6 +43,8 @@ struct Row {
     cpu_s: f64,
     packets_per_cpu_s: f64,
     peak_rss_mb: f64,
+    /// The peak of memory, the program included, divided by the flows.
+    kb_per_flow: f64,
     digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions_per_packet: Option<f64>,
@@ -49,18 +54,8 @@ struct Row {
 #[derive(Serialize, Deserialize)]
 struct Child {
     delivered_packets: u64,
-    digest: String,
     cpu_s: f64,
     peak_rss_mb: f64,
-}
-
-/// How many times as long as the peers' the scenarios run: long enough to be timed.
-fn repeat(scenario: &BenchScenario) -> u32 {
-    match scenario.name {
-        "a" | "b" => 20,
-        "c" => 2,
-        _ => 4,
-    }
 }
 
 impl Bench {
@@ -85,6 +80,7 @@ impl Bench {
             "CPU s",
             "million/CPU s",
             "peak MB",
+            "kB/flow",
             "instructions/packet",
             "digest",
         ]);
@@ -95,6 +91,7 @@ impl Bench {
                 figure(row.cpu_s),
                 figure(row.packets_per_cpu_s / 1e6),
                 figure(row.peak_rss_mb),
+                figure(row.kb_per_flow),
                 row.instructions_per_packet.map_or("-".into(), figure),
                 row.digest.clone(),
             ]);
@@ -105,7 +102,7 @@ impl Bench {
     fn measure(&self, scenario: &'static BenchScenario) -> Result<Row, Error> {
         let program = std::env::current_exe()
             .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
-        let times = repeat(scenario);
+        let times = scenario.timed;
         let arguments = |times: u32| {
             [String::from("bench"), scenario.name.into(), "--child".into(), times.to_string()]
         };
@@ -120,12 +117,13 @@ impl Bench {
             cpu_s: child.cpu_s,
             packets_per_cpu_s: child.delivered_packets as f64 / child.cpu_s.max(1e-9),
             peak_rss_mb: child.peak_rss_mb,
-            digest: child.digest,
+            kb_per_flow: child.peak_rss_mb * 1e3 / f64::from(scenario.flows()),
+            digest: scenario.digest(times).map_err(|error| Error::Message(error.to_string()))?,
             instructions_per_packet: None,
         };
         if self.instructions {
             // The difference of two lengths leaves the start of the process out.
-            let (short, long) = if scenario.name == "c" { (1, 2) } else { (1, 3) };
+            let (short, long) = scenario.counted;
             let count = |times: u32| -> Result<(f64, f64), Error> {
                 let mut command = Command::new("valgrind");
                 command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -167,7 +165,6 @@ fn child(scenario: &BenchScenario, times: u32) -> Result<(), Error> {
         scenario.run(times).map_err(|error| Error::Message(error.to_string()))?;
     output::print_json(&Child {
         delivered_packets: result.delivered_packets,
-        digest: result.digest,
         cpu_s: cpu_seconds() - before,
         peak_rss_mb: peak_rss_mb(),
     })

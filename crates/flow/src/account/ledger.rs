@@ -14,7 +14,8 @@ use crate::bits::BitRing;
 const INITIAL_PACKET_THRESHOLD: u64 = 3;
 /// The most reordering that the packet threshold adapts to (Linux: `tcp_max_reordering`).
 const MAX_PACKET_THRESHOLD: u64 = 300;
-/// Entries that a new ledger has room for; the ring doubles when the window outgrows it.
+/// Entries that a ledger has room for from its first transmission on; the ring doubles when the
+/// window outgrows it. A ledger that has sent nothing has none: flows may wait for long.
 const INITIAL_CAPACITY: usize = 16;
 
 /// What has become of a transmission.
@@ -73,8 +74,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new() -> Ledger {
         Ledger {
-            ring: vec![Entry::default(); INITIAL_CAPACITY],
-            mask: INITIAL_CAPACITY as u64 - 1,
+            ring: Vec::new(),
+            mask: 0,
             resolved: BitRing::new(INITIAL_CAPACITY as u64),
             resolved_early: 0,
             front: 0,
@@ -85,6 +86,14 @@ impl Ledger {
             remembered: 0,
             packet_threshold: INITIAL_PACKET_THRESHOLD,
         }
+    }
+
+    /// Takes the memory of a ledger that is not needed any more; this one must have sent nothing.
+    pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
+        // What stands in the ring is overwritten before it is read.
+        std::mem::swap(&mut self.ring, &mut other.ring);
+        std::mem::swap(&mut self.mask, &mut other.mask);
+        self.resolved.take_memory(&mut other.resolved);
     }
 
     /// Bytes in flight.
@@ -121,7 +130,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn on_send(&mut self, entry: Entry) -> u64 {
         let number = self.next;
-        if number - self.front > self.mask {
+        if number - self.front >= self.ring.len() as u64 {
             self.grow();
         }
         self.in_flight += u64::from(entry.size);
@@ -132,7 +141,7 @@ impl Ledger {
 
     #[cold]
     fn grow(&mut self) {
-        let capacity = self.ring.len() * 2;
+        let capacity = (self.ring.len() * 2).max(INITIAL_CAPACITY);
         let mut ring = vec![Entry::default(); capacity];
         for number in self.front..self.next {
             ring[number as usize & (capacity - 1)] = *self.entry(number);

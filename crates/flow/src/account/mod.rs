@@ -122,6 +122,16 @@ impl Account {
         }
     }
 
+    /// Takes the memory of an account that is not needed any more, so that this one, which must have
+    /// sent nothing, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Account) {
+        self.ledger.take_memory(&mut other.ledger);
+        other.repairs.clear();
+        std::mem::swap(&mut self.repairs, &mut other.repairs);
+        other.fates.clear();
+        std::mem::swap(&mut self.fates, &mut other.fates);
+    }
+
     /// Bytes in flight: sent, and neither acknowledged nor declared lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {

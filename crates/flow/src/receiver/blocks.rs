@@ -2,8 +2,8 @@
 
 use paceline_cc::ACK_BLOCKS;
 
-/// How many blocks are remembered; the oldest is forgotten.
-const REMEMBERED: usize = 32;
+/// How many blocks are remembered beside the newest; the oldest is forgotten.
+const OLDER: usize = 31;
 
 /// An inclusive range of numbers.
 #[derive(Copy, Clone, Debug, Default)]
@@ -18,11 +18,15 @@ fn length(block: &Block) -> u32 {
     u32::try_from(block.last - block.first + 1).unwrap_or(u32::MAX)
 }
 
-/// Ranges of received numbers, newest first.
+/// Ranges of received numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
-    blocks: [Block; REMEMBERED],
-    len: usize,
+    /// The range with the largest numbers; without meaning while `none`.
+    newest: Block,
+    /// True until the first number.
+    none: bool,
+    /// The ranges below it, newest first: most flows seldom have one.
+    older: Vec<Block>,
     /// The lengths of the blocks after the first and the gaps before them, for acknowledgements.
     lengths: [u32; ACK_BLOCKS],
     gaps: [u32; ACK_BLOCKS - 1],
@@ -42,88 +46,110 @@ pub(crate) enum Arrival {
 impl Blocks {
     pub(crate) fn new() -> Blocks {
         Blocks {
-            blocks: [Block::default(); REMEMBERED],
-            len: 0,
+            newest: Block::default(),
+            none: true,
+            older: Vec::new(),
             lengths: [0; ACK_BLOCKS],
             gaps: [0; ACK_BLOCKS - 1],
         }
     }
 
+    /// Takes the memory of blocks that are not needed any more; these must be empty.
+    pub(crate) fn take_memory(&mut self, other: &mut Blocks) {
+        other.older.clear();
+        std::mem::swap(&mut self.older, &mut other.older);
+    }
+
     /// Notes that `number` has arrived.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64) -> Arrival {
-        if self.len > 0 {
-            let newest = &mut self.blocks[0];
-            if number == newest.last + 1 {
-                newest.last = number;
-                return Arrival::InOrder;
-            }
-            if number > newest.last {
-                self.open(0, number);
-                self.note_older();
-                return Arrival::OutOfOrder;
-            }
-            let arrival = self.insert_old(number);
-            self.note_older();
-            return arrival;
+        if number == self.newest.last + 1 && !self.none {
+            self.newest.last = number;
+            return Arrival::InOrder;
         }
-        self.open(0, number);
-        if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder }
+        self.insert_elsewhere(number)
+    }
+
+    /// Notes the first number, or one that does not follow the largest.
+    #[inline(never)]
+    fn insert_elsewhere(&mut self, number: u64) -> Arrival {
+        let alone = Block { first: number, last: number };
+        if self.none {
+            (self.newest, self.none) = (alone, false);
+            return if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder };
+        }
+        let arrival = if number > self.newest.last {
+            let below = std::mem::replace(&mut self.newest, alone);
+            self.open(0, below);
+            Arrival::OutOfOrder
+        } else if number >= self.newest.first {
+            return Arrival::Duplicate;
+        } else {
+            self.insert_old(number)
+        };
+        self.note_older();
+        arrival
     }
 
     /// The largest number received; `None` before the first.
+    #[inline]
     pub(crate) fn largest(&self) -> Option<u64> {
-        (self.len > 0).then(|| self.blocks[0].last)
+        (!self.none).then_some(self.newest.last)
     }
 
     /// The newest blocks in an acknowledgement's form: the largest number, the blocks' lengths, and
     /// the gaps between them.
     #[inline]
     pub(crate) fn newest(&self) -> (u64, [u32; ACK_BLOCKS], [u32; ACK_BLOCKS - 1]) {
-        let newest = &self.blocks[0];
         let mut lengths = self.lengths;
-        lengths[0] = if self.len > 0 { length(newest) } else { 0 };
-        (newest.last, lengths, self.gaps)
+        lengths[0] = if self.none { 0 } else { length(&self.newest) };
+        (self.newest.last, lengths, self.gaps)
     }
 
     /// Works out the lengths of the blocks after the first, and the gaps before them: they only
     /// change when packets come out of order.
     fn note_older(&mut self) {
         (self.lengths, self.gaps) = ([0; ACK_BLOCKS], [0; ACK_BLOCKS - 1]);
-        for i in 1..self.len.min(ACK_BLOCKS) {
-            let gap = self.blocks[i - 1].first - self.blocks[i].last - 1;
-            self.gaps[i - 1] = u32::try_from(gap).unwrap_or(u32::MAX);
-            self.lengths[i] = length(&self.blocks[i]);
+        let mut above = self.newest;
+        for (i, block) in self.older.iter().take(ACK_BLOCKS - 1).enumerate() {
+            let gap = above.first - block.last - 1;
+            self.gaps[i] = u32::try_from(gap).unwrap_or(u32::MAX);
+            self.lengths[i + 1] = length(block);
+            above = *block;
         }
     }
 
-    /// Opens a block of one number at place `at`.
-    fn open(&mut self, at: usize, number: u64) {
-        if at >= REMEMBERED {
-            return;
-        }
-        self.len = (self.len + 1).min(REMEMBERED);
-        self.blocks.copy_within(at..self.len - 1, at + 1);
-        self.blocks[at] = Block { first: number, last: number };
+    /// Puts a block at place `at` among the older ones; the oldest is forgotten if there are too
+    /// many.
+    fn open(&mut self, at: usize, block: Block) {
+        self.older.truncate(OLDER - 1);
+        self.older.insert(at.min(self.older.len()), block);
     }
 
-    /// Notes a number below the largest.
+    /// The block above the older one at place `at`.
+    fn above(&mut self, at: usize) -> &mut Block {
+        match at.checked_sub(1) {
+            Some(above) => &mut self.older[above],
+            None => &mut self.newest,
+        }
+    }
+
+    /// Notes a number below the newest block.
     fn insert_old(&mut self, number: u64) -> Arrival {
-        for i in 0..self.len {
-            let block = self.blocks[i];
+        for i in 0..self.older.len() {
+            let block = self.older[i];
             if number > block.last {
                 // Between the block above and this one.
-                let touches_above = i > 0 && number + 1 == self.blocks[i - 1].first;
+                let touches_above = number + 1 == self.above(i).first;
                 let touches_below = number == block.last + 1;
                 match (touches_above, touches_below) {
                     (true, true) => {
-                        self.blocks[i - 1].first = block.first;
-                        self.blocks.copy_within(i + 1..self.len, i);
-                        self.len -= 1;
+                        self.above(i).first = block.first;
+                        self.older.remove(i);
                     }
-                    (true, false) => self.blocks[i - 1].first = number,
-                    (false, true) => self.blocks[i].last = number,
-                    (false, false) => self.open(i, number),
+                    (true, false) => self.above(i).first = number,
+                    (false, true) => self.older[i].last = number,
+                    (false, false) => self.open(i, Block { first: number, last: number }),
                 }
                 return Arrival::OutOfOrder;
             }
@@ -131,12 +157,13 @@ impl Blocks {
                 return Arrival::Duplicate;
             }
         }
-        let oldest = &mut self.blocks[self.len - 1];
+        let end = self.older.len();
+        let oldest = self.above(end);
         if number + 1 == oldest.first {
             oldest.first = number;
             Arrival::OutOfOrder
-        } else if self.len < REMEMBERED {
-            self.open(self.len, number);
+        } else if end < OLDER {
+            self.open(end, Block { first: number, last: number });
             Arrival::OutOfOrder
         } else {
             Arrival::Duplicate

@@ -90,6 +90,13 @@ impl Receiver {
         }
     }
 
+    /// Takes the memory of a receiver that is not needed any more, so that this one, which must have
+    /// received nothing, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Receiver) {
+        self.blocks.take_memory(&mut other.blocks);
+        self.reassembly.take_memory(&mut other.reassembly);
+    }
+
     /// Counters since the start.
     pub fn stats(&self) -> ReceiverStats {
         self.stats

@@ -30,6 +30,11 @@ impl Reassembly {
         Reassembly { next: 0, end: 0, seen: BitRing::new(64) }
     }
 
+    /// Takes the memory of another that is not needed any more; nothing must have arrived here.
+    pub(crate) fn take_memory(&mut self, other: &mut Reassembly) {
+        self.seen.take_memory(&mut other.seen);
+    }
+
     /// All segments below this one have arrived.
     pub(crate) fn cumulative(&self) -> u64 {
         self.next

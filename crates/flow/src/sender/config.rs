@@ -55,14 +55,6 @@ impl SenderConfig {
         }
     }
 
-    /// What a scheme is told when it makes the sender's half.
-    pub(super) fn setup(&self, connection: u32) -> Setup {
-        let mut setup = Setup::default();
-        (setup.mss, setup.seed) = (self.mss, self.seed);
-        (setup.flow, setup.connection) = (self.flow, connection);
-        setup
-    }
-
     /// The account of this sender, for a controller that needs `signals` and, unless its window
     /// is exact, has its tail probed.
     pub(super) fn account(&self, signals: Signals, probes: bool) -> AccountConfig {
@@ -74,13 +66,39 @@ impl SenderConfig {
         config.probes = probes;
         config
     }
+}
 
-    /// The segments beyond the last in-order one that the receiver takes.
-    pub(super) fn receive_window_segments(&self) -> u64 {
-        if !self.reliable {
-            return u64::MAX;
-        }
-        (self.receive_window / u64::from(self.mss.max(1))).max(1)
+/// What of a configuration a sender needs as long as it lives: less than all of it, as there may be
+/// very many senders.
+#[derive(Debug)]
+pub(super) struct Constants {
+    pub(super) flow: u32,
+    pub(super) route: u32,
+    pub(super) mss: u32,
+    pub(super) class: TrafficClass,
+    pub(super) ecn: EcnFeedback,
+    pub(super) reliable: bool,
+    /// How many segments beyond the last in-order one the receiver takes.
+    pub(super) receive_window: u64,
+    seed: u64,
+}
+
+impl Constants {
+    pub(super) fn new(config: &SenderConfig) -> Constants {
+        let SenderConfig { flow, route, mss, class, ecn, reliable, seed, .. } = *config;
+        let receive_window = match reliable {
+            true => (config.receive_window / u64::from(mss.max(1))).max(1),
+            false => u64::MAX,
+        };
+        Constants { flow, route, mss, class, ecn, reliable, receive_window, seed }
+    }
+
+    /// What a scheme is told when it makes the sender's half.
+    pub(super) fn setup(&self, connection: u32) -> Setup {
+        let mut setup = Setup::default();
+        (setup.mss, setup.seed) = (self.mss, self.seed);
+        (setup.flow, setup.connection) = (self.flow, connection);
+        setup
     }
 }
 

@@ -13,6 +13,7 @@ use paceline_cc::{
     Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Stream, Time,
 };
 
+use self::config::Constants;
 use self::pacer::Pacer;
 use crate::account::{Account, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
@@ -23,7 +24,7 @@ const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {
-    config: SenderConfig,
+    config: Constants,
     make: MakeController,
     /// The number of the connection, which counts up with each reconnection.
     connection: u32,
@@ -36,8 +37,6 @@ pub struct Sender {
     transfers: Vec<Transfer>,
     /// Reports that came.
     reports: u64,
-    /// How many segments beyond the last in-order one the receiver takes.
-    receive_window: u64,
     /// Classic ECN: the next packet tells that the window was reduced.
     cwr: bool,
     /// When the last packet was sent.
@@ -61,19 +60,21 @@ impl Sender {
         make: MakeController,
         available: Signals,
     ) -> Result<Sender, MissingSignals> {
-        let controller = make(&config.setup(0));
+        let controller = make(&Constants::new(&config).setup(0));
         let needs = controller.needs();
         let missing = needs.missing_from(available);
         if !missing.is_empty() {
             return Err(MissingSignals { missing });
         }
-        let random = Stream::new(config.seed, &format!("flow {} workload", config.flow));
-        let source = Source::new(config.workload.clone(), config.start, config.stop, random);
         let plan = controller.plan();
+        let account = Account::new(config.account(needs, !plan.exact_window));
+        let constants = Constants::new(&config);
+        let SenderConfig { workload, start, stop, seed, flow, .. } = config;
+        let random = || Stream::new(seed, &format!("flow {flow} workload"));
+        let source = Source::new(workload, start, stop, random);
         let mut sender = Sender {
-            account: Account::new(config.account(needs, !plan.exact_window)),
-            receive_window: config.receive_window_segments(),
-            config,
+            account,
+            config: constants,
             make,
             connection: 0,
             controller,
@@ -93,6 +94,13 @@ impl Sender {
         Ok(sender)
     }
 
+    /// Takes the memory of a sender that is not needed any more, so that this one, which must have
+    /// sent nothing, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Sender) {
+        self.account.take_memory(&mut other.account);
+        other.transfers.clear();
+        std::mem::swap(&mut self.transfers, &mut other.transfers);
+    }
     /// The flow's number.
     pub fn flow(&self) -> u32 {
         self.config.flow
@@ -210,13 +218,21 @@ impl Sender {
     }
 
     /// What follows when all that was sent is acknowledged; and the next pop is due at once.
-    #[inline]
+    #[inline(always)]
     fn on_progress(&mut self, now: Time) {
-        if self.source.is_draining() && self.account.is_drained() {
+        if self.source.is_draining() {
+            self.on_draining(now);
+        }
+        self.pending = true;
+    }
+
+    /// Ends a counted transfer if all of it is acknowledged.
+    #[cold]
+    fn on_draining(&mut self, now: Time) {
+        if self.account.is_drained() {
             self.transfers.push(self.source.on_drained(now));
             self.account.forget_repairs();
         }
-        self.pending = true;
     }
 
     /// The bytes of the next packet, if there is something to send and all limits allow it.
@@ -231,6 +247,13 @@ impl Sender {
             }
             return None;
         }
+        self.allowed(now, in_flight, ready, repairs)
+    }
+
+    /// The bytes of the next packet, if all limits allow one; `ready` bytes of new data wait, and
+    /// repairs if `repairs`.
+    #[inline(always)]
+    fn allowed(&mut self, now: Time, in_flight: u64, ready: u64, repairs: bool) -> Option<u64> {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
         let mut largest = u64::from(self.config.mss);
@@ -281,7 +304,7 @@ impl Sender {
     /// True if the receiver takes a further segment.
     #[inline]
     fn is_taken(&self) -> bool {
-        self.account.next_segment() - self.account.cumulative() < self.receive_window
+        self.account.next_segment() - self.account.cumulative() < self.config.receive_window
     }
 
     /// The next `size` bytes of the workload.

@@ -100,12 +100,14 @@ enum Phase {
 /// The application of one flow.
 #[derive(Debug)]
 pub(crate) struct Source {
-    workload: Workload,
-    random: Stream,
+    workload: Box<Workload>,
+    /// Of workloads that draw amounts. The stream is large, and most flows need none.
+    random: Option<Box<Stream>>,
     phase: Phase,
     stop: Time,
     /// When the phase changes, or the next message is ready.
     next: Time,
+    /// Bytes that may be sent: `u64::MAX` in phase `Unlimited`, and zero but in `Counted`.
     left: u64,
     transfer: u64,
     started: Time,
@@ -116,15 +118,22 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(workload: Workload, start: Time, stop: Time, random: Stream) -> Source {
+    /// The application of `workload`; `random` gives the random stream of those that draw.
+    pub(crate) fn new(
+        workload: Workload,
+        start: Time,
+        stop: Time,
+        random: impl FnOnce() -> Stream,
+    ) -> Source {
         let encoder = match &workload {
             Workload::Video(video) => Some(Box::new(Encoder::new(video))),
             _ => None,
         };
+        let draws = matches!(workload, Workload::OnOff { .. } | Workload::Video(_));
         let mut source = Source {
             encoder,
-            workload,
-            random,
+            workload: Box::new(workload),
+            random: draws.then(|| Box::new(random())),
             phase: Phase::Off,
             stop,
             next: start,
@@ -134,20 +143,22 @@ impl Source {
             was_on: Span::ZERO,
             on_since: None,
         };
-        if let Workload::OnOff { off, starts_off: true, .. } = &source.workload {
-            source.next += Span::from_secs_f64(off.draw(&mut source.random));
+        if let Workload::OnOff { off, starts_off: true, .. } = *source.workload {
+            let wait = Span::from_secs_f64(source.draw(&off));
+            source.next += wait;
         }
         source
+    }
+
+    /// Draws an amount; zero if the workload is none that draws.
+    fn draw(&mut self, amount: &Amount) -> f64 {
+        self.random.as_mut().map_or(0.0, |random| amount.draw(random))
     }
 
     /// Bytes that may be sent now, at most `u64::MAX`.
     #[inline]
     pub(crate) fn ready(&self) -> u64 {
-        match self.phase {
-            Phase::Unlimited => u64::MAX,
-            Phase::Counted => self.left,
-            _ => 0,
-        }
+        self.left
     }
 
     /// When [`Source::update`] is next worth calling.
@@ -208,9 +219,9 @@ impl Source {
 
     fn step(&mut self) -> bool {
         let at = self.next;
-        match (&self.workload, self.phase) {
+        match (&*self.workload, self.phase) {
             (Workload::Bulk, _) => {
-                self.phase = Phase::Unlimited;
+                (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
                 self.next = self.stop;
             }
             (Workload::Bytes(bytes), _) => {
@@ -226,24 +237,24 @@ impl Source {
             }
             (Workload::Video(_), _) => {
                 self.phase = Phase::Counted;
-                if let Some(encoder) = &mut self.encoder {
-                    self.left = encoder.frame(at, self.left, &mut self.random);
+                if let (Some(encoder), Some(random)) = (&mut self.encoder, &mut self.random) {
+                    self.left = encoder.frame(at, self.left, random);
                     self.next = at + encoder.gap();
                 }
             }
-            (Workload::OnOff { off, .. }, Phase::Unlimited) => {
-                self.phase = Phase::Off;
-                self.next = at + Span::from_secs_f64(off.draw(&mut self.random));
+            (&Workload::OnOff { off, .. }, Phase::Unlimited) => {
+                (self.phase, self.left) = (Phase::Off, 0);
+                self.next = at + Span::from_secs_f64(self.draw(&off));
             }
-            (Workload::OnOff { on: On::Time(time), fresh, .. }, _) => {
-                let (length, fresh) = (time.draw(&mut self.random), *fresh);
-                self.phase = Phase::Unlimited;
+            (&Workload::OnOff { on: On::Time(time), fresh, .. }, _) => {
+                let length = self.draw(&time);
+                (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
                 // At least a nanosecond, so that time moves on.
                 self.next = at + Span::from_secs_f64(length).max(Span::from_nanos(1));
                 return fresh;
             }
-            (Workload::OnOff { on: On::Bytes(bytes), fresh, .. }, _) => {
-                let (bytes, fresh) = (bytes.draw(&mut self.random).max(1.0) as u64, *fresh);
+            (&Workload::OnOff { on: On::Bytes(bytes), fresh, .. }, _) => {
+                let bytes = self.draw(&bytes).max(1.0) as u64;
                 self.begin(at, bytes);
                 self.next = self.stop;
                 return fresh;
@@ -266,7 +277,7 @@ impl Source {
             self.left -= bytes.min(self.left);
             if let Some(encoder) = &mut self.encoder {
                 encoder.on_packet(bytes);
-            } else if self.left == 0 && !matches!(self.workload, Workload::Limited { .. }) {
+            } else if self.left == 0 && !matches!(*self.workload, Workload::Limited { .. }) {
                 self.phase = Phase::Draining;
             }
         }
@@ -281,10 +292,10 @@ impl Source {
     /// All that was sent is acknowledged: ends a counted transfer.
     pub(crate) fn on_drained(&mut self, now: Time) -> Transfer {
         let done = Transfer { start: self.started, end: now, bytes: self.transfer };
-        match &self.workload {
+        match *self.workload {
             Workload::OnOff { off, .. } => {
                 self.phase = Phase::Off;
-                self.next = now + Span::from_secs_f64(off.draw(&mut self.random));
+                self.next = now + Span::from_secs_f64(self.draw(&off));
             }
             _ => {
                 self.phase = Phase::Over;
@@ -301,7 +312,7 @@ mod tests {
     use super::*;
 
     fn source(workload: Workload) -> Source {
-        Source::new(workload, Time::from_secs(1), Time::from_secs(100), Stream::new(1, "source"))
+        Source::new(workload, Time::from_secs(1), Time::from_secs(100), || Stream::new(1, "source"))
     }
 
     #[test]
@@ -359,7 +370,7 @@ mod tests {
             },
             Time::ZERO,
             Time::NEVER,
-            Stream::new(1, "source"),
+            || Stream::new(1, "source"),
         );
         let on = (0..100_000)
             .filter(|&i| {

@@ -61,6 +61,11 @@ impl Ahead {
         }
     }
 
+    /// Takes the memory of another that is not needed any more; no packet must have entered here.
+    pub(super) fn take_memory(&mut self, other: &mut Ahead) {
+        self.line.take_memory(&mut other.line);
+    }
+
     /// Packets in the buffer and in transmission.
     #[inline]
     pub(super) fn backlog_packets(&self) -> usize {

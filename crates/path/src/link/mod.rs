@@ -113,6 +113,20 @@ impl Link {
         self
     }
 
+    /// Takes the memory of a link that is not needed any more, so that this one, which no packet
+    /// must have entered, need not allocate what that one has. Queues and routers keep theirs.
+    pub fn take_memory(&mut self, other: &mut Link) {
+        if let (Some(ahead), Some(other)) = (&mut self.ahead, &mut other.ahead) {
+            ahead.take_memory(other);
+        }
+        other.ready.clear();
+        std::mem::swap(&mut self.ready, &mut other.ready);
+        other.drops.clear();
+        std::mem::swap(&mut self.drops, &mut other.drops);
+        other.events.clear();
+        std::mem::swap(&mut self.events, &mut other.events);
+    }
+
     /// Starts or stops the log.
     pub fn record(&mut self, on: bool) {
         self.recording = on;

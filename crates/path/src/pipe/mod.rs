@@ -44,7 +44,8 @@ pub struct Pipe {
     delay: Span,
     /// Packets in order of their arrival at the far end.
     line: Ring<(Time, Packet)>,
-    /// When the first of them arrives; [`Time::NEVER`] if there is none.
+    /// When the first packet arrives, of the line or of those that may overtake; [`Time::NEVER`] if
+    /// there is none.
     due: Time,
     /// When the packet pushed last into `line` arrives.
     last: Time,
@@ -113,6 +114,16 @@ impl Pipe {
         Ok(Pipe { rough: Some(Box::new(rough)), ..Pipe::new(delay) })
     }
 
+    /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
+    /// empty, need not allocate what that one has.
+    pub fn take_memory(&mut self, other: &mut Pipe) {
+        self.line.take_memory(&mut other.line);
+        if let (Some(rough), Some(other)) = (&mut self.rough, &mut other.rough) {
+            other.heap.clear();
+            std::mem::swap(&mut rough.heap, &mut other.heap);
+        }
+    }
+
     /// The fixed delay.
     pub fn delay(&self) -> Span {
         self.delay
@@ -167,7 +178,10 @@ impl Pipe {
         if self.wake() > now {
             return false;
         }
-        match self.rough.as_mut().and_then(|rough| rough.heap.pop()) {
+        let Some(rough) = &mut self.rough else { return false };
+        let popped = rough.heap.pop();
+        self.due = rough.due();
+        match popped {
             Some(Reverse(entry)) => {
                 *place = entry.packet;
                 true
@@ -195,6 +209,7 @@ impl Pipe {
             rough.counters.reordered += u64::from(moved);
             if rough.impairments.reorders() {
                 rough.enter(now + delay, moved, &mut self.last, packet);
+                self.due = rough.due();
             } else {
                 self.enter(now + delay, packet);
             }
@@ -203,6 +218,11 @@ impl Pipe {
 }
 
 impl Rough {
+    /// When the first packet of the heap arrives.
+    fn due(&self) -> Time {
+        self.heap.peek().map_or(Time::NEVER, |entry| entry.0.due)
+    }
+
     /// A packet that may overtake, or be overtaken. Without `reorder_jitter`, only packets that
     /// `moved` leave the order.
     fn enter(&mut self, due: Time, moved: bool, last: &mut Time, packet: &Packet) {
@@ -228,25 +248,20 @@ impl Stage for Pipe {
 
     #[inline(always)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        if self.due <= now {
-            let Some((_, packet)) = self.line.front() else { return false };
-            *place = *packet;
-            self.line.drop_front();
-            self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
-            return true;
+        if self.due > now {
+            return false;
         }
-        self.rough.is_some() && self.pop_rough(now, place)
+        // Packets that may overtake stand in a heap; a pipe uses the line or the heap.
+        let Some((_, packet)) = self.line.front() else { return self.pop_rough(now, place) };
+        *place = *packet;
+        self.line.drop_front();
+        self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
+        true
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        // Only one of the two is in use.
-        match &self.rough {
-            Some(rough) if self.line.is_empty() => {
-                rough.heap.peek().map_or(Time::NEVER, |entry| entry.0.due)
-            }
-            _ => self.due,
-        }
+        self.due
     }
 }
 

@@ -93,6 +93,42 @@ impl Simulation {
         Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
     }
 
+    /// Begins again at time zero with another seed, as a new simulation of the scenario with that
+    /// seed: its results are the same to the bit. Schemes by name are looked up among the built-in
+    /// ones; [`Simulation::restart_with`] takes a registry.
+    ///
+    /// What grew in the run before is used again: the senders' rings of what is in flight, the
+    /// receivers' tables, the lines of links and delays, logs. Allocated anew are, once for each
+    /// flow and link, the senders, receivers, queues and what the schemes' factories make, the table
+    /// of routes, and what is recorded; and a copy of the scenario if others hold it too, the first
+    /// time.
+    ///
+    /// # Errors
+    /// None that [`Simulation::new`] has not had before, but of schemes from a registry.
+    pub fn restart(&mut self, seed: u64) -> Result<(), BuildError> {
+        self.build_again(seed, None)
+    }
+
+    /// The same with the schemes of a registry.
+    ///
+    /// # Errors
+    /// As of [`Simulation::with_registry`].
+    pub fn restart_with(&mut self, seed: u64, registry: &Registry) -> Result<(), BuildError> {
+        self.build_again(seed, Some(registry))
+    }
+
+    fn build_again(&mut self, seed: u64, registry: Option<&Registry>) -> Result<(), BuildError> {
+        if self.scenario.seed != seed {
+            Arc::make_mut(&mut self.scenario).seed = seed;
+        }
+        let (mut world, places) = build(&self.scenario, registry)?;
+        world.take_memory(&mut self.world);
+        (self.world, self.places) = (world, places);
+        self.windows = Windows::new(&self.scenario);
+        (self.warm, self.warm_arrivals) = (None, 0);
+        Ok(())
+    }
+
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
@@ -187,21 +223,26 @@ impl Simulation {
         self.world.now().since(Time::ZERO + self.scenario.warmup)
     }
 
+    /// Data packets that have reached their receivers since the start.
+    pub fn packets(&self) -> u64 {
+        let flows = self.places.flows.iter().chain(&self.places.arrivals);
+        let received = flows.map(|place| match &self.world.nodes[place.receiver] {
+            Node::Receiver(receiver) => receiver.stats().packets,
+            _ => 0,
+        });
+        received.sum()
+    }
+
     /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
     /// counts are zero, the senders' counters and the digest excepted.
     ///
     /// # Errors
     /// None that [`Simulation::new`] has not had before.
     pub fn outcome(&self) -> Result<Outcome, BuildError> {
-        let flows = self.places.flows.iter().chain(&self.places.arrivals);
-        let received = flows.map(|place| match &self.world.nodes[place.receiver] {
-            Node::Receiver(receiver) => receiver.stats().packets,
-            _ => 0,
-        });
         let mut outcome = Outcome {
             name: self.scenario.name.clone(),
             duration_s: self.measured().as_secs_f64(),
-            packets: received.sum(),
+            packets: self.packets(),
             digest: self.world.digest(),
             ..Outcome::default()
         };
@@ -259,8 +300,8 @@ impl Simulation {
         let goodput = self.goodput(place);
         let before = self.warm.as_ref().map_or(goodput, |warm| warm[index].goodput);
         let mut outcome = FlowOutcome {
-            name: place.name.clone(),
-            scheme: place.scheme.clone(),
+            name: place.name.to_string(),
+            scheme: place.scheme.to_string(),
             goodput_mbps: mbps(goodput - before, self.measured()),
             ..FlowOutcome::default()
         };

@@ -66,7 +66,7 @@ pub struct Receiver {
     flushed: Option<Ack>,
     /// Classic ECN: a CE has arrived and no CWR since.
     ece: bool,
-    /// What the coming acknowledgement tells the driver to send it at once.
+    /// True if the next acknowledgement is not delayed.
     now: bool,
     /// When the reporter wants to report.
     report_at: Time,
@@ -116,6 +116,21 @@ impl Receiver {
                 EcnFeedback::Classic | EcnFeedback::Off => 0,
             },
             ece: self.ece,
+        }
+    }
+
+    /// Tells the reporter, if there is one, of a packet that is not counted yet. What the reporter
+    /// says in a flushed acknowledgement is asked first, so that it does not know the packet.
+    #[inline(always)]
+    fn tell_reporter(&mut self, now: Time, packet: &Packet) {
+        let Some(reporter) = &self.config.reporter else { return };
+        if self.pending > 0 && reporter.flushes(packet) {
+            self.flushed = Some(self.ack());
+            self.pending = 0;
+        }
+        if let Some(reporter) = &mut self.config.reporter {
+            self.now |= reporter.on_arrival(now, packet).now;
+            self.report_at = reporter.wake();
         }
     }
 
@@ -180,18 +195,7 @@ impl Stage for Receiver {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
-        if let Some(reporter) = &mut self.config.reporter {
-            // The flushed acknowledgement tells what held before this packet.
-            let pending = self.pending > 0;
-            let echo = reporter.echo();
-            let verdict = reporter.on_arrival(now, packet, pending);
-            self.report_at = reporter.wake();
-            if verdict.flush && pending {
-                self.flushed = Some(Ack { echo, ..self.ack() });
-                self.pending = 0;
-            }
-            self.now |= verdict.now;
-        }
+        self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
         self.stats.ce_packets += (packet.ecn == Ecn::Ce) as u64;

@@ -1,8 +1,6 @@
 //! Tests of the receiver: what its acknowledgements say, and when they leave.
 
-use paceline_cc::{
-    Ack, AckPolicy, Body, Data, Ecn, EcnFeedback, Packet, Reporter, Span, Stage, Time, Verdict,
-};
+use paceline_cc::{Ack, AckPolicy, Body, Data, Ecn, Packet, Reporter, Span, Stage, Time, Verdict};
 use paceline_flow::{Receiver, ReceiverConfig};
 
 /// Adds up the bytes that have arrived since the last acknowledgement, and lets acknowledgements
@@ -50,15 +48,11 @@ fn pop(receiver: &mut Receiver, now: Time) -> Vec<Ack> {
 /// it. Neither its echo nor what the reporter adds up knows of the packet that changed the mark.
 #[test]
 fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
-    let mut receiver = Receiver::new(ReceiverConfig {
-        flow: 0,
-        route: 0,
-        ack: AckPolicy { every: 4, delay: Span::from_millis(40) },
-        ecn: EcnFeedback::Accurate,
-        reliable: true,
-        reporter: Some(Box::new(Adding { bytes: 0, mark: Ecn::Ect0 })),
-        clock_offset: Span::ZERO,
+    let config = ReceiverConfig::new(0).with(|config| {
+        config.ack = AckPolicy { every: 4, delay: Span::from_millis(40) };
+        config.reporter = Some(Box::new(Adding { bytes: 0, mark: Ecn::Ect0 }));
     });
+    let mut receiver = Receiver::new(config);
     receiver.push(Time::from_millis(1), &data(0, 1000, Ecn::Ect0));
     receiver.push(Time::from_millis(2), &data(1, 1200, Ecn::Ect0));
     assert!(pop(&mut receiver, Time::from_millis(2)).is_empty());

@@ -34,12 +34,12 @@ impl Amount {
     }
 }
 
-/// How much an on-period lasts.
+/// How long an on-period lasts.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum On {
-    /// Seconds, during which there is always something to send.
+    /// For so many seconds, during which there is always something to send.
     Time(Amount),
-    /// Bytes; the off-period begins when all are acknowledged.
+    /// Until so many bytes are acknowledged.
     Bytes(Amount),
 }
 
@@ -74,6 +74,7 @@ pub enum Workload {
 
 /// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transfer {
     /// When it began.
     pub start: Time,
@@ -87,9 +88,9 @@ pub struct Transfer {
 enum Phase {
     /// Not started, or between on-periods.
     Off,
-    /// Unlimited data.
+    /// There is always something to send.
     Unlimited,
-    /// `left` bytes are ready.
+    /// `left` bytes wait to be sent.
     Counted,
     /// All bytes are sent; waiting for their acknowledgement.
     Draining,
@@ -106,7 +107,9 @@ pub(crate) struct Source {
     stop: Time,
     /// When the phase changes, or the next message is ready.
     next: Time,
+    /// In [`Phase::Counted`]: bytes that wait to be sent.
     left: u64,
+    /// Bytes of the present transfer, and when it began.
     transfer: u64,
     started: Time,
     encoder: Option<Box<Encoder>>,

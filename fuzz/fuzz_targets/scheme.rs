@@ -3,8 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::scheme::Setup;
-use paceline_cc::{Rate, SchemeSpec, Span, Spec};
+use paceline_cc::{Rate, SchemeSpec, Setup, Span, Spec};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::check_scheme;
 

@@ -6,27 +6,37 @@ use crate::units::{Span, Time};
 
 /// What the reporter wants done about a packet that has arrived.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
-    /// Before this packet is counted, send an acknowledgement that waits, for the packets before
-    /// it (RFC 8257 §3.2).
-    pub flush: bool,
     /// Acknowledge this packet at once.
     pub now: bool,
+}
+
+impl Verdict {
+    /// Acknowledge the packet at once.
+    pub const AT_ONCE: Verdict = Verdict { now: true };
 }
 
 /// The receiver's half of a scheme. The receiver itself keeps the blocks of numbers, acknowledges
 /// at once when packets arrive out of order (RFC 5681 §4.2), and delays other acknowledgements
 /// as [`AckPolicy`] says.
 pub trait Reporter: Send {
-    /// A data packet has arrived; `pending` tells whether an acknowledgement is being delayed.
-    fn on_arrival(&mut self, now: Time, packet: &Packet, pending: bool) -> Verdict;
-    /// The mark that an acknowledgement sent now echoes. For a flush it is asked before
-    /// [`Reporter::on_arrival`]'s packet takes effect.
+    /// A data packet is about to be counted while an acknowledgement for earlier packets is being
+    /// delayed: true if that acknowledgement is to leave before this packet counts (RFC 8257
+    /// §3.2). Asked before [`Reporter::on_arrival`], and only while an acknowledgement is delayed;
+    /// [`Reporter::echo`] and [`Reporter::explicit`] are then asked for that acknowledgement, so
+    /// that they know nothing of this packet.
+    fn flushes(&self, _packet: &Packet) -> bool {
+        false
+    }
+    /// A data packet has arrived.
+    fn on_arrival(&mut self, now: Time, packet: &Packet) -> Verdict;
+    /// The mark that an acknowledgement sent now echoes.
     fn echo(&self) -> Ecn {
         Ecn::NotEct
     }
     /// What an acknowledgement sent now tells the controller, in a format of the scheme's own.
-    /// What adds up begins anew. For a flush, it is asked at the same time as the echo.
+    /// What adds up over packets begins anew.
     fn explicit(&mut self) -> u32 {
         0
     }

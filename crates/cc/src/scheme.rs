@@ -10,15 +10,15 @@ use crate::rng::Stream;
 use crate::route::Router;
 use crate::spec::{Spec, SpecError};
 
-/// What a driver tells a scheme when it makes a sender. [`Setup::default`] makes one, whose fields
-/// the driver sets.
+/// What a driver tells a scheme when it makes a sender: [`Setup::new`], and then the fields that
+/// differ. The seed goes in and does not come out: what is random is drawn from streams that
+/// [`Setup::random`] keys.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Setup {
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
-    /// The seed of the run.
-    pub seed: u64,
+    seed: u64,
     /// The number of the flow.
     pub flow: u32,
     /// The number of the flow's connection: 0 for the first, counting up with each reconnection.
@@ -26,6 +26,18 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The first connection of flow `flow` in the run with this seed, with packets of 1500 bytes.
+    pub fn new(seed: u64, flow: u32) -> Setup {
+        Setup { mss: 1500, seed, flow, connection: 0 }
+    }
+
+    /// The same with a change: `setup.with(|setup| setup.mss = 1200)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Setup)) -> Setup {
+        change(&mut self);
+        self
+    }
+
     /// The stream of random numbers called `name` of this connection. Its key is made of the run's
     /// seed, the flow, the connection and the name: a reconnection draws anew.
     pub fn random(&self, name: &str) -> Stream {
@@ -39,8 +51,9 @@ impl Setup {
 }
 
 impl Default for Setup {
+    /// The first connection of flow 0 in the run with seed 1.
     fn default() -> Setup {
-        Setup { mss: 1500, seed: 1, flow: 0, connection: 0 }
+        Setup::new(1, 0)
     }
 }
 

@@ -128,8 +128,7 @@ fn fuzz_keeps_plans_sane() {
         let halves = paceline_cc::registry::build(&spec).expect("a scheme");
         for seed in 0..seeds * budget {
             let mut random = Stream::new(seed, &text);
-            let mut setup = Setup::default();
-            (setup.mss, setup.seed) = (MSS, seed);
+            let setup = Setup::new(seed, 0).with(|setup| setup.mss = MSS);
             let mut controller = (halves.controller)(&setup);
             let mut model = Model {
                 now: Time::from_millis(random.below(1000)),

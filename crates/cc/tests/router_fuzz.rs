@@ -191,7 +191,10 @@ fn drive(
                     said.push(header.feedback.to_bits());
                 }
                 if let Some(reporter) = &mut reporter {
-                    reporter.on_arrival(now, &packet, random.chance(0.5));
+                    if random.chance(0.5) && reporter.flushes(&packet) {
+                        said.extend([reporter.explicit() as u64, reporter.echo() as u64]);
+                    }
+                    reporter.on_arrival(now, &packet);
                     if random.chance(0.5) {
                         said.extend([reporter.explicit() as u64, reporter.echo() as u64]);
                     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Controller, Feedback, MakeController, Packet, Plan, Span, Stage, Time};
+use paceline_cc::{Controller, Feedback, MakeController, Packet, Plan, Setup, Span, Stage, Time};
 use paceline_flow::{Amount, On, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 
 /// A window of ten packets that nothing moves.
@@ -25,7 +25,7 @@ fn connections(fresh: bool) -> Vec<(u32, u64)> {
         noted.lock().expect("one thread").push((setup.connection, drawn));
         Box::new(Fixed)
     });
-    let mut config = SenderConfig::bulk(3);
+    let mut config = SenderConfig::bulk(Setup::new(1, 3));
     config.workload = Workload::OnOff {
         on: On::Time(Amount::Fixed(0.1)),
         off: Amount::Fixed(0.1),

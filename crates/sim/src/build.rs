@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Registry, Span, Stream, Time};
-use paceline_flow::{
-    Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
-};
+use paceline_cc::{Halves, Registry, Setup, Span, Stream, Time};
+use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
@@ -283,20 +281,15 @@ impl Builder<'_> {
 
     fn sender(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Result<Sender, BuildError> {
         let OneFlow { spec, halves, .. } = one;
-        let config = SenderConfig {
-            flow,
-            route,
-            mss: self.scenario.mss,
-            class: halves.class,
-            reliable: halves.reliable,
-            receive_window: spec.receive_window.unwrap_or(u64::MAX),
-            workload: one.workload.clone(),
-            start: one.start,
-            stop: one.stop,
-            ecn: spec.ecn,
-            rto: RtoBounds::LINUX,
-            seed: self.scenario.seed,
-        };
+        let setup =
+            Setup::new(self.scenario.seed, flow).with(|setup| setup.mss = self.scenario.mss);
+        let config = SenderConfig::of(halves, setup).with(|config| {
+            config.route = route;
+            config.receive_window = spec.receive_window.unwrap_or(u64::MAX);
+            config.workload = one.workload.clone();
+            (config.start, config.stop) = (one.start, one.stop);
+            config.ecn = spec.ecn;
+        });
         Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
             .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
     }
@@ -305,15 +298,12 @@ impl Builder<'_> {
         let OneFlow { spec, halves, name, .. } = one;
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
-        Receiver::new(ReceiverConfig {
-            flow,
-            route,
-            ack: spec.ack.unwrap_or(halves.ack),
-            ecn: spec.ecn,
-            reliable: halves.reliable,
-            reporter: halves.reporter.as_ref().map(|make| make()),
-            clock_offset: Span::from_secs_f64(1000.0 * clock.uniform()),
-        })
+        Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {
+            config.route = route;
+            config.ack = spec.ack.unwrap_or(halves.ack);
+            config.ecn = spec.ecn;
+            config.clock_offset = Span::from_secs_f64(1000.0 * clock.uniform());
+        }))
     }
 
     /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the

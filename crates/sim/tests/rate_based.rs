@@ -64,19 +64,29 @@ fn vivace_latency_keeps_the_queue_shorter() {
     }
 }
 
-/// Paper §5.2: flows of the same utility converge to equal shares.
+/// Paper §5.2: flows of the same utility converge to equal shares. How fast they do depends on the
+/// rule, so that each is judged over the last 100 s of its own time.
+///
+/// All rules once had 200 s, which `rule=paper` kept by the luck of one seed: of the seeds 1 to 20,
+/// 20 have an index above 0.9 then under `kernel` and `nsdi2018`, and 7 under `paper` (least 0.70,
+/// median 0.83, the first flow ahead in each). After 600 s all 20 are at 1.000 under `paper`, too:
+/// its steps are a share of the rate and grow only while the direction stays the same, so that it
+/// converges, but slowly.
 #[test]
 fn two_vivace_flows_converge() {
-    for rule in RULES {
-        let mut scenario = scenario(mbps(24.0), 250, 200, 100);
-        for start in [0, 20] {
-            let mut flow = flow(&format!("vivace[rule={rule},utility=loss]"));
-            flow.start = Span::from_secs(start);
-            scenario.flows.push(flow);
+    for (rule, seconds) in [("kernel", 200), ("nsdi2018", 200), ("paper", 600)] {
+        for seed in 1..=3 {
+            let mut scenario = scenario(mbps(24.0), 250, seconds, seconds - 100);
+            scenario.seed = seed;
+            for start in [0, 20] {
+                let mut flow = flow(&format!("vivace[rule={rule},utility=loss]"));
+                flow.start = Span::from_secs(start);
+                scenario.flows.push(flow);
+            }
+            let outcome = run(&scenario).expect("runs");
+            let shares: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_mbps).collect();
+            assert!(jain(&shares) > 0.9, "{rule}, seed {seed}: {shares:?}");
         }
-        let outcome = run(&scenario).expect("runs");
-        let shares: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_mbps).collect();
-        assert!(jain(&shares) > 0.9, "{rule}: {shares:?}");
     }
 }
 

@@ -16,10 +16,12 @@ pub struct MarkEcho {
 }
 
 impl Reporter for MarkEcho {
-    fn on_arrival(&mut self, _now: Time, packet: &Packet, pending: bool) -> Verdict {
-        let changed = packet.ecn != self.last;
+    fn flushes(&self, packet: &Packet) -> bool {
+        packet.ecn != self.last
+    }
+    fn on_arrival(&mut self, _now: Time, packet: &Packet) -> Verdict {
         self.last = packet.ecn;
-        Verdict { flush: changed && pending, now: false }
+        Verdict::default()
     }
     fn echo(&self) -> Ecn {
         self.last
@@ -54,11 +56,11 @@ mod tests {
                 queued,
                 body,
             };
-            let old = echo.echo();
-            if echo.on_arrival(Time::ZERO, &packet, pending > 0).flush {
-                sent.push((i, mark(old)));
+            if pending > 0 && echo.flushes(&packet) {
+                sent.push((i, mark(echo.echo())));
                 pending = 0;
             }
+            echo.on_arrival(Time::ZERO, &packet);
             pending += 1;
             if pending == 2 {
                 sent.push((i + 1, mark(echo.echo())));

@@ -22,7 +22,7 @@ impl NewestHeader {
 }
 
 impl Reporter for NewestHeader {
-    fn on_arrival(&mut self, _now: Time, packet: &Packet, _pending: bool) -> Verdict {
+    fn on_arrival(&mut self, _now: Time, packet: &Packet) -> Verdict {
         if let Body::Data(data) = &packet.body
             && self.number.is_none_or(|number| number < data.number)
             && let Some(value) = (self.read)(&data.header)

@@ -1,26 +1,5 @@
 //! The account of a connection: what was sent, what became of it, and what that tells about the
 //! path.
-//!
-//! An [`Account`] stands between acknowledgements and a [`Controller`](paceline_cc::Controller).
-//! Its driver tells it what was sent and which acknowledgements came; it gives the feedback that
-//! the controller is to be told, the data to send again, and the time of its next deadline. It
-//! has no packets, no application, no pacing and no clock, so that every driver can use it: the
-//! simulator's sender, UDP sockets, a QUIC stack.
-//!
-//! ```
-//! use paceline_cc::{Ack, Time};
-//! use paceline_flow::{Account, AccountConfig, Sent};
-//!
-//! let mut account = Account::new(AccountConfig::stream(1500));
-//! for segment in 0..5 {
-//!     account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
-//! }
-//! // Numbers 1 to 4 have arrived: number 0 is lost, as three packets sent later have come.
-//! let ack = Ack { largest: 4, lengths: [4, 0, 0], ..Ack::default() };
-//! let feedback = account.on_ack(Time::from_millis(100), &ack);
-//! assert_eq!((feedback.acked_packets, feedback.lost_packets), (4, 1));
-//! assert_eq!(account.take_repair().map(|repair| repair.segment), Some(0));
-//! ```
 
 mod config;
 mod deadlines;
@@ -44,7 +23,28 @@ use self::ledger::{Entry, Ledger, State};
 use self::rate::RateSampler;
 use self::recovery::{Event, Recovery};
 
-/// The account of a connection. See the [module's documentation](self).
+/// The account of a connection.
+///
+/// It stands between acknowledgements and a [`Controller`](paceline_cc::Controller).
+/// Its driver tells it what was sent and which acknowledgements came; it gives the feedback that
+/// the controller is to be told, the data to send again, and the time of its next deadline. It
+/// has no packets, no application, no pacing and no clock, so that every driver can use it: the
+/// simulator's sender, UDP sockets, a QUIC stack.
+///
+/// ```
+/// use paceline_cc::{Ack, Time};
+/// use paceline_flow::{Account, AccountConfig, Sent};
+///
+/// let mut account = Account::new(AccountConfig::stream(1500));
+/// for segment in 0..5 {
+///     account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
+/// }
+/// // Numbers 1 to 4 have arrived: number 0 is lost, as three packets sent later have come.
+/// let ack = Ack { largest: 4, lengths: [4, 0, 0], ..Ack::default() };
+/// let feedback = account.on_ack(Time::from_millis(100), &ack);
+/// assert_eq!((feedback.acked_packets, feedback.lost_packets), (4, 1));
+/// assert_eq!(account.take_repair().map(|repair| repair.segment), Some(0));
+/// ```
 #[derive(Debug)]
 pub struct Account {
     config: AccountConfig,

@@ -2,7 +2,8 @@
 
 use paceline_cc::ACK_BLOCKS;
 
-/// How many blocks are remembered beside the newest; the oldest is forgotten.
+/// How many blocks the receiver remembers beside the newest. When one more begins, it forgets the
+/// lowest.
 const OLDER: usize = 31;
 
 /// An inclusive range of numbers.
@@ -12,7 +13,7 @@ struct Block {
     last: u64,
 }
 
-/// The numbers in a block, as far as an acknowledgement can tell.
+/// How many numbers a block has; an acknowledgement has 32 bits for it.
 #[inline]
 fn length(block: &Block) -> u32 {
     u32::try_from(block.last - block.first + 1).unwrap_or(u32::MAX)
@@ -32,14 +33,14 @@ pub(crate) struct Blocks {
     gaps: [u32; ACK_BLOCKS - 1],
 }
 
-/// What the arrival of a number was.
+/// Where a number that arrives stands among those that have arrived before.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// The number after the largest so far.
     InOrder,
     /// A number above a gap, or one that fills a gap.
     OutOfOrder,
-    /// Seen before, or too old to tell.
+    /// It has arrived before, or lies below all the blocks that are remembered.
     Duplicate,
 }
 

@@ -4,8 +4,8 @@ mod blocks;
 pub(crate) mod reassembly;
 
 use paceline_cc::{
-    Ack, AckPolicy, Body, Ecn, EcnFeedback, NO_SEGMENT, Packet, Reporter, Span, Stage, Time,
-    TrafficClass,
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, Halves, NO_SEGMENT, Packet, Reporter, Span, Stage,
+    Time, TrafficClass,
 };
 
 use self::blocks::{Arrival, Blocks};
@@ -15,7 +15,8 @@ use self::reassembly::Reassembly;
 /// block, the size that most of Linux' acknowledgements have.
 pub const ACK_SIZE: u32 = 64;
 
-/// What a receiver is made from.
+/// What a receiver is made from: [`ReceiverConfig::new`], and then the fields that differ.
+#[non_exhaustive]
 pub struct ReceiverConfig {
     /// The flow's number.
     pub flow: u32,
@@ -25,7 +26,7 @@ pub struct ReceiverConfig {
     pub ack: AckPolicy,
     /// How it conveys congestion marks.
     pub ecn: EcnFeedback,
-    /// True if lost data is sent again; else nobody waits for it.
+    /// True if the sender sends lost data again; else the receiver does not wait for it.
     pub reliable: bool,
     /// The receiver's half of the scheme, if it has one.
     pub reporter: Option<Box<dyn Reporter>>,
@@ -33,8 +34,41 @@ pub struct ReceiverConfig {
     pub clock_offset: Span,
 }
 
+impl ReceiverConfig {
+    /// TCP's receiver: delayed acknowledgements, AccECN, lost data sent again, no half of a scheme,
+    /// and a clock that shows the driver's time.
+    pub fn new(flow: u32) -> ReceiverConfig {
+        ReceiverConfig {
+            flow,
+            route: 0,
+            ack: AckPolicy::DELAYED,
+            ecn: EcnFeedback::Accurate,
+            reliable: true,
+            reporter: None,
+            clock_offset: Span::ZERO,
+        }
+    }
+
+    /// The receiver that the scheme of these halves needs.
+    pub fn of(halves: &Halves, flow: u32) -> ReceiverConfig {
+        ReceiverConfig::new(flow).with(|config| {
+            config.ack = halves.ack;
+            config.reliable = halves.reliable;
+            config.reporter = halves.reporter.as_ref().map(|make| make());
+        })
+    }
+
+    /// The same with a change: `config.with(|config| config.ack = AckPolicy::EACH)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut ReceiverConfig)) -> ReceiverConfig {
+        change(&mut self);
+        self
+    }
+}
+
 /// Counters of a receiver.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceiverStats {
     /// Packets that arrived.
     pub packets: u64,
@@ -60,13 +94,13 @@ pub struct Receiver {
     pending: u32,
     /// When the delayed acknowledgement is due.
     due: Time,
-    /// When the packet with the largest number arrived.
+    /// When the packet with the largest number so far arrived.
     newest_at: Time,
-    /// An acknowledgement for the packets before the newest arrival.
+    /// An acknowledgement that the newest packet has sent off, for the packets before it.
     flushed: Option<Ack>,
-    /// Classic ECN: a CE has arrived and no CWR since.
+    /// Classic ECN: a packet with CE has arrived, and none with CWR since.
     ece: bool,
-    /// What the coming acknowledgement tells the driver to send it at once.
+    /// True if the next acknowledgement is not delayed.
     now: bool,
     /// When the reporter wants to report.
     report_at: Time,
@@ -123,6 +157,21 @@ impl Receiver {
                 EcnFeedback::Classic | EcnFeedback::Off => 0,
             },
             ece: self.ece,
+        }
+    }
+
+    /// Tells the reporter, if there is one, of a packet that is not counted yet. What the reporter
+    /// says in a flushed acknowledgement is asked first, so that it does not know the packet.
+    #[inline(always)]
+    fn tell_reporter(&mut self, now: Time, packet: &Packet) {
+        let Some(reporter) = &self.config.reporter else { return };
+        if self.pending > 0 && reporter.flushes(packet) {
+            self.flushed = Some(self.ack());
+            self.pending = 0;
+        }
+        if let Some(reporter) = &mut self.config.reporter {
+            self.now |= reporter.on_arrival(now, packet).now;
+            self.report_at = reporter.wake();
         }
     }
 
@@ -187,18 +236,7 @@ impl Stage for Receiver {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Data(data) = &packet.body else { return };
-        if let Some(reporter) = &mut self.config.reporter {
-            // The flushed acknowledgement tells what held before this packet.
-            let pending = self.pending > 0;
-            let echo = reporter.echo();
-            let verdict = reporter.on_arrival(now, packet, pending);
-            self.report_at = reporter.wake();
-            if verdict.flush && pending {
-                self.flushed = Some(Ack { echo, ..self.ack() });
-                self.pending = 0;
-            }
-            self.now |= verdict.now;
-        }
+        self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
         self.stats.ce_packets += (packet.ecn == Ecn::Ce) as u64;

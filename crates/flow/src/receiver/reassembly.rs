@@ -6,8 +6,9 @@ use crate::bits::BitRing;
 /// a hostile sender cannot make the receiver's memory grow.
 const MAX_AHEAD: u64 = 1 << 22;
 
-/// Each connection of a flow has so many segments of its own. What the one before left unsent or
-/// lost is never repeated, so nobody may wait for it.
+/// Segments of a flow are numbered from a multiple of this in each of its connections, so that the
+/// receiver sees that a new connection has begun. It then no longer waits for segments of the one
+/// before: they are never sent again.
 const CONNECTION: u64 = 1 << 40;
 
 /// The first segment of the connection after the one that `segment` belongs to.
@@ -46,7 +47,8 @@ impl Reassembly {
         self.end > self.next
     }
 
-    /// Notes a segment; false if it came before or lies impossibly far ahead.
+    /// Notes that a segment has arrived. False if it has arrived before, or lies so far ahead that
+    /// it is ignored.
     #[inline]
     pub(crate) fn insert(&mut self, segment: u64) -> bool {
         if segment == self.next && self.end == self.next {

@@ -1,19 +1,19 @@
 //! What a sender is made from, and what it counts.
 
-use paceline_cc::{EcnFeedback, Setup, Signals, Time, TrafficClass};
+use paceline_cc::{EcnFeedback, Halves, Setup, Signals, Time, TrafficClass};
 
 use crate::account::{AccountConfig, AccountStats, RtoBounds};
 use crate::workload::Workload;
 
 /// What a sender is made from.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SenderConfig {
-    /// The flow's number.
-    pub flow: u32,
+    /// The flow's number, its largest packet, and the key of what it draws at random: what the
+    /// scheme is told, too.
+    pub setup: Setup,
     /// The route of its packets, copied into [`Packet::route`](paceline_cc::Packet::route).
     pub route: u32,
-    /// The largest packet, in bytes on the wire.
-    pub mss: u32,
     /// The class of its packets.
     pub class: TrafficClass,
     /// What it sends.
@@ -32,17 +32,14 @@ pub struct SenderConfig {
     pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
     pub rto: RtoBounds,
-    /// The seed of the run.
-    pub seed: u64,
 }
 
 impl SenderConfig {
-    /// A bulk flow of 1500-byte packets from the start on.
-    pub fn bulk(flow: u32) -> SenderConfig {
+    /// A reliable bulk flow from the start on, for as long as it is driven.
+    pub fn bulk(setup: Setup) -> SenderConfig {
         SenderConfig {
-            flow,
+            setup,
             route: 0,
-            mss: 1500,
             class: TrafficClass::DEFAULT,
             workload: Workload::Bulk,
             start: Time::ZERO,
@@ -51,14 +48,27 @@ impl SenderConfig {
             receive_window: u64::MAX,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
-            seed: 1,
         }
+    }
+
+    /// A bulk flow of the scheme of these halves.
+    pub fn of(halves: &Halves, setup: Setup) -> SenderConfig {
+        SenderConfig::bulk(setup).with(|config| {
+            (config.class, config.reliable) = (halves.class, halves.reliable);
+        })
+    }
+
+    /// The same with a change: `config.with(|config| config.reliable = false)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut SenderConfig)) -> SenderConfig {
+        change(&mut self);
+        self
     }
 
     /// The account of this sender, for a controller that needs `signals` and, unless its window
     /// is exact, has its tail probed.
     pub(super) fn account(&self, signals: Signals, probes: bool) -> AccountConfig {
-        let mut config = AccountConfig::stream(self.mss);
+        let mut config = AccountConfig::stream(self.setup.mss);
         config.reliable = self.reliable;
         config.ecn = self.ecn;
         config.rto = self.rto;
@@ -72,38 +82,30 @@ impl SenderConfig {
 /// very many senders.
 #[derive(Debug)]
 pub(super) struct Constants {
-    pub(super) flow: u32,
+    pub(super) setup: Setup,
     pub(super) route: u32,
-    pub(super) mss: u32,
     pub(super) class: TrafficClass,
     pub(super) ecn: EcnFeedback,
     pub(super) reliable: bool,
     /// How many segments beyond the last in-order one the receiver takes.
     pub(super) receive_window: u64,
-    seed: u64,
 }
 
 impl Constants {
     pub(super) fn new(config: &SenderConfig) -> Constants {
-        let SenderConfig { flow, route, mss, class, ecn, reliable, seed, .. } = *config;
+        let SenderConfig { route, class, ecn, reliable, .. } = *config;
+        let setup = config.setup.clone();
         let receive_window = match reliable {
-            true => (config.receive_window / u64::from(mss.max(1))).max(1),
+            true => (config.receive_window / u64::from(setup.mss.max(1))).max(1),
             false => u64::MAX,
         };
-        Constants { flow, route, mss, class, ecn, reliable, receive_window, seed }
-    }
-
-    /// What a scheme is told when it makes the sender's half.
-    pub(super) fn setup(&self, connection: u32) -> Setup {
-        let mut setup = Setup::default();
-        (setup.mss, setup.seed) = (self.mss, self.seed);
-        (setup.flow, setup.connection) = (self.flow, connection);
-        setup
+        Constants { setup, route, class, ecn, reliable, receive_window }
     }
 }
 
 /// Counters of a sender.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Packets sent.
     pub sent: u64,
@@ -140,6 +142,7 @@ impl SenderStats {
 
 /// The controller needs signals that the driver does not have.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 #[error("the scheme needs signals that this driver does not have: {}", .missing.join(", "))]
 pub struct MissingSignals {
     /// The names of the signals.

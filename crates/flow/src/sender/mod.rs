@@ -10,7 +10,7 @@ pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
 
 use paceline_cc::{
     Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, MakeController, NO_SEGMENT,
-    Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Stream, Time,
+    Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Time,
 };
 
 use self::config::Constants;
@@ -26,8 +26,6 @@ const EMPTY_SIZE: u32 = 64;
 pub struct Sender {
     config: Constants,
     make: MakeController,
-    /// The number of the connection, which counts up with each reconnection.
-    connection: u32,
     controller: Box<dyn Controller>,
     needs: Signals,
     plan: Plan,
@@ -60,7 +58,7 @@ impl Sender {
         make: MakeController,
         available: Signals,
     ) -> Result<Sender, MissingSignals> {
-        let controller = make(&Constants::new(&config).setup(0));
+        let controller = make(&config.setup);
         let needs = controller.needs();
         let missing = needs.missing_from(available);
         if !missing.is_empty() {
@@ -69,14 +67,13 @@ impl Sender {
         let plan = controller.plan();
         let account = Account::new(config.account(needs, !plan.exact_window));
         let constants = Constants::new(&config);
-        let SenderConfig { workload, start, stop, seed, flow, .. } = config;
-        let random = || Stream::new(seed, &format!("flow {flow} workload"));
+        let SenderConfig { workload, start, stop, .. } = config;
+        let random = || constants.setup.random("workload");
         let source = Source::new(workload, start, stop, random);
         let mut sender = Sender {
             account,
             config: constants,
             make,
-            connection: 0,
             controller,
             needs,
             plan,
@@ -103,7 +100,7 @@ impl Sender {
     }
     /// The flow's number.
     pub fn flow(&self) -> u32 {
-        self.config.flow
+        self.config.setup.flow
     }
     /// Counters since the start.
     pub fn stats(&self) -> SenderStats {
@@ -162,7 +159,8 @@ impl Sender {
     /// Asks the controller for its plan.
     #[inline]
     fn replan(&mut self) {
-        // Field by field: a copy of what has just been written in parts would stall.
+        // Field by field: the controller has just written them one by one, and a copy of the whole
+        // plan would have to wait for these writes.
         let Plan {
             cwnd,
             pacing,
@@ -256,7 +254,7 @@ impl Sender {
     fn allowed(&mut self, now: Time, in_flight: u64, ready: u64, repairs: bool) -> Option<u64> {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
-        let mut largest = u64::from(self.config.mss);
+        let mut largest = u64::from(self.config.setup.mss);
         let full = if self.plan.exact_window {
             largest = largest.min(self.window().saturating_sub(in_flight));
             largest < u64::from(EMPTY_SIZE)
@@ -268,7 +266,8 @@ impl Sender {
             return None;
         }
         if self.pacer.next() > now || (!repairs && !self.is_taken()) {
-            // What the receiver does not take was not kept back by the controller's window.
+            // The pacer, or the receiver's window, keeps the packet back: not the controller's
+            // window, so that the account does not note it as a limit.
             return None;
         }
         Some(ready.min(largest))
@@ -289,8 +288,9 @@ impl Sender {
         true
     }
 
-    /// Tells the controller of an idle period that ends now, if it was one: after losses, sending
-    /// has not been idle.
+    /// Nothing was in flight, and now something is sent: tells the controller how long nothing was
+    /// sent. Not if lost data waits to be sent again or a timeout is being repaired: then nothing
+    /// is in flight because of losses, and the application was not idle.
     #[inline(never)]
     fn resume(&mut self, now: Time) {
         let repairs = self.account.next_repair().is_some() || self.account.is_after_timeout();
@@ -324,14 +324,14 @@ impl Sender {
         outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
         let tag = self.controller.on_send(now, &mut outgoing);
-        // A copy of what has just been written would stall.
+        // The header is copied only if there is one: the copy has to wait for the write before it.
         let headed = self.needs.contains(Signals::HEADERS);
         let header = if headed { outgoing.header } else { Header::None };
         self.account.on_sent(now, sent.tagged(tag));
         self.pacer.on_send(now, size, self.plan.burst);
         self.last_sent = now;
         *place = Packet {
-            flow: self.config.flow,
+            flow: self.config.setup.flow,
             size,
             route: self.config.route,
             ecn: self.plan.ecn,
@@ -365,8 +365,8 @@ impl Sender {
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
         // The first on-period begins the connection that there is.
-        self.connection += u32::from(self.last_sent != Time::NEVER);
-        self.controller = (self.make)(&self.config.setup(self.connection));
+        self.config.setup.connection += u32::from(self.last_sent != Time::NEVER);
+        self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
         self.last_sent = Time::NEVER;
         self.replan();
@@ -405,7 +405,8 @@ impl Sender {
             return true;
         }
         let sent = self.send(now, place);
-        // Mostly, one packet follows an acknowledgement: no need to be asked for a second.
+        // Mostly, one packet follows an acknowledgement. If no second one may be sent, the sender
+        // says so now, and its driver need not ask.
         if !sent || self.sendable(now).is_none() {
             self.rearm(now);
         }

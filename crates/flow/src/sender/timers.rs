@@ -17,7 +17,7 @@ impl Sender {
             next = next.min(self.pacer.next());
         }
         self.pending = false;
-        // Keep an earlier wake-up: it will be moved on when its time comes.
+        // An earlier wake-up is kept. When its time comes, nothing is due, and it is set anew.
         if next < self.wake || self.wake <= now {
             self.wake = next;
         }
@@ -44,7 +44,7 @@ impl Sender {
             self.replan();
         }
         loop {
-            // Each arm tells the controller, or ends the loop.
+            // Losses and timeouts are told to the controller; anything else ends the loop.
             let feedback: Feedback<'_> = match self.account.on_deadline(now) {
                 Expired::Nothing => return false,
                 Expired::Probe => {
@@ -67,7 +67,7 @@ impl Sender {
     fn probe(&mut self, now: Time, place: &mut Packet) {
         let ready = self.source.ready();
         let sent = if ready > 0 && self.is_taken() {
-            Some(self.take_new(ready.min(u64::from(self.config.mss)) as u32))
+            Some(self.take_new(ready.min(u64::from(self.config.setup.mss)) as u32))
         } else {
             self.account.newest().map(Sent::again)
         };

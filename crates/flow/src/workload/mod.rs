@@ -34,12 +34,12 @@ impl Amount {
     }
 }
 
-/// How much an on-period lasts.
+/// How long an on-period lasts.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum On {
-    /// Seconds, during which there is always something to send.
+    /// For so many seconds, during which there is always something to send.
     Time(Amount),
-    /// Bytes; the off-period begins when all are acknowledged.
+    /// Until so many bytes are acknowledged.
     Bytes(Amount),
 }
 
@@ -74,6 +74,7 @@ pub enum Workload {
 
 /// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transfer {
     /// When it began.
     pub start: Time,
@@ -87,9 +88,9 @@ pub struct Transfer {
 enum Phase {
     /// Not started, or between on-periods.
     Off,
-    /// Unlimited data.
+    /// There is always something to send.
     Unlimited,
-    /// `left` bytes are ready.
+    /// `left` bytes wait to be sent.
     Counted,
     /// All bytes are sent; waiting for their acknowledgement.
     Draining,
@@ -109,6 +110,7 @@ pub(crate) struct Source {
     next: Time,
     /// Bytes that may be sent: `u64::MAX` in phase `Unlimited`, and zero but in `Counted`.
     left: u64,
+    /// Bytes of the present transfer, and when it began.
     transfer: u64,
     started: Time,
     encoder: Option<Box<Encoder>>,

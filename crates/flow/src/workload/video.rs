@@ -44,6 +44,7 @@ impl Default for Video {
 
 /// A frame, and the segments that carry it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Frame {
     /// When it was made.
     pub made: Time,
@@ -57,6 +58,7 @@ pub struct Frame {
 
 /// Counts of frames.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VideoStats {
     /// Frames made.
     pub made: u64,
@@ -64,22 +66,25 @@ pub struct VideoStats {
     pub skipped: u64,
 }
 
-/// The least size of a frame, in bytes.
+/// The smallest size of a frame, in bytes.
 const LEAST: f64 = 64.0;
 
 /// Makes frames, and notes which segments carry them.
 #[derive(Debug)]
 pub(super) struct Encoder {
     video: Video,
-    /// What the flow may send, and what the encoder has come to, in bits per second.
+    /// The rate at which the flow may send, and the rate that the encoder makes, which follows it,
+    /// both in bits per second.
     target: f64,
     rate: Option<f64>,
     /// Frames until the next key frame.
     until_key: u32,
     frames: Vec<Frame>,
-    /// Frames of which everything is sent.
+    /// How many frames have been sent whole.
     gone: usize,
+    /// Frames left out.
     skipped: u64,
+    /// Bytes of all frames, bytes sent, and segments sent.
     made: u64,
     sent: u64,
     segments: u64,
@@ -150,7 +155,7 @@ impl Encoder {
         (1.0 + self.video.noise * random.normal()).max(0.1)
     }
 
-    /// The next segment takes `bytes` along.
+    /// The next segment carries `bytes` of the frames that wait.
     pub(super) fn on_packet(&mut self, bytes: u64) {
         let segment = self.segments;
         self.segments += 1;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Feedback, Outgoing, Packet, Plan, RateSample, Signals, Span,
-    Stage, Time,
+    Ack, Body, Congestion, Controller, Feedback, Outgoing, Packet, Plan, RateSample, Setup,
+    Signals, Span, Stage, Time,
 };
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
 
@@ -51,6 +51,11 @@ impl Controller for Recorder {
     }
 }
 
+/// A bulk flow of packets of 1500 bytes.
+pub(crate) fn bulk() -> SenderConfig {
+    SenderConfig::bulk(Setup::default())
+}
+
 /// A sender with a recording controller. Times are milliseconds.
 pub(crate) struct Desk {
     sender: Sender,
@@ -62,7 +67,7 @@ impl Desk {
     pub(crate) fn new(config: SenderConfig, plan: Plan) -> Desk {
         let told = Arc::new(Mutex::new(Vec::new()));
         let to_controller = told.clone();
-        let make = Arc::new(move |_: &paceline_cc::Setup| {
+        let make = Arc::new(move |_: &Setup| {
             let recorder = Recorder { plan, told: to_controller.clone() };
             Box::new(recorder) as Box<dyn Controller>
         });

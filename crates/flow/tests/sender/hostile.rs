@@ -1,9 +1,9 @@
 //! Acknowledgements of anything at all.
 
 use paceline_cc::{Ack, Plan, Rate, Stream, Time};
-use paceline_flow::{RtoBounds, SenderConfig};
+use paceline_flow::RtoBounds;
 
-use super::desk::Desk;
+use super::desk::{Desk, bulk};
 
 /// Whatever a receiver claims, the sender neither panics nor sends beyond its window, and goes on.
 #[test]
@@ -13,12 +13,11 @@ fn whatever_the_receiver_claims() {
         let mut plan = Plan::window(15_000);
         plan.pacing = (round % 3 == 0).then(|| Rate::from_mbps(5.0));
         plan.reduces_by_prr = round % 2 == 0;
-        let config = SenderConfig {
-            reliable: round % 4 < 2,
-            receive_window: if round % 5 == 0 { 30_000 } else { u64::MAX },
-            rto: RtoBounds { max: paceline_cc::Span::from_secs(2), ..RtoBounds::LINUX },
-            ..SenderConfig::bulk(0)
-        };
+        let config = bulk().with(|config| {
+            config.reliable = round % 4 < 2;
+            config.receive_window = if round % 5 == 0 { 30_000 } else { u64::MAX };
+            config.rto = RtoBounds { max: paceline_cc::Span::from_secs(2), ..RtoBounds::LINUX };
+        });
         let mut desk = Desk::new(config, plan);
         let (mut now, mut sent) = (0, 0);
         for _ in 0..300 {

@@ -1,9 +1,9 @@
 //! What a controller is told in situations that once were told wrongly.
 
 use paceline_cc::{Congestion, Plan, Rate, Span};
-use paceline_flow::{Amount, On, SenderConfig, Workload};
+use paceline_flow::{Amount, On, Workload};
 
-use super::desk::{Desk, Told};
+use super::desk::{Desk, Told, bulk};
 
 /// Requests of two packets, half a second apart: far below a window of ten, which must not be said
 /// to limit them, not even when everything has been acknowledged (RFC 7661).
@@ -15,7 +15,7 @@ fn requests_below_the_window_are_not_limited_by_it() {
         starts_off: false,
         fresh: false,
     };
-    let mut desk = Desk::new(SenderConfig { workload, ..SenderConfig::bulk(0) }, window(10));
+    let mut desk = Desk::new(bulk().with(|config| config.workload = workload), window(10));
     let mut requests = 0;
     for k in 0..5 {
         let start = k * 600;
@@ -40,7 +40,7 @@ fn requests_below_the_window_are_not_limited_by_it() {
 /// section 7.3.2).
 #[test]
 fn each_loss_of_datagrams_is_told() {
-    let config = SenderConfig { reliable: false, ..SenderConfig::bulk(0) };
+    let config = bulk().with(|config| config.reliable = false);
     let plan = window(10).without_prr();
     let mut desk = Desk::new(config, plan);
     assert_eq!(desk.until(0).len(), 10);
@@ -55,7 +55,7 @@ fn each_loss_of_datagrams_is_told() {
 /// Recovery of datagrams ends with the first packet that was sent after the reaction.
 #[test]
 fn recovery_of_datagrams_ends() {
-    let config = SenderConfig { reliable: false, ..SenderConfig::bulk(0) };
+    let config = bulk().with(|config| config.reliable = false);
     let mut desk = Desk::new(config, window(10));
     desk.until(100);
     desk.ack(0, &[(1, 9)]);
@@ -72,7 +72,7 @@ fn recovery_of_datagrams_ends() {
 #[test]
 fn a_timeout_is_no_idle_period() {
     for reliable in [true, false] {
-        let config = SenderConfig { reliable, ..SenderConfig::bulk(0) };
+        let config = bulk().with(|config| config.reliable = reliable);
         let mut desk = Desk::new(config, window(4));
         desk.until(100);
         desk.ack(if reliable { 4 } else { 0 }, &[(0, 3)]);
@@ -97,7 +97,7 @@ fn a_pause_is_an_idle_period() {
         starts_off: false,
         fresh: false,
     };
-    let mut desk = Desk::new(SenderConfig { workload, ..SenderConfig::bulk(0) }, window(10));
+    let mut desk = Desk::new(bulk().with(|config| config.workload = workload), window(10));
     desk.until(100);
     desk.ack(1, &[(0, 0)]);
     desk.told();
@@ -114,7 +114,7 @@ fn rate_samples_after_an_undo_keep_their_send_phase() {
     let mut plan = window(4);
     plan.pacing = Some(Rate::from_bytes_in(1500, Span::from_millis(145)));
     plan.exact_window = true; // no probes
-    let mut desk = Desk::new(SenderConfig::bulk(0), plan);
+    let mut desk = Desk::new(bulk(), plan);
     let left = desk.until(150);
     assert_eq!(left, [(0, 0), (145, 1)]);
     desk.ack(1, &[(0, 0)]);

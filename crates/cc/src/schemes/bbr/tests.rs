@@ -205,7 +205,7 @@ fn idleness_restarts_at_the_bandwidth() {
 fn phases_start_at_random_but_not_with_the_drain() {
     let mut seen = [0; 8];
     for flow in 0..200 {
-        let setup = Setup { flow, ..Setup::default() };
+        let setup = Setup::new(1, flow);
         let mut bbr = BbrSender::new(&plain(), &setup);
         bbr.enter_probe_bw(Time::from_secs(1));
         let gain = bbr.pacing_gain();

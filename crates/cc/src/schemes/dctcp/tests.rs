@@ -90,18 +90,18 @@ fn between_marks_it_is_reno() {
 fn the_receiver_acknowledges_when_marks_begin_and_end() {
     let halves = build(&Spec { name: "dctcp".into(), args: Vec::new() }).expect("dctcp");
     let mut reporter = halves.reporter.expect("a receiver's half")();
-    let mut arrive = |ecn, pending| {
-        let before = reporter.echo();
+    // Whether an acknowledgement that waits leaves first, and what it echoes.
+    let mut arrive = |ecn| {
         let packet = Packet { ecn, ..Packet::opaque(1500) };
-        (reporter.on_arrival(Time::ZERO, &packet, pending), before)
+        let first = (reporter.flushes(&packet), reporter.echo());
+        assert_eq!(reporter.on_arrival(Time::ZERO, &packet), Verdict::default());
+        first
     };
-    let flush = Verdict { flush: true, now: false };
-    assert_eq!(arrive(Ecn::Ect0, false).0, Verdict::default());
-    assert_eq!(arrive(Ecn::Ect0, true).0, Verdict::default());
-    assert_eq!(arrive(Ecn::Ce, true), (flush, Ecn::Ect0));
-    assert_eq!(arrive(Ecn::Ce, true).0, Verdict::default());
-    assert_eq!(arrive(Ecn::Ect0, true), (flush, Ecn::Ce));
-    assert_eq!(arrive(Ecn::Ce, false).0, Verdict::default());
+    arrive(Ecn::Ect0);
+    assert_eq!(arrive(Ecn::Ect0), (false, Ecn::Ect0));
+    assert_eq!(arrive(Ecn::Ce), (true, Ecn::Ect0));
+    assert_eq!(arrive(Ecn::Ce), (false, Ecn::Ce));
+    assert_eq!(arrive(Ecn::Ect0), (true, Ecn::Ce));
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn the_smallest_rate_of_the_path_is_returned() {
         assert_eq!(granted(&packet), Rate::from_mbps(3.0));
         let mut receiver = RcpReceiver::new(super::receiver::granted);
         assert_eq!(receiver.explicit(), 0);
-        receiver.on_arrival(Time::ZERO, &packet, false);
+        receiver.on_arrival(Time::ZERO, &packet);
         assert_eq!(receiver.explicit(), 30_000);
         assert_eq!(receiver.explicit(), 30_000);
     }
@@ -215,7 +215,7 @@ fn packets_that_come_late_and_other_schemes_are_not_returned() {
     };
     let mut receiver = RcpReceiver::new(super::receiver::granted);
     let mut say = |packet: &Packet| {
-        receiver.on_arrival(Time::ZERO, packet, false);
+        receiver.on_arrival(Time::ZERO, packet);
         receiver.explicit()
     };
     assert_eq!(say(&of(7, 500)), 5000);

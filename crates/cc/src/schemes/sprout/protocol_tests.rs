@@ -145,7 +145,7 @@ fn a_duplicate_of_the_first_packet_is_no_new_connection() {
 /// Connections count up, and wrap around.
 #[test]
 fn senders_number_their_connections() {
-    let setup = Setup { connection: 7, ..Setup::default() };
+    let setup = Setup::default().with(|setup| setup.connection = 7);
     let mut sender = SproutSender::new(&SproutParams::default(), &setup);
     assert_eq!(send(&mut sender, ms(0), 1500).connection, 7);
     let mut receiver = SproutReceiver::new(Notes::default(), RULES);

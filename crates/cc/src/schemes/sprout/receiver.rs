@@ -141,7 +141,7 @@ impl<M: Model> SproutReceiver<M> {
 }
 
 impl<M: Model> Reporter for SproutReceiver<M> {
-    fn on_arrival(&mut self, now: Time, packet: &Packet, _pending: bool) -> Verdict {
+    fn on_arrival(&mut self, now: Time, packet: &Packet) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Sprout(header) = &data.header
         {

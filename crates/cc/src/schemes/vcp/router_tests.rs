@@ -166,7 +166,7 @@ fn the_highest_load_of_the_path_is_returned() {
         }
         assert_eq!(told(&packet), Load::Overload);
         let mut receiver = VcpReceiver::new(shown);
-        receiver.on_arrival(Time::ZERO, &packet, false);
+        receiver.on_arrival(Time::ZERO, &packet);
         assert_eq!(receiver.explicit(), 3);
     }
 }

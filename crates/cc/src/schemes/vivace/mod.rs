@@ -44,6 +44,8 @@
 //! to probing. `rule=nsdi2018` hibernates with packets of full size, where the original takes
 //! 100 bytes. What the paper leaves open, the start, the shortest interval and the factors m,
 //! `rule=paper` takes from the program. `utility=loss` leaves the gradient out, in each rule.
+//! A packet counts in its interval once, with the fate that becomes known first: one that was
+//! declared lost and is acknowledged after all stays lost.
 //!
 //! # Where it fails
 //! Intervals of a round trip are slow on links that change within one: what was worth it is known

@@ -1,4 +1,8 @@
 //! Monitor intervals: what became of the packets that were sent at one rate.
+//!
+//! A packet counts once, with the fate that becomes known first: one that was declared lost and is
+//! acknowledged after all stays lost, as its interval may have been judged by then. So the fates of
+//! an interval are never more than its packets.
 
 use std::collections::VecDeque;
 
@@ -133,6 +137,8 @@ impl Interval {
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
     intervals: VecDeque<Interval>,
+    /// The tags of the packets of these intervals that were declared lost, in ascending order.
+    lost: VecDeque<u64>,
     mss: u32,
     /// How many packets at each end of an interval do not count.
     margin: u32,
@@ -142,7 +148,7 @@ impl Monitor {
     pub(super) fn new(mss: u32, margin: u32) -> Monitor {
         let mut intervals = VecDeque::with_capacity(MOST + 4);
         intervals.push_back(Interval::new(0));
-        Monitor { intervals, mss, margin }
+        Monitor { intervals, lost: VecDeque::with_capacity(MOST), mss, margin }
     }
 
     /// The interval being sent.
@@ -183,6 +189,19 @@ impl Monitor {
         let Some(at) = (fate.tag >> INDEX_BITS).checked_sub(front) else { return };
         let margin = u64::from(self.margin);
         let Some(interval) = self.intervals.get_mut(at as usize) else { return };
+        // Most packets are newer than all that were lost.
+        let place = match self.lost.back() {
+            Some(newest) if fate.tag <= *newest => self.lost.binary_search(&fate.tag),
+            _ => Err(self.lost.len()),
+        };
+        match place {
+            Ok(_) => return,
+            // Indices are cut off at the largest: packets beyond it cannot be told apart.
+            Err(place) if fate.lost && fate.tag & INDEX_MAX < INDEX_MAX => {
+                self.lost.insert(place, fate.tag);
+            }
+            Err(_) => {}
+        }
         if fate.tag & INDEX_MAX < margin {
             interval.skipped += 1;
             return;
@@ -213,6 +232,9 @@ impl Monitor {
             return None;
         }
         let mut oldest = self.intervals.pop_front()?;
+        while self.lost.front().is_some_and(|tag| tag >> INDEX_BITS <= oldest.number) {
+            self.lost.pop_front();
+        }
         if waits {
             // Nothing was heard of the other packets for so long that they count as lost.
             oldest.lost = oldest.sent.saturating_sub(oldest.acked + oldest.skipped);
@@ -271,6 +293,31 @@ mod tests {
         assert!(monitor.take(acks.rtt).is_none());
         monitor.on_fate(&fate(tags[19], now, false), &acks.ack(1));
         assert_eq!(monitor.take(acks.rtt).map(|summary| summary.total), Some(10));
+    }
+
+    /// Packets 0, 1 and 3 of four are declared lost; the acknowledgements of 0 and 3 come after all.
+    #[test]
+    fn a_packet_counts_with_its_first_fate() {
+        for margin in [0, 1] {
+            let mut monitor = Monitor::new(MSS, margin);
+            let now = Time::from_secs(1);
+            let tags: Vec<u64> = (0..4).map(|_| monitor.on_send(now, MSS)).collect();
+            monitor.close();
+            monitor.on_send(Time::from_secs(2), MSS);
+            let mut acks = Acks::new(Span::from_millis(100));
+            for (packet, lost) in [(3, true), (0, true), (3, false), (0, false), (3, false)] {
+                monitor.on_fate(&fate(tags[packet], now, lost), &acks.ack(1));
+            }
+            // The fates of two packets are known, whatever was said of them.
+            assert_eq!(monitor.open().number, 1);
+            assert_eq!(monitor.intervals[0].resolved(), 2);
+            assert!(monitor.take(acks.rtt).is_none());
+            monitor.on_fate(&fate(tags[1], now, true), &acks.ack(1));
+            monitor.on_fate(&fate(tags[2], now, false), &acks.ack(1));
+            let summary = monitor.take(acks.rtt).expect("all is known");
+            assert_eq!((summary.total, summary.lost), if margin == 0 { (4, 3) } else { (3, 2) });
+            assert!(monitor.lost.is_empty());
+        }
     }
 
     #[test]

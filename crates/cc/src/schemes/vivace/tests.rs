@@ -8,7 +8,7 @@ use crate::units::{Rate, Span, Time};
 /// A link of fixed capacity without a buffer, one RTT long: packets beyond the capacity are lost.
 fn share_of(rule: Rule, capacity: Rate) -> f64 {
     let params = VivaceParams { rule, utility: Utility::Loss };
-    let mut sender = VivaceSender::new(&params, &Setup { mss: MSS, seed: 3, ..Setup::default() });
+    let mut sender = VivaceSender::new(&params, &Setup::new(3, 0).with(|setup| setup.mss = MSS));
     let rtt = Span::from_millis(50);
     let mut acks = Acks::new(rtt);
     let mut under_way = std::collections::VecDeque::new();
@@ -49,7 +49,7 @@ fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
     for (rule, factor) in [(Rule::Kernel, 1.0), (Rule::Nsdi2018, 0.5), (Rule::Paper, 0.5)] {
         let params = VivaceParams { rule, utility: Utility::Loss };
         let mut sender =
-            VivaceSender::new(&params, &Setup { mss: MSS, seed: 1, ..Setup::default() });
+            VivaceSender::new(&params, &Setup::new(1, 0).with(|setup| setup.mss = MSS));
         let mut acks = Acks::new(Span::from_millis(100));
         let mut now = Time::from_secs(1);
         let rate = |sender: &VivaceSender| sender.plan().pacing.map_or(0.0, |rate| rate.as_mbps());
@@ -80,7 +80,7 @@ fn fuzz_keeps_rates_sane() {
             let mut random = Stream::new(seed as u64, "vivace fuzz");
             let params = VivaceParams { rule, utility };
             let mut sender =
-                VivaceSender::new(&params, &Setup { mss: MSS, seed: 1, ..Setup::default() });
+                VivaceSender::new(&params, &Setup::new(1, 0).with(|setup| setup.mss = MSS));
             let mut acks = Acks::new(Span::from_millis(100));
             let mut sent = std::collections::VecDeque::new();
             for number in 0..5_000 {

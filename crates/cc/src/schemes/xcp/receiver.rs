@@ -15,7 +15,7 @@ pub struct XcpReceiver {
 }
 
 impl Reporter for XcpReceiver {
-    fn on_arrival(&mut self, _now: Time, packet: &Packet, _pending: bool) -> Verdict {
+    fn on_arrival(&mut self, _now: Time, packet: &Packet) -> Verdict {
         if let Body::Data(data) = &packet.body
             && let Header::Xcp(header) = &data.header
         {

@@ -265,7 +265,7 @@ fn the_receiver_returns_sums_and_loses_nothing() {
     let mut receiver = XcpReceiver::default();
     assert_eq!(receiver.explicit(), 0);
     let mut take = |feedback: f64| {
-        receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback), false);
+        receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback));
     };
     for feedback in [10.0, -3.5, 0.25] {
         take(feedback);
@@ -275,22 +275,22 @@ fn the_receiver_returns_sums_and_loses_nothing() {
     // What is lost in rounding comes with the next.
     let mut sum = 0.0;
     for _ in 0..1000 {
-        receiver.on_arrival(Time::ZERO, &asking(100, 10, 0.001), false);
+        receiver.on_arrival(Time::ZERO, &asking(100, 10, 0.001));
         sum += decode(receiver.explicit());
     }
     assert!((sum - 1.0).abs() < 1.0 / 256.0, "{sum}");
     // So does what does not fit.
     let mut receiver = XcpReceiver::default();
     for _ in 0..3 {
-        receiver.on_arrival(Time::ZERO, &asking(100, 10, -MOST), false);
+        receiver.on_arrival(Time::ZERO, &asking(100, 10, -MOST));
     }
     let told: f64 = (0..5).map(|_| decode(receiver.explicit())).sum();
     assert_eq!(told, -3.0 * MOST);
     // No router has spoken; nonsense; somebody else's.
     for feedback in [MOST, f64::INFINITY, f64::NAN] {
-        receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback), false);
+        receiver.on_arrival(Time::ZERO, &asking(100, 10, feedback));
     }
-    receiver.on_arrival(Time::ZERO, &packet(Header::None), false);
+    receiver.on_arrival(Time::ZERO, &packet(Header::None));
     assert_eq!(receiver.explicit(), 0);
     assert_eq!(decode(encode(-1.5)), -1.5);
 }

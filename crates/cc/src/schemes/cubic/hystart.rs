@@ -98,11 +98,13 @@ impl HyStart {
         let Some(rtt) = feedback.rtt.filter(|rtt| !rtt.is_zero()) else { return false };
         let known = if self.delay_min.is_zero() { Span::MAX } else { self.delay_min };
         self.delay_min = known.min(rtt);
+        if cwnd < LOW_WINDOW {
+            return false;
+        }
         if self.rounds.begins(feedback) {
             self.begin_round(feedback.now);
         }
-        self.found =
-            cwnd >= LOW_WINDOW && (self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt));
+        self.found = self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt);
         self.found
     }
 

@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test bench lint digests docs setup build clean
+.PHONY: demo test bench lint digests docs api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli
@@ -19,6 +19,7 @@ demo: build
 test: setup lint
 	$(CARGO) test --locked --workspace
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
+	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
@@ -37,6 +38,15 @@ digests: setup
 ## The pages of docs/schemes, anew: from the registry, the modules, and a run of each scheme.
 docs: setup
 	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages
+
+## docs/api.md, anew: what cc, flow, path and sim make public. Needs a nightly toolchain.
+api: setup
+	for crate in cc flow path sim; do \
+	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
+	    -Z unstable-options --output-format json || exit 1; \
+	done
+	$(CARGO) run --locked --quiet -p paceline-reproduce --example public_api -- \
+	  $(or $(CARGO_TARGET_DIR),target)/doc docs/api.md
 
 setup:
 	@.ci/setup

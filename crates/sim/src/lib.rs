@@ -39,7 +39,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/own_controller.rs` has a controller that reacts. What the figures mean exactly stands
+//! `examples/own_controller.rs` has a controller that reacts; `examples/by_hand.rs` drives a sender,
+//! a link and a receiver without the simulator. What the figures mean exactly stands
 //! in `docs/metrics.md`, the keys of scenario files in `docs/scenarios.md`.
 
 mod bins;

@@ -103,7 +103,7 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The moving average of packets per tick.
 #[derive(Clone, Debug)]
-pub struct MovingAverage {
+pub(crate) struct MovingAverage {
     gain: f64,
     least: f64,
     rate: f64,
@@ -111,12 +111,13 @@ pub struct MovingAverage {
 
 impl MovingAverage {
     /// An average that starts at zero; forecasts count with `least` packets per tick at least.
-    pub fn new(gain: f64, least: f64) -> MovingAverage {
+    pub(crate) fn new(gain: f64, least: f64) -> MovingAverage {
         MovingAverage { gain, least, rate: 0.0 }
     }
 
     /// Packets per tick.
-    pub fn rate(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
 }

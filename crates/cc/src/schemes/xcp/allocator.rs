@@ -15,7 +15,7 @@ const LONGEST_RTT: f64 = 1.0;
 /// its size. Beside the aggregate, a part of the traffic is taken from all and given to all, so
 /// that shares become fair when there is nothing to hand out.
 #[derive(Clone, Debug)]
-pub struct FairnessController {
+pub(crate) struct FairnessController {
     /// The share of the traffic that changes hands.
     gamma: f64,
     /// What came in this interval: bytes, the sum of the packets' intervals in seconds, and the
@@ -33,7 +33,7 @@ pub struct FairnessController {
 
 impl FairnessController {
     /// An allocator that shuffles the share `gamma` of the traffic.
-    pub fn new(gamma: f64) -> FairnessController {
+    pub(crate) fn new(gamma: f64) -> FairnessController {
         FairnessController {
             gamma,
             input: 0.0,
@@ -48,7 +48,7 @@ impl FairnessController {
 
     /// A packet of `size` bytes has come. All traffic counts, with a header or without.
     #[inline]
-    pub fn count(&mut self, size: u32, header: Option<&XcpHeader>) {
+    pub(crate) fn count(&mut self, size: u32, header: Option<&XcpHeader>) {
         self.input += f64::from(size);
         if let Some(header) = header.filter(|header| !header.rtt.is_zero()) {
             let interval = header.interval.as_secs_f64();
@@ -58,19 +58,19 @@ impl FairnessController {
     }
 
     /// The bytes that came in this interval.
-    pub fn input(&self) -> f64 {
+    pub(crate) fn input(&self) -> f64 {
         self.input
     }
 
     /// The mean RTT of the packets that came, in seconds, weighted so that every flow counts the
     /// same; nothing if none had an RTT.
-    pub fn rtt(&self) -> Option<f64> {
+    pub(crate) fn rtt(&self) -> Option<f64> {
         (self.intervals > 0.0).then(|| self.weighted / self.intervals)
     }
 
     /// The interval, of length `span`, ends: `aggregate`, in bytes per second, is to be shared out
     /// in the next. Without traffic there is nobody to give it to.
-    pub fn share_out(&mut self, aggregate: f64, span: Span) {
+    pub(crate) fn share_out(&mut self, aggregate: f64, span: Span) {
         let rate = self.input / span.as_secs_f64().max(1e-9);
         let shuffled = (self.gamma * rate - aggregate.abs()).max(0.0);
         if self.input > 0.0 {
@@ -92,7 +92,7 @@ impl FairnessController {
     }
 
     /// A packet of `size` bytes leaves: lowers its header to what it may have.
-    pub fn grant(&mut self, size: u32, header: &mut XcpHeader) {
+    pub(crate) fn grant(&mut self, size: u32, header: &mut XcpHeader) {
         let rtt = header.rtt.as_secs_f64();
         if rtt == 0.0 {
             header.feedback = 0.0;
@@ -121,7 +121,8 @@ impl FairnessController {
     }
 
     /// What is left to hand out and to take back, in bytes per second.
-    pub fn residues(&self) -> (f64, f64) {
+    #[cfg(test)]
+    pub(crate) fn residues(&self) -> (f64, f64) {
         (self.positive, self.negative)
     }
 }

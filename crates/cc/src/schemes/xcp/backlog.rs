@@ -4,21 +4,21 @@ use crate::route::LinkView;
 
 /// A length of queue.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
+pub(crate) struct Backlog {
     /// In bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// In packets.
-    pub packets: u64,
+    pub(crate) packets: u64,
 }
 
 impl Backlog {
     /// The queue without the packet in question.
-    pub fn of(link: &LinkView<'_>) -> Backlog {
+    pub(crate) fn of(link: &LinkView<'_>) -> Backlog {
         Backlog { bytes: link.queue_bytes, packets: link.queue_packets as u64 }
     }
 
     /// The queue with one more packet.
-    pub fn with(self, size: u32) -> Backlog {
+    pub(crate) fn with(self, size: u32) -> Backlog {
         Backlog { bytes: self.bytes + u64::from(size), packets: self.packets + 1 }
     }
 
@@ -29,7 +29,7 @@ impl Backlog {
 
 /// The persistent queue: the shortest of an interval. Bursts that drain do not count.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct PersistentQueue {
+pub(crate) struct PersistentQueue {
     running: Backlog,
     last: Backlog,
 }
@@ -37,18 +37,18 @@ pub struct PersistentQueue {
 impl PersistentQueue {
     /// The queue had this length.
     #[inline]
-    pub fn see(&mut self, backlog: Backlog) {
+    pub(crate) fn see(&mut self, backlog: Backlog) {
         self.running = self.running.min(backlog);
     }
 
     /// The interval ends, and another begins with what waits now.
-    pub fn close(&mut self, now: Backlog) {
+    pub(crate) fn close(&mut self, now: Backlog) {
         self.last = self.running;
         self.running = now;
     }
 
     /// The shortest queue of the last whole interval.
-    pub fn last(&self) -> Backlog {
+    pub(crate) fn last(&self) -> Backlog {
         self.last
     }
 }

@@ -13,7 +13,7 @@ const SHORTEST: Span = Span::from_millis(2);
 ///
 /// `Q` is the shortest queue of the last half RTT without queueing delay.
 #[derive(Clone, Debug)]
-pub struct XcpEfficiency {
+pub(crate) struct XcpEfficiency {
     alpha: f64,
     beta: f64,
     /// The capacity in bytes per second: as configured, or as last measured.
@@ -27,7 +27,7 @@ pub struct XcpEfficiency {
 
 impl XcpEfficiency {
     /// The law before the first packet.
-    pub fn new(params: &XcpParams) -> XcpEfficiency {
+    pub(crate) fn new(params: &XcpParams) -> XcpEfficiency {
         XcpEfficiency {
             alpha: params.alpha,
             beta: params.beta,

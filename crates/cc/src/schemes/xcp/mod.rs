@@ -66,11 +66,10 @@ mod router_tests;
 #[cfg(test)]
 mod sender_tests;
 
-pub use allocator::FairnessController;
-pub use backlog::{Backlog, PersistentQueue};
-pub use law::XcpEfficiency;
+pub(crate) use backlog::{Backlog, PersistentQueue};
+pub(crate) use law::XcpEfficiency;
 pub use receiver::XcpReceiver;
-pub use router::{ControlInterval, EfficiencyController, XcpRouter};
+pub(crate) use router::{ControlInterval, EfficiencyController, XcpRouter};
 pub use sender::XcpSender;
 
 use std::sync::Arc;

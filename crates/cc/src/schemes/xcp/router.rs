@@ -17,30 +17,30 @@ const SETTLED: u32 = 100;
 
 /// What a router has measured in an interval of control.
 #[derive(Copy, Clone, Debug)]
-pub struct ControlInterval {
+pub(crate) struct ControlInterval {
     /// When it began.
-    pub from: Time,
+    pub(crate) from: Time,
     /// When it ended.
-    pub to: Time,
+    pub(crate) to: Time,
     /// Traffic that came, in bytes per second.
-    pub traffic: f64,
+    pub(crate) traffic: f64,
     /// The mean RTT in seconds; never 0.
-    pub rtt: f64,
+    pub(crate) rtt: f64,
     /// The queue at the end.
-    pub queue: Backlog,
+    pub(crate) queue: Backlog,
     /// Bytes that the queue has refused or dropped.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 impl ControlInterval {
     /// Its length.
-    pub fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.to.since(self.from)
     }
 }
 
 /// How much the flows of a link are to send more, or less.
-pub trait EfficiencyController: Send {
+pub(crate) trait EfficiencyController: Send {
     /// The queue has had this length since the last call, until `now`.
     fn watch(&mut self, _now: Time, _queue: Backlog) {}
     /// The queue had this length; for persistent queues.
@@ -57,7 +57,7 @@ pub trait EfficiencyController: Send {
 /// its events. ns-2 starts its timers at random, so that routers are not in step; these all
 /// start with the run, and mean RTTs of different traffic take them out of step.
 #[derive(Clone, Debug)]
-pub struct XcpRouter<L> {
+pub(crate) struct XcpRouter<L> {
     law: L,
     allocator: FairnessController,
     idle: IdleCapacity,
@@ -73,7 +73,7 @@ pub struct XcpRouter<L> {
 
 impl<L: EfficiencyController> XcpRouter<L> {
     /// A router before the first packet; `gamma` is the share of the traffic that is shuffled.
-    pub fn new(law: L, gamma: f64) -> XcpRouter<L> {
+    pub(crate) fn new(law: L, gamma: f64) -> XcpRouter<L> {
         XcpRouter {
             law,
             allocator: FairnessController::new(gamma),

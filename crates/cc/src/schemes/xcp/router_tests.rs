@@ -1,3 +1,4 @@
+use super::allocator::FairnessController;
 use super::*;
 use crate::header::{Header, Load, XcpHeader};
 use crate::packet::Packet;

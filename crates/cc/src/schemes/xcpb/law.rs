@@ -11,7 +11,7 @@ const PACKET: f64 = 1500.0;
 
 /// Equations 6 to 13 of the paper. In packets or bytes, as the unit says.
 #[derive(Clone, Debug)]
-pub struct XcpbEfficiency {
+pub(crate) struct XcpbEfficiency {
     params: XcpbParams,
     /// `kappa` in the unit, and the feedback of a blind interval times its length, in bytes.
     kappa: f64,
@@ -30,7 +30,7 @@ pub struct XcpbEfficiency {
 
 impl XcpbEfficiency {
     /// The law before the first packet: blind.
-    pub fn new(params: &XcpbParams) -> XcpbEfficiency {
+    pub(crate) fn new(params: &XcpbParams) -> XcpbEfficiency {
         let unit = if params.unit == Unit::Bytes { PACKET } else { 1.0 };
         XcpbEfficiency {
             kappa: params.kappa * unit,

@@ -56,14 +56,14 @@ mod law;
 #[cfg(test)]
 mod tests;
 
-pub use law::XcpbEfficiency;
+pub(crate) use law::XcpbEfficiency;
 
 use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
 
 /// The router's half of XCP-b.
-pub type XcpbRouter = XcpRouter<XcpbEfficiency>;
+pub(crate) type XcpbRouter = XcpRouter<XcpbEfficiency>;
 
 crate::choices! {
     /// How a router tells that its link is not used fully.

@@ -193,7 +193,7 @@ impl Account {
             return self.cumulative == self.next_segment;
         }
         // Packets without data may be on the way all the time.
-        !self.ledger.first_in_flight().is_some_and(|oldest| oldest <= self.newest_data)
+        self.ledger.first_in_flight().is_none_or(|oldest| oldest > self.newest_data)
     }
 
     /// The size and segment of the newest packet, for a probe that repeats it.

@@ -5,6 +5,8 @@ use paceline_cc::ACK_BLOCKS;
 /// How many blocks the receiver remembers beside the newest. When one more begins, it forgets the
 /// lowest.
 const OLDER: usize = 31;
+/// Room for so many is made when the first gap appears.
+const FIRST: usize = 6;
 
 /// An inclusive range of numbers.
 #[derive(Copy, Clone, Debug, Default)]
@@ -124,6 +126,12 @@ impl Blocks {
     /// many.
     fn open(&mut self, at: usize, block: Block) {
         self.older.truncate(OLDER - 1);
+        if self.older.len() == self.older.capacity() {
+            // A few at first, for flows that are many; then all that there can be, so that a flow
+            // allocates twice at most.
+            let more = if self.older.is_empty() { FIRST } else { OLDER - self.older.len() };
+            self.older.reserve_exact(more);
+        }
         self.older.insert(at.min(self.older.len()), block);
     }
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::{Rate, SchemeSpec, Setup, Span, Spec};
+use paceline_cc::{Rate, SchemeSpec, Setup, Span, Spec, Stream};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::check_scheme;
 
@@ -40,6 +40,9 @@ fn make(spec: &SchemeSpec) {
     let queue = spec.queue.as_ref().unwrap_or(&droptail);
     for size in [BufferSize::Packets(1), BufferSize::Bytes(u64::MAX), BufferSize::Unlimited] {
         let limit = size.resolve(Rate::ZERO, Span::ZERO);
-        assert!(paceline_path::queue::build(queue, limit).is_ok(), "{queue:?}");
+        assert!(
+            paceline_path::queue::build(queue, limit, Stream::new(1, "queue")).is_ok(),
+            "{queue:?}"
+        );
     }
 }

@@ -206,7 +206,7 @@ impl Account {
     /// A packet leaves at `now`. Returns its number.
     #[inline]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
-        let Sent { segment, size, tag, again: _ } = sent;
+        let Sent { segment, size, tag, again } = sent;
         if self.ledger.in_flight() == 0 {
             self.timers.restart(now);
         }
@@ -219,7 +219,7 @@ impl Account {
             self.next_segment = self.next_segment.max(segment + 1);
         }
         self.stats.sent += 1;
-        self.stats.retransmits += u64::from(sent.again);
+        self.stats.retransmits += u64::from(again);
         number
     }
 

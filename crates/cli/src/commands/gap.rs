@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::commands::run::read_scenario;
+use crate::emulation::Emulation;
 use crate::output::{self, Error};
 
 use emulated::Emulated;
@@ -57,6 +58,12 @@ pub(crate) struct Gap {
     /// The seed of all random streams
     #[arg(long)]
     seed: Option<u64>,
+    /// Bind the emulator to this processor
+    #[arg(long, value_name = "N")]
+    cpu: Option<usize>,
+    /// Run the emulator ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
+    #[arg(long)]
+    realtime: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -116,7 +123,9 @@ impl Gap {
                 let Comparison { scheme, trace, .. } = &comparison;
                 output::note(&format!("{scheme} on {trace}: {} in real time", scenario.duration));
             }
-            let emulated = emulated::run(&comparison, &scenario)?;
+            let priority =
+                Emulation { cpu: self.cpu, realtime: self.realtime, ..Emulation::default() };
+            let emulated = emulated::run(&comparison, &scenario, priority)?;
             // Real flows begin with a handshake, and their programs take a moment to start. On a
             // trace with outages a tenth of a second decides what happens, so that the simulated
             // flows begin when the real ones' first data came to the link.

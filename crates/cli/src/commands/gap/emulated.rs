@@ -90,8 +90,13 @@ impl Drop for Folder {
     }
 }
 
-/// Runs the scenario's path with real TCP for its duration.
-pub(super) fn run(comparison: &Comparison, scenario: &Scenario) -> Result<Emulated, Error> {
+/// Runs the scenario's path with real TCP for its duration; `priority` names the emulator's processor
+/// and priority.
+pub(super) fn run(
+    comparison: &Comparison,
+    scenario: &Scenario,
+    priority: Emulation,
+) -> Result<Emulated, Error> {
     let kernel_scheme = super::kernel_name(&comparison.scheme).map_err(Error::Message)?;
     let known = paceline_live::traffic::schemes();
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
@@ -120,7 +125,7 @@ pub(super) fn run(comparison: &Comparison, scenario: &Scenario) -> Result<Emulat
         json: Some(json.clone()),
         seed: Some(scenario.seed),
         quiet: true,
-        ..Emulation::default()
+        ..priority
     };
     let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
     if status != std::process::ExitCode::SUCCESS {

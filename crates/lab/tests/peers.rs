@@ -44,8 +44,9 @@ fn loss_based_schemes_agree_with_ns3() {
 /// Real Linux' Cubic behind mm-link.
 #[test]
 fn cubic_agrees_with_linux_on_recorded_traces() {
-    let Some(folder) = recordings::folder() else { return };
-    let cases = validate::cases(Some(&folder));
+    let paths = ["Verizon-LTE-short.down", "Verizon-LTE-short.up"].map(paceline_testing::recording);
+    let [Some(path), Some(_)] = paths else { return };
+    let cases = validate::cases(path.parent());
     for case in cases.iter().filter(|case| case.name.starts_with("cubic on ")) {
         for row in (case.run)() {
             assert_eq!(row.pass, Some(true), "{row:?}");

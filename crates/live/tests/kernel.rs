@@ -1,7 +1,7 @@
 //! Devices, addresses, routes and translation rules against the running kernel, each test in a
 //! network namespace of its own.
 
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsFd;
 use std::process::Command;
@@ -12,17 +12,15 @@ use paceline_live::linux::nat::Nat;
 use paceline_live::linux::route::Links;
 use paceline_live::linux::tun::HEADER;
 use paceline_live::linux::{Tun, TunOptions};
-
-/// Says aloud that a test cannot be done here: the harness keeps what macros print to itself.
-fn skip(test: &str, why: &str) {
-    let _ = writeln!(io::stderr(), "SKIPPED {test}: {why}");
-}
+use paceline_testing::{Need, skip};
 
 /// Runs a test on a thread with a network of its own.
 fn alone(test: &'static str, body: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(move || match unshare(CloneFlags::CLONE_NEWNET) {
         Ok(()) => body(),
-        Err(error) => skip(test, &format!("no network namespace without root ({error})")),
+        Err(error) => {
+            skip(Need::Net, test, &format!("no network namespace without root ({error})"));
+        }
     });
     thread.join().expect("the test holds");
 }
@@ -149,7 +147,7 @@ fn translation_rules_go_with_their_owner() {
     alone(name, move || {
         let four = match Nat::masquerade("test", PEER.into()) {
             Ok(nat) => nat,
-            Err(error) => return skip(name, &error.to_string()),
+            Err(error) => return skip(Need::Kernel, name, &error.to_string()),
         };
         let six = Nat::masquerade("test", PEER6.into()).expect("rules for IPv6");
         let list = || Command::new("nft").args(["list", "ruleset"]).output();
@@ -160,7 +158,7 @@ fn translation_rules_go_with_their_owner() {
                     assert!(text.contains(part), "no {part} in {text}");
                 }
             }
-            Err(error) => skip(name, &format!("nft cannot list them: {error}")),
+            Err(error) => skip(Need::Programs, name, &format!("nft cannot list them: {error}")),
         }
         let other = Nat::masquerade("test", PEER.into()).expect_err("the name is taken");
         assert!(other.to_string().contains("100.64.0.2"), "{other}");

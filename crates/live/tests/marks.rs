@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use common::{
     PORT, PROGRAM, PROGRAM6, WORLD, WORLD6, accept, bare_link, counter, counter6, datagrams, delay,
-    emulate, has_ipv6, link, skip,
+    emulate, has_ipv6, link,
 };
 use nix::sys::socket::{setsockopt, sockopt};
 use paceline_cc::Spec;
 use paceline_live::emulator::Element;
+use paceline_testing::Need;
 
 const ECT1: u8 = 1;
 
@@ -25,7 +26,7 @@ fn families(test: &str) -> Vec<[IpAddr; 2]> {
     if has_ipv6() {
         families.push([WORLD6.into(), PROGRAM6.into()]);
     } else {
-        skip(test, "only its IPv6 part: the kernel has none");
+        paceline_testing::skip(Need::Kernel, test, "only its IPv6 part: the kernel has none");
     }
     families
 }

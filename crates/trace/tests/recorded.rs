@@ -1,38 +1,43 @@
-//! The statistics of recorded traces, against a table of them computed elsewhere. Needs the
-//! folder `shared` beside the workspace; without it the tests say so and pass.
-#![allow(clippy::print_stdout, reason = "a test says what it has seen")]
+//! The statistics of recorded traces, against a table of them computed elsewhere. Tests that miss the
+//! recordings or the table say so.
 
-use std::io::Write;
+use std::path::PathBuf;
 
+use paceline_testing::{recording, reference};
 use paceline_trace::{Stats, load, mahimahi, names, target};
-use std::path::{Path, PathBuf};
 
-fn shared() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let there =
-        folder.join("traces").is_dir() && folder.join("reference/trace_stats.csv").is_file();
-    if !there {
-        // Past the test harness, which hides what a passing test prints.
-        let text = "SKIPPED: there are no recorded traces beside the workspace";
-        let _ = writeln!(std::io::stderr(), "{text}");
-    }
-    there.then_some(folder)
+/// The table of statistics.
+const TABLE: &str = "trace_stats.csv";
+
+/// The recordings that are read, by name, so that other files beside them do no harm.
+const RECORDINGS: [&str; 12] = [
+    "ATT-LTE-driving-2016.down",
+    "ATT-LTE-driving-2016.up",
+    "ATT-LTE-driving.down",
+    "ATT-LTE-driving.up",
+    "TMobile-LTE-short.down",
+    "TMobile-LTE-short.up",
+    "TMobile-UMTS-driving.down",
+    "TMobile-UMTS-driving.up",
+    "Verizon-EVDO-driving.down",
+    "Verizon-EVDO-driving.up",
+    "Verizon-LTE-short.down",
+    "Verizon-LTE-short.up",
+];
+
+/// All of them, or none.
+fn recordings() -> Option<Vec<(&'static str, PathBuf)>> {
+    RECORDINGS.into_iter().map(|name| Some((name, recording(name)?))).collect()
 }
 
 #[test]
 fn statistics_equal_the_recorded_table_to_its_last_digit() {
-    let Some(shared) = shared() else { return };
-    let table =
-        std::fs::read_to_string(shared.join("reference/trace_stats.csv")).expect("readable");
-    let mut lines = table.lines();
-    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    let mut compared = 0;
-    for line in lines {
-        let row: Vec<&str> = line.split(',').collect();
-        let path = shared.join("traces").join(row[0]);
-        if !path.is_file() {
-            continue;
-        }
+    let (Some(recordings), Some(table)) = (recordings(), reference(TABLE)) else { return };
+    let table = std::fs::read_to_string(table).expect("readable");
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let header = &rows[0];
+    for (name, path) in recordings {
+        let row = rows.iter().find(|row| row[0] == name).expect("a row of the recording");
         let trace = load(&path.to_string_lossy()).expect("a valid trace");
         for (name, value) in Stats::of(&trace).columns() {
             let column = header.iter().position(|&column| column == name).expect("a column");
@@ -51,32 +56,24 @@ fn statistics_equal_the_recorded_table_to_its_last_digit() {
             let half = 0.5 * libm::pow(10.0, -f64::from(decimals as u32)) + 1e-9;
             assert!((value - want).abs() <= half, "{} {name}: {value} for {want}", row[0]);
         }
-        compared += 1;
     }
-    println!("{compared} recorded traces compared");
-    assert!(compared > 0);
 }
 
 #[test]
 fn recorded_traces_come_back_byte_for_byte() {
-    let Some(shared) = shared() else { return };
-    let mut compared = 0;
-    for entry in std::fs::read_dir(shared.join("traces")).expect("a folder") {
-        let path = entry.expect("an entry").path();
+    let Some(recordings) = recordings() else { return };
+    for (_, path) in recordings {
         let bytes = std::fs::read(&path).expect("readable");
         let trace = mahimahi::parse(&path.to_string_lossy(), &bytes).expect("a valid trace");
         let text = String::from_utf8(bytes).expect("text");
         assert_eq!(mahimahi::write(&trace).trim_end(), text.replace("\r\n", "\n").trim_end());
-        compared += 1;
     }
-    println!("{compared} recorded traces written back");
 }
 
 #[test]
 fn targets_are_rows_of_the_recorded_table() {
-    let Some(shared) = shared() else { return };
-    let table =
-        std::fs::read_to_string(shared.join("reference/trace_stats.csv")).expect("readable");
+    let Some(table) = reference(TABLE) else { return };
+    let table = std::fs::read_to_string(table).expect("readable");
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
     for target in names().filter_map(target).filter(|target| target.recorded) {
         let row = rows.iter().find(|row| row[0] == target.source).expect("a row");

@@ -2,17 +2,18 @@
 //! make networks, tests are skipped, which they say on standard error.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use paceline_testing::Need;
 
 use super::common::Folder;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");
 
-/// Says aloud that a test cannot be done here: the harness keeps what macros print to itself.
+/// Says that a test cannot be done here for want of rights.
 pub(crate) fn skip(test: &str, why: &str) {
-    let _ = writeln!(stderr(), "SKIPPED {test}: {why}");
+    paceline_testing::skip(Need::Net, test, why);
 }
 
 pub(crate) fn has(program: &str) -> bool {
@@ -59,12 +60,13 @@ pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> 
     };
     for program in needs {
         if !has(program) {
-            skip(test, &format!("there is no program {program}"));
+            paceline_testing::skip(Need::Programs, test, &format!("there is no program {program}"));
             return None;
         }
     }
     if !has("nft") {
-        skip(test, "only that no nf_tables rules stay: there is no program nft");
+        let why = "only that no nf_tables rules stay: there is no program nft";
+        paceline_testing::skip(Need::Programs, test, why);
     }
     let folder = Folder::new(&format!("temporary-{test}"));
     let mark = format!("PACELINE_TEST={test}");

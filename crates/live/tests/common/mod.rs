@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, channel};
@@ -20,6 +19,7 @@ use paceline_live::linux::route::Links;
 use paceline_live::linux::{Tun, TunOptions};
 use paceline_path::queue::build;
 use paceline_path::{Limit, Link, Pipe, Service};
+use paceline_testing::Need;
 
 pub(crate) const WORLD: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 pub(crate) const PROGRAM: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
@@ -68,9 +68,9 @@ pub(crate) fn has_ipv6() -> bool {
     fs::exists("/proc/net/if_inet6").unwrap_or(false)
 }
 
-/// Says aloud that a test cannot be done here: the harness keeps what macros print to itself.
+/// Says that a test cannot be done here for want of rights.
 pub(crate) fn skip(test: &str, why: &str) {
-    let _ = writeln!(io::stderr(), "SKIPPED {test}: {why}");
+    paceline_testing::skip(Need::Net, test, why);
 }
 
 /// Moves this thread into a network of its own with one device; `None` without the right to.

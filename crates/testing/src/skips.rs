@@ -1,0 +1,97 @@
+//! Tests that cannot run here.
+
+use std::fs::OpenOptions;
+use std::io::{Write, stderr};
+
+/// What a test lacks, as `PACELINE_REQUIRE` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// `traces`: recorded traces, in the folder that `PACELINE_TRACES` names.
+    Traces,
+    /// `reference`: reference files, in the folder that `PACELINE_REFERENCE` names.
+    Reference,
+    /// `net`: the right to make network namespaces and devices in them.
+    Net,
+    /// `programs`: programs of the system, such as ping, nft or iptables.
+    Programs,
+    /// `kernel`: something that this kernel does not have or does not allow.
+    Kernel,
+}
+
+impl Need {
+    /// All of them.
+    pub const ALL: [Need; 5] =
+        [Need::Traces, Need::Reference, Need::Net, Need::Programs, Need::Kernel];
+
+    /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Need::Traces => "traces",
+            Need::Reference => "reference",
+            Need::Net => "net",
+            Need::Programs => "programs",
+            Need::Kernel => "kernel",
+        }
+    }
+}
+
+/// Says that `test`, or the part of it that `why` tells of, cannot run for want of `need`.
+///
+/// # Panics
+///
+/// Where `PACELINE_REQUIRE` has the need's word, or a word that is none, and where the file that
+/// `PACELINE_SKIPS` names cannot be written: the test fails.
+pub fn skip(need: Need, test: &str, why: &str) {
+    let text = format!("SKIPPED {test}: {why}");
+    if let Some(list) = std::env::var_os("PACELINE_REQUIRE") {
+        let required = required(&list.to_string_lossy());
+        let required = required.unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(!required.contains(&need), "PACELINE_REQUIRE has `{}`: {text}", need.word());
+    }
+    // A test that cannot say so is not wrong for that.
+    let _ = writeln!(stderr(), "{text}");
+    if let Some(path) = std::env::var_os("PACELINE_SKIPS") {
+        let line = format!("{}\t{test}\t{}\n", need.word(), why.replace(['\n', '\t'], " "));
+        // One write, so that the lines of tests that run side by side do not mix.
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
+/// The name of the test that this thread runs, as the test harness calls its threads.
+pub fn this_test() -> String {
+    std::thread::current().name().unwrap_or("a test").to_string()
+}
+
+fn required(list: &str) -> Result<Vec<Need>, String> {
+    let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let need = |word: &str| {
+        let found = Need::ALL.into_iter().find(|need| need.word() == word);
+        found.ok_or_else(|| {
+            let known = Need::ALL.map(Need::word).join(", ");
+            format!("PACELINE_REQUIRE has `{word}`; it may have {known}, separated by commas")
+        })
+    };
+    words.map(need).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn required_needs_are_a_list_of_words() {
+        assert_eq!(required(""), Ok(vec![]));
+        assert_eq!(required("net, traces,"), Ok(vec![Need::Net, Need::Traces]));
+        let problem = required("net,trace").expect_err("no such word");
+        assert!(problem.contains("`trace`") && problem.contains("traces, reference"), "{problem}");
+    }
+
+    #[test]
+    fn a_test_knows_its_name() {
+        // With one thread, the harness runs tests on its own.
+        let name = this_test();
+        assert!(["skips::tests::a_test_knows_its_name", "main"].contains(&name.as_str()), "{name}");
+    }
+}

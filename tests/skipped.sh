@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Prints what the tests could not test here, by what they lack, and how to bring it. The list has a
+# line for each skip: the need, the test and the reason, with tabs between them.
+set -euo pipefail
+list=$1
+if [ ! -s "$list" ]; then
+  echo "Nothing was skipped."
+  exit 0
+fi
+remedy() {
+  case $1 in
+  traces) echo "name the folder of the recordings in PACELINE_TRACES" ;;
+  reference) echo "name the folder of the reference files in PACELINE_REFERENCE" ;;
+  net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
+  programs) echo "install them: on Debian iproute2, iputils-ping, nftables, iptables" ;;
+  kernel) echo "another kernel, or another setting of it" ;;
+  *) echo "see the reason" ;;
+  esac
+}
+sort -u "$list" -o "$list"
+total=$(cut -f2 "$list" | sort -u | wc -l)
+echo "Skipped, whole or in part, since something is missing here: $total tests."
+cut -f1 "$list" | sort -u | while read -r need; do
+  echo
+  echo "$need ($(remedy "$need")):"
+  awk -F'\t' -v need="$need" '$1 == need { print "  " $2 ": " $3 }' "$list"
+done
+echo
+echo "PACELINE_REQUIRE=$(cut -f1 "$list" | sort -u | paste -sd,) make test makes failures of these."

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Registry, Setup, Span, Stream, Time};
+use paceline_cc::{Halves, Setup, Span, Stream, Time};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
 use crate::choose;
 use crate::error::BuildError;
+use crate::names::{Lookup, Names};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
@@ -38,15 +39,15 @@ pub(crate) struct FlowPlace {
     pub(crate) receiver: usize,
 }
 
-/// Builds the world of a scenario. Schemes are looked up in `registry`, or among the built-in ones
-/// without one.
+/// Builds the world of a scenario. Schemes and queues are looked up in `names`, or among those
+/// that are built in without any.
 pub(crate) fn build(
     scenario: &Scenario,
-    registry: Option<&Registry>,
+    names: Option<&Names>,
 ) -> Result<(World, Places), BuildError> {
     let mut builder = Builder {
         scenario,
-        registry,
+        names: Lookup(names),
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -83,7 +84,7 @@ const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
     scenario: &'a Scenario,
-    registry: Option<&'a Registry>,
+    names: Lookup<'a>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Node>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -120,15 +121,15 @@ impl Builder<'_> {
         let limit = spec.buffer.resolve(rate, rtt);
         let choice = choose::queue(self.scenario, spec)?;
         let queue = match &stations {
-            None => queue(&choice, limit, queue_stream(self.scenario, &spec.name))?,
+            None => queue(&choice, limit, queue_stream(self.scenario, &spec.name), self.names)?,
             Some(config) => stations::queues(config, |station| {
                 let name = format!("{}, station {station}", spec.name);
-                queue(&choice, limit, queue_stream(self.scenario, &name))
+                queue(&choice, limit, queue_stream(self.scenario, &name), self.names)
             })?,
         };
         let mut link = Link::new(queue, service);
-        let router = choose::router(self.scenario, spec, self.registry)?;
-        if let Some(make) = choose::make_router(&router, self.registry)? {
+        let router = choose::router(self.scenario, spec, self.names.0)?;
+        if let Some(make) = choose::make_router(&router, self.names)? {
             link = link.with_router(match &stations {
                 None => make(),
                 Some(config) => stations::routers(config, &*make),
@@ -200,7 +201,7 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let halves = choose::halves(&spec.scheme, self.registry)?;
+        let halves = choose::halves(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
@@ -223,7 +224,7 @@ impl Builder<'_> {
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
-        let halves = choose::halves(&spec.scheme, self.registry)?;
+        let halves = choose::halves(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);

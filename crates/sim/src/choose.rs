@@ -4,28 +4,19 @@
 use std::sync::Arc;
 
 use paceline_cc::MakeRouter;
-use paceline_cc::{Halves, Registry, Span, Spec, SpecError};
+use paceline_cc::{Halves, Span, Spec, SpecError};
 
 use crate::error::BuildError;
+use crate::names::{Lookup, Names};
 use crate::scenario::{
     FlowSpec, LinkSpec, MadeRouter, QueueChoice, RouterChoice, Scenario, SchemeChoice,
 };
 
-/// The halves of a flow's scheme; of a named one from `registry`, or built in without one.
-pub(crate) fn halves(
-    scheme: &SchemeChoice,
-    registry: Option<&Registry>,
-) -> Result<Halves, SpecError> {
+/// The halves of a flow's scheme.
+pub(crate) fn halves(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Halves, SpecError> {
     match scheme {
         SchemeChoice::Made(made) => Ok(made.halves().clone()),
-        SchemeChoice::Named(spec) => named(&spec.sender, registry),
-    }
-}
-
-fn named(spec: &Spec, registry: Option<&Registry>) -> Result<Halves, SpecError> {
-    match registry {
-        Some(registry) => registry.build(spec),
-        None => paceline_cc::registry::build(spec),
+        SchemeChoice::Named(spec) => names.scheme(&spec.sender),
     }
 }
 
@@ -61,8 +52,8 @@ pub fn queue(scenario: &Scenario, link: &LinkSpec) -> Result<QueueChoice, BuildE
     Ok(found.map_or_else(QueueChoice::droptail, |(_, queue)| queue.clone().into()))
 }
 
-/// The router of a link; never [`RouterChoice::Auto`]. Names are looked up in `registry`, or among
-/// the built-in schemes without one.
+/// The router of a link; never [`RouterChoice::Auto`]. Schemes are looked up in `names`, or among
+/// those that are built in without any.
 ///
 /// # Errors
 /// [`BuildError::Routers`] if the link leaves the choice to flows whose schemes bring different
@@ -70,7 +61,7 @@ pub fn queue(scenario: &Scenario, link: &LinkSpec) -> Result<QueueChoice, BuildE
 pub fn router(
     scenario: &Scenario,
     link: &LinkSpec,
-    registry: Option<&Registry>,
+    names: Option<&Names>,
 ) -> Result<RouterChoice, BuildError> {
     if link.router != RouterChoice::Auto {
         return Ok(link.router.clone());
@@ -82,7 +73,7 @@ pub fn router(
         {
             continue;
         }
-        let Some(router) = halves(&flow.scheme, registry)?.router else { continue };
+        let Some(router) = halves(&flow.scheme, Lookup(names))?.router else { continue };
         match &found {
             Some((_, other)) if Arc::ptr_eq(other, &router) => {}
             Some((first, _)) => {
@@ -117,11 +108,11 @@ fn is_same(one: &SchemeChoice, other: &SchemeChoice) -> bool {
 /// What makes the routers of a link.
 pub(crate) fn make_router(
     choice: &RouterChoice,
-    registry: Option<&Registry>,
+    names: Lookup<'_>,
 ) -> Result<Option<MakeRouter>, SpecError> {
     match choice {
         RouterChoice::Auto | RouterChoice::None => Ok(None),
-        RouterChoice::Scheme(spec) => Ok(named(spec, registry)?.router),
+        RouterChoice::Scheme(spec) => Ok(names.scheme(spec)?.router),
         RouterChoice::Made(made) => Ok(Some(made.maker())),
     }
 }

@@ -6,8 +6,8 @@
 //! rates, delays, drops, fairness, time series if asked for. [`Simulation`] is a run that can be
 //! looked at on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
 //!
-//! A scheme is called by name (`paceline schemes` lists what is built in), comes from a
-//! [`Registry`](cc::Registry) that the caller has added to, or is a value: any
+//! A scheme is called by name (`paceline schemes` lists what is built in), comes from
+//! [`Names`] to which the caller has added it, or is a value: any
 //! [`Controller`](cc::Controller), with a receiver's and a router's half if it has them. Here is one
 //! that keeps 60 packets in flight whatever happens, beside Cubic:
 //!
@@ -50,6 +50,7 @@ pub mod choose;
 mod digest;
 mod error;
 pub mod metrics;
+mod names;
 mod outcome;
 mod parts;
 mod recorder;
@@ -63,6 +64,7 @@ mod world;
 pub use bins::LinkBins;
 pub use census::Census;
 pub use error::BuildError;
+pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
     Outcome, Pooled, SenderCounters,

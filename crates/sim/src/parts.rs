@@ -4,6 +4,7 @@ use paceline_cc::{Capacity as _, Rate, Span, Stream, Time};
 use paceline_path::{Limit, OpportunityOptions, Queue, Service};
 
 use crate::error::BuildError;
+use crate::names::Lookup;
 use crate::scenario::{Capacity, LinkSpec, QueueChoice, Scenario};
 use crate::stations;
 
@@ -12,10 +13,11 @@ pub(crate) fn queue(
     choice: &QueueChoice,
     limit: Limit,
     stream: Stream,
+    names: Lookup<'_>,
 ) -> Result<Box<dyn Queue>, BuildError> {
     match choice {
-        QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream),
-        QueueChoice::Named(spec) => Ok(paceline_path::queue::build(spec, limit, stream)?),
+        QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream, names),
+        QueueChoice::Named(spec) => Ok(names.queue(spec, limit, stream)?),
         QueueChoice::Made(made) => Ok(made.make(limit, stream)),
     }
 }

@@ -6,12 +6,13 @@ use paceline_cc::{
     Controller, Feedback, Halves, LinkView, Packet, Plan, Rate, Registry, Router, SchemeEntry,
     Span, Spec, Time,
 };
-use paceline_path::queue::Fifo;
+use paceline_path::Limit;
+use paceline_path::queue::{Fifo, QueueInfo, Queues};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, MadeQueue, MadeRouter, MadeScheme, Record, RouterChoice,
     Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
 };
-use paceline_sim::{Simulation, run, run_with};
+use paceline_sim::{Names, Simulation, run, run_with};
 
 /// A window that never changes.
 struct Fixed(u64);
@@ -114,18 +115,47 @@ fn cubic(text: &str) -> Halves {
 fn files_name_schemes_of_a_registry() {
     let mut registry = Registry::builtin();
     registry.add(SchemeEntry::new("fixed", |_| Ok(fixed(20)))).expect("a free name");
+    let names = Names::from(registry);
     let text = "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n\
                 [[flow]]\nscheme = \"fixed\"\n";
     let error = parse("open.toml", text, None).expect_err("not built in").to_string();
     assert!(error.starts_with("open.toml:6:10: unknown scheme `fixed`"), "{error}");
-    let named = parse_with("open.toml", text, None, &registry).expect("in the registry");
+    let named = parse_with("open.toml", text, None, &names).expect("in the registry");
     assert!(run(&named).is_err());
-    let digest = run_with(&named, &registry).expect("runs").digest;
+    let digest = run_with(&named, &names).expect("runs").digest;
     assert_eq!(digest, run(&scenario(20)).expect("runs").digest);
     let none = &mut |_: &paceline_trace::Trace| String::new();
     assert!(to_toml(&named, "", none).is_err());
-    let written = to_toml_with(&named, "", none, &registry).expect("it has a name");
+    let written = to_toml_with(&named, "", none, &names).expect("it has a name");
     assert!(written.contains("scheme = \"fixed\""), "{written}");
+}
+
+#[test]
+fn files_name_queues_of_a_table() {
+    let mut queues = Queues::builtin();
+    let info = QueueInfo::new("shallow", "Holds 5 packets", "none", Vec::new, |_, _, _| {
+        Ok(Box::new(Fifo::new(Limit::packets(5))))
+    });
+    queues.add(info).expect("a free name");
+    let names = Names::from(queues);
+    let file = |link: &str, flow: &str| {
+        format!(
+            "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\n{link}\n\
+             [[flow]]\nscheme = \"{flow}\"\n"
+        )
+    };
+    let none = &mut |_: &paceline_trace::Trace| String::new();
+    let mut digests = Vec::new();
+    for text in [file("queue = \"shallow\"", "cubic"), file("", "cubic+shallow")] {
+        let error = parse("open.toml", &text, None).expect_err("not built in").to_string();
+        assert!(error.contains("unknown queue `shallow`"), "{error}");
+        let named = parse_with("open.toml", &text, None, &names).expect("in the table");
+        assert!(run(&named).is_err());
+        assert!(to_toml(&named, "", none).is_err());
+        assert!(to_toml_with(&named, "", none, &names).expect("it has a name").contains("shallow"));
+        digests.push(run_with(&named, &names).expect("runs").digest);
+    }
+    assert_eq!(digests[0], digests[1]);
 }
 
 #[test]
@@ -134,7 +164,7 @@ fn what_is_made_has_no_name_to_write() {
     let series = Record::Series(Span::from_millis(100));
     let made = scenario(20).with(|scenario| scenario.record = series);
     let error = to_toml(&made, "", none).expect_err("no name").to_string();
-    assert!(error.contains("scheme `fixed`") && error.contains("registry"), "{error}");
+    assert!(error.contains("scheme `fixed`") && error.contains("`Names`"), "{error}");
     let mut queue = made.clone();
     queue.flows[0].scheme = check_scheme("cubic").expect("known").into();
     queue.links[0].queue = MadeQueue::new("mine", |limit, _| Box::new(Fifo::new(limit))).into();

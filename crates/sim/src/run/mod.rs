@@ -6,13 +6,14 @@ mod windows;
 
 use std::sync::Arc;
 
-use paceline_cc::{Capacity as _, Registry, Span, Time};
+use paceline_cc::{Capacity as _, Span, Time};
 use paceline_flow::Transfer;
 
 use crate::bins::LinkBins;
 use crate::build::{FlowPlace, Places, build};
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, power};
+use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, Outcome, Pooled, completion,
     frames,
@@ -30,12 +31,12 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
     to_end(Simulation::new(scenario.clone())?)
 }
 
-/// The same with the schemes of a registry.
+/// The same with the schemes and queues of `names`.
 ///
 /// # Errors
 /// As of [`run`].
-pub fn run_with(scenario: &Scenario, registry: &Registry) -> Result<Outcome, BuildError> {
-    to_end(Simulation::with_registry(scenario.clone(), registry)?)
+pub fn run_with(scenario: &Scenario, names: &Names) -> Result<Outcome, BuildError> {
+    to_end(Simulation::with_names(scenario.clone(), names)?)
 }
 
 fn to_end(mut simulation: Simulation) -> Result<Outcome, BuildError> {
@@ -64,7 +65,7 @@ struct Warm {
 }
 
 impl Simulation {
-    /// A scenario at time zero; its schemes are made, or built in. An `Arc` of a scenario is taken
+    /// A scenario at time zero; its schemes and queues are made, or built in. An `Arc` of a scenario is taken
     /// as it is, so that many runs can share one.
     ///
     /// # Errors
@@ -73,29 +74,26 @@ impl Simulation {
         Simulation::build(scenario.into(), None)
     }
 
-    /// The same with the schemes of a registry.
+    /// The same with the schemes and queues of `names`.
     ///
     /// # Errors
     /// As of [`Simulation::new`].
-    pub fn with_registry(
+    pub fn with_names(
         scenario: impl Into<Arc<Scenario>>,
-        registry: &Registry,
+        names: &Names,
     ) -> Result<Simulation, BuildError> {
-        Simulation::build(scenario.into(), Some(registry))
+        Simulation::build(scenario.into(), Some(names))
     }
 
-    fn build(
-        scenario: Arc<Scenario>,
-        registry: Option<&Registry>,
-    ) -> Result<Simulation, BuildError> {
-        let (world, places) = build(&scenario, registry)?;
+    fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
+        let (world, places) = build(&scenario, names)?;
         let windows = Windows::new(&scenario);
         Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
     }
 
     /// Begins again at time zero with another seed, as a new simulation of the scenario with that
-    /// seed: its results are the same to the bit. Schemes by name are looked up among the built-in
-    /// ones; [`Simulation::restart_with`] takes a registry.
+    /// seed: its results are the same to the bit. Names are looked up among those that are built
+    /// in; [`Simulation::restart_with`] takes a table of names.
     ///
     /// What grew in the run before is used again: the senders' rings of what is in flight, the
     /// receivers' tables, the lines of links and delays, logs. Allocated anew are, once for each
@@ -104,24 +102,24 @@ impl Simulation {
     /// time.
     ///
     /// # Errors
-    /// None that [`Simulation::new`] has not had before, but of schemes from a registry.
+    /// None that [`Simulation::new`] has not had before, but of schemes and queues of a user's.
     pub fn restart(&mut self, seed: u64) -> Result<(), BuildError> {
         self.build_again(seed, None)
     }
 
-    /// The same with the schemes of a registry.
+    /// The same with the schemes and queues of `names`.
     ///
     /// # Errors
-    /// As of [`Simulation::with_registry`].
-    pub fn restart_with(&mut self, seed: u64, registry: &Registry) -> Result<(), BuildError> {
-        self.build_again(seed, Some(registry))
+    /// As of [`Simulation::with_names`].
+    pub fn restart_with(&mut self, seed: u64, names: &Names) -> Result<(), BuildError> {
+        self.build_again(seed, Some(names))
     }
 
-    fn build_again(&mut self, seed: u64, registry: Option<&Registry>) -> Result<(), BuildError> {
+    fn build_again(&mut self, seed: u64, names: Option<&Names>) -> Result<(), BuildError> {
         if self.scenario.seed != seed {
             Arc::make_mut(&mut self.scenario).seed = seed;
         }
-        let (mut world, places) = build(&self.scenario, registry)?;
+        let (mut world, places) = build(&self.scenario, names)?;
         world.take_memory(&mut self.world);
         (self.world, self.places) = (world, places);
         self.windows = Windows::new(&self.scenario);

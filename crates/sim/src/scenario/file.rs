@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, EcnFeedback, Registry, Span};
+use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits;
 use super::link::FileLink;
-use super::read::{Period, Speed, check_scheme_with};
+use super::read::{Period, Speed};
 use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
 use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError};
+use crate::names::Names;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,37 +104,37 @@ enum Sizes {
     Pareto,
 }
 
-/// Reads a scenario file; traces are looked for beside it, schemes among those that are built in.
+/// Reads a scenario file; traces are looked for beside it, schemes and queues among those that are built in.
 ///
 /// # Errors
 /// The first mistake, with its place and a remedy.
 pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
-    load_with(path, &Registry::builtin())
+    load_with(path, &Names::default())
 }
 
-/// The same with the schemes of a registry, which the run must be given too.
+/// The same with the schemes and queues of `names`, which the run must be given too.
 ///
 /// # Errors
 /// As of [`load`].
-pub fn load_with(path: &Path, registry: &Registry) -> Result<Scenario, ScenarioError> {
+pub fn load_with(path: &Path, names: &Names) -> Result<Scenario, ScenarioError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
         file: name.clone(),
         ..ScenarioError::new(format!("cannot be read: {error}"))
     })?;
-    parse_with(&name, &text, path.parent(), registry)
+    parse_with(&name, &text, path.parent(), names)
 }
 
 /// Reads a scenario from text; `file` names it in errors, traces are looked for in `folder`,
-/// schemes among those that are built in.
+/// schemes and queues among those that are built in.
 ///
 /// # Errors
 /// The first mistake, with its place and a remedy.
 pub fn parse(file: &str, text: &str, folder: Option<&Path>) -> Result<Scenario, ScenarioError> {
-    parse_with(file, text, folder, &Registry::builtin())
+    parse_with(file, text, folder, &Names::default())
 }
 
-/// The same with the schemes of a registry, which the run must be given too.
+/// The same with the schemes and queues of `names`, which the run must be given too.
 ///
 /// # Errors
 /// As of [`parse`].
@@ -141,11 +142,11 @@ pub fn parse_with(
     file: &str,
     text: &str,
     folder: Option<&Path>,
-    registry: &Registry,
+    names: &Names,
 ) -> Result<Scenario, ScenarioError> {
     let read: FileScenario =
         toml::from_str(text).map_err(|error| ScenarioError::from_toml(file, text, &error))?;
-    let reader = Reader { file, text, folder, registry };
+    let reader = Reader { file, text, folder, names };
     reader.scenario(read)
 }
 
@@ -253,8 +254,8 @@ impl Reader<'_> {
                 );
             }
         };
-        let scheme = check_scheme_with(read.scheme.get_ref(), self.registry)
-            .map_err(|error| self.wrong(&read.scheme, error))?;
+        let scheme = self.names.check_scheme(read.scheme.get_ref());
+        let scheme = scheme.map_err(|error| self.wrong(&read.scheme, error))?;
         let mut flow = FlowSpec::bulk(scheme, &[]);
         flow.path = path;
         flow.back = self.route(read.back, scenario)?.unwrap_or_default();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits;
-use super::read::{self, Buffer, Period, QueueName, Speed};
+use super::read::{self, Buffer, Period, Speed};
 use super::reader::{FileStretch, Reader};
 use super::wifi::FileWifi;
 use super::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario, ScenarioError};
@@ -23,7 +23,7 @@ pub(super) struct FileLink {
     opportunity: Option<Spanned<u32>>,
     overhead: Option<u32>,
     once: Option<bool>,
-    queue: Option<QueueName>,
+    queue: Option<Spanned<String>>,
     buffer: Option<Buffer>,
     rtt: Option<Period>,
     router: Option<Spanned<String>>,
@@ -85,13 +85,19 @@ impl Reader<'_> {
         }
         let router = match &read.router {
             None => RouterChoice::Auto,
-            Some(text) => read::router(text.get_ref(), self.registry)
+            Some(text) => read::router(text.get_ref(), self.names)
                 .map_err(|message| self.wrong(text, message))?,
+        };
+        let queue = match &read.queue {
+            None => QueueChoice::Auto,
+            Some(text) => {
+                read::queue(text.get_ref(), self.names).map_err(|error| self.wrong(text, error))?
+            }
         };
         Ok(LinkSpec {
             name: name.clone(),
             capacity,
-            queue: read.queue.map_or(QueueChoice::Auto, |queue| queue.0.into()),
+            queue,
             buffer: read.buffer.map_or(BufferSize::Packets(250), |buffer| buffer.0),
             rtt: read.rtt.map(|rtt| rtt.0),
             router,

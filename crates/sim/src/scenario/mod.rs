@@ -16,7 +16,7 @@ pub use file::{load, load_with, parse, parse_with};
 pub use made::{
     MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
-pub use read::{check_scheme, check_scheme_with};
+pub use read::check_scheme;
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 pub use write::{to_toml, to_toml_with};
 

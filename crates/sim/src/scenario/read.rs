@@ -1,10 +1,11 @@
 //! How values are written in scenario files: times, rates, schemes, buffers.
 
-use paceline_cc::{ParamValue, Rate, Registry, SchemeSpec, Span, Spec, SpecError};
+use paceline_cc::{ParamValue, Rate, SchemeSpec, Span, Spec, SpecError};
 use paceline_path::BufferSize;
 use serde::de::{Deserialize, Deserializer, Error};
 
-use super::RouterChoice;
+use super::{QueueChoice, RouterChoice};
+use crate::names::Names;
 
 /// A value written as text, as parameters of schemes are: `"100ms"`, `"12Mbps"`.
 #[derive(Clone, Copy, Debug)]
@@ -28,44 +29,25 @@ pub(super) type Speed = Text<Rate>;
 /// # Errors
 /// Text that is no scheme, an unknown name or parameter, a value that does not fit.
 pub fn check_scheme(text: &str) -> Result<SchemeSpec, SpecError> {
-    check_scheme_with(text, &Registry::builtin())
-}
-
-/// The same with a scheme of a registry.
-///
-/// # Errors
-/// As of [`check_scheme`].
-pub fn check_scheme_with(text: &str, registry: &Registry) -> Result<SchemeSpec, SpecError> {
-    let spec = SchemeSpec::parse(text)?;
-    registry.build(&spec.sender)?;
-    if let Some(queue) = &spec.queue {
-        paceline_path::queue::check(queue)?;
-    }
-    Ok(spec)
+    Names::default().check_scheme(text)
 }
 
 /// A queue that exists, with parameters that fit.
-#[derive(Clone, Debug)]
-pub(super) struct QueueName(pub(super) Spec);
-
-impl<'de> Deserialize<'de> for QueueName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<QueueName, D::Error> {
-        let text = String::deserialize(from)?;
-        let spec = Spec::parse(&text).map_err(D::Error::custom)?;
-        paceline_path::queue::check(&spec).map_err(D::Error::custom)?;
-        Ok(QueueName(spec))
-    }
+pub(super) fn queue(text: &str, names: &Names) -> Result<QueueChoice, SpecError> {
+    let spec = Spec::parse(text)?;
+    names.queues.check(&spec)?;
+    Ok(spec.into())
 }
 
 /// `auto`, `none`, or a scheme with a router half.
-pub(super) fn router(text: &str, registry: &Registry) -> Result<RouterChoice, String> {
+pub(super) fn router(text: &str, names: &Names) -> Result<RouterChoice, String> {
     match text {
         "auto" => return Ok(RouterChoice::Auto),
         "none" => return Ok(RouterChoice::None),
         _ => {}
     }
     let spec = Spec::parse(text).map_err(|error| error.to_string())?;
-    let halves = registry.build(&spec).map_err(|error| error.to_string())?;
+    let halves = names.schemes.build(&spec).map_err(|error| error.to_string())?;
     match halves.router {
         Some(_) => Ok(RouterChoice::Scheme(spec)),
         None => Err(format!("scheme `{}` has no router half", spec.name)),

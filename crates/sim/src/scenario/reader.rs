@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_cc::{Registry, Span};
+use paceline_cc::Span;
 use paceline_path::{GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
 use serde::Deserialize;
 use toml::Spanned;
@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::limits::Excess;
 use super::read::Period;
 use super::{ScenarioError, Stretch};
+use crate::names::Names;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +50,7 @@ pub(super) struct Reader<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
     pub(super) folder: Option<&'a Path>,
-    pub(super) registry: &'a Registry,
+    pub(super) names: &'a Names,
 }
 
 impl Reader<'_> {

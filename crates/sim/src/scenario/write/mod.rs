@@ -10,18 +10,19 @@ mod flow;
 mod link;
 mod text;
 
-use paceline_cc::{Rate, Registry, Span};
+use paceline_cc::{Rate, Span};
 use paceline_trace::Trace;
 
 use super::{Capacity, Record, Scenario, ScenarioError, parse_with};
+use crate::names::Names;
 use text::{Table, exact, quoted};
 
 /// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
 /// written for a trace: a file as seen from the scenario's folder, or a built-in name; that this
 /// holds the same trace is up to the caller.
 ///
-/// Schemes have the names that they have; a scheme that is not built in reads back only with its
-/// registry, which [`to_toml_with`] takes.
+/// Schemes and queues have the names that they have; one that is not built in reads back only with
+/// its table, which [`to_toml_with`] takes.
 ///
 /// # Errors
 /// What a file cannot express, or the parser would refuse, by name.
@@ -30,10 +31,10 @@ pub fn to_toml(
     about: &str,
     trace_file: &mut dyn FnMut(&Trace) -> String,
 ) -> Result<String, ScenarioError> {
-    to_toml_with(scenario, about, trace_file, &Registry::builtin())
+    to_toml_with(scenario, about, trace_file, &Names::default())
 }
 
-/// The same with the schemes of a registry.
+/// The same with the schemes and queues of `names`.
 ///
 /// # Errors
 /// As of [`to_toml`].
@@ -41,17 +42,17 @@ pub fn to_toml_with(
     scenario: &Scenario,
     about: &str,
     trace_file: &mut dyn FnMut(&Trace) -> String,
-    registry: &Registry,
+    names: &Names,
 ) -> Result<String, ScenarioError> {
     let text = write(scenario, about, trace_file)?;
-    check(scenario, registry)?;
+    check(scenario, names)?;
     Ok(text)
 }
 
 /// The mistake that something has no name by which a file could call it.
 fn nameless(what: &str, label: &str) -> ScenarioError {
     ScenarioError::new(format!("the {what} `{label}` is made by the program and has no name"))
-        .help("files call schemes, queues and routers by name; add a scheme to a registry")
+        .help("files call schemes, queues and routers by name; add a scheme or queue to `Names`")
 }
 
 fn write(
@@ -110,7 +111,7 @@ fn of(what: &str, name: &str, error: ScenarioError) -> ScenarioError {
 
 /// Reads back what is written for a scenario. Constant rates take the place of its traces, whose
 /// files may not be there yet.
-fn check(scenario: &Scenario, registry: &Registry) -> Result<(), ScenarioError> {
+fn check(scenario: &Scenario, names: &Names) -> Result<(), ScenarioError> {
     let mut plain = scenario.clone();
     for link in &mut plain.links {
         if let Capacity::Trace { .. } = link.capacity {
@@ -118,7 +119,7 @@ fn check(scenario: &Scenario, registry: &Registry) -> Result<(), ScenarioError> 
         }
     }
     let text = write(&plain, "", &mut |_| String::new())?;
-    let read = parse_with("", &text, None, registry).map_err(|error| ScenarioError {
+    let read = parse_with("", &text, None, names).map_err(|error| ScenarioError {
         message: format!("files cannot say this: {}", error.message),
         span: None,
         line: None,

@@ -126,7 +126,7 @@ impl Account {
         });
         self.stats.lost += u64::from(losses.packets);
         let next = self.ledger.next();
-        self.recovery.on_timeout(losses.packets.into(), next, self.next_segment);
+        self.recovery.on_timeout(losses.packets.into(), cumulative, next, self.next_segment);
         let mut feedback = self.feedback(now, prior);
         feedback.lost = prior;
         feedback.lost_packets = losses.packets;

@@ -63,6 +63,9 @@ pub struct Account {
     cumulative: u64,
     /// The number of the newest packet with data.
     newest_data: u64,
+    /// When all below is acknowledged, the round trip is over in which the variation of the RTT is
+    /// looked for: a segment, or a number if nothing is sent again.
+    sampled_end: u64,
     /// Round trips since the start, and the total delivered that ends the present one.
     round: u64,
     round_end: u64,
@@ -114,6 +117,7 @@ impl Account {
             next_segment: 0,
             cumulative: 0,
             newest_data: 0,
+            sampled_end: 0,
             round: 0,
             round_end: 0,
             limited_end: 0,
@@ -281,7 +285,15 @@ impl Account {
         if let Some((number, sent)) = newest {
             if number == ack.largest {
                 let sample = now.since(sent);
-                self.rtt.sample(sample);
+                let (passed, next) = match self.config.reliable {
+                    true => (self.cumulative, self.next_segment),
+                    false => (number, self.ledger.next()),
+                };
+                let round_over = passed > self.sampled_end;
+                if round_over {
+                    self.sampled_end = next;
+                }
+                self.rtt.sample(sample, round_over);
                 rtt = Some(sample);
                 if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
                     fate.received = ack.received;
@@ -456,6 +468,7 @@ impl Account {
         self.repairs.clear();
         self.next_segment = segment;
         self.cumulative = segment;
+        self.sampled_end = 0;
     }
 
     /// What is still to be sent again need not be: nobody waits for it.

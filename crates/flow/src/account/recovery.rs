@@ -31,6 +31,10 @@ pub(crate) struct Recovery {
     /// True if the episode began with losses, and all of them are counted in `outstanding`: then
     /// it can turn out to be a mistake.
     undoable: bool,
+    /// True if one original that comes late shows that the timeout was a mistake (F-RTO, RFC 5682).
+    frto: bool,
+    /// All segments below had arrived at the last timeout.
+    stuck_at: u64,
     /// Repair ends when all segments below are acknowledged.
     segment: u64,
     /// A segment beyond `segment` was lost meanwhile: react again as soon as repair ends.
@@ -82,6 +86,8 @@ impl Recovery {
             point: 0,
             episode: 0,
             undoable: false,
+            frto: false,
+            stuck_at: 0,
             segment: 0,
             again: false,
             outstanding: 0,
@@ -120,11 +126,11 @@ impl Recovery {
         self.outstanding += event.lost as u64;
         if event.late > 0 && self.state != State::Open {
             self.outstanding = self.outstanding.saturating_sub(event.late as u64);
-            // After a timeout, one original that comes late shows that the timer was wrong;
-            // otherwise all of the lost packets must have come.
+            // After a timeout, one original that comes late shows that the timer was wrong, if
+            // nothing was lost before it; otherwise all of the lost packets must have come.
             let mistaken = match self.state {
-                State::Timeout => true,
-                State::Repair => self.outstanding == 0,
+                State::Timeout if self.frto => true,
+                State::Timeout | State::Repair => self.outstanding == 0,
                 State::Open | State::Reduced => false,
             };
             if mistaken && self.undoable {
@@ -177,14 +183,24 @@ impl Recovery {
         None
     }
 
-    /// The retransmission timer expired with `lost` packets in flight.
-    pub(crate) fn on_timeout(&mut self, lost: u64, next: u64, next_segment: u64) {
-        if self.state != State::Timeout {
+    /// The retransmission timer expired with `lost` packets in flight, when all segments below
+    /// `cumulative` had arrived.
+    ///
+    /// A timeout while losses are being repaired belongs to their episode, and one original that
+    /// comes late says nothing against it, since some packets are known to be lost; unless it is
+    /// the second one in a row (Linux: `tcp_enter_loss` and its `frto`).
+    pub(crate) fn on_timeout(&mut self, lost: u64, cumulative: u64, next: u64, next_segment: u64) {
+        let in_a_row = self.state == State::Timeout && self.stuck_at == cumulative;
+        let repairing = matches!(self.state, State::Repair | State::Timeout);
+        if !repairing {
             self.episode = next;
+            self.undoable = true;
+            self.outstanding = 0;
         }
+        self.frto = !repairing || in_a_row;
+        self.outstanding += lost;
+        self.stuck_at = cumulative;
         self.state = State::Timeout;
-        self.undoable = true;
-        self.outstanding = lost;
         self.point = next;
         self.segment = next_segment;
         self.again = false;

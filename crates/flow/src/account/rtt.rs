@@ -2,9 +2,13 @@
 
 use paceline_cc::Span;
 
-/// How the retransmission timeout is bounded.
+/// How the retransmission timeout follows from the samples.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct RtoBounds {
+    /// True to keep the largest variation of each round trip, as Linux does; see
+    /// [`RttEstimator`]. Else the variation is RFC 6298's, which many samples in a round trip
+    /// shrink fast.
+    pub keep_variation: bool,
     /// The least variation term, as Linux' `tcp_rto_min`: RTO = srtt + max(4 rttvar, this).
     pub min_variation: Span,
     /// The least timeout (RFC 6298 asks for 1 s; Linux has none beside the variation term).
@@ -18,6 +22,7 @@ pub struct RtoBounds {
 impl RtoBounds {
     /// Linux' bounds, the default.
     pub const LINUX: RtoBounds = RtoBounds {
+        keep_variation: true,
         min_variation: Span::from_millis(200),
         min: Span::ZERO,
         max: Span::from_secs(120),
@@ -25,6 +30,7 @@ impl RtoBounds {
     };
     /// RFC 6298's bounds, as ns-3 has them.
     pub const RFC6298: RtoBounds = RtoBounds {
+        keep_variation: false,
         min_variation: Span::from_millis(1),
         min: Span::from_secs(1),
         max: Span::from_secs(60),
@@ -33,11 +39,21 @@ impl RtoBounds {
 }
 
 /// Estimates round-trip times (RFC 6298).
+///
+/// With [`RtoBounds::keep_variation`] the variation is Linux' (`tcp_rtt_estimator`): RTTs that fall
+/// count for an eighth of what RTTs that rise count for, the largest mean deviation since the last
+/// round trip is used at once, and after a quieter round trip the variation falls by a quarter of
+/// the way.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     bounds: RtoBounds,
     smoothed: Span,
+    /// Four times RFC 6298's RTTVAR.
     variation: Span,
+    /// Four times the mean deviation, and the largest value of this since the round trip began;
+    /// of use with `keep_variation` only.
+    deviation: Span,
+    largest_deviation: Span,
     latest: Span,
     min: Span,
     backoff: u32,
@@ -52,6 +68,8 @@ impl RttEstimator {
             bounds,
             smoothed: Span::ZERO,
             variation: Span::ZERO,
+            deviation: Span::ZERO,
+            largest_deviation: Span::ZERO,
             latest: Span::ZERO,
             min: Span::MAX,
             backoff: 0,
@@ -61,25 +79,49 @@ impl RttEstimator {
         estimator
     }
 
-    /// Takes a sample in; ends the back-off of the timeout.
+    /// Takes a sample in; ends the back-off of the timeout. `round_over` tells that all that was
+    /// sent before the last sample for which it was true has been acknowledged.
     #[inline]
-    pub fn sample(&mut self, rtt: Span) {
+    pub fn sample(&mut self, rtt: Span, round_over: bool) {
         let rtt = rtt.max(Span::from_nanos(1));
         self.latest = rtt;
         self.min = self.min.min(rtt);
         self.backoff = 0;
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
-            self.variation = rtt / 2;
+            self.variation = rtt * 2;
+            (self.deviation, self.largest_deviation) = (self.variation, self.variation);
             return self.set_rto();
         }
         // Gains 1/4 and 1/8, in integers: the rounding error is below 8 ns.
         let (old, new) = (self.smoothed.as_nanos(), rtt.as_nanos());
-        let deviation = old.abs_diff(new);
-        let variation = self.variation.as_nanos();
-        self.variation = Span::from_nanos(variation - variation / 4 + deviation / 4);
+        if self.bounds.keep_variation {
+            self.keep_variation(old, new, round_over);
+        } else {
+            let variation = self.variation.as_nanos();
+            let fallen = variation - variation / 4;
+            self.variation = Span::from_nanos(fallen.saturating_add(old.abs_diff(new)));
+        }
         self.smoothed = Span::from_nanos(old - old / 8 + new / 8);
         self.set_rto();
+    }
+
+    /// Linux' variation after a sample `new` when the smoothed RTT was `old`.
+    #[inline]
+    fn keep_variation(&mut self, old: u64, new: u64, round_over: bool) {
+        let deviation = self.deviation.as_nanos();
+        let (apart, known) = (old.abs_diff(new), deviation / 4);
+        let deviation = match apart.checked_sub(known) {
+            Some(more) if new < old => deviation + more / 8,
+            _ => deviation.saturating_add(apart) - known,
+        };
+        self.deviation = Span::from_nanos(deviation);
+        self.largest_deviation = self.largest_deviation.max(self.deviation);
+        self.variation = self.variation.max(self.largest_deviation);
+        if round_over {
+            self.variation = self.variation - (self.variation - self.largest_deviation) / 4;
+            self.largest_deviation = self.bounds.min_variation;
+        }
     }
 
     #[inline]
@@ -87,7 +129,7 @@ impl RttEstimator {
         let base = if self.smoothed.is_zero() {
             self.bounds.initial
         } else {
-            self.smoothed + (self.variation * 4).max(self.bounds.min_variation)
+            self.smoothed + self.variation.max(self.bounds.min_variation)
         };
         let base = base.max(self.bounds.min);
         let backed_off =
@@ -127,9 +169,9 @@ mod tests {
     fn rfc6298_first_samples() {
         let mut rtt = RttEstimator::new(RtoBounds::RFC6298);
         assert_eq!(rtt.rto(), Span::from_secs(1));
-        rtt.sample(Span::from_millis(800));
+        rtt.sample(Span::from_millis(800), true);
         assert_eq!(rtt.rto(), Span::from_millis(2400));
-        rtt.sample(Span::from_millis(1600));
+        rtt.sample(Span::from_millis(1600), true);
         assert_eq!(rtt.smoothed(), Span::from_millis(900));
         // 3/4 of 400 ms and 1/4 of 800 ms.
         assert_eq!(rtt.rto(), Span::from_millis(900 + 4 * 500));
@@ -139,7 +181,7 @@ mod tests {
     fn linux_floor_is_on_the_variation() {
         let mut rtt = RttEstimator::new(RtoBounds::LINUX);
         for _ in 0..100 {
-            rtt.sample(Span::from_millis(100));
+            rtt.sample(Span::from_millis(100), true);
         }
         assert_eq!(rtt.rto(), Span::from_millis(300));
         rtt.back_off();
@@ -148,7 +190,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Span::from_secs(120));
-        rtt.sample(Span::from_millis(100));
+        rtt.sample(Span::from_millis(100), true);
         assert_eq!(rtt.rto(), Span::from_millis(300));
     }
 }

@@ -49,12 +49,34 @@ fn only_the_newest_packet_is_measured() {
     );
 }
 
+/// Linux' variation (`tcp_rtt_estimator`), in fours: the first sample gives twice itself; a fall of
+/// the RTT by less than the mean deviation lowers that; a rise counts at once; and the timeout falls
+/// by a quarter of the way after each quieter round trip, not with each sample.
+#[test]
+fn linux_keeps_the_largest_variation_of_a_round_trip() {
+    let mut rtt = RttEstimator::new(RtoBounds::LINUX);
+    let mut sample = |millis: u64, round_over: bool| {
+        rtt.sample(Span::from_millis(millis), round_over);
+        (rtt.rto() - rtt.smoothed()).as_millis_f64()
+    };
+    assert_eq!(sample(400, true), 800.0);
+    // Deviation 800 - 200, 600 - 150; the variation stays within the round trip.
+    assert_eq!(sample(400, false), 800.0);
+    assert_eq!(sample(400, false), 800.0);
+    // The round trip is over, whose largest deviation was the first one; a new one begins.
+    assert_eq!(sample(400, true), 800.0);
+    // Deviation 337.5 to 253.125, the largest since; a quarter of the way from 800.
+    assert_eq!(sample(400, true), 800.0 - (800.0 - 253.125) / 4.0);
+    // The RTT rises by 600: deviation 253.125 - 63.28125 + 600, at once.
+    assert_eq!(sample(1000, false), 789.84375);
+}
+
 /// The smoothed time approaches a new round-trip time, the variation falls; the smallest stays.
 #[test]
 fn a_longer_path() {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
-    (0..20).for_each(|_| rtt.sample(Span::from_millis(100)));
-    (0..200).for_each(|_| rtt.sample(Span::from_millis(300)));
+    (0..20).for_each(|_| rtt.sample(Span::from_millis(100), true));
+    (0..200).for_each(|_| rtt.sample(Span::from_millis(300), true));
     assert_eq!(rtt.min(), Span::from_millis(100));
     assert_eq!(rtt.latest(), Span::from_millis(300));
     assert!(rtt.smoothed().as_millis_f64() > 299.9, "{:?}", rtt.smoothed());
@@ -65,10 +87,10 @@ fn a_longer_path() {
 #[test]
 fn extreme_samples() {
     let mut rtt = RttEstimator::new(RtoBounds::LINUX);
-    rtt.sample(Span::ZERO);
+    rtt.sample(Span::ZERO, true);
     assert!(rtt.smoothed() > Span::ZERO && rtt.rto() >= Span::from_millis(200));
-    rtt.sample(Span::MAX);
-    rtt.sample(Span::ZERO);
+    rtt.sample(Span::MAX, true);
+    rtt.sample(Span::ZERO, true);
     (0..1000).for_each(|_| rtt.back_off());
     assert_eq!(rtt.rto(), Span::from_secs(120));
 }

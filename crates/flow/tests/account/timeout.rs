@@ -14,7 +14,7 @@ fn the_timer_starts_and_stops() {
          600  ack 0    -> rtt 600, rto 1800, deadline 2400
          700  ack 0    -> deadline 2400      # nothing new
          900  ack 0-1  -> rtt 400, deadline never
-        5000  send 2   -> srtt 575, rto 1675, deadline 6675",
+        5000  send 2   -> srtt 575, rto 1775, deadline 6775",
     );
 }
 

@@ -68,6 +68,39 @@ fn a_late_original_undoes_two_timeouts() {
     );
 }
 
+/// A timeout while losses are being repaired is in the right although an original comes late: some
+/// packets are known to be lost (Linux: no F-RTO in recovery). All is repaired in slow start.
+#[test]
+fn a_timeout_during_repair_is_not_undone_by_one_original() {
+    stream().without_probes().run(
+        "  0  send 0
+         100  ack 0      -> rto 300
+         100  send 1-9
+         200  ack 5-7 0  -> acked 5-7, lost 1-4, congestion loss, recovery on
+         200  again 1 as 10
+         500  timeout    -> lost 8-10, in-flight 0
+         500  again 10 as 11
+         600  ack 5-8 0  -> acked 8, congestion none, recovery on",
+    );
+}
+
+/// A second timeout in a row is another matter: an original shows that the path was only late.
+#[test]
+fn a_second_timeout_during_repair_is_undone_by_an_original() {
+    stream().without_probes().run(
+        "   0  send 0
+          100  ack 0      -> rto 300
+          100  send 1-9
+          200  ack 5-7 0  -> acked 5-7, lost 1-4, congestion loss, recovery on
+          200  again 1 as 10
+          500  timeout    -> lost 8-10, in-flight 0
+          500  again 10 as 11
+         1100  timeout    -> lost 11
+         1100  again 11 as 12
+         1200  ack 5-8 0  -> acked 8, congestion undo, recovery off",
+    );
+}
+
 /// A fast retransmit is undone when all packets come late that were declared lost.
 #[test]
 fn reordering_undoes_a_fast_retransmit() {

@@ -144,7 +144,11 @@ impl Plain {
         if let Some(newest) = said.acked.iter().max() {
             if *newest == ack.largest {
                 let rtt = now.since(self.packets[*newest as usize].sent);
-                self.rtt.measure(rtt.max(Span::from_nanos(1)));
+                let (passed, next) = match self.config.reliable {
+                    true => (self.cumulative, self.next_segment),
+                    false => (*newest, self.packets.len() as u64),
+                };
+                self.rtt.measure(rtt.max(Span::from_nanos(1)), passed, next);
                 said.rtt = Some(rtt);
             }
             (self.progress, self.probed) = (now, false);

@@ -1,7 +1,8 @@
 //! HyStart: leaving slow start before the first loss, when acknowledgements tell that the path
 //! is full.
 //!
-//! Linux watches two signs in each round trip once the window is 16 packets: acknowledgements
+//! Linux counts round trips from the first acknowledgement on, so that each begins with a flight of
+//! packets, and watches two signs in each once the window is 16 packets: acknowledgements
 //! that keep coming closely for half the smallest RTT, and a smallest RTT of the round's first
 //! nine samples that exceeds the smallest of all by an eighth (at least 4, at most 16 ms). ns-3
 //! does likewise with laxer thresholds. RFC 9406 is in [`super::css`].
@@ -98,11 +99,11 @@ impl HyStart {
         let Some(rtt) = feedback.rtt.filter(|rtt| !rtt.is_zero()) else { return false };
         let known = if self.delay_min.is_zero() { Span::MAX } else { self.delay_min };
         self.delay_min = known.min(rtt);
-        if cwnd < LOW_WINDOW {
-            return false;
-        }
         if self.rounds.begins(feedback) {
             self.begin_round(feedback.now);
+        }
+        if cwnd < LOW_WINDOW {
+            return false;
         }
         self.found = self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt);
         self.found

@@ -39,6 +39,25 @@ fn delay_of_an_eighth_ends_slow_start() {
     }
 }
 
+/// Flights whose first packets find the link idle and whose last ones wait: round trips begin with
+/// a flight, from the first one on, so that each has samples of the empty path. Seen at Linux 6.18 on
+/// a link that pauses: `tcp_probe` shows slow start going on to 657 packets.
+#[test]
+fn round_trips_begin_with_flights() {
+    let mut window = CubicWindow::new(&CubicParams::default());
+    let mut acks = Acks::new(BASE);
+    for flight in [10, 20, 40, 80, 160, 320] {
+        for packet in 1..=flight {
+            acks.now += APART;
+            acks.rtt = if packet <= 3 { BASE } else { BASE + Span::from_millis(40) };
+            // Each acknowledgement has let two packets go; its own will follow.
+            acks.in_flight = flight + packet - 2;
+            window.on_feedback(&acks.ack(1));
+        }
+        assert!(window.in_slow_start(), "ended at {} packets", window.cwnd());
+    }
+}
+
 #[test]
 fn one_low_sample_clears_the_round() {
     let (mut window, mut acks) = starting(HyStartKind::Linux, 40);

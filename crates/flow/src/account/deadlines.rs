@@ -1,8 +1,8 @@
 //! The deadlines of an account: loss by time, tail loss probe, retransmission timeout.
 
-use paceline_cc::{Congestion, Feedback, Span, Time};
+use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
-use super::{ACK_DELAY, Account, Losses, Reduction, note_loss};
+use super::{ACK_DELAY, Account, Losses, Reduction, fate, note_loss};
 
 /// The state of an account's timers.
 #[derive(Debug)]
@@ -120,9 +120,12 @@ impl Account {
         self.fates.clear();
         let cumulative = self.cumulative;
         let Account { ledger, repairs, fates, config, .. } = self;
-        ledger.lose_all(|number, entry| {
+        ledger.lose_all(|number, entry, detail| {
             losses.note(number, entry);
-            note_loss(config, cumulative, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
         });
         self.stats.lost += u64::from(losses.packets);
         let next = self.ledger.next();

@@ -8,6 +8,7 @@
 
 use paceline_cc::{Ack, Span, Time};
 
+use super::entry::{Detail, Entry, State};
 use crate::bits::BitRing;
 
 /// The reordering tolerated before any has been seen, in packets (RFC 9002 §6.1.1).
@@ -18,39 +19,14 @@ const MAX_PACKET_THRESHOLD: u64 = 300;
 /// window outgrows it. A ledger that has sent nothing has none: flows may wait for long.
 const INITIAL_CAPACITY: usize = 16;
 
-/// What has become of a transmission.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
-    /// On its way, as far as the sender knows.
-    #[default]
-    InFlight,
-    /// Declared lost.
-    Lost,
-    /// Acknowledged.
-    Acked,
-}
-
-/// One transmission: 64 bytes, a cache line.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Entry {
-    pub(crate) sent: Time,
-    /// The rate sampler's state when the packet was sent: see [`super::rate`].
-    pub(crate) first_sent: Time,
-    pub(crate) delivered_at: Time,
-    pub(crate) delivered: u64,
-    pub(crate) segment: u64,
-    pub(crate) tag: u64,
-    /// The number that was next when it was declared lost, if it was.
-    pub(crate) lost_before: u64,
-    pub(crate) size: u32,
-    pub(crate) state: State,
-    pub(crate) app_limited: bool,
-}
-
 /// The transmissions that have no final fate yet.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     ring: Vec<Entry>,
+    /// The same places for what only some controllers ask for; else empty.
+    details: Vec<Detail>,
+    /// True if details are kept.
+    detailed: bool,
     mask: u64,
     /// A bit for each number from `front` on: set if it has its final fate although an older one
     /// has not. In order, none is ever set.
@@ -72,9 +48,12 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn new() -> Ledger {
+    /// A ledger of nothing; `detailed` if it keeps details of each transmission.
+    pub(crate) fn new(detailed: bool) -> Ledger {
         Ledger {
             ring: Vec::new(),
+            details: Vec::new(),
+            detailed,
             mask: 0,
             resolved: BitRing::new(INITIAL_CAPACITY as u64),
             resolved_early: 0,
@@ -92,7 +71,10 @@ impl Ledger {
     pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
         // What stands in the ring is overwritten before it is read.
         std::mem::swap(&mut self.ring, &mut other.ring);
+        std::mem::swap(&mut self.details, &mut other.details);
         std::mem::swap(&mut self.mask, &mut other.mask);
+        let details = if self.detailed { self.ring.len() } else { 0 };
+        self.details.resize(details, Detail::default());
         self.resolved.take_memory(&mut other.resolved);
     }
 
@@ -121,20 +103,20 @@ impl Ledger {
     pub(crate) fn entry(&self, number: u64) -> &Entry {
         &self.ring[(number & self.mask) as usize]
     }
-    #[inline]
-    fn entry_mut(&mut self, number: u64) -> &mut Entry {
-        &mut self.ring[(number & self.mask) as usize]
-    }
 
-    /// Notes a transmission and returns its number.
+    /// Notes a transmission, with its `detail` if details are kept, and returns its number.
     #[inline]
-    pub(crate) fn on_send(&mut self, entry: Entry) -> u64 {
+    pub(crate) fn on_send(&mut self, entry: Entry, detail: impl FnOnce() -> Detail) -> u64 {
         let number = self.next;
         if number - self.front >= self.ring.len() as u64 {
             self.grow();
         }
         self.in_flight += u64::from(entry.size);
-        *self.entry_mut(number) = entry;
+        let place = (number & self.mask) as usize;
+        self.ring[place] = entry;
+        if let Some(place) = self.details.get_mut(place) {
+            *place = detail();
+        }
         self.next += 1;
         number
     }
@@ -143,18 +125,24 @@ impl Ledger {
     fn grow(&mut self) {
         let capacity = (self.ring.len() * 2).max(INITIAL_CAPACITY);
         let mut ring = vec![Entry::default(); capacity];
+        let mut details = vec![Detail::default(); if self.detailed { capacity } else { 0 }];
         for number in self.front..self.next {
-            ring[number as usize & (capacity - 1)] = *self.entry(number);
+            let (from, to) = ((number & self.mask) as usize, number as usize & (capacity - 1));
+            ring[to] = self.ring[from];
+            if let (Some(detail), Some(to)) = (self.details.get(from), details.get_mut(to)) {
+                *to = *detail;
+            }
         }
         self.ring = ring;
+        self.details = details;
         self.mask = capacity as u64 - 1;
         self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
     /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
-    /// entry, whose state is still what it was before.
+    /// entry, whose state is still what it was before, and its detail if details are kept.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry)) {
+    pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
         if ack.largest == self.front && self.front < self.next && ack.lengths[0] > 0 {
             // The oldest one: the common case, when nothing is lost and each packet is
             // acknowledged. Older blocks have nothing new then.
@@ -178,11 +166,12 @@ impl Ledger {
 
     /// An unresolved number is acknowledged.
     #[inline(always)]
-    fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
-        let entry = &mut self.ring[(number & self.mask) as usize];
-        each(number, entry);
-        let (state, size) = (entry.state, u64::from(entry.size));
-        entry.state = State::Acked;
+    fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
+        let place = (number & self.mask) as usize;
+        let entry = &mut self.ring[place];
+        each(number, entry, self.details.get(place));
+        let (state, size) = (entry.state(), u64::from(entry.size));
+        entry.acknowledge();
         match state {
             State::InFlight => self.in_flight -= size,
             State::Lost => self.found_late(number),
@@ -228,7 +217,7 @@ impl Ledger {
     fn oldest_in_flight(&mut self) -> Option<u64> {
         while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
             self.undecided = number;
-            if self.entry(number).state == State::InFlight {
+            if self.entry(number).is_in_flight() {
                 return Some(number);
             }
             self.undecided += 1;
@@ -249,7 +238,7 @@ impl Ledger {
         &mut self,
         now: Time,
         rtt: Span,
-        mut each: impl FnMut(u64, &Entry),
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) -> Time {
         self.forget();
         let Some(largest) = self.acked_end.checked_sub(1) else { return Time::NEVER };
@@ -278,7 +267,7 @@ impl Ledger {
     pub(crate) fn first_in_flight(&self) -> Option<u64> {
         let mut at = self.undecided;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
-            if self.entry(number).state == State::InFlight {
+            if self.entry(number).is_in_flight() {
                 return Some(number);
             }
             at = number + 1;
@@ -287,7 +276,7 @@ impl Ledger {
     }
 
     /// Declares everything in flight lost (the retransmission timer expired).
-    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry)) {
+    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
         while let Some(number) = self.oldest_in_flight() {
             self.lose(number, &mut each);
         }
@@ -304,8 +293,8 @@ impl Ledger {
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             let entry = &mut self.ring[(number & self.mask) as usize];
-            if entry.state == State::Lost {
-                entry.state = State::InFlight;
+            if entry.state() == State::Lost {
+                entry.find();
                 self.in_flight += u64::from(entry.size);
             }
         }
@@ -313,21 +302,21 @@ impl Ledger {
         self.undecided = self.front;
     }
 
-    fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
-        let entry = &mut self.ring[(number & self.mask) as usize];
+    fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
+        let place = (number & self.mask) as usize;
+        let entry = &mut self.ring[place];
         self.in_flight -= u64::from(entry.size);
         self.remembered += 1;
-        each(number, entry);
-        entry.state = State::Lost;
-        entry.lost_before = self.next;
+        each(number, entry, self.details.get(place));
+        entry.lose(number, self.next);
     }
 
     /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
     /// a path that keeps the order, the lost one will not come any more.
     fn forget(&mut self) {
         while self.remembered > 0 && self.front < self.next {
-            let entry = self.entry(self.front);
-            if entry.state != State::Lost || entry.lost_before >= self.acked_end {
+            let lost_before = self.entry(self.front).lost_before(self.front);
+            if lost_before.is_none_or(|next| next >= self.acked_end) {
                 break;
             }
             self.remembered -= 1;
@@ -359,27 +348,27 @@ mod tests {
     use super::*;
 
     fn send(ledger: &mut Ledger, millis: u64) -> u64 {
-        ledger.on_send(Entry { sent: Time::from_millis(millis), size: 1500, ..Entry::default() })
+        ledger.on_send(Entry::new(Time::from_millis(millis), 0, 1500, 0), Detail::default)
     }
 
     fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
         let length = (last - first + 1) as u32;
         let ack = Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() };
         let mut acked = Vec::new();
-        ledger.on_ack(&ack, |number, _| acked.push(number));
+        ledger.on_ack(&ack, |number, _, _| acked.push(number));
         acked
     }
 
     fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
         let mut lost = Vec::new();
         let rtt = Span::from_millis(80);
-        let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _| lost.push(n));
+        let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _, _| lost.push(n));
         (lost, timer)
     }
 
     #[test]
     fn packet_threshold_is_three() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..6).for_each(|i| assert_eq!(send(&mut ledger, i), i));
         assert_eq!(ack(&mut ledger, 1, 2), [1, 2]);
         // Two later ones are not enough; the time threshold is 9/8 of the RTT after sending.
@@ -391,7 +380,7 @@ mod tests {
 
     #[test]
     fn time_threshold_catches_the_tail() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..3).for_each(|i| _ = send(&mut ledger, i));
         assert_eq!(ack(&mut ledger, 2, 2), [2]);
         assert_eq!(lost(&mut ledger, 89), (vec![], Time::from_millis(90)));
@@ -401,7 +390,7 @@ mod tests {
 
     #[test]
     fn late_acknowledgements_raise_the_threshold() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..10).for_each(|i| _ = send(&mut ledger, i));
         ack(&mut ledger, 1, 5);
         assert_eq!(lost(&mut ledger, 20).0, [0]);
@@ -413,11 +402,11 @@ mod tests {
 
     #[test]
     fn hostile_acknowledgements_change_nothing() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..3).for_each(|i| _ = send(&mut ledger, i));
         let ack = Ack { largest: u64::MAX - 1, lengths: [u32::MAX; 3], ..Ack::default() };
         let mut count = 0;
-        ledger.on_ack(&ack, |_, _| count += 1);
+        ledger.on_ack(&ack, |_, _, _| count += 1);
         assert_eq!((count, ledger.in_flight()), (0, 4500));
     }
 
@@ -426,7 +415,7 @@ mod tests {
     fn matches_a_plain_model() {
         let mut random = paceline_cc::Stream::new(5, "ledger");
         for _ in 0..50 {
-            let mut ledger = Ledger::new();
+            let mut ledger = Ledger::new(false);
             let mut states: Vec<State> = Vec::new();
             for step in 0..2000u64 {
                 match random.below(4) {

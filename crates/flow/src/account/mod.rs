@@ -4,6 +4,7 @@
 mod config;
 mod deadlines;
 mod ecn;
+mod entry;
 mod ledger;
 mod rate;
 mod recovery;
@@ -19,7 +20,8 @@ use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Ti
 
 use self::deadlines::Timers;
 use self::ecn::MarkCounter;
-use self::ledger::{Entry, Ledger, State};
+use self::entry::{Detail, Entry};
+use self::ledger::Ledger;
 use self::rate::RateSampler;
 use self::recovery::{Event, Recovery};
 
@@ -101,8 +103,10 @@ struct Losses {
 impl Account {
     /// The account of a connection that has sent nothing.
     pub fn new(config: AccountConfig) -> Account {
+        let detailed =
+            [Signals::DELIVERY_RATE, Signals::FATES].iter().any(|s| config.signals.contains(*s));
         Account {
-            ledger: Ledger::new(),
+            ledger: Ledger::new(detailed),
             rtt: RttEstimator::new(config.rto),
             rates: RateSampler::new(),
             recovery: Recovery::new(config.reliable),
@@ -210,9 +214,11 @@ impl Account {
         if self.ledger.in_flight() == 0 {
             self.timers.restart(now);
         }
-        let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
-        self.rates.on_send(now, self.ledger.oldest().is_none(), &mut entry);
-        let number = self.ledger.on_send(entry);
+        if self.ledger.oldest().is_none() {
+            self.rates.restart(now);
+        }
+        let entry = Entry::new(now, segment, size, self.rates.delivered());
+        let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
         if segment != NO_SEGMENT {
             self.newest_data = number;
@@ -250,21 +256,21 @@ impl Account {
         }
         {
             let Account { ledger, rates, fates, config, recovery, .. } = self;
-            ledger.on_ack(ack, |number, entry| {
+            ledger.on_ack(ack, |number, entry, detail| {
                 acked += u64::from(entry.size);
                 acked_packets += 1;
-                if entry.state == State::Lost {
+                if let Some(lost_before) = entry.lost_before(number) {
                     late.packets += 1;
-                    late.in_episode += u32::from(entry.lost_before >= recovery.episode());
+                    late.in_episode += u32::from(lost_before >= recovery.episode());
                     rates.on_late(entry.size);
                 } else {
-                    rates.on_acked(now, entry);
+                    rates.on_acked(now, entry, detail);
                 }
                 if newest.is_none_or(|(largest, _)| number > largest) {
                     newest = Some((number, entry.sent));
                 }
                 if config.signals.contains(Signals::FATES) {
-                    fates.push(fate(number, entry, false));
+                    fates.push(fate(number, entry, detail, false));
                 }
             });
         }
@@ -400,9 +406,12 @@ impl Account {
         let mut losses = Losses::default();
         let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
         let Account { ledger, repairs, fates, config, .. } = self;
-        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry| {
+        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
             losses.note(number, entry);
-            note_loss(config, cumulative, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
         });
         self.stats.lost += u64::from(losses.packets);
         losses
@@ -475,13 +484,11 @@ impl Losses {
     }
 }
 
-/// A packet is declared lost: its data is queued for repair unless it has arrived, and its fate is
-/// noted.
+/// A packet is declared lost: its data is queued for repair unless it has arrived.
 fn note_loss(
     config: &AccountConfig,
     cumulative: u64,
     repairs: &mut VecDeque<Repair>,
-    fates: &mut Vec<Fate>,
     number: u64,
     entry: &Entry,
 ) {
@@ -497,15 +504,11 @@ fn note_loss(
             _ => repairs.push_back(repair),
         }
     }
-    if config.signals.contains(Signals::FATES) {
-        fates.push(fate(number, entry, true));
-    }
 }
 
 #[inline]
-fn fate(number: u64, entry: &Entry, lost: bool) -> Fate {
-    let Entry { size, tag, sent, .. } = *entry;
-    Fate::new(number, size, sent, tag, lost)
+fn fate(number: u64, entry: &Entry, detail: Option<&Detail>, lost: bool) -> Fate {
+    Fate::new(number, entry.size, entry.sent, detail.map_or(0, |detail| detail.tag), lost)
 }
 
 /// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed

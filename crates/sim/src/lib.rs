@@ -50,6 +50,7 @@ pub mod choose;
 mod digest;
 mod error;
 pub mod metrics;
+mod nodes;
 mod outcome;
 mod parts;
 mod recorder;

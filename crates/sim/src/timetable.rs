@@ -69,15 +69,6 @@ impl Timetable {
     pub(crate) fn set_endpoint(&mut self, stage: usize, time: Time) {
         self.endpoints.set(stage - self.border, time);
     }
-
-    /// Sets the wake-up of any stage.
-    pub(crate) fn set(&mut self, stage: usize, time: Time) {
-        if stage < self.border {
-            self.set_carrier(stage, time);
-        } else {
-            self.set_endpoint(stage, time);
-        }
-    }
 }
 
 /// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, the second
@@ -134,6 +125,13 @@ impl Tree {
 mod tests {
     use super::*;
 
+    fn set(table: &mut Timetable, stage: usize, time: Time) {
+        match stage < table.border {
+            true => table.set_carrier(stage, time),
+            false => table.set_endpoint(stage, time),
+        }
+    }
+
     #[test]
     fn matches_a_plain_minimum() {
         let mut random = paceline_cc::Stream::new(1, "timetable");
@@ -147,7 +145,7 @@ mod tests {
                     0 => Time::NEVER,
                     _ => Time::from_nanos(random.below(50)),
                 };
-                table.set(stage, time);
+                set(&mut table, stage, time);
                 plain[stage] = time;
                 let earliest = plain.iter().copied().min().unwrap_or(Time::NEVER);
                 assert_eq!(table.first().0, earliest);

@@ -51,6 +51,13 @@ impl Account {
         self.timers.loss.min(self.timeout_at()).min(self.probe_at())
     }
 
+    /// True if no deadline can lie before `time`: a bound that is quickly worked out.
+    #[inline]
+    pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
+        let soonest = self.rtt.rto().min(self.rtt.smoothed() * 2);
+        self.timers.loss >= time && self.timers.progress + soonest >= time
+    }
+
     /// When the retransmission timer expires.
     #[inline]
     fn timeout_at(&self) -> Time {

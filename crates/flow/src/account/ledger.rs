@@ -6,7 +6,7 @@
 //! was sent (RFC 9002 §6.1, the numbers of RFC 8985). Entries declared lost are remembered for
 //! about one round trip: if their acknowledgement comes after all, the loss was spurious.
 
-use paceline_cc::{Ack, Span, Time};
+use paceline_cc::{ACK_BLOCKS, Ack, Span, Time};
 
 use super::entry::{Detail, Entry, State};
 use crate::bits::BitRing;
@@ -42,9 +42,32 @@ pub(crate) struct Ledger {
     /// One more than the largest number acknowledged; zero before the first.
     acked_end: u64,
     in_flight: u64,
+    /// What the last acknowledgement listed that was not simply of the oldest number.
+    last: Shape,
     /// Entries declared lost that are not forgotten yet.
     remembered: u64,
     packet_threshold: u64,
+}
+
+/// The numbers that an acknowledgement lists.
+#[derive(Copy, Clone, Debug, Default)]
+struct Shape {
+    largest: u64,
+    lengths: [u32; ACK_BLOCKS],
+    gaps: [u32; ACK_BLOCKS - 1],
+}
+
+impl Shape {
+    /// True if `ack` lists the same numbers and the one after the largest.
+    fn is_continued_by(&self, ack: &Ack) -> bool {
+        let length = ack.lengths[0];
+        ack.largest.checked_sub(1) == Some(self.largest)
+            && length.checked_sub(1) == Some(self.lengths[0])
+            // It begins at a number.
+            && u64::from(length) <= ack.largest
+            && ack.lengths[1..] == self.lengths[1..]
+            && ack.gaps == self.gaps
+    }
 }
 
 impl Ledger {
@@ -62,6 +85,7 @@ impl Ledger {
             next: 0,
             acked_end: 0,
             in_flight: 0,
+            last: Shape::default(),
             remembered: 0,
             packet_threshold: INITIAL_PACKET_THRESHOLD,
         }
@@ -143,11 +167,14 @@ impl Ledger {
     /// entry, whose state is still what it was before, and its detail if details are kept.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
-        if ack.largest == self.front && self.front < self.next && ack.lengths[0] > 0 {
-            // The oldest one: the common case, when nothing is lost and each packet is
-            // acknowledged. Older blocks have nothing new then.
-            self.resolve(self.front, &mut each);
-            self.front += 1;
+        let number = ack.largest;
+        let is_oldest = number == self.front && number < self.next && ack.lengths[0] > 0;
+        if is_oldest || self.is_known_but_for_largest(ack) {
+            // The common cases: nothing is lost and each packet is acknowledged; or gaps are open,
+            // and one more packet has arrived above them.
+            self.resolve(number, &mut each);
+            self.note_resolved(number);
+            self.undecided += u64::from(self.undecided == number);
             self.advance();
             return;
         }
@@ -162,6 +189,16 @@ impl Ledger {
             }
         }
         self.advance();
+    }
+
+    /// True if the last acknowledgement for which this was asked listed the same numbers but for the
+    /// largest, and that one is in flight or lost.
+    fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {
+        let Ack { largest, lengths, gaps, .. } = *ack;
+        let last = std::mem::replace(&mut self.last, Shape { largest, lengths, gaps });
+        last.is_continued_by(ack)
+            && largest >= self.front.max(self.acked_end)
+            && largest < self.next
     }
 
     /// An unresolved number is acknowledged.
@@ -230,6 +267,13 @@ impl Ledger {
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         self.front >= self.acked_end
+    }
+
+    /// True if nothing is in flight below the largest number acknowledged and nothing is to be
+    /// forgotten: then [`Ledger::detect_losses`] changes nothing and names no time.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.undecided + 1 >= self.acked_end && !self.forgets()
     }
 
     /// Declares packets lost by the packet and time thresholds; calls `each` for every one.
@@ -311,14 +355,19 @@ impl Ledger {
         entry.lose(number, self.next);
     }
 
-    /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
-    /// a path that keeps the order, the lost one will not come any more.
+    /// True if the oldest entry was declared lost, and a packet is acknowledged that was sent after
+    /// that: on a path that keeps the order, the lost one will not come any more.
+    #[inline]
+    fn forgets(&self) -> bool {
+        let lost_before = || self.entry(self.front).lost_before(self.front);
+        self.remembered > 0
+            && self.front < self.next
+            && lost_before().is_some_and(|next| next < self.acked_end)
+    }
+
+    /// Forgets what need not be remembered any more.
     fn forget(&mut self) {
-        while self.remembered > 0 && self.front < self.next {
-            let lost_before = self.entry(self.front).lost_before(self.front);
-            if lost_before.is_none_or(|next| next >= self.acked_end) {
-                break;
-            }
+        while self.forgets() {
             self.remembered -= 1;
             self.front += 1;
             self.advance();
@@ -408,6 +457,36 @@ mod tests {
         let mut count = 0;
         ledger.on_ack(&ack, |_, _, _| count += 1);
         assert_eq!((count, ledger.in_flight()), (0, 4500));
+    }
+
+    #[test]
+    fn one_more_packet_above_the_same_gaps() {
+        let mut ledger = Ledger::new(false);
+        (0..20).for_each(|i| _ = send(&mut ledger, i));
+        let mut acked = |largest: u64, lengths: [u32; 3], gaps: [u32; 2]| {
+            let mut acked = Vec::new();
+            let ack = Ack { largest, lengths, gaps, ..Ack::default() };
+            ledger.on_ack(&ack, |number, _, _| acked.push(number));
+            acked
+        };
+        assert_eq!(acked(4, [1, 2, 0], [1, 0]), [4, 1, 2]);
+        assert_eq!(acked(5, [2, 2, 0], [1, 0]), [5]);
+        // The acknowledgement of number 6 was lost.
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), [6, 7]);
+        // The same again, and older ones.
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+        assert_eq!(acked(6, [3, 2, 0], [1, 0]), []);
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+        // Another gap, and number 0 after all.
+        assert_eq!(acked(9, [1, 4, 2], [1, 1]), [9]);
+        assert_eq!(acked(10, [2, 4, 3], [1, 1]), [10, 0]);
+        assert_eq!(acked(11, [3, 4, 3], [1, 1]), [11]);
+        // Nobody has sent so many.
+        assert_eq!(acked(30, [1, 0, 0], [0, 0]), []);
+        assert_eq!(acked(31, [2, 0, 0], [0, 0]), []);
+        // A block that would begin before number 0.
+        assert_eq!(acked(12, [99, 0, 0], [0, 0]), []);
+        assert_eq!(acked(13, [100, 0, 0], [0, 0]), []);
     }
 
     /// Random sends, acknowledgements and losses against a plain vector of states.

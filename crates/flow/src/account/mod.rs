@@ -208,7 +208,7 @@ impl Account {
     }
 
     /// A packet leaves at `now`. Returns its number.
-    #[inline]
+    #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
         let Sent { segment, size, tag, again } = sent;
         if self.ledger.in_flight() == 0 {
@@ -296,17 +296,14 @@ impl Account {
             self.timers.restart(now);
         }
         let marked = self.marks.newly_marked(ack);
-        let losses = if self.ledger.is_in_order() {
+        let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
             self.timers.loss = Time::NEVER;
             Losses::default()
         } else {
             self.detect_losses(now)
         };
-        let congestion = if self.recovery.in_recovery()
-            || losses.packets > 0
-            || marked > 0
-            || late.packets > 0
-        {
+        let news = losses.packets > 0 || marked > 0 || late.packets > 0;
+        let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
             self.recover(ack, prior, late.in_episode, marked > 0, &losses)
         } else {
             None

@@ -163,21 +163,36 @@ impl Ledger {
         self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
-    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
-    /// entry, whose state is still what it was before, and its detail if details are kept.
+    /// The number that an acknowledgement newly acknowledges, if it can be told at a glance that it
+    /// is one only; else [`Ledger::on_blocks`] finds out. The common cases: nothing is lost and each
+    /// packet is acknowledged; or gaps are open, and one more packet has arrived above them.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
+    pub(crate) fn single(&mut self, ack: &Ack) -> Option<u64> {
         let number = ack.largest;
         let is_oldest = number == self.front && number < self.next && ack.lengths[0] > 0;
-        if is_oldest || self.is_known_but_for_largest(ack) {
-            // The common cases: nothing is lost and each packet is acknowledged; or gaps are open,
-            // and one more packet has arrived above them.
-            self.resolve(number, &mut each);
-            self.note_resolved(number);
-            self.undecided += u64::from(self.undecided == number);
-            self.advance();
-            return;
-        }
+        (is_oldest || self.is_known_but_for_largest(ack)).then_some(number)
+    }
+
+    /// The number that [`Ledger::single`] gave is acknowledged: calls `each` with it and its entry,
+    /// whose state is still what it was before, and its detail if details are kept.
+    #[inline(always)]
+    pub(crate) fn on_single(
+        &mut self,
+        number: u64,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
+        self.resolve(number, &mut each);
+        self.note_resolved(number);
+        self.undecided += u64::from(self.undecided == number);
+        self.advance();
+    }
+
+    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number.
+    pub(crate) fn on_blocks(
+        &mut self,
+        ack: &Ack,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
         for (first, last) in ack.blocks() {
             // A block that nobody can have sent ends at what was sent.
             let end = last.saturating_add(1).min(self.next);
@@ -400,12 +415,18 @@ mod tests {
         ledger.on_send(Entry::new(Time::from_millis(millis), 0, 1500, 0), Detail::default)
     }
 
+    fn take(ledger: &mut Ledger, ack: &Ack) -> Vec<u64> {
+        let mut acked = Vec::new();
+        match ledger.single(ack) {
+            Some(number) => ledger.on_single(number, |number, _, _| acked.push(number)),
+            None => ledger.on_blocks(ack, |number, _, _| acked.push(number)),
+        }
+        acked
+    }
+
     fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
         let length = (last - first + 1) as u32;
-        let ack = Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() };
-        let mut acked = Vec::new();
-        ledger.on_ack(&ack, |number, _, _| acked.push(number));
-        acked
+        take(ledger, &Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() })
     }
 
     fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
@@ -454,9 +475,8 @@ mod tests {
         let mut ledger = Ledger::new(false);
         (0..3).for_each(|i| _ = send(&mut ledger, i));
         let ack = Ack { largest: u64::MAX - 1, lengths: [u32::MAX; 3], ..Ack::default() };
-        let mut count = 0;
-        ledger.on_ack(&ack, |_, _, _| count += 1);
-        assert_eq!((count, ledger.in_flight()), (0, 4500));
+        assert_eq!(take(&mut ledger, &ack), []);
+        assert_eq!(ledger.in_flight(), 4500);
     }
 
     #[test]
@@ -464,10 +484,7 @@ mod tests {
         let mut ledger = Ledger::new(false);
         (0..20).for_each(|i| _ = send(&mut ledger, i));
         let mut acked = |largest: u64, lengths: [u32; 3], gaps: [u32; 2]| {
-            let mut acked = Vec::new();
-            let ack = Ack { largest, lengths, gaps, ..Ack::default() };
-            ledger.on_ack(&ack, |number, _, _| acked.push(number));
-            acked
+            take(&mut ledger, &Ack { largest, lengths, gaps, ..Ack::default() })
         };
         assert_eq!(acked(4, [1, 2, 0], [1, 0]), [4, 1, 2]);
         assert_eq!(acked(5, [2, 2, 0], [1, 0]), [5]);

@@ -1,6 +1,7 @@
 //! The account of a connection: what was sent, what became of it, and what that tells about the
 //! path.
 
+mod acked;
 mod config;
 mod deadlines;
 mod ecn;
@@ -18,9 +19,10 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 
+use self::acked::fate;
 use self::deadlines::Timers;
 use self::ecn::MarkCounter;
-use self::entry::{Detail, Entry};
+use self::entry::Entry;
 use self::ledger::Ledger;
 use self::rate::RateSampler;
 use self::recovery::{Event, Recovery};
@@ -81,14 +83,6 @@ struct Reduction {
     delivered: u64,
     /// True if it repaired something and revealed no loss.
     safe: bool,
-}
-
-/// Packets that were declared lost, and came after all.
-#[derive(Copy, Clone, Debug, Default)]
-struct Late {
-    packets: u32,
-    /// Those of them that were declared lost in the present episode of recovery.
-    in_episode: u32,
 }
 
 /// Losses that were just declared.
@@ -248,34 +242,9 @@ impl Account {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
-        let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, Late::default());
-        // The largest number newly acknowledged, with the time at which it was sent.
-        let mut newest = None;
-        if !self.fates.is_empty() {
-            self.fates.clear();
-        }
-        {
-            let Account { ledger, rates, fates, config, recovery, .. } = self;
-            ledger.on_ack(ack, |number, entry, detail| {
-                acked += u64::from(entry.size);
-                acked_packets += 1;
-                if let Some(lost_before) = entry.lost_before(number) {
-                    late.packets += 1;
-                    late.in_episode += u32::from(lost_before >= recovery.episode());
-                    rates.on_late(entry.size);
-                } else {
-                    rates.on_acked(now, entry, detail);
-                }
-                if newest.is_none_or(|(largest, _)| number > largest) {
-                    newest = Some((number, entry.sent));
-                }
-                if config.signals.contains(Signals::FATES) {
-                    fates.push(fate(number, entry, detail, false));
-                }
-            });
-        }
-        if late.packets > 0 {
-            self.on_late(ack, late.packets);
+        let acked = self.take_acked(now, ack);
+        if acked.late > 0 {
+            self.on_late(ack, acked.late);
         }
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
@@ -284,7 +253,7 @@ impl Account {
             self.drop_repaired();
         }
         let mut rtt = None;
-        if let Some((number, sent)) = newest {
+        if let Some((number, sent)) = acked.newest {
             if number == ack.largest {
                 let sample = now.since(sent);
                 self.rtt.sample(sample);
@@ -302,19 +271,19 @@ impl Account {
         } else {
             self.detect_losses(now)
         };
-        let news = losses.packets > 0 || marked > 0 || late.packets > 0;
+        let news = losses.packets > 0 || marked > 0 || acked.late > 0;
         let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
-            self.recover(ack, prior, late.in_episode, marked > 0, &losses)
+            self.recover(ack, prior, acked.late_in_episode, marked > 0, &losses)
         } else {
             None
         };
         if self.recovery.is_reducing() {
             let safe = advanced && losses.packets == 0;
-            self.reduction = Some(Reduction { delivered: acked, safe });
+            self.reduction = Some(Reduction { delivered: acked.bytes, safe });
         }
         let mut feedback = self.feedback(now, prior);
-        feedback.acked = acked;
-        feedback.acked_packets = acked_packets;
+        feedback.acked = acked.bytes;
+        feedback.acked_packets = acked.packets;
         feedback.lost = losses.bytes;
         feedback.lost_packets = losses.packets;
         feedback.marked_packets = marked;
@@ -501,11 +470,6 @@ fn note_loss(
             _ => repairs.push_back(repair),
         }
     }
-}
-
-#[inline]
-fn fate(number: u64, entry: &Entry, detail: Option<&Detail>, lost: bool) -> Fate {
-    Fate::new(number, entry.size, entry.sent, detail.map_or(0, |detail| detail.tag), lost)
 }
 
 /// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed

@@ -102,8 +102,8 @@ impl Ahead {
         counters.sojourn += sojourn.fold(self.sojourn, |all, one| all - one);
     }
 
-    /// Notes the departures up to `now`.
-    #[inline]
+    /// Notes the departures up to `now`. Until it is called, `departed` lags behind, and the buffer
+    /// seems fuller than it is.
     fn settle(&mut self, now: Time) {
         while let Some(serving) = self.line.get(self.departed)
             && serving.departure <= now
@@ -113,14 +113,26 @@ impl Ahead {
         }
     }
 
-    /// A packet enters at `now`; false if the buffer is full. Departures up to `now` are noted.
+    /// True if a packet of `size` bytes finds the buffer full, were no departures but those noted.
+    #[inline(always)]
+    fn is_full(&self, size: u64) -> bool {
+        // The one in transmission does not count.
+        self.backlog_packets() as u64 > self.limit.packets
+            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes)
+    }
+
+    /// Notes the departures up to `now`, and looks again.
+    #[inline(never)]
+    fn is_full_now(&mut self, now: Time, size: u64) -> bool {
+        self.settle(now);
+        self.is_full(size)
+    }
+
+    /// A packet enters at `now`; false if the buffer is full.
     #[inline(always)]
     fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> bool {
         let size = u64::from(packet.size);
-        // The one in transmission does not count.
-        let full = self.backlog_packets() as u64 > self.limit.packets
-            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes);
-        if full {
+        if self.is_full(size) && self.is_full_now(now, size) {
             return false;
         }
         let start = now.max(self.last_departure);
@@ -201,7 +213,6 @@ impl Link {
         else {
             return;
         };
-        ahead.settle(now);
         counters.arrived_packets += 1;
         counters.arrived_bytes += u64::from(packet.size);
         let entered = ahead.enter(now, packet, rate);

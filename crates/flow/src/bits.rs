@@ -4,6 +4,10 @@
 /// [`BitRing::reserve`] before it grows past the capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct BitRing {
+    /// The only word of a ring of 64 bits, which most flows never outgrow: it needs no memory
+    /// elsewhere.
+    single: u64,
+    /// The words of a larger ring; else empty.
     words: Vec<u64>,
     mask: u64,
 }
@@ -12,7 +16,8 @@ impl BitRing {
     /// A ring that holds at least `capacity` bits, all clear.
     pub(crate) fn new(capacity: u64) -> BitRing {
         let words = (capacity.max(64).next_power_of_two() / 64) as usize;
-        BitRing { words: vec![0; words], mask: words as u64 - 1 }
+        let several = if words > 1 { words } else { 0 };
+        BitRing { single: 0, words: vec![0; several], mask: words as u64 - 1 }
     }
 
     /// Takes the memory of a ring that is not needed any more, if that is larger; this one must not
@@ -21,12 +26,13 @@ impl BitRing {
         if other.words.len() > self.words.len() {
             std::mem::swap(self, other);
             self.words.fill(0);
+            self.single = 0;
         }
     }
 
     /// The bits it holds.
     pub(crate) fn capacity(&self) -> u64 {
-        self.words.len() as u64 * 64
+        (self.mask + 1) * 64
     }
 
     /// Makes room for the numbers from..to; keeps the bits of from..old_to.
@@ -44,25 +50,28 @@ impl BitRing {
     }
 
     #[inline]
-    fn word(&self, number: u64) -> usize {
-        ((number / 64) & self.mask) as usize
+    fn word(&self, number: u64) -> u64 {
+        *self.words.get(((number / 64) & self.mask) as usize).unwrap_or(&self.single)
+    }
+
+    #[inline]
+    fn word_mut(&mut self, number: u64) -> &mut u64 {
+        self.words.get_mut(((number / 64) & self.mask) as usize).unwrap_or(&mut self.single)
     }
 
     #[inline]
     pub(crate) fn set(&mut self, number: u64) {
-        let word = self.word(number);
-        self.words[word] |= 1 << (number % 64);
+        *self.word_mut(number) |= 1 << (number % 64);
     }
 
     #[inline]
     pub(crate) fn clear(&mut self, number: u64) {
-        let word = self.word(number);
-        self.words[word] &= !(1 << (number % 64));
+        *self.word_mut(number) &= !(1 << (number % 64));
     }
 
     #[inline]
     pub(crate) fn get(&self, number: u64) -> bool {
-        self.words[self.word(number)] >> (number % 64) & 1 == 1
+        self.word(number) >> (number % 64) & 1 == 1
     }
 
     /// The first clear bit of from..to.
@@ -70,7 +79,7 @@ impl BitRing {
     pub(crate) fn next_clear(&self, from: u64, to: u64) -> Option<u64> {
         let mut at = from;
         while at < to {
-            let word = !self.words[self.word(at)] >> (at % 64);
+            let word = !self.word(at) >> (at % 64);
             if word != 0 {
                 let found = at + u64::from(word.trailing_zeros());
                 return (found < to).then_some(found);
@@ -85,7 +94,7 @@ impl BitRing {
     pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {
         let mut at = from;
         while at < to {
-            let word = self.words[self.word(at)] >> (at % 64);
+            let word = self.word(at) >> (at % 64);
             if word != 0 {
                 let found = at + word.trailing_zeros() as u64;
                 return (found < to).then_some(found);

@@ -11,12 +11,13 @@ use crate::bins::LinkBins;
 use crate::choose;
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
+use crate::nodes::{Carrier, Endpoint};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
 use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
-use crate::world::{Node, World};
+use crate::world::World;
 
 /// Where a scenario's parts have ended up among the stages.
 #[derive(Debug, Default)]
@@ -86,9 +87,9 @@ struct Builder<'a> {
     scenario: &'a Scenario,
     names: Lookup<'a>,
     /// Links and pipes; they come first in the world.
-    carriers: Vec<Node>,
+    carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
-    endpoints: Vec<Node>,
+    endpoints: Vec<Endpoint>,
     routes: Vec<Route>,
     ways: Ways,
     /// Pipes that only delay, by their delay: flows share them.
@@ -99,7 +100,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, carrier: Node) -> usize {
+    fn add(&mut self, carrier: Carrier) -> usize {
         self.carriers.push(carrier);
         self.carriers.len() - 1
     }
@@ -136,7 +137,7 @@ impl Builder<'_> {
             });
         }
         link.record(self.scenario.record.is_detailed());
-        let stage = self.add(Node::Link(Box::new(link)));
+        let stage = self.add(Carrier::Link(Box::new(link)));
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
@@ -180,7 +181,7 @@ impl Builder<'_> {
         } else {
             Pipe::new(delay)
         };
-        Ok(Some(self.add(Node::Pipe(Box::new(pipe)))))
+        Ok(Some(self.add(Carrier::Pipe(Box::new(pipe)))))
     }
 
     /// The stages of the links of a path, with the pipes behind them.
@@ -259,8 +260,8 @@ impl Builder<'_> {
         let (forward, back) = (self.ways.number(forward), self.ways.number(back));
         self.routes.push(Route { from: sender, way: forward, to: receiver });
         self.routes.push(Route { from: receiver, way: back, to: sender });
-        self.endpoints.push(Node::Sender(Box::new(self.sender(&one, flow, route)?)));
-        self.endpoints.push(Node::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
+        self.endpoints.push(Endpoint::Sender(Box::new(self.sender(&one, flow, route)?)));
+        self.endpoints.push(Endpoint::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
         let OneFlow { name, scheme, .. } = one;
         Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
     }
@@ -314,7 +315,7 @@ impl Builder<'_> {
             let at = way.iter().position(|&stage| stage == link)?;
             let next = way.get(at + 1).map(|&stage| &self.carriers[stage]);
             Some(match next {
-                Some(Node::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
+                Some(Carrier::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
                 _ => None,
             })
         });
@@ -323,7 +324,7 @@ impl Builder<'_> {
             return;
         }
         drop(delays);
-        let Node::Link(stage) = &mut self.carriers[link] else { return };
+        let Carrier::Link(stage) = &mut self.carriers[link] else { return };
         if !stage.look_ahead(delay) {
             return;
         }
@@ -349,8 +350,6 @@ impl Builder<'_> {
             flow.sender = settle(flow.sender);
             flow.receiver = settle(flow.receiver);
         }
-        let mut nodes = self.carriers;
-        nodes.append(&mut self.endpoints);
         let record = self.scenario.record;
         let recorder = (record != Record::Counters).then(|| {
             let from = Time::ZERO + self.scenario.warmup;
@@ -360,7 +359,7 @@ impl Builder<'_> {
                 return recorder;
             }
             for (record, place) in recorder.flows.iter_mut().zip(&self.places.flows) {
-                if let Node::Sender(sender) = &nodes[place.sender] {
+                if let Endpoint::Sender(sender) = &self.endpoints[place.sender - carriers] {
                     record.segments = sender.video().map(|_| Vec::new());
                 }
             }
@@ -370,8 +369,9 @@ impl Builder<'_> {
             }
             recorder
         });
-        let routes = Routes::new(&self.routes, &self.ways.lists, carriers, nodes.len());
+        let stages = carriers + self.endpoints.len();
+        let routes = Routes::new(&self.routes, &self.ways.lists, carriers, stages);
         let digest = self.scenario.digest;
-        (World::new(nodes, carriers, routes, recorder, digest), self.places)
+        (World::new(self.carriers, self.endpoints, routes, recorder, digest), self.places)
     }
 }

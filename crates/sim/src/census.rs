@@ -1,6 +1,7 @@
 //! Where all packets are: what was made is somewhere, or has an end on record.
 
-use crate::world::{Node, World};
+use crate::nodes::{Carrier, Endpoint};
+use crate::world::World;
 
 /// Packets since the start of a run, data and acknowledgements apart where stages know them apart.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -35,21 +36,25 @@ impl World {
     /// Counts all packets.
     pub fn census(&self) -> Census {
         let mut census = Census::default();
-        for node in &self.nodes {
-            match node {
-                Node::Sender(sender) => {
+        for seat in &self.seats {
+            match &seat.endpoint {
+                Endpoint::Sender(sender) => {
                     census.sent += sender.stats().sent;
                     census.acks_received += sender.stats().acks + sender.stats().reports;
                 }
-                Node::Receiver(receiver) => {
+                Endpoint::Receiver(receiver) => {
                     census.received += receiver.stats().packets;
                     census.acks_sent += receiver.stats().acks + receiver.stats().reports;
                 }
-                Node::Link(link) => {
+            }
+        }
+        for carrier in &self.carriers {
+            match carrier {
+                Carrier::Link(link) => {
                     census.dropped += link.counters().dropped_packets();
                     census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
                 }
-                Node::Pipe(pipe) => {
+                Carrier::Pipe(pipe) => {
                     census.lost += pipe.counters().lost_packets;
                     census.duplicated += pipe.counters().duplicated;
                     census.under_way += pipe.packets() as u64;

@@ -51,6 +51,7 @@ mod digest;
 mod error;
 pub mod metrics;
 mod names;
+mod nodes;
 mod outcome;
 mod parts;
 mod recorder;

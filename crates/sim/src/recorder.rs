@@ -6,8 +6,8 @@ use paceline_path::{EventKind, Link};
 
 use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};
+use crate::nodes::Endpoint;
 use crate::scenario::Record;
-use crate::world::Node;
 
 /// What is recorded of one link.
 #[derive(Debug, Default)]
@@ -89,21 +89,20 @@ impl Recorder {
         self.bin.map(|bin| (now.as_nanos() / bin.as_nanos()) as usize)
     }
 
-    /// A packet is about to reach a stage.
+    /// A packet is about to reach an endpoint.
     #[cold]
-    pub(crate) fn before(&mut self, now: Time, node: &Node, packet: &Packet) {
-        if let Node::Receiver(_) = node {
+    pub(crate) fn before(&mut self, now: Time, endpoint: &Endpoint, packet: &Packet) {
+        if let Endpoint::Receiver(_) = endpoint {
             self.on_arrival(now, packet);
         }
     }
 
     /// A packet has reached an endpoint.
     #[cold]
-    pub(crate) fn after(&mut self, now: Time, node: &mut Node) {
-        match node {
-            Node::Sender(sender) => self.on_ack(now, sender),
-            Node::Receiver(receiver) => self.on_received(now, receiver),
-            Node::Link(_) | Node::Pipe(_) => {}
+    pub(crate) fn after(&mut self, now: Time, endpoint: &mut Endpoint) {
+        match endpoint {
+            Endpoint::Sender(sender) => self.on_ack(now, sender),
+            Endpoint::Receiver(receiver) => self.on_received(now, receiver),
         }
     }
 

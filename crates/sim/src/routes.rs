@@ -74,6 +74,11 @@ impl Routes {
         Routes { rows, next }
     }
 
+    /// Where all packets go from stage `id`, which has a single route: an endpoint.
+    pub(crate) fn first(&self, id: usize) -> u32 {
+        self.next[self.rows[id].0 as usize]
+    }
+
     /// Where a packet goes from stage `id`.
     #[inline]
     pub(crate) fn next(&self, id: usize, packet: &Packet) -> usize {

@@ -5,15 +5,18 @@ use paceline_cc::Time;
 /// So many stages are looked through one by one: for a few, that is faster than a tree.
 const FEW: usize = 8;
 
+/// Places of the row: the few carriers, the tree of the others, and the tree of endpoints.
+const ROW: usize = FEW + 2;
+
 /// The wake-up times of all stages. Ties go to the stage with the lower number.
 ///
 /// The first stages carry packets, and their wake-ups change with every packet: the first few of
 /// them stand in a plain row, the others in a tree of minima. A second tree has the endpoints, whose
-/// timers seldom move.
+/// timers seldom move. The earliest time of each tree stands in the row, too, behind the carriers.
 #[derive(Debug)]
 pub(crate) struct Timetable {
-    few: [Time; FEW],
-    /// How many of the row are in use.
+    row: [Time; ROW],
+    /// How many of the row are looked through.
     used: usize,
     carriers: Tree,
     endpoints: Tree,
@@ -25,8 +28,8 @@ impl Timetable {
     /// A table of so many stages, all idle: first the carriers, then the endpoints.
     pub(crate) fn new(carriers: usize, endpoints: usize) -> Timetable {
         Timetable {
-            few: [Time::NEVER; FEW],
-            used: carriers.min(FEW),
+            row: [Time::NEVER; ROW],
+            used: if carriers > FEW { ROW } else { carriers + 1 },
             carriers: Tree::new(carriers.saturating_sub(FEW)),
             endpoints: Tree::new(endpoints),
             border: carriers,
@@ -36,31 +39,36 @@ impl Timetable {
     /// The earliest wake-up, and its stage.
     #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
-        let (mut earliest, mut stage) = (self.few[0], 0);
-        let mut at = 1;
-        while at < self.used {
-            // The remainder is always `at`; it tells the compiler that the place exists.
-            let time = self.few[at % FEW];
+        let (mut earliest, mut first) = (self.row[0], 0);
+        for (at, &time) in self.row.iter().enumerate().take(self.used).skip(1) {
             if time < earliest {
-                (earliest, stage) = (time, at);
+                (earliest, first) = (time, at);
             }
-            at += 1;
         }
-        if self.border > FEW && self.carriers.earliest() < earliest {
-            (earliest, stage) = (self.carriers.earliest(), FEW + self.carriers.first());
+        if first < self.border.min(FEW) {
+            return (earliest, first);
         }
-        if self.endpoints.earliest() < earliest {
-            (earliest, stage) = (self.endpoints.earliest(), self.border + self.endpoints.first());
+        (earliest, self.first_of_trees(first))
+    }
+
+    /// The first stage of the tree that has this place in the row.
+    #[inline(never)]
+    fn first_of_trees(&self, place: usize) -> usize {
+        if place + 1 == self.used {
+            self.border + self.endpoints.first()
+        } else {
+            FEW + self.carriers.first()
         }
-        (earliest, stage)
     }
 
     /// Sets the wake-up of a stage that carries packets.
     #[inline]
     pub(crate) fn set_carrier(&mut self, stage: usize, time: Time) {
-        match self.few.get_mut(stage) {
-            Some(place) => *place = time,
-            None => self.carriers.set(stage - FEW, time),
+        if stage < FEW {
+            self.row[stage] = time;
+        } else {
+            self.carriers.set(stage - FEW, time);
+            self.row[FEW] = self.carriers.earliest();
         }
     }
 
@@ -68,15 +76,7 @@ impl Timetable {
     #[inline]
     pub(crate) fn set_endpoint(&mut self, stage: usize, time: Time) {
         self.endpoints.set(stage - self.border, time);
-    }
-
-    /// Sets the wake-up of any stage.
-    pub(crate) fn set(&mut self, stage: usize, time: Time) {
-        if stage < self.border {
-            self.set_carrier(stage, time);
-        } else {
-            self.set_endpoint(stage, time);
-        }
+        self.row[self.used - 1] = self.endpoints.earliest();
     }
 }
 
@@ -134,6 +134,13 @@ impl Tree {
 mod tests {
     use super::*;
 
+    fn set(table: &mut Timetable, stage: usize, time: Time) {
+        match stage < table.border {
+            true => table.set_carrier(stage, time),
+            false => table.set_endpoint(stage, time),
+        }
+    }
+
     #[test]
     fn matches_a_plain_minimum() {
         let mut random = paceline_cc::Stream::new(1, "timetable");
@@ -147,7 +154,7 @@ mod tests {
                     0 => Time::NEVER,
                     _ => Time::from_nanos(random.below(50)),
                 };
-                table.set(stage, time);
+                set(&mut table, stage, time);
                 plain[stage] = time;
                 let earliest = plain.iter().copied().min().unwrap_or(Time::NEVER);
                 assert_eq!(table.first().0, earliest);

@@ -1,41 +1,26 @@
 //! The world: stages, the routes between them, and the time.
 
-use paceline_cc::{Packet, Stage, Time};
+use paceline_cc::{Packet, Time};
 use paceline_flow::{Receiver, Sender};
-use paceline_path::{Link, Pipe};
+use paceline_path::Link;
 
 use crate::digest::Digest;
+use crate::nodes::{Carrier, Endpoint, Seat};
 use crate::recorder::Recorder;
 use crate::routes::Routes;
 use crate::timetable::Timetable;
-
-/// One stage of the world. A closed set: the calls are direct.
-pub(crate) enum Node {
-    Sender(Box<Sender>),
-    Receiver(Box<Receiver>),
-    Link(Box<Link>),
-    Pipe(Box<Pipe>),
-}
-
-macro_rules! each {
-    ($node:expr, $stage:ident => $call:expr) => {
-        match $node {
-            Node::Sender($stage) => $call,
-            Node::Receiver($stage) => $call,
-            Node::Link($stage) => $call,
-            Node::Pipe($stage) => $call,
-        }
-    };
-}
 
 /// Stages that hand packets to each other in virtual time.
 ///
 /// Every packet carries the number of its route; `Routes` tells where it goes from each stage.
 /// After a stage is called, its next wake-up stands in the timetable. Only endpoints answer what
 /// they are handed at once; links and pipes wait for their turn, so that calls never nest deeper.
+///
+/// The carriers are the stages from 0 on, the endpoints those behind.
 pub struct World {
     pub(crate) now: Time,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) carriers: Vec<Carrier>,
+    pub(crate) seats: Vec<Seat>,
     routes: Routes,
     timetable: Timetable,
     digest: Option<Digest>,
@@ -44,21 +29,29 @@ pub struct World {
 }
 
 impl World {
-    /// A world of `carriers` and then the endpoints.
+    /// A world of carriers and endpoints.
     pub(crate) fn new(
-        nodes: Vec<Node>,
-        carriers: usize,
+        carriers: Vec<Carrier>,
+        endpoints: Vec<Endpoint>,
         routes: Routes,
         recorder: Option<Recorder>,
         digest: bool,
     ) -> World {
-        let mut timetable = Timetable::new(carriers, nodes.len() - carriers);
-        for (id, node) in nodes.iter().enumerate() {
-            timetable.set(id, each!(node, stage => stage.wake()));
+        let border = carriers.len();
+        let mut timetable = Timetable::new(border, endpoints.len());
+        for (id, carrier) in carriers.iter().enumerate() {
+            timetable.set_carrier(id, carrier.wake());
         }
+        let seat = |(at, endpoint): (usize, Endpoint)| {
+            let (id, wake) = (border + at, endpoint.wake());
+            timetable.set_endpoint(id, wake);
+            Seat { endpoint, wake, next: routes.first(id) }
+        };
+        let seats = endpoints.into_iter().enumerate().map(seat).collect();
         World {
             now: Time::ZERO,
-            nodes,
+            carriers,
+            seats,
             routes,
             timetable,
             digest: digest.then(Digest::new),
@@ -69,14 +62,35 @@ impl World {
 
     /// Takes the memory of a world that is not needed any more; nothing must have happened here.
     pub(crate) fn take_memory(&mut self, other: &mut World) {
-        for pair in self.nodes.iter_mut().zip(&mut other.nodes) {
-            match pair {
-                (Node::Sender(new), Node::Sender(old)) => new.take_memory(old),
-                (Node::Receiver(new), Node::Receiver(old)) => new.take_memory(old),
-                (Node::Link(new), Node::Link(old)) => new.take_memory(old),
-                (Node::Pipe(new), Node::Pipe(old)) => new.take_memory(old),
-                _ => {}
-            }
+        self.carriers
+            .iter_mut()
+            .zip(&mut other.carriers)
+            .for_each(|(new, old)| new.take_memory(old));
+        self.seats.iter_mut().zip(&mut other.seats).for_each(|(new, old)| new.take_memory(old));
+    }
+
+    fn endpoint(&self, id: usize) -> Option<&Endpoint> {
+        self.seats.get(id.checked_sub(self.carriers.len())?).map(|seat| &seat.endpoint)
+    }
+    /// The sender that is stage `id`.
+    pub(crate) fn sender(&self, id: usize) -> Option<&Sender> {
+        match self.endpoint(id)? {
+            Endpoint::Sender(sender) => Some(sender),
+            Endpoint::Receiver(_) => None,
+        }
+    }
+    /// The receiver that is stage `id`.
+    pub(crate) fn receiver(&self, id: usize) -> Option<&Receiver> {
+        match self.endpoint(id)? {
+            Endpoint::Receiver(receiver) => Some(receiver),
+            Endpoint::Sender(_) => None,
+        }
+    }
+    /// The link that is stage `id`.
+    pub(crate) fn link(&self, id: usize) -> Option<&Link> {
+        match self.carriers.get(id)? {
+            Carrier::Link(link) => Some(link),
+            Carrier::Pipe(_) => None,
         }
     }
 
@@ -105,8 +119,8 @@ impl World {
         self.now = self.now.max(end);
         // What is due at the end itself happens in the next stretch.
         let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
-        for id in 0..self.nodes.len() {
-            if let Node::Link(link) = &mut self.nodes[id] {
+        for id in 0..self.carriers.len() {
+            if let Carrier::Link(link) = &mut self.carriers[id] {
                 link.settle(before);
                 self.record_link::<true>(id);
             }
@@ -124,62 +138,73 @@ impl World {
             }
             // A stage may ask for a time that has passed: it means at once.
             self.now = self.now.max(at);
-            self.drain::<RECORDED>(id, &mut packet, &mut answer);
+            if id < self.carriers.len() {
+                self.drain::<RECORDED>(id, &mut packet, &mut answer);
+            } else {
+                self.answer_on::<RECORDED>(id, &mut answer);
+            }
         }
     }
 
-    /// Hands on everything that stage `id` has due, and notes its next wake-up.
+    /// Hands on everything that carrier `id` has due, and notes its next wake-up.
     #[inline(always)]
-    fn drain<const RECORDED: bool>(&mut self, id: usize, packet: &mut Packet, answer: &mut Packet) {
+    fn drain<const RECORDED: bool>(&mut self, id: usize, place: &mut Packet, answer: &mut Packet) {
         let now = self.now;
         loop {
-            let (popped, wake) = match &mut self.nodes[id] {
-                Node::Link(link) => (link.pop_into(now, packet), link.wake()),
-                Node::Pipe(pipe) => (pipe.pop_into(now, packet), pipe.wake()),
-                Node::Sender(_) | Node::Receiver(_) => {
-                    return self.answer_on::<RECORDED>(id, packet);
-                }
+            let World { carriers, seats, routes, recorder, digest, timetable, .. } = self;
+            let border = carriers.len();
+            let carrier = &mut carriers[id];
+            let Some(packet) = carrier.first_due(now, place) else {
+                timetable.set_carrier(id, carrier.wake());
+                break;
             };
-            // Before the packet is handed over: if an answer to it comes here, that notes a wake-up
-            // of its own.
-            self.timetable.set_carrier(id, wake);
-            if popped {
-                self.hand_over::<RECORDED>(self.routes.next(id, packet), packet, answer);
+            let next = routes.next(id, packet);
+            // The carrier's wake-up is noted before the answer goes on: if that comes here, it
+            // notes one of its own.
+            let wake;
+            if let Some(seat) = seats.get_mut(next.wrapping_sub(border)) {
+                let told = (recorder.as_mut().filter(|_| RECORDED), digest.as_mut());
+                let answered = tell(now, seat, packet, answer, told);
+                wake = carrier.drop_first();
+                timetable.set_carrier(id, wake);
+                self.go_on::<RECORDED>(next, answered, answer);
+            } else {
+                let packet = *packet;
+                wake = carrier.drop_first();
+                timetable.set_carrier(id, wake);
+                self.carry::<RECORDED>(next, &packet);
             }
-            if !popped || wake > now {
+            if wake > now {
                 break;
             }
         }
         self.record_link::<RECORDED>(id);
     }
 
-    /// Hands a packet to stage `id`; an endpoint answers at once.
+    /// What follows after endpoint `id` was handed a packet, `answered` it or not, and asked for a
+    /// wake-up.
     #[inline(always)]
-    fn hand_over<const RECORDED: bool>(&mut self, id: usize, packet: &Packet, answer: &mut Packet) {
-        let now = self.now;
-        let node = &mut self.nodes[id];
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
-            recorder.before(now, node, packet);
-        }
-        let (answered, wake) = match node {
-            Node::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
-            Node::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
-            Node::Link(_) | Node::Pipe(_) => {
-                self.carry::<RECORDED>(id, packet);
-                return;
-            }
-        };
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) {
-            recorder.after(now, node);
-        }
+    fn go_on<const RECORDED: bool>(
+        &mut self,
+        id: usize,
+        (answered, next, wake): (bool, u32, Time),
+        answer: &mut Packet,
+    ) {
         self.hand_overs += 1;
-        if let Some(digest) = &mut self.digest {
-            digest.arrival(now, packet);
-        }
-        let direct = answered && self.carry::<RECORDED>(self.routes.next(id, answer), answer);
-        if wake <= now || direct {
+        let direct = answered && self.carry::<RECORDED>(next as usize, answer);
+        if wake <= self.now || direct {
             self.answer_on::<RECORDED>(id, answer);
         } else {
+            self.set_endpoint(id, wake);
+        }
+    }
+
+    /// Notes the wake-up of an endpoint.
+    #[inline]
+    fn set_endpoint(&mut self, id: usize, wake: Time) {
+        let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
+        if seat.wake != wake {
+            seat.wake = wake;
             self.timetable.set_endpoint(id, wake);
         }
     }
@@ -189,42 +214,30 @@ impl World {
     fn answer_on<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
         loop {
-            let (popped, wake) = match &mut self.nodes[id] {
-                Node::Sender(sender) => (sender.pop_into(now, answer), sender.wake()),
-                Node::Receiver(receiver) => (receiver.pop_into(now, answer), receiver.wake()),
-                Node::Link(_) | Node::Pipe(_) => return,
-            };
-            if popped && self.carry::<RECORDED>(self.routes.next(id, answer), answer) {
+            let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
+            let (popped, wake) = seat.endpoint.pop_into(now, answer);
+            let next = seat.next as usize;
+            if popped && self.carry::<RECORDED>(next, answer) {
                 // The other endpoint, or what it answered, may have changed this one.
                 continue;
             }
             if !popped || wake > now {
-                return self.timetable.set_endpoint(id, wake);
+                return self.set_endpoint(id, wake);
             }
         }
     }
 
-    /// Hands a packet to a link or pipe. True if it went to an endpoint instead, directly.
+    /// Hands a packet to carrier `id`. True if it went to an endpoint instead, directly.
     #[inline(always)]
     fn carry<const RECORDED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
-        let now = self.now;
-        let wake = match &mut self.nodes[id] {
-            Node::Link(link) => {
-                link.push(now, packet);
-                link.wake()
-            }
-            Node::Pipe(pipe) => {
-                pipe.push(now, packet);
-                pipe.wake()
-            }
-            Node::Sender(_) | Node::Receiver(_) => {
-                self.hand_directly(id, packet);
-                return true;
-            }
+        let Some(carrier) = self.carriers.get_mut(id) else {
+            self.hand_directly(id, packet);
+            return true;
         };
+        carrier.push(self.now, packet);
+        self.timetable.set_carrier(id, carrier.wake());
         self.record_link::<RECORDED>(id);
         self.hand_overs += 1;
-        self.timetable.set_carrier(id, wake);
         false
     }
 
@@ -232,7 +245,7 @@ impl World {
     #[inline(always)]
     fn record_link<const RECORDED: bool>(&mut self, id: usize) {
         if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED)
-            && let Node::Link(link) = &mut self.nodes[id]
+            && let Carrier::Link(link) = &mut self.carriers[id]
         {
             recorder.on_link(id, link);
         }
@@ -243,6 +256,34 @@ impl World {
     #[cold]
     #[inline(never)]
     fn hand_directly(&mut self, id: usize, packet: &Packet) {
-        self.hand_over::<true>(id, packet, &mut Packet::opaque(0));
+        let mut answer = Packet::opaque(0);
+        let World { carriers, seats, recorder, digest, .. } = self;
+        let Some(seat) = seats.get_mut(id - carriers.len()) else { return };
+        let told = (recorder.as_mut(), digest.as_mut());
+        let answered = tell(self.now, seat, packet, &mut answer, told);
+        self.go_on::<true>(id, answered, &mut answer);
     }
+}
+
+/// Hands a packet to an endpoint, and tells the recorder and the digest, if there are any. Returns
+/// whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
+#[inline(always)]
+fn tell(
+    now: Time,
+    seat: &mut Seat,
+    packet: &Packet,
+    answer: &mut Packet,
+    (mut recorder, digest): (Option<&mut Recorder>, Option<&mut Digest>),
+) -> (bool, u32, Time) {
+    if let Some(recorder) = &mut recorder {
+        recorder.before(now, &seat.endpoint, packet);
+    }
+    let (answered, wake) = seat.endpoint.answer(now, packet, answer);
+    if let Some(recorder) = &mut recorder {
+        recorder.after(now, &mut seat.endpoint);
+    }
+    if let Some(digest) = digest {
+        digest.arrival(now, packet);
+    }
+    (answered, seat.next, wake)
 }

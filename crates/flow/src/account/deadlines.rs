@@ -1,8 +1,8 @@
 //! The deadlines of an account: loss by time, tail loss probe, retransmission timeout.
 
-use paceline_cc::{Congestion, Feedback, Span, Time};
+use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
-use super::{ACK_DELAY, Account, Losses, Reduction, note_loss};
+use super::{ACK_DELAY, Account, Losses, Reduction, fate, note_loss};
 
 /// The state of an account's timers.
 #[derive(Debug)]
@@ -49,6 +49,13 @@ impl Account {
     #[inline]
     pub fn deadline(&self) -> Time {
         self.timers.loss.min(self.timeout_at()).min(self.probe_at())
+    }
+
+    /// True if no deadline can lie before `time`: a bound that is quickly worked out.
+    #[inline]
+    pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
+        let soonest = self.rtt.rto().min(self.rtt.smoothed() * 2);
+        self.timers.loss >= time && self.timers.progress + soonest >= time
     }
 
     /// When the retransmission timer expires.
@@ -120,9 +127,12 @@ impl Account {
         self.fates.clear();
         let cumulative = self.cumulative;
         let Account { ledger, repairs, fates, config, .. } = self;
-        ledger.lose_all(|number, entry| {
+        ledger.lose_all(|number, entry, detail| {
             losses.note(number, entry);
-            note_loss(config, cumulative, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
         });
         self.stats.lost += u64::from(losses.packets);
         let next = self.ledger.next();

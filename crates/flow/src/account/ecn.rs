@@ -20,10 +20,8 @@ impl MarkCounter {
     /// flag.
     #[inline]
     pub(super) fn newly_marked(&mut self, ack: &Ack) -> u32 {
-        match self.form {
-            EcnFeedback::Off => return 0,
-            EcnFeedback::Classic => return u32::from(ack.ece),
-            EcnFeedback::Accurate => {}
+        if self.form != EcnFeedback::Accurate {
+            return u32::from(self.form == EcnFeedback::Classic && ack.ece);
         }
         let marked = ack.ce_packets.wrapping_sub(self.counted);
         // A reordered acknowledgement carries an older count: not a difference of billions.

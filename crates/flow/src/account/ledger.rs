@@ -6,8 +6,9 @@
 //! was sent (RFC 9002 §6.1, the numbers of RFC 8985). Entries declared lost are remembered for
 //! about one round trip: if their acknowledgement comes after all, the loss was spurious.
 
-use paceline_cc::{Ack, Span, Time};
+use paceline_cc::{ACK_BLOCKS, Ack, Span, Time};
 
+use super::entry::{Detail, Entry, State};
 use crate::bits::BitRing;
 
 /// The reordering tolerated before any has been seen, in packets (RFC 9002 §6.1.1).
@@ -18,39 +19,14 @@ const MAX_PACKET_THRESHOLD: u64 = 300;
 /// window outgrows it. A ledger that has sent nothing has none: flows may wait for long.
 const INITIAL_CAPACITY: usize = 16;
 
-/// What has become of a transmission.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
-    /// On its way, as far as the sender knows.
-    #[default]
-    InFlight,
-    /// Declared lost.
-    Lost,
-    /// Acknowledged.
-    Acked,
-}
-
-/// One transmission: 64 bytes, a cache line.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Entry {
-    pub(crate) sent: Time,
-    /// The rate sampler's state when the packet was sent: see [`super::rate`].
-    pub(crate) first_sent: Time,
-    pub(crate) delivered_at: Time,
-    pub(crate) delivered: u64,
-    pub(crate) segment: u64,
-    pub(crate) tag: u64,
-    /// The number that was next when it was declared lost, if it was.
-    pub(crate) lost_before: u64,
-    pub(crate) size: u32,
-    pub(crate) state: State,
-    pub(crate) app_limited: bool,
-}
-
 /// The transmissions that have no final fate yet.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     ring: Vec<Entry>,
+    /// The same places for what only some controllers ask for; else empty.
+    details: Vec<Detail>,
+    /// True if details are kept.
+    detailed: bool,
     mask: u64,
     /// A bit for each number from `front` on: set if it has its final fate although an older one
     /// has not. In order, none is ever set.
@@ -66,15 +42,41 @@ pub(crate) struct Ledger {
     /// One more than the largest number acknowledged; zero before the first.
     acked_end: u64,
     in_flight: u64,
+    /// What the last acknowledgement listed that was not simply of the oldest number.
+    last: Shape,
     /// Entries declared lost that are not forgotten yet.
     remembered: u64,
     packet_threshold: u64,
 }
 
+/// The numbers that an acknowledgement lists.
+#[derive(Copy, Clone, Debug, Default)]
+struct Shape {
+    largest: u64,
+    lengths: [u32; ACK_BLOCKS],
+    gaps: [u32; ACK_BLOCKS - 1],
+}
+
+impl Shape {
+    /// True if `ack` lists the same numbers and the one after the largest.
+    fn is_continued_by(&self, ack: &Ack) -> bool {
+        let length = ack.lengths[0];
+        ack.largest.checked_sub(1) == Some(self.largest)
+            && length.checked_sub(1) == Some(self.lengths[0])
+            // It begins at a number.
+            && u64::from(length) <= ack.largest
+            && ack.lengths[1..] == self.lengths[1..]
+            && ack.gaps == self.gaps
+    }
+}
+
 impl Ledger {
-    pub(crate) fn new() -> Ledger {
+    /// A ledger of nothing; `detailed` if it keeps details of each transmission.
+    pub(crate) fn new(detailed: bool) -> Ledger {
         Ledger {
             ring: Vec::new(),
+            details: Vec::new(),
+            detailed,
             mask: 0,
             resolved: BitRing::new(INITIAL_CAPACITY as u64),
             resolved_early: 0,
@@ -83,6 +85,7 @@ impl Ledger {
             next: 0,
             acked_end: 0,
             in_flight: 0,
+            last: Shape::default(),
             remembered: 0,
             packet_threshold: INITIAL_PACKET_THRESHOLD,
         }
@@ -92,7 +95,10 @@ impl Ledger {
     pub(crate) fn take_memory(&mut self, other: &mut Ledger) {
         // What stands in the ring is overwritten before it is read.
         std::mem::swap(&mut self.ring, &mut other.ring);
+        std::mem::swap(&mut self.details, &mut other.details);
         std::mem::swap(&mut self.mask, &mut other.mask);
+        let details = if self.detailed { self.ring.len() } else { 0 };
+        self.details.resize(details, Detail::default());
         self.resolved.take_memory(&mut other.resolved);
     }
 
@@ -121,20 +127,20 @@ impl Ledger {
     pub(crate) fn entry(&self, number: u64) -> &Entry {
         &self.ring[(number & self.mask) as usize]
     }
-    #[inline]
-    fn entry_mut(&mut self, number: u64) -> &mut Entry {
-        &mut self.ring[(number & self.mask) as usize]
-    }
 
-    /// Notes a transmission and returns its number.
+    /// Notes a transmission, with its `detail` if details are kept, and returns its number.
     #[inline]
-    pub(crate) fn on_send(&mut self, entry: Entry) -> u64 {
+    pub(crate) fn on_send(&mut self, entry: Entry, detail: impl FnOnce() -> Detail) -> u64 {
         let number = self.next;
         if number - self.front >= self.ring.len() as u64 {
             self.grow();
         }
         self.in_flight += u64::from(entry.size);
-        *self.entry_mut(number) = entry;
+        let place = (number & self.mask) as usize;
+        self.ring[place] = entry;
+        if let Some(place) = self.details.get_mut(place) {
+            *place = detail();
+        }
         self.next += 1;
         number
     }
@@ -143,26 +149,50 @@ impl Ledger {
     fn grow(&mut self) {
         let capacity = (self.ring.len() * 2).max(INITIAL_CAPACITY);
         let mut ring = vec![Entry::default(); capacity];
+        let mut details = vec![Detail::default(); if self.detailed { capacity } else { 0 }];
         for number in self.front..self.next {
-            ring[number as usize & (capacity - 1)] = *self.entry(number);
+            let (from, to) = ((number & self.mask) as usize, number as usize & (capacity - 1));
+            ring[to] = self.ring[from];
+            if let (Some(detail), Some(to)) = (self.details.get(from), details.get_mut(to)) {
+                *to = *detail;
+            }
         }
         self.ring = ring;
+        self.details = details;
         self.mask = capacity as u64 - 1;
         self.resolved.reserve(self.front, self.next, self.front + capacity as u64);
     }
 
-    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number with its
-    /// entry, whose state is still what it was before.
+    /// The number that an acknowledgement newly acknowledges, if it can be told at a glance that it
+    /// is one only; else [`Ledger::on_blocks`] finds out. The common cases: nothing is lost and each
+    /// packet is acknowledged; or gaps are open, and one more packet has arrived above them.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: &Ack, mut each: impl FnMut(u64, &Entry)) {
-        if ack.largest == self.front && self.front < self.next && ack.lengths[0] > 0 {
-            // The oldest one: the common case, when nothing is lost and each packet is
-            // acknowledged. Older blocks have nothing new then.
-            self.resolve(self.front, &mut each);
-            self.front += 1;
-            self.advance();
-            return;
-        }
+    pub(crate) fn single(&mut self, ack: &Ack) -> Option<u64> {
+        let number = ack.largest;
+        let is_oldest = number == self.front && number < self.next && ack.lengths[0] > 0;
+        (is_oldest || self.is_known_but_for_largest(ack)).then_some(number)
+    }
+
+    /// The number that [`Ledger::single`] gave is acknowledged: calls `each` with it and its entry,
+    /// whose state is still what it was before, and its detail if details are kept.
+    #[inline(always)]
+    pub(crate) fn on_single(
+        &mut self,
+        number: u64,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
+        self.resolve(number, &mut each);
+        self.note_resolved(number);
+        self.undecided += u64::from(self.undecided == number);
+        self.advance();
+    }
+
+    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number.
+    pub(crate) fn on_blocks(
+        &mut self,
+        ack: &Ack,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
         for (first, last) in ack.blocks() {
             // A block that nobody can have sent ends at what was sent.
             let end = last.saturating_add(1).min(self.next);
@@ -176,13 +206,24 @@ impl Ledger {
         self.advance();
     }
 
+    /// True if the last acknowledgement for which this was asked listed the same numbers but for the
+    /// largest, and that one is in flight or lost.
+    fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {
+        let Ack { largest, lengths, gaps, .. } = *ack;
+        let last = std::mem::replace(&mut self.last, Shape { largest, lengths, gaps });
+        last.is_continued_by(ack)
+            && largest >= self.front.max(self.acked_end)
+            && largest < self.next
+    }
+
     /// An unresolved number is acknowledged.
     #[inline(always)]
-    fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
-        let entry = &mut self.ring[(number & self.mask) as usize];
-        each(number, entry);
-        let (state, size) = (entry.state, u64::from(entry.size));
-        entry.state = State::Acked;
+    fn resolve(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
+        let place = (number & self.mask) as usize;
+        let entry = &mut self.ring[place];
+        each(number, entry, self.details.get(place));
+        let (state, size) = (entry.state(), u64::from(entry.size));
+        entry.acknowledge();
         match state {
             State::InFlight => self.in_flight -= size,
             State::Lost => self.found_late(number),
@@ -228,7 +269,7 @@ impl Ledger {
     fn oldest_in_flight(&mut self) -> Option<u64> {
         while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
             self.undecided = number;
-            if self.entry(number).state == State::InFlight {
+            if self.entry(number).is_in_flight() {
                 return Some(number);
             }
             self.undecided += 1;
@@ -243,13 +284,20 @@ impl Ledger {
         self.front >= self.acked_end
     }
 
+    /// True if nothing is in flight below the largest number acknowledged and nothing is to be
+    /// forgotten: then [`Ledger::detect_losses`] changes nothing and names no time.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.undecided + 1 >= self.acked_end && !self.forgets()
+    }
+
     /// Declares packets lost by the packet and time thresholds; calls `each` for every one.
     /// Returns when the time threshold will next declare one, if nothing else happens.
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
         rtt: Span,
-        mut each: impl FnMut(u64, &Entry),
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) -> Time {
         self.forget();
         let Some(largest) = self.acked_end.checked_sub(1) else { return Time::NEVER };
@@ -278,7 +326,7 @@ impl Ledger {
     pub(crate) fn first_in_flight(&self) -> Option<u64> {
         let mut at = self.undecided;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
-            if self.entry(number).state == State::InFlight {
+            if self.entry(number).is_in_flight() {
                 return Some(number);
             }
             at = number + 1;
@@ -287,7 +335,7 @@ impl Ledger {
     }
 
     /// Declares everything in flight lost (the retransmission timer expired).
-    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry)) {
+    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
         while let Some(number) = self.oldest_in_flight() {
             self.lose(number, &mut each);
         }
@@ -304,8 +352,8 @@ impl Ledger {
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             let entry = &mut self.ring[(number & self.mask) as usize];
-            if entry.state == State::Lost {
-                entry.state = State::InFlight;
+            if entry.state() == State::Lost {
+                entry.find();
                 self.in_flight += u64::from(entry.size);
             }
         }
@@ -313,23 +361,28 @@ impl Ledger {
         self.undecided = self.front;
     }
 
-    fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry)) {
-        let entry = &mut self.ring[(number & self.mask) as usize];
+    fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
+        let place = (number & self.mask) as usize;
+        let entry = &mut self.ring[place];
         self.in_flight -= u64::from(entry.size);
         self.remembered += 1;
-        each(number, entry);
-        entry.state = State::Lost;
-        entry.lost_before = self.next;
+        each(number, entry, self.details.get(place));
+        entry.lose(number, self.next);
     }
 
-    /// Forgets entries declared lost, once a packet is acknowledged that was sent after that: on
-    /// a path that keeps the order, the lost one will not come any more.
+    /// True if the oldest entry was declared lost, and a packet is acknowledged that was sent after
+    /// that: on a path that keeps the order, the lost one will not come any more.
+    #[inline]
+    fn forgets(&self) -> bool {
+        let lost_before = || self.entry(self.front).lost_before(self.front);
+        self.remembered > 0
+            && self.front < self.next
+            && lost_before().is_some_and(|next| next < self.acked_end)
+    }
+
+    /// Forgets what need not be remembered any more.
     fn forget(&mut self) {
-        while self.remembered > 0 && self.front < self.next {
-            let entry = self.entry(self.front);
-            if entry.state != State::Lost || entry.lost_before >= self.acked_end {
-                break;
-            }
+        while self.forgets() {
             self.remembered -= 1;
             self.front += 1;
             self.advance();
@@ -359,27 +412,33 @@ mod tests {
     use super::*;
 
     fn send(ledger: &mut Ledger, millis: u64) -> u64 {
-        ledger.on_send(Entry { sent: Time::from_millis(millis), size: 1500, ..Entry::default() })
+        ledger.on_send(Entry::new(Time::from_millis(millis), 0, 1500, 0), Detail::default)
+    }
+
+    fn take(ledger: &mut Ledger, ack: &Ack) -> Vec<u64> {
+        let mut acked = Vec::new();
+        match ledger.single(ack) {
+            Some(number) => ledger.on_single(number, |number, _, _| acked.push(number)),
+            None => ledger.on_blocks(ack, |number, _, _| acked.push(number)),
+        }
+        acked
     }
 
     fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
         let length = (last - first + 1) as u32;
-        let ack = Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() };
-        let mut acked = Vec::new();
-        ledger.on_ack(&ack, |number, _| acked.push(number));
-        acked
+        take(ledger, &Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() })
     }
 
     fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
         let mut lost = Vec::new();
         let rtt = Span::from_millis(80);
-        let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _| lost.push(n));
+        let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _, _| lost.push(n));
         (lost, timer)
     }
 
     #[test]
     fn packet_threshold_is_three() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..6).for_each(|i| assert_eq!(send(&mut ledger, i), i));
         assert_eq!(ack(&mut ledger, 1, 2), [1, 2]);
         // Two later ones are not enough; the time threshold is 9/8 of the RTT after sending.
@@ -391,7 +450,7 @@ mod tests {
 
     #[test]
     fn time_threshold_catches_the_tail() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..3).for_each(|i| _ = send(&mut ledger, i));
         assert_eq!(ack(&mut ledger, 2, 2), [2]);
         assert_eq!(lost(&mut ledger, 89), (vec![], Time::from_millis(90)));
@@ -401,7 +460,7 @@ mod tests {
 
     #[test]
     fn late_acknowledgements_raise_the_threshold() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..10).for_each(|i| _ = send(&mut ledger, i));
         ack(&mut ledger, 1, 5);
         assert_eq!(lost(&mut ledger, 20).0, [0]);
@@ -413,12 +472,38 @@ mod tests {
 
     #[test]
     fn hostile_acknowledgements_change_nothing() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         (0..3).for_each(|i| _ = send(&mut ledger, i));
         let ack = Ack { largest: u64::MAX - 1, lengths: [u32::MAX; 3], ..Ack::default() };
-        let mut count = 0;
-        ledger.on_ack(&ack, |_, _| count += 1);
-        assert_eq!((count, ledger.in_flight()), (0, 4500));
+        assert_eq!(take(&mut ledger, &ack), []);
+        assert_eq!(ledger.in_flight(), 4500);
+    }
+
+    #[test]
+    fn one_more_packet_above_the_same_gaps() {
+        let mut ledger = Ledger::new(false);
+        (0..20).for_each(|i| _ = send(&mut ledger, i));
+        let mut acked = |largest: u64, lengths: [u32; 3], gaps: [u32; 2]| {
+            take(&mut ledger, &Ack { largest, lengths, gaps, ..Ack::default() })
+        };
+        assert_eq!(acked(4, [1, 2, 0], [1, 0]), [4, 1, 2]);
+        assert_eq!(acked(5, [2, 2, 0], [1, 0]), [5]);
+        // The acknowledgement of number 6 was lost.
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), [6, 7]);
+        // The same again, and older ones.
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+        assert_eq!(acked(6, [3, 2, 0], [1, 0]), []);
+        assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+        // Another gap, and number 0 after all.
+        assert_eq!(acked(9, [1, 4, 2], [1, 1]), [9]);
+        assert_eq!(acked(10, [2, 4, 3], [1, 1]), [10, 0]);
+        assert_eq!(acked(11, [3, 4, 3], [1, 1]), [11]);
+        // Nobody has sent so many.
+        assert_eq!(acked(30, [1, 0, 0], [0, 0]), []);
+        assert_eq!(acked(31, [2, 0, 0], [0, 0]), []);
+        // A block that would begin before number 0.
+        assert_eq!(acked(12, [99, 0, 0], [0, 0]), []);
+        assert_eq!(acked(13, [100, 0, 0], [0, 0]), []);
     }
 
     /// Random sends, acknowledgements and losses against a plain vector of states.
@@ -426,7 +511,7 @@ mod tests {
     fn matches_a_plain_model() {
         let mut random = paceline_cc::Stream::new(5, "ledger");
         for _ in 0..50 {
-            let mut ledger = Ledger::new();
+            let mut ledger = Ledger::new(false);
             let mut states: Vec<State> = Vec::new();
             for step in 0..2000u64 {
                 match random.below(4) {

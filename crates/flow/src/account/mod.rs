@@ -1,9 +1,11 @@
 //! The account of a connection: what was sent, what became of it, and what that tells about the
 //! path.
 
+mod acked;
 mod config;
 mod deadlines;
 mod ecn;
+mod entry;
 mod ledger;
 mod rate;
 mod recovery;
@@ -17,9 +19,11 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 
+use self::acked::fate;
 use self::deadlines::Timers;
 use self::ecn::MarkCounter;
-use self::ledger::{Entry, Ledger, State};
+use self::entry::Entry;
+use self::ledger::Ledger;
 use self::rate::RateSampler;
 use self::recovery::{Event, Recovery};
 
@@ -84,14 +88,6 @@ struct Reduction {
     safe: bool,
 }
 
-/// Packets that were declared lost, and came after all.
-#[derive(Copy, Clone, Debug, Default)]
-struct Late {
-    packets: u32,
-    /// Those of them that were declared lost in the present episode of recovery.
-    in_episode: u32,
-}
-
 /// Losses that were just declared.
 #[derive(Copy, Clone, Debug, Default)]
 struct Losses {
@@ -104,8 +100,10 @@ struct Losses {
 impl Account {
     /// The account of a connection that has sent nothing.
     pub fn new(config: AccountConfig) -> Account {
+        let detailed =
+            [Signals::DELIVERY_RATE, Signals::FATES].iter().any(|s| config.signals.contains(*s));
         Account {
-            ledger: Ledger::new(),
+            ledger: Ledger::new(detailed),
             rtt: RttEstimator::new(config.rto),
             rates: RateSampler::new(),
             recovery: Recovery::new(config.reliable),
@@ -208,15 +206,17 @@ impl Account {
     }
 
     /// A packet leaves at `now`. Returns its number.
-    #[inline]
+    #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
         let Sent { segment, size, tag, again } = sent;
         if self.ledger.in_flight() == 0 {
             self.timers.restart(now);
         }
-        let mut entry = Entry { sent: now, segment, tag, size, ..Entry::default() };
-        self.rates.on_send(now, self.ledger.oldest().is_none(), &mut entry);
-        let number = self.ledger.on_send(entry);
+        if self.ledger.oldest().is_none() {
+            self.rates.restart(now);
+        }
+        let entry = Entry::new(now, segment, size, self.rates.delivered());
+        let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
         if segment != NO_SEGMENT {
             self.newest_data = number;
@@ -246,34 +246,9 @@ impl Account {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
-        let (mut acked, mut acked_packets, mut late) = (0u64, 0u32, Late::default());
-        // The largest number newly acknowledged, with the time at which it was sent.
-        let mut newest = None;
-        if !self.fates.is_empty() {
-            self.fates.clear();
-        }
-        {
-            let Account { ledger, rates, fates, config, recovery, .. } = self;
-            ledger.on_ack(ack, |number, entry| {
-                acked += u64::from(entry.size);
-                acked_packets += 1;
-                if entry.state == State::Lost {
-                    late.packets += 1;
-                    late.in_episode += u32::from(entry.lost_before >= recovery.episode());
-                    rates.on_late(entry.size);
-                } else {
-                    rates.on_acked(now, entry);
-                }
-                if newest.is_none_or(|(largest, _)| number > largest) {
-                    newest = Some((number, entry.sent));
-                }
-                if config.signals.contains(Signals::FATES) {
-                    fates.push(fate(number, entry, false));
-                }
-            });
-        }
-        if late.packets > 0 {
-            self.on_late(ack, late.packets);
+        let acked = self.take_acked(now, ack);
+        if acked.late > 0 {
+            self.on_late(ack, acked.late);
         }
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
@@ -282,7 +257,7 @@ impl Account {
             self.drop_repaired();
         }
         let mut rtt = None;
-        if let Some((number, sent)) = newest {
+        if let Some((number, sent)) = acked.newest {
             if number == ack.largest {
                 let sample = now.since(sent);
                 let (passed, next) = match self.config.reliable {
@@ -302,28 +277,25 @@ impl Account {
             self.timers.restart(now);
         }
         let marked = self.marks.newly_marked(ack);
-        let losses = if self.ledger.is_in_order() {
+        let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
             self.timers.loss = Time::NEVER;
             Losses::default()
         } else {
             self.detect_losses(now)
         };
-        let congestion = if self.recovery.in_recovery()
-            || losses.packets > 0
-            || marked > 0
-            || late.packets > 0
-        {
-            self.recover(ack, prior, late.in_episode, marked > 0, &losses)
+        let news = losses.packets > 0 || marked > 0 || acked.late > 0;
+        let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
+            self.recover(ack, prior, acked.late_in_episode, marked > 0, &losses)
         } else {
             None
         };
         if self.recovery.is_reducing() {
             let safe = advanced && losses.packets == 0;
-            self.reduction = Some(Reduction { delivered: acked, safe });
+            self.reduction = Some(Reduction { delivered: acked.bytes, safe });
         }
         let mut feedback = self.feedback(now, prior);
-        feedback.acked = acked;
-        feedback.acked_packets = acked_packets;
+        feedback.acked = acked.bytes;
+        feedback.acked_packets = acked.packets;
         feedback.lost = losses.bytes;
         feedback.lost_packets = losses.packets;
         feedback.marked_packets = marked;
@@ -412,9 +384,12 @@ impl Account {
         let mut losses = Losses::default();
         let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
         let Account { ledger, repairs, fates, config, .. } = self;
-        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry| {
+        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
             losses.note(number, entry);
-            note_loss(config, cumulative, repairs, fates, number, entry);
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
         });
         self.stats.lost += u64::from(losses.packets);
         losses
@@ -488,13 +463,11 @@ impl Losses {
     }
 }
 
-/// A packet is declared lost: its data is queued for repair unless it has arrived, and its fate is
-/// noted.
+/// A packet is declared lost: its data is queued for repair unless it has arrived.
 fn note_loss(
     config: &AccountConfig,
     cumulative: u64,
     repairs: &mut VecDeque<Repair>,
-    fates: &mut Vec<Fate>,
     number: u64,
     entry: &Entry,
 ) {
@@ -510,15 +483,6 @@ fn note_loss(
             _ => repairs.push_back(repair),
         }
     }
-    if config.signals.contains(Signals::FATES) {
-        fates.push(fate(number, entry, true));
-    }
-}
-
-#[inline]
-fn fate(number: u64, entry: &Entry, lost: bool) -> Fate {
-    let Entry { size, tag, sent, .. } = *entry;
-    Fate::new(number, size, sent, tag, lost)
 }
 
 /// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed

@@ -2,7 +2,7 @@
 
 use paceline_cc::{RateSample, Span, Time};
 
-use super::ledger::Entry;
+use super::entry::{Detail, Entry};
 
 /// Totals of a flow from which delivery-rate samples are taken.
 #[derive(Debug)]
@@ -16,15 +16,14 @@ pub(crate) struct RateSampler {
     app_limited_until: u64,
     /// Snapshot of the newest packet of the acknowledgement at hand.
     newest: Option<Snapshot>,
+    /// Its details, if details are kept.
+    detail: Detail,
 }
 
 #[derive(Copy, Clone, Debug)]
 struct Snapshot {
     sent: Time,
-    first_sent: Time,
     delivered: u64,
-    delivered_at: Time,
-    app_limited: bool,
 }
 
 impl RateSampler {
@@ -35,26 +34,32 @@ impl RateSampler {
             first_sent: Time::ZERO,
             app_limited_until: 0,
             newest: None,
+            detail: Detail::default(),
         }
     }
 
     /// Bytes delivered since the start.
+    #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Writes the state into the entry of a packet that is sent.
-    /// `idle` tells that nothing sent before waits for its fate.
+    /// A packet leaves at `now`, and nothing sent before waits for its fate.
     #[inline]
-    pub(crate) fn on_send(&mut self, now: Time, idle: bool, entry: &mut Entry) {
-        if idle {
-            self.first_sent = now;
-            self.delivered_at = now;
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.first_sent = now;
+        self.delivered_at = now;
+    }
+
+    /// The state that a packet which leaves now will be measured against, with the controller's tag.
+    #[inline]
+    pub(crate) fn detail(&self, tag: u64) -> Detail {
+        Detail {
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            app_limited: self.app_limited_until > self.delivered,
+            tag,
         }
-        entry.first_sent = self.first_sent;
-        entry.delivered = self.delivered;
-        entry.delivered_at = self.delivered_at;
-        entry.app_limited = self.app_limited_until > self.delivered;
     }
 
     /// The application has nothing to send though the window has room.
@@ -68,22 +73,19 @@ impl RateSampler {
         self.delivered += size as u64;
     }
 
-    /// A packet is acknowledged.
+    /// A packet is acknowledged. Without details, it gives no sample.
     #[inline]
-    pub(crate) fn on_acked(&mut self, now: Time, entry: &Entry) {
+    pub(crate) fn on_acked(&mut self, now: Time, entry: &Entry, detail: Option<&Detail>) {
         self.delivered += entry.size as u64;
         self.delivered_at = now;
         let newer =
             self.newest.is_none_or(|n| (entry.delivered, entry.sent) >= (n.delivered, n.sent));
         if newer {
             self.first_sent = entry.sent;
-            self.newest = Some(Snapshot {
-                sent: entry.sent,
-                first_sent: entry.first_sent,
-                delivered: entry.delivered,
-                delivered_at: entry.delivered_at,
-                app_limited: entry.app_limited,
-            });
+            self.newest = Some(Snapshot { sent: entry.sent, delivered: entry.delivered });
+            if let Some(detail) = detail {
+                self.detail = *detail;
+            }
         }
     }
 
@@ -104,15 +106,15 @@ impl RateSampler {
     #[inline]
     pub(crate) fn take(&mut self, min_rtt: Span) -> Option<RateSample> {
         let newest = self.newest.take()?;
-        let send_phase = newest.sent.since(newest.first_sent);
-        let ack_phase = self.delivered_at.since(newest.delivered_at);
+        let send_phase = newest.sent.since(self.detail.first_sent);
+        let ack_phase = self.delivered_at.since(self.detail.delivered_at);
         let interval = send_phase.max(ack_phase);
         if interval < min_rtt || interval.is_zero() {
             return None;
         }
         let delivered = self.delivered - newest.delivered;
         let mut sample = RateSample::new(delivered, interval, newest.delivered);
-        sample.app_limited = newest.app_limited;
+        sample.app_limited = self.detail.app_limited;
         Some(sample)
     }
 }

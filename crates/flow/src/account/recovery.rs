@@ -121,6 +121,26 @@ impl Recovery {
         matches!(self.state, State::Repair | State::Reduced)
     }
 
+    /// True if repair ends with an acknowledgement of these.
+    #[inline]
+    fn is_repaired(&self, largest: u64, cumulative: u64) -> bool {
+        match self.reliable {
+            true => cumulative >= self.segment,
+            false => largest >= self.point,
+        }
+    }
+
+    /// True if an acknowledgement that tells of no loss, late packet or mark may end the episode;
+    /// else it need not be taken in.
+    #[inline]
+    pub(crate) fn may_end(&self, largest: u64, cumulative: u64) -> bool {
+        match self.state {
+            State::Open => false,
+            State::Reduced => largest >= self.point,
+            State::Repair | State::Timeout => self.is_repaired(largest, cumulative),
+        }
+    }
+
     /// Takes an acknowledgement in; returns what the controller is to be told.
     pub(crate) fn on_ack(&mut self, event: &Event) -> Option<Congestion> {
         self.outstanding += event.lost as u64;
@@ -140,10 +160,7 @@ impl Recovery {
                 return Some(Congestion::Undo);
             }
         }
-        let repaired = match self.reliable {
-            true => event.cumulative >= self.segment,
-            false => event.largest >= self.point,
-        };
+        let repaired = self.is_repaired(event.largest, event.cumulative);
         match self.state {
             State::Reduced if event.largest >= self.point => self.end(),
             State::Repair | State::Timeout if repaired => {

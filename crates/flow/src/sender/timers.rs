@@ -8,15 +8,28 @@ use crate::account::{Expired, Sent};
 
 impl Sender {
     /// Sets the wake-up after a pop gave nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rearm(&mut self, now: Time) {
+        self.pending = false;
+        let wake = self.wake;
+        let is_quiet = wake > now
+            && self.account.is_quiet_until(wake)
+            && self.plan.timer.min(self.source.next()) >= wake
+            && !(now < self.pacer.next() && self.pacer.next() < wake);
+        // Mostly, nothing can be due before the wake-up that there is.
+        if !is_quiet {
+            self.set_wake(now);
+        }
+    }
+
+    #[inline(never)]
+    fn set_wake(&mut self, now: Time) {
         // A controller that leaves its timer in the past must not stop time.
         let timer = self.plan.timer.max(now + Span::from_micros(1));
         let mut next = self.account.deadline().min(timer).min(self.source.next());
         if self.pacer.next() > now && self.waits() && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
-        self.pending = false;
         // An earlier wake-up is kept. When its time comes, nothing is due, and it is set anew.
         if next < self.wake || self.wake <= now {
             self.wake = next;

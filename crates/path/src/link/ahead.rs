@@ -13,13 +13,10 @@ use crate::queue::{DropReason, Dropped, DroptailLimit};
 use crate::ring::Ring;
 use crate::service::{Constant, Service};
 
-/// A packet between its arrival at the link and the far end. What is new about it stands beside it:
-/// a packet that has just been copied is not to be written into.
+/// A packet between its arrival at the link and the far end. It entered at its [`Packet::queued`].
 #[derive(Copy, Clone, Debug)]
 struct Passage {
     packet: Packet,
-    /// When it entered, its [`Packet::queued`].
-    entered: Time,
     /// When it leaves the link.
     departure: Time,
     /// Bytes that have entered since the start, its own included.
@@ -99,14 +96,14 @@ impl Ahead {
     pub(super) fn count(&self, counters: &mut Counters) {
         let inside = || (self.departed..self.line.len()).filter_map(|at| self.line.get(at));
         let bytes: u64 = inside().map(|passage| u64::from(passage.packet.size)).sum();
-        let sojourn = inside().map(|passage| passage.departure.since(passage.entered));
+        let sojourn = inside().map(|passage| passage.departure.since(passage.packet.queued));
         counters.delivered_packets += self.packets - self.backlog_packets() as u64;
         counters.delivered_bytes += self.bytes - bytes;
         counters.sojourn += sojourn.fold(self.sojourn, |all, one| all - one);
     }
 
-    /// Notes the departures up to `now`.
-    #[inline]
+    /// Notes the departures up to `now`. Until it is called, `departed` lags behind, and the buffer
+    /// seems fuller than it is.
     fn settle(&mut self, now: Time) {
         while let Some(serving) = self.line.get(self.departed)
             && serving.departure <= now
@@ -116,14 +113,26 @@ impl Ahead {
         }
     }
 
-    /// A packet enters at `now`; false if the buffer is full. Departures up to `now` are noted.
+    /// True if a packet of `size` bytes finds the buffer full, were no departures but those noted.
+    #[inline(always)]
+    fn is_full(&self, size: u64) -> bool {
+        // The one in transmission does not count.
+        self.backlog_packets() as u64 > self.limit.packets
+            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes)
+    }
+
+    /// Notes the departures up to `now`, and looks again.
+    #[inline(never)]
+    fn is_full_now(&mut self, now: Time, size: u64) -> bool {
+        self.settle(now);
+        self.is_full(size)
+    }
+
+    /// A packet enters at `now`; false if the buffer is full.
     #[inline(always)]
     fn enter(&mut self, now: Time, packet: &Packet, rate: &mut Constant) -> bool {
         let size = u64::from(packet.size);
-        // The one in transmission does not count.
-        let full = self.backlog_packets() as u64 > self.limit.packets
-            || (self.limit.bytes != u64::MAX && self.buffered() + size > self.limit.bytes);
-        if full {
+        if self.is_full(size) && self.is_full_now(now, size) {
             return false;
         }
         let start = now.max(self.last_departure);
@@ -137,10 +146,10 @@ impl Ahead {
         }
         let end = self.bytes;
         self.line.push_with(
-            || Passage { departure, entered: now, end, packet: *packet },
+            || Passage { departure, end, packet: *packet },
             |place| {
                 place.packet = *packet;
-                place.entered = now;
+                place.packet.queued = now;
                 place.departure = departure;
                 place.end = end;
             },
@@ -148,22 +157,24 @@ impl Ahead {
         true
     }
 
-    /// Takes the first packet if it has reached the far end.
+    /// The first packet, if it has reached the far end.
     #[inline(always)]
-    fn leave(&mut self, now: Time, place: &mut Packet) -> bool {
+    fn first_due(&self, now: Time) -> Option<&Packet> {
         if self.due > now {
-            return false;
+            return None;
         }
-        let Some(passage) = self.line.front() else { return false };
-        *place = passage.packet;
-        place.queued = passage.entered;
+        self.line.front().map(|passage| &passage.packet)
+    }
+
+    /// Drops the first packet.
+    #[inline(always)]
+    fn drop_first(&mut self) {
         self.line.drop_front();
         self.departed = self.departed.saturating_sub(1);
         self.due = match self.line.front() {
             Some(passage) => passage.departure + self.propagation,
             None => Time::NEVER,
         };
-        true
     }
 }
 
@@ -202,7 +213,6 @@ impl Link {
         else {
             return;
         };
-        ahead.settle(now);
         counters.arrived_packets += 1;
         counters.arrived_bytes += u64::from(packet.size);
         let entered = ahead.enter(now, packet, rate);
@@ -214,13 +224,21 @@ impl Link {
         }
     }
 
-    /// The first packet, if it has reached the far end.
+    /// The first packet of the link's own line, if it has reached the far end.
     #[inline(always)]
-    pub(super) fn pop_ahead(&mut self, now: Time, place: &mut Packet) -> bool {
+    pub(super) fn first_ahead(&mut self, now: Time) -> Option<&Packet> {
         if self.recording {
             self.log_departures(now);
         }
-        self.ahead.as_mut().is_some_and(|ahead| ahead.leave(now, place))
+        self.ahead.as_ref().and_then(|ahead| ahead.first_due(now))
+    }
+
+    /// Takes the packet of [`Link::first_due`] away.
+    #[inline(always)]
+    pub fn drop_first(&mut self) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.drop_first();
+        }
     }
 
     #[cold]
@@ -235,11 +253,11 @@ impl Link {
     #[cold]
     fn log_departures(&mut self, now: Time) {
         let Link { ahead: Some(ahead), events, .. } = self else { return };
-        while let Some(Passage { packet, entered, departure, .. }) = ahead.line.get(ahead.departed)
+        while let Some(Passage { packet, departure, .. }) = ahead.line.get(ahead.departed)
             && *departure <= now
             && *departure != Time::NEVER
         {
-            let kind = EventKind::Departure { sojourn: departure.since(*entered) };
+            let kind = EventKind::Departure { sojourn: departure.since(packet.queued) };
             events.push(LinkEvent::new(*departure, kind, packet, ahead.buffered()));
             ahead.departed += 1;
         }

@@ -310,6 +310,17 @@ impl Link {
 }
 
 impl Link {
+    /// The next packet that is due at or before `now`, as of [`Stage::pop_into`], but without a copy
+    /// if the link looks ahead: then it stands in the link's own line, else in `place`. Call
+    /// [`Link::drop_first`] when it is done with.
+    #[inline(always)]
+    pub fn first_due<'a>(&'a mut self, now: Time, place: &'a mut Packet) -> Option<&'a Packet> {
+        if self.ahead.is_some() {
+            return self.first_ahead(now);
+        }
+        if self.pop_queued(now, place) { Some(place) } else { None }
+    }
+
     #[inline(never)]
     fn push_queued(&mut self, now: Time, packet: &Packet) {
         if self.due <= now {
@@ -353,10 +364,13 @@ impl Stage for Link {
 
     #[inline(always)]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        match self.ahead {
-            Some(_) => self.pop_ahead(now, place),
-            None => self.pop_queued(now, place),
+        if self.ahead.is_none() {
+            return self.pop_queued(now, place);
         }
+        let Some(packet) = self.first_ahead(now) else { return false };
+        *place = *packet;
+        self.drop_first();
+        true
     }
 
     #[inline]

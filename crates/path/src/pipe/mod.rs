@@ -173,6 +173,31 @@ impl Pipe {
         );
     }
 
+    /// The next packet that is due at or before `now`, as of [`Stage::pop_into`], but without a copy
+    /// if it stands in the pipe's line; else it is in `place`. Call [`Pipe::drop_first`] when it is
+    /// done with.
+    #[inline(always)]
+    pub fn first_due<'a>(&'a mut self, now: Time, place: &'a mut Packet) -> Option<&'a Packet> {
+        if self.due > now {
+            return None;
+        }
+        // Packets that may overtake stand in a heap; a pipe uses the line or the heap.
+        if self.line.is_empty() {
+            return if self.pop_rough(now, place) { Some(place) } else { None };
+        }
+        self.line.front().map(|(_, packet)| packet)
+    }
+
+    /// Takes the packet of [`Pipe::first_due`] away.
+    #[inline(always)]
+    pub fn drop_first(&mut self) {
+        // A packet of the heap has left it already.
+        if !self.line.is_empty() {
+            self.line.drop_front();
+            self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
+        }
+    }
+
     #[inline(never)]
     fn pop_rough(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.wake() > now {
@@ -251,11 +276,9 @@ impl Stage for Pipe {
         if self.due > now {
             return false;
         }
-        // Packets that may overtake stand in a heap; a pipe uses the line or the heap.
         let Some((_, packet)) = self.line.front() else { return self.pop_rough(now, place) };
         *place = *packet;
-        self.line.drop_front();
-        self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
+        self.drop_first();
         true
     }
 

@@ -19,7 +19,7 @@ use crate::outcome::{
     frames,
 };
 use crate::scenario::{Record, Scenario};
-use crate::world::{Node, World};
+use crate::world::World;
 
 use windows::Windows;
 
@@ -170,13 +170,13 @@ impl Simulation {
             if edge > end {
                 return;
             }
-            let World { recorder, nodes, .. } = &mut self.world;
-            let Some(recorder) = recorder else { continue };
+            let Some(mut recorder) = self.world.recorder.take() else { continue };
             for place in &self.places.flows {
-                if let Node::Sender(sender) = &nodes[place.sender] {
+                if let Some(sender) = self.world.sender(place.sender) {
                     recorder.on_state(at as usize, sender);
                 }
             }
+            self.world.recorder = Some(recorder);
         }
     }
 
@@ -185,10 +185,10 @@ impl Simulation {
     }
 
     fn sofar(&self, place: &FlowPlace) -> Warm {
-        let (lost, on) = match &self.world.nodes[place.sender] {
-            Node::Sender(sender) => (sender.stats().lost, sender.on_time(self.world.now())),
-            _ => (0, Span::ZERO),
-        };
+        let now = self.world.now();
+        let sender = self.world.sender(place.sender);
+        let (lost, on) =
+            sender.map_or((0, Span::ZERO), |sender| (sender.stats().lost, sender.on_time(now)));
         Warm { goodput: self.goodput(place), lost, on }
     }
 
@@ -224,11 +224,8 @@ impl Simulation {
     /// Data packets that have reached their receivers since the start.
     pub fn packets(&self) -> u64 {
         let flows = self.places.flows.iter().chain(&self.places.arrivals);
-        let received = flows.map(|place| match &self.world.nodes[place.receiver] {
-            Node::Receiver(receiver) => receiver.stats().packets,
-            _ => 0,
-        });
-        received.sum()
+        let receivers = flows.filter_map(|place| self.world.receiver(place.receiver));
+        receivers.map(|receiver| receiver.stats().packets).sum()
     }
 
     /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
@@ -260,7 +257,7 @@ impl Simulation {
         let stage = self.places.links[index];
         let mut outcome =
             LinkOutcome { name: self.scenario.links[index].name.clone(), ..LinkOutcome::default() };
-        let Node::Link(link) = &self.world.nodes[stage] else { return Ok(outcome) };
+        let Some(link) = self.world.link(stage) else { return Ok(outcome) };
         let from = Time::ZERO + self.scenario.warmup;
         let offered = |from: Time, to: Time| match from < to {
             true => link.service().offered(from, to),
@@ -303,7 +300,7 @@ impl Simulation {
             goodput_mbps: mbps(goodput - before, self.measured()),
             ..FlowOutcome::default()
         };
-        if let Node::Sender(sender) = &self.world.nodes[place.sender] {
+        if let Some(sender) = self.world.sender(place.sender) {
             outcome.sender = sender.stats().into();
             outcome.transfers = sender.transfers().len() as u64;
             let finished = !sender.transfers().is_empty();
@@ -314,8 +311,7 @@ impl Simulation {
             outcome.sums = Some(self.sums_of(index, place));
             return outcome;
         };
-        if let (Node::Sender(sender), Some(segments)) =
-            (&self.world.nodes[place.sender], &record.segments)
+        if let (Some(sender), Some(segments)) = (self.world.sender(place.sender), &record.segments)
         {
             let from = Time::ZERO + self.scenario.warmup;
             outcome.frames = sender.video().map(|video| frames(video, segments, from));
@@ -373,7 +369,7 @@ impl Simulation {
         let mut goodput = 0;
         for place in &self.places.arrivals {
             goodput += self.goodput(place);
-            if let Node::Sender(sender) = &self.world.nodes[place.sender] {
+            if let Some(sender) = self.world.sender(place.sender) {
                 transfers.extend_from_slice(sender.transfers());
             }
         }
@@ -389,16 +385,10 @@ impl Simulation {
 
 /// Bytes of packets that a flow's receiver has seen for the first time.
 fn goodput(world: &World, place: &FlowPlace) -> u64 {
-    match &world.nodes[place.receiver] {
-        Node::Receiver(receiver) => receiver.stats().goodput,
-        _ => 0,
-    }
+    world.receiver(place.receiver).map_or(0, |receiver| receiver.stats().goodput)
 }
 
 /// True if a flow has finished a transfer of a given size.
 fn has_finished(world: &World, place: &FlowPlace) -> bool {
-    match &world.nodes[place.sender] {
-        Node::Sender(sender) => !sender.transfers().is_empty(),
-        _ => false,
-    }
+    world.sender(place.sender).is_some_and(|sender| !sender.transfers().is_empty())
 }

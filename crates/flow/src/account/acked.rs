@@ -1,0 +1,86 @@
+//! What an acknowledgement newly acknowledges.
+
+use paceline_cc::{Ack, Fate, Signals, Time};
+
+use super::Account;
+use super::entry::{Detail, Entry};
+use super::rate::RateSampler;
+
+/// What an acknowledgement newly acknowledges.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Acked {
+    pub(super) bytes: u64,
+    pub(super) packets: u32,
+    /// Packets of these that were declared lost, and came after all.
+    pub(super) late: u32,
+    /// Those of them that were declared lost in the present episode of recovery.
+    pub(super) late_in_episode: u32,
+    /// The largest number, and when it was sent.
+    pub(super) newest: Option<(u64, Time)>,
+}
+
+/// Sums up what is newly acknowledged, for the rate sampler and the controller.
+struct Notes<'a> {
+    now: Time,
+    /// The number at which the present episode of recovery began.
+    episode: u64,
+    rates: &'a mut RateSampler,
+    /// Where fates go, if the controller needs them.
+    fates: Option<&'a mut Vec<Fate>>,
+    acked: Acked,
+}
+
+impl Notes<'_> {
+    #[inline(always)]
+    fn note(&mut self, number: u64, entry: &Entry, detail: Option<&Detail>) {
+        let acked = &mut self.acked;
+        acked.bytes += u64::from(entry.size);
+        acked.packets += 1;
+        if let Some(lost_before) = entry.lost_before(number) {
+            acked.late += 1;
+            acked.late_in_episode += u32::from(lost_before >= self.episode);
+            self.rates.on_late(entry.size);
+        } else {
+            self.rates.on_acked(self.now, entry, detail);
+        }
+        if acked.newest.is_none_or(|(largest, _)| number > largest) {
+            acked.newest = Some((number, entry.sent));
+        }
+        if let Some(fates) = &mut self.fates {
+            fates.push(fate(number, entry, detail, false));
+        }
+    }
+}
+
+impl Account {
+    /// Notes what an acknowledgement newly acknowledges.
+    #[inline(always)]
+    pub(super) fn take_acked(&mut self, now: Time, ack: &Ack) -> Acked {
+        if !self.fates.is_empty() {
+            self.fates.clear();
+        }
+        let Some(number) = self.ledger.single(ack) else { return self.take_blocks(now, ack) };
+        let Account { ledger, rates, fates, config, recovery, .. } = self;
+        let fates = config.signals.contains(Signals::FATES).then_some(fates);
+        let episode = recovery.episode();
+        let mut notes = Notes { now, episode, rates, fates, acked: Acked::default() };
+        ledger.on_single(number, |number, entry, detail| notes.note(number, entry, detail));
+        notes.acked
+    }
+
+    /// The same for an acknowledgement whose blocks have to be looked at.
+    #[inline(never)]
+    fn take_blocks(&mut self, now: Time, ack: &Ack) -> Acked {
+        let Account { ledger, rates, fates, config, recovery, .. } = self;
+        let fates = config.signals.contains(Signals::FATES).then_some(fates);
+        let episode = recovery.episode();
+        let mut notes = Notes { now, episode, rates, fates, acked: Acked::default() };
+        ledger.on_blocks(ack, |number, entry, detail| notes.note(number, entry, detail));
+        notes.acked
+    }
+}
+
+#[inline]
+pub(super) fn fate(number: u64, entry: &Entry, detail: Option<&Detail>, lost: bool) -> Fate {
+    Fate::new(number, entry.size, entry.sent, detail.map_or(0, |detail| detail.tag), lost)
+}

@@ -1,0 +1,109 @@
+//! What the ledger notes of one transmission.
+
+use paceline_cc::Time;
+
+/// What has become of a transmission.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// On its way, as far as the sender knows.
+    InFlight,
+    /// Declared lost.
+    Lost,
+    /// Acknowledged.
+    Acked,
+}
+
+/// What every transmission needs: 32 bytes, so that two fit into a cache line.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) sent: Time,
+    pub(crate) segment: u64,
+    /// Bytes delivered when the packet was sent.
+    pub(crate) delivered: u64,
+    pub(crate) size: u32,
+    /// The state: [`IN_FLIGHT`], [`ACKED`], or of a lost packet how many numbers lay between its own
+    /// and the one that was next when it was declared lost, its own included.
+    state: u32,
+}
+
+const IN_FLIGHT: u32 = 0;
+const ACKED: u32 = u32::MAX;
+
+/// What some controllers ask for beside: kept only for those that need rate samples or fates.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Detail {
+    /// The rate sampler's state when the packet was sent: see [`super::rate`].
+    pub(crate) first_sent: Time,
+    pub(crate) delivered_at: Time,
+    pub(crate) app_limited: bool,
+    /// The controller's tag.
+    pub(crate) tag: u64,
+}
+
+impl Entry {
+    /// A packet of `size` bytes that leaves at `now`, when so many bytes are `delivered`.
+    #[inline]
+    pub(crate) fn new(now: Time, segment: u64, size: u32, delivered: u64) -> Entry {
+        Entry { sent: now, segment, delivered, size, state: IN_FLIGHT }
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        match self.state {
+            IN_FLIGHT => State::InFlight,
+            ACKED => State::Acked,
+            _ => State::Lost,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.state == IN_FLIGHT
+    }
+
+    /// The number that was next when this packet, of the given number, was declared lost; `None` if
+    /// it is not lost.
+    #[inline]
+    pub(crate) fn lost_before(&self, number: u64) -> Option<u64> {
+        (self.state() == State::Lost).then(|| number + u64::from(self.state))
+    }
+
+    #[inline]
+    pub(super) fn acknowledge(&mut self) {
+        self.state = ACKED;
+    }
+
+    /// The packet, of the given number, is declared lost; `next` is the next number.
+    pub(super) fn lose(&mut self, number: u64, next: u64) {
+        // More packets than this are never in flight: their entries would take 128 GB.
+        let between = u32::try_from(next - number).unwrap_or(u32::MAX);
+        self.state = between.clamp(1, ACKED - 1);
+    }
+
+    /// The loss was a mistake.
+    pub(super) fn find(&mut self) {
+        self.state = IN_FLIGHT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stay_small() {
+        assert_eq!((size_of::<Entry>(), size_of::<Detail>()), (32, 32));
+    }
+
+    #[test]
+    fn a_loss_knows_when_it_was_declared() {
+        let mut entry = Entry::new(Time::ZERO, 0, 1500, 0);
+        assert_eq!((entry.state(), entry.lost_before(7)), (State::InFlight, None));
+        entry.lose(7, 12);
+        assert_eq!((entry.state(), entry.lost_before(7)), (State::Lost, Some(12)));
+        entry.find();
+        assert!(entry.is_in_flight());
+        entry.acknowledge();
+        assert_eq!((entry.state(), entry.lost_before(7)), (State::Acked, None));
+    }
+}

@@ -1,0 +1,125 @@
+//! The stages of a world: what carries packets, and the endpoints.
+
+use paceline_cc::{Packet, Stage, Time};
+use paceline_flow::{Receiver, Sender};
+use paceline_path::{Link, Pipe};
+
+/// What carries packets. A closed set: the calls are direct.
+pub(crate) enum Carrier {
+    Link(Box<Link>),
+    Pipe(Box<Pipe>),
+}
+
+impl Carrier {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Time, packet: &Packet) {
+        match self {
+            Carrier::Link(link) => link.push(now, packet),
+            Carrier::Pipe(pipe) => pipe.push(now, packet),
+        }
+    }
+
+    /// The next packet that is due, where it stands; `place` is for carriers that keep none.
+    #[inline(always)]
+    pub(crate) fn first_due<'a>(
+        &'a mut self,
+        now: Time,
+        place: &'a mut Packet,
+    ) -> Option<&'a Packet> {
+        match self {
+            Carrier::Link(link) => link.first_due(now, place),
+            Carrier::Pipe(pipe) => pipe.first_due(now, place),
+        }
+    }
+
+    /// Takes that packet away; returns when the next one is due.
+    #[inline(always)]
+    pub(crate) fn drop_first(&mut self) -> Time {
+        match self {
+            Carrier::Link(link) => {
+                link.drop_first();
+                link.wake()
+            }
+            Carrier::Pipe(pipe) => {
+                pipe.drop_first();
+                pipe.wake()
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn wake(&self) -> Time {
+        match self {
+            Carrier::Link(link) => link.wake(),
+            Carrier::Pipe(pipe) => pipe.wake(),
+        }
+    }
+
+    /// Takes the memory of a carrier that is not needed any more.
+    pub(crate) fn take_memory(&mut self, other: &mut Carrier) {
+        match (self, other) {
+            (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
+            (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
+            _ => {}
+        }
+    }
+}
+
+/// An end of a flow.
+pub(crate) enum Endpoint {
+    Sender(Box<Sender>),
+    Receiver(Box<Receiver>),
+}
+
+impl Endpoint {
+    /// Takes a packet in and may answer it at once; returns whether it did, and when it is next to
+    /// be called.
+    #[inline(always)]
+    pub(crate) fn answer(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        answer: &mut Packet,
+    ) -> (bool, Time) {
+        match self {
+            Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
+            Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop_into(&mut self, now: Time, place: &mut Packet) -> (bool, Time) {
+        match self {
+            Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
+            Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
+        }
+    }
+
+    pub(crate) fn wake(&self) -> Time {
+        match self {
+            Endpoint::Sender(sender) => sender.wake(),
+            Endpoint::Receiver(receiver) => receiver.wake(),
+        }
+    }
+}
+
+/// An endpoint, and beside it what each packet needs to know of its place in the world: with very
+/// many flows, each look elsewhere is one into memory that no cache holds.
+pub(crate) struct Seat {
+    pub(crate) endpoint: Endpoint,
+    /// Its wake-up, as it stands in the timetable.
+    pub(crate) wake: Time,
+    /// The stage that its packets go to.
+    pub(crate) next: u32,
+}
+
+impl Seat {
+    /// Takes the memory of an endpoint that is not needed any more.
+    pub(crate) fn take_memory(&mut self, other: &mut Seat) {
+        match (&mut self.endpoint, &mut other.endpoint) {
+            (Endpoint::Sender(new), Endpoint::Sender(old)) => new.take_memory(old),
+            (Endpoint::Receiver(new), Endpoint::Receiver(old)) => new.take_memory(old),
+            _ => {}
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod cleanup;
 mod compare;
 mod delay;
 mod gap;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Onoff(onoff::OnOff),
     /// Show the traffic of a program, unchanged
     Meter(meter::Meter),
+    /// Undo what emulators have left behind that were killed
+    Cleanup(cleanup::Cleanup),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -96,6 +99,7 @@ impl Command {
             Command::Loss(command) => return command.run(),
             Command::Onoff(command) => return command.run(),
             Command::Meter(command) => return command.run(),
+            Command::Cleanup(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

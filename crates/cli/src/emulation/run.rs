@@ -1,6 +1,7 @@
 //! Runs an emulation until the program inside ends.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use paceline_cc::Time;
 use paceline_live::LiveError;
@@ -21,6 +22,13 @@ impl Plan {
         shell.prompt = prompt;
         shell.outside = options.outside.clone();
         shell.offload = true;
+        shell.network = options.network()?;
+        shell.grace =
+            options.grace.map_or(Duration::ZERO, |it| Duration::from_nanos(it.as_nanos()));
+        if options.realtime {
+            // Real-time scheduling would take it from the programs.
+            shell.nice = Some(priority::niceness());
+        }
         tune(&options).map_err(told)?;
         let (shell, devices) = Shell::start(&shell).map_err(told)?;
         if !options.quiet {
@@ -47,6 +55,8 @@ impl Plan {
             shell.stop();
         }
         let status = shell.finish().map_err(told)?;
+        // Mahimahi ends well with its trace, too.
+        let status = if summary.ended == Ended::Over { 0 } else { status };
         report(&summary);
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }

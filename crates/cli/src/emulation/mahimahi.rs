@@ -155,6 +155,9 @@ pub(crate) fn queue(name: &str, arguments: &str) -> Result<(Spec, Limit), String
         Ok::<_, String>((argument.to_string(), format!("{value}ms")))
     };
     let (ours, args) = match name {
+        "infinite" if !arguments.is_empty() => {
+            return Err("queue infinite takes no arguments".into());
+        }
         "infinite" => return Ok((Spec { name: "infinite".into(), args: Vec::new() }, Limit::NONE)),
         "droptail" | "drophead" => (name, Vec::new()),
         "codel" => (
@@ -243,6 +246,8 @@ mod tests {
         assert!(queue("codel", "packets=1").is_err_and(|e| e.contains("target")));
         assert!(queue("red", "packets=1").is_err());
         assert!(queue("droptail", "packets=x").is_err());
+        assert!(queue("infinite", "").is_ok());
+        assert!(queue("infinite", "packets=9").is_err_and(|e| e.contains("no arguments")));
     }
 
     #[test]

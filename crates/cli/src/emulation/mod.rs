@@ -38,6 +38,9 @@ pub(crate) struct Emulation {
     /// Write a summary as JSON: `up` and `down` under the names of `compare`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// In the summary and on the page, count what happens at links only from this time on
+    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    pub(crate) warmup: Option<Span>,
     /// Write every packet at both sides of the link (pcapng)
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,

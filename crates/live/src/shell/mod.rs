@@ -135,7 +135,8 @@ impl Shell {
             namespace::enter_own_user_and_network()?;
             crate::linux::route::Links::open()?.bring_up("lo")?;
         }
-        let set = supervisor::signals(true);
+        let mut set = supervisor::signals(true);
+        set.extend(supervisor::FATAL);
         let before = set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK);
         let before = before.map_err(LiveError::system("blocking signals"))?;
         let started = start(options, able, before);
@@ -331,7 +332,8 @@ fn hand_over(
 
 /// Passes signals on until the program has ended. Those of the terminal reach it by themselves.
 fn pass_signals(process: &Process) {
-    let set = supervisor::signals(false);
+    let mut set = supervisor::signals(false);
+    set.extend(supervisor::FATAL);
     let Ok(source) = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC) else { return };
     loop {
         let mut ready = [
@@ -348,8 +350,9 @@ fn pass_signals(process: &Process) {
             && !supervisor::from_terminal(info.ssi_code)
             && let Ok(signal) = Signal::try_from(info.ssi_signo as i32)
         {
+            let fatal = supervisor::FATAL.contains(&signal);
             // It may have ended just now.
-            let _ = process.signal(signal);
+            let _ = process.signal(if fatal { Signal::SIGTERM } else { signal });
         }
     }
 }

@@ -37,6 +37,16 @@ const PASSED: [Signal; 7] = [
     Signal::SIGUSR2,
     Signal::SIGWINCH,
 ];
+/// Signals that would end the emulator before it has written its summary: it asks the program to end
+/// instead.
+pub(crate) const FATAL: [Signal; 6] = [
+    Signal::SIGALRM,
+    Signal::SIGVTALRM,
+    Signal::SIGPROF,
+    Signal::SIGXFSZ,
+    Signal::SIGIO,
+    Signal::SIGSTKFLT,
+];
 /// The signal that tells of the emulator's death. It may come while the last of its threads still
 /// ends, and its number is still that of this process's parent.
 pub(super) const ORPHANED: Signal = Signal::SIGPWR;

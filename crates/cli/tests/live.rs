@@ -217,6 +217,40 @@ fn mahimahis_names_and_arguments_work() {
 }
 
 #[test]
+fn a_script_for_mahimahi_runs_unchanged() {
+    let folder = Folder::new("pantheon");
+    let trace = folder.write("12mbps", b"1\n");
+    let results = folder.path("results");
+    let script = format!(
+        "$P mahimahi install {links} 2>/dev/null; PATH={links}:$PATH; RUNS=2 DELAY=5 \
+         sh {example} {trace} {trace} {results} \
+         'ping -q -n -c 40 -i 0.01 -s 1200 $MAHIMAHI_BASE; echo done' 2>/dev/null; echo $?\n\
+         cat {results}/run2.out | tail -1; mm-delay-graph < {results}/run1.downlink.log 2>&1 | tail -c 7\n\
+         mm-throughput-graph 0 {results}/run1.uplink.log 2>/dev/null; echo $?",
+        links = folder.path("links"),
+        example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pantheon-style.sh"),
+    );
+    let test = "a_script_for_mahimahi_runs_unchanged";
+    let Some(output) = alone(test, &["ping"], &script) else { return };
+    let err = text(&output.stderr);
+    let lines = lines(&output);
+    let told = |part: &str| lines.iter().filter(|line| line.starts_with(part)).count();
+    assert_eq!(told("Average capacity: 12.0"), 2, "{lines:?} {err}");
+    assert_eq!(told("Average throughput: 0."), 2, "{lines:?} {err}");
+    assert_eq!(told("95th percentile signal delay: "), 4, "{lines:?} {err}");
+    assert_eq!(lines[lines.len() - 4..], ["0", "done", "</svg>", "1"], "{lines:?} {err}");
+    let plot = std::fs::read_to_string(folder.path("results/run1.throughput.svg")).expect("a plot");
+    assert!(plot.starts_with("<svg") && plot.contains("egress"));
+    let both = folder.path("results/run1.uplink.log");
+    let seen = common::paceline(&["log", &both, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    assert_eq!(told["logs"][0]["packets"], 40, "{}{}", seen.out, seen.err);
+    let seen = common::paceline(&["log", &both, &folder.path("no-such")]);
+    assert_eq!(seen.code, 1);
+    assert!(seen.err.contains("no-such: cannot be read"), "{}", seen.err);
+}
+
+#[test]
 fn mahimahis_once_ends_the_program_with_the_trace() {
     let folder = Folder::new("once");
     let up = folder.write("up", b"1\n300\n");

@@ -7,6 +7,7 @@ mod delay;
 mod gap;
 mod generate;
 mod link;
+mod log;
 mod loss;
 pub(crate) mod mahimahi;
 mod meter;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Meter(meter::Meter),
     /// Undo what emulators have left behind that were killed
     Cleanup(cleanup::Cleanup),
+    /// What the logs of a link say, Mahimahi's or ours: rates, delays, a plot
+    Log(log::Log),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -100,6 +103,7 @@ impl Command {
             Command::Onoff(command) => return command.run(),
             Command::Meter(command) => return command.run(),
             Command::Cleanup(command) => command.run(),
+            Command::Log(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -1,4 +1,5 @@
-//! Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`.
+//! Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`, and those of
+//! its scripts that plot logs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +8,15 @@ use paceline_cc::{Span, Spec};
 use paceline_path::Limit;
 
 /// The names under which the program behaves as Mahimahi's.
-pub(crate) const NAMES: [&str; 5] = ["mm-delay", "mm-link", "mm-loss", "mm-meter", "mm-onoff"];
+pub(crate) const NAMES: [&str; 7] = [
+    "mm-delay",
+    "mm-link",
+    "mm-loss",
+    "mm-meter",
+    "mm-onoff",
+    "mm-throughput-graph",
+    "mm-delay-graph",
+];
 
 /// The options of one direction of `mm-link` and `mm-meter`.
 #[derive(Clone, Debug, PartialEq)]

@@ -59,6 +59,34 @@ fn the_outside_answers_in_both_families() {
 }
 
 #[test]
+fn a_delay_follows_a_recording() {
+    // 30 ms each way, and after half a second 5 ms; the recording lasts a second.
+    let folder = Folder::new("recording");
+    let lines = "30\n".repeat(50) + &"5\n".repeat(50);
+    let trace = folder.write("delays", lines.as_bytes());
+    let script = format!(
+        "$P delay --trace {trace} --json {sum} -- ping -n -i 0.02 -c 100 $PACELINE_BASE\n\
+         $P delay 10ms --trace {trace} -- ping -n -c 1 $PACELINE_BASE | head -1",
+        sum = folder.path("sum")
+    )
+    .replace("ping -n", "sh -c 'ping -n")
+    .replace("$PACELINE_BASE", "$PACELINE_BASE'");
+    let test = "a_delay_follows_a_recording";
+    let Some(output) = alone(test, &["ping"], &script) else { return };
+    let err = text(&output.stderr);
+    let times = times(&text(&output.stdout));
+    assert_eq!(times.len(), 100, "{}{err}", text(&output.stdout));
+    // Of each second, half a second has either delay; those in between meet both. A busy machine
+    // adds to them.
+    let near = |ms: f64| times.iter().filter(|time| (ms..ms + 5.0).contains(*time)).count();
+    assert!(near(60.0) >= 30 && near(10.0) >= 30, "{times:?} {err}");
+    assert!(times[0] >= 10.0, "{times:?}");
+    let refused = common::paceline(&["delay", "--trace", "/no/such", "--", "true"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("/no/such: no such file"), "{}", refused.err);
+}
+
+#[test]
 fn shells_nest() {
     // The innermost reaches the outermost's base only through two translations.
     let script = "$P delay 1ms -- $P loss uplink 0 -- $P meter -- sh -c '\

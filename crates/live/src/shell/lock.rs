@@ -5,8 +5,10 @@
 //! namespace has exactly one, and it goes with its process.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use crate::linux::route::Links;
 use crate::linux::{Tun, TunOptions};
 
 /// Writing to it would empty the cache of routes. It has the mode 0200, and the kernel takes
@@ -15,8 +17,14 @@ const FILE: &str = "/proc/sys/net/ipv4/route/flush";
 /// Where settings cannot be written, as in some containers, a device of this name is the lock.
 const DEVICE: &str = "paceline-lock";
 /// Whoever holds the lock needs milliseconds. A process that was stopped meanwhile must not keep
-/// others from starting for ever.
+/// others from starting for ever: if addresses have neither come nor gone for so long, nobody else
+/// has had the lock either.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// All addresses of this network, which change as shells come and go.
+fn addresses() -> Vec<(u32, IpAddr)> {
+    Links::open().and_then(|mut links| links.addresses()).unwrap_or_default()
+}
 
 /// What is held.
 #[derive(Debug)]
@@ -34,7 +42,8 @@ pub(crate) struct Lock {
 impl Lock {
     /// Waits for its turn, but not for ever: see [`Lock::is_held`].
     pub(crate) fn take() -> Lock {
-        let deadline = Instant::now() + PATIENCE;
+        let mut deadline = Instant::now() + PATIENCE;
+        let mut seen = addresses();
         let file = OpenOptions::new().write(true).open(FILE).ok();
         loop {
             let held = match &file {
@@ -46,8 +55,15 @@ impl Lock {
                 },
                 None => Tun::open(&TunOptions::new(DEVICE)).ok().map(Held::Device),
             };
-            if held.is_some() || Instant::now() >= deadline {
+            if held.is_some() {
                 return Lock { held };
+            }
+            if Instant::now() >= deadline {
+                let now = addresses();
+                if now == seen {
+                    return Lock { held: None };
+                }
+                (seen, deadline) = (now, Instant::now() + PATIENCE);
             }
             std::thread::sleep(Duration::from_millis(2));
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_trace::Delays;
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
@@ -81,6 +82,11 @@ pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     }
     let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
     Ok((trace.name().to_string(), Capacity::trace(trace)))
+}
+
+/// A recording of delays.
+pub(crate) fn delays(text: &str) -> Result<Delays, String> {
+    paceline_trace::load_delays(text).map_err(|error| error.to_string())
 }
 
 /// A span as a wall-clock duration.

@@ -9,7 +9,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use commands::Command;
 
@@ -45,6 +45,11 @@ fn main() -> ExitCode {
             ExitCode::from(FAILURE)
         }
     }
+}
+
+/// Ends as clap does with wrong usage, for mistakes that it cannot find by itself.
+fn wrong_usage(problem: &str) -> ! {
+    Cli::command().error(clap::error::ErrorKind::ValueValidation, problem).exit()
 }
 
 /// The one of Mahimahi's names under which the program was called, if it was.

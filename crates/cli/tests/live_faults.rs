@@ -53,6 +53,7 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
          WANTED=\"$last -20 0\" $P delay 1ms --cpu $last -- sh -c \"$look\"\n\
          WANTED=\"$last 0 1\" $P delay 1ms --cpu $last --realtime -- sh -c \"$look\"\n\
          WANTED=\"$all 3 0\" nice -n 3 $P delay 1ms -- sh -c \"$look\"\n\
+         WANTED=\"$all 3 1\" nice -n 3 $P delay 1ms --realtime -- sh -c \"$look\"\n\
          $P delay 1ms --cpu 1000 -- echo ran; echo $?"
     );
     let test = "the_emulator_alone_is_bound_and_put_ahead";
@@ -70,11 +71,63 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
         format!("{all} 0 0"),
         format!("{all} 3 0"),
         format!("{all} 3 0"),
+        format!("{all} 3 1"),
+        format!("{all} 3 0"),
         "1".into(),
     ];
     assert_eq!(lines[1..], wanted, "{err}");
     let refusal = "--cpu 1000: there is no such processor";
     assert!(err.contains(refusal) && err.contains(&format!("those are {all}")), "{err}");
+}
+
+#[test]
+fn packets_on_their_way_arrive_in_the_grace_period() {
+    let folder = Folder::new("grace");
+    let script = format!(
+        "for grace in 0ms 400ms; do $P delay 150ms --grace $grace --json {json}$grace -- bash -c '\
+         for i in 1 2 3 4 5; do echo hello > /dev/udp/$PACELINE_BASE/4000; done; exit 3'; echo $?\n\
+         done; begin=$(date +%s%N)\n\
+         $P delay 1ms --grace 50s -- sh -c 'exit 4' & emulator=$!\n\
+         sleep 1; kill -TERM $emulator; wait $emulator; echo $?\n\
+         echo $((($(date +%s%N) - begin) / 1000000000))",
+        json = folder.path("sum")
+    );
+    let test = "packets_on_their_way_arrive_in_the_grace_period";
+    let Some(output) = alone(test, &["date"], &script) else { return };
+    let lines = lines(&output);
+    let err = text(&output.stderr);
+    assert_eq!(lines[..3], ["3", "3", "4"], "{err}");
+    let seconds: u64 = lines[3].parse().expect("seconds");
+    assert!(seconds < 10, "a signal ends the wait: {seconds} s");
+    let sent = |grace: &str| {
+        let sum = std::fs::read_to_string(folder.path(&format!("sum{grace}"))).expect("a summary");
+        let sum: serde_json::Value = serde_json::from_str(&sum).expect("JSON");
+        assert_eq!(sum["up"]["received_packets"], 5, "{sum}");
+        sum["up"]["sent_packets"].as_u64()
+    };
+    assert_eq!((sent("0ms"), sent("400ms")), (Some(0), Some(5)));
+}
+
+#[test]
+fn a_summary_is_valid_however_the_emulator_ends() {
+    let folder = Folder::new("complete");
+    let script = format!(
+        "set +m; for signal in TERM ALRM PROF KILL; do\n\
+         $P delay 1ms --json {json}$signal -- sleep 50 & emulator=$!\n\
+         for i in $(seq 200); do [ -s {json}$signal ] && break; sleep 0.02; done; sleep 0.2\n\
+         kill -$signal $emulator; wait $emulator; echo $?; done 2>/dev/null; sleep 0.5",
+        json = folder.path("sum")
+    );
+    let test = "a_summary_is_valid_however_the_emulator_ends";
+    let Some(output) = alone(test, &[], &script) else { return };
+    assert_eq!(lines(&output), ["143", "143", "143", "137"], "{}", text(&output.stderr));
+    let complete = |signal: &str| {
+        let sum = std::fs::read_to_string(folder.path(&format!("sum{signal}"))).expect("a summary");
+        let sum: serde_json::Value = serde_json::from_str(&sum).expect("JSON");
+        sum["complete"].as_bool()
+    };
+    let told = ["TERM", "ALRM", "PROF", "KILL"].map(complete);
+    assert_eq!(told, [Some(true), Some(true), Some(true), Some(false)]);
 }
 
 #[test]

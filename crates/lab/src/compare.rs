@@ -2,6 +2,7 @@
 
 use paceline_cc::{Capacity as _, SchemeSpec, Span, Time};
 use paceline_path::BufferSize;
+use paceline_trace::Delays;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -53,6 +54,8 @@ pub struct Comparison {
     pub flows: u32,
     /// Round-trip propagation delay.
     pub rtt: Span,
+    /// One-way delay that follows a recording, in both directions and beyond the RTT.
+    pub delays: Option<Delays>,
     /// The limit of the link's queue.
     pub buffer: BufferSize,
     /// How long to run.
@@ -75,6 +78,7 @@ impl Comparison {
             scheme,
             flows: 1,
             rtt: Span::from_millis(100),
+            delays: None,
             buffer: BufferSize::Packets(250),
             duration: Span::from_secs(60),
             warmup: Span::ZERO,
@@ -103,6 +107,8 @@ impl Comparison {
         }
         flow.count = self.flows;
         flow.rtt = self.rtt;
+        flow.data.impairments.delays.clone_from(&self.delays);
+        flow.acks.impairments.delays.clone_from(&self.delays);
         scenario.flows.push(flow);
         scenario
     }

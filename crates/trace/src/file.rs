@@ -1,7 +1,7 @@
 //! Traces from files and to files: the only part of the crate that touches the file system.
 
 use crate::synthetic::{DEFAULT_SEED, default_length, names, nearest, synthetic};
-use crate::{MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
+use crate::{Delays, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -30,6 +30,20 @@ pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
 pub fn load_file(path: &str) -> Result<Trace, TraceError> {
     let bytes = read(path)?;
     if is_csv(path) { csv::parse(path, &bytes) } else { mahimahi::parse(path, &bytes) }
+}
+
+/// The recording of delays in a file: rows `time_ms,delay_ms` if its name ends in `.csv`, a line for
+/// each 10 ms otherwise.
+///
+/// # Errors
+/// A file that cannot be read or is too large, and everything that [`Delays::parse`] and
+/// [`Delays::parse_csv`] refuse.
+pub fn load_delays(path: &str) -> Result<Delays, TraceError> {
+    let bytes = read(path).map_err(|error| match std::fs::exists(path) {
+        Ok(false) => TraceError::new(path, "no such file", "name a recording of delays"),
+        _ => error,
+    })?;
+    if is_csv(path) { Delays::parse_csv(path, &bytes) } else { Delays::parse(path, &bytes) }
 }
 
 /// Writes a trace: as a CSV of rates over bins of 100 ms if the path ends in `.csv`, in

@@ -11,6 +11,7 @@
 
 pub mod csv;
 mod cursor;
+pub mod delays;
 mod error;
 pub mod file;
 mod generate;
@@ -21,8 +22,9 @@ mod synthetic;
 mod trace;
 
 pub use cursor::Cursor;
+pub use delays::{DelayStats, Delays};
 pub use error::TraceError;
-pub use file::load;
+pub use file::{load, load_delays};
 pub use generate::{constant, square_wave, steps};
 pub use rates::{from_rates, rates};
 pub use stats::Stats;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_cc::Span;
@@ -38,9 +39,14 @@ pub(crate) struct Compare {
     /// Add what a sender could get that knew the link's future, on each trace
     #[arg(long)]
     omniscient: bool,
-    /// Round-trip propagation delay
-    #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
+    /// Round-trip propagation delay; with --delay-trace, what comes on top of the recording's
+    #[arg(long, default_value = "100ms", default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
+        value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
+    /// One-way delay that follows a recording, both ways: a line per 10 ms, or time_ms,delay_ms
+    /// in a file .csv; packets do not overtake each other
+    #[arg(long, value_name = "FILE", conflicts_with = "omniscient")]
+    delay_trace: Option<String>,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
@@ -125,6 +131,7 @@ impl Compare {
 
     fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
         let reverse = self.reverse_trace.as_deref().map(args::capacity).transpose()?;
+        let delays = self.delay_trace.as_deref().map(args::delays).transpose()?;
         let mut comparisons = Vec::new();
         for written in &self.traces {
             let (name, capacity) = args::capacity(written)?;
@@ -135,6 +142,7 @@ impl Compare {
                         .map(|(_, capacity): &(String, Capacity)| capacity.clone()),
                     flows: self.flows,
                     rtt: self.rtt,
+                    delays: delays.clone(),
                     buffer: self.buffer,
                     duration: self.duration,
                     warmup: self.warmup,
@@ -153,12 +161,16 @@ impl Compare {
             title: "Schemes compared".into(),
             explanation: format!(
                 "Each scheme with {} for {}, over a link with a buffer of {}; the round-trip \
-                 propagation delay is {}. Queueing delay is the time from a packet's arrival at \
+                 propagation delay is {}{}. Queueing delay is the time from a packet's arrival at \
                  the queue until it has left the link.",
                 if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) },
                 self.duration,
                 buffer_words(self.buffer),
-                self.rtt
+                self.rtt,
+                match &self.delay_trace {
+                    Some(name) => format!(" and twice that of {name}"),
+                    None => String::new(),
+                }
             ),
             command: command_line(std::env::args_os().skip(1)),
             version: env!("CARGO_PKG_VERSION").into(),

@@ -1,32 +1,92 @@
-//! `paceline delay`: a fixed delay each way.
+//! `paceline delay`: a delay each way, fixed or as recorded.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
 use paceline_cc::Span;
 use paceline_live::emulator::Element;
-use paceline_path::Pipe;
+use paceline_path::{Impairments, Pipe};
+use paceline_sim::scenario::Stretch;
 
 use crate::args;
-use crate::emulation::{Emulation, Plan, Side};
+use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, link};
 use crate::output::Error;
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   paceline delay 20ms -- ping -c 3 1.1.1.1
-  paceline delay 20ms -- paceline link --up 12Mbps --down 12Mbps -- bash")]
+  paceline delay 20ms -- paceline link --up 12Mbps --down 12Mbps -- bash
+  paceline delay --trace starlink.delay -- paceline link --up 12Mbps --down starlink.mahi")]
 pub(crate) struct Delay {
-    /// The delay each way, such as 50ms: a round trip takes twice as long
-    #[arg(value_name = "TIME", value_parser = args::rtt)]
-    delay: Span,
+    /// The delay each way, such as 50ms: a round trip takes twice as long. May be left out with
+    /// --trace
+    #[arg(value_name = "TIME", value_parser = first, required_unless_present = "trace")]
+    delay: Option<First>,
+    /// Delay that follows a recording, both ways and on top of TIME: a line per 10 ms with the
+    /// one-way delay in milliseconds, or time_ms,delay_ms in a file .csv; it repeats
+    #[arg(long, value_name = "FILE")]
+    trace: Option<String>,
+    /// Let packets overtake each other where the recording's delay falls
+    #[arg(long, requires = "trace")]
+    overtake: bool,
     #[command(flatten)]
     emulation: Emulation,
 }
 
+/// What stands first: a time, or, where that is left out, the program.
+#[derive(Clone, Debug)]
+enum First {
+    Time(Span),
+    Program { word: OsString, problem: String },
+}
+
+fn first(text: &str) -> Result<First, String> {
+    Ok(match args::rtt(text) {
+        Ok(time) => First::Time(time),
+        Err(problem) => First::Program { word: text.into(), problem },
+    })
+}
+
 impl Delay {
-    pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        plan(self.delay, format!("[delay {}] ", self.delay), self.emulation).run()
+    /// The time, after the program has taken its word back.
+    fn time(&mut self) -> Span {
+        match self.delay.take() {
+            None => Span::ZERO,
+            Some(First::Time(time)) => time,
+            Some(First::Program { word, .. }) if self.trace.is_some() => {
+                self.emulation.command.insert(0, word);
+                Span::ZERO
+            }
+            Some(First::Program { word, problem }) => {
+                let text = format!("invalid value '{}' for '<TIME>': {problem}", word.display());
+                crate::wrong_usage(&text)
+            }
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<ExitCode, Error> {
+        let delay = self.time();
+        let Some(trace) = &self.trace else {
+            return plan(delay, format!("[delay {delay}] "), self.emulation).run();
+        };
+        let impairments = Impairments {
+            delays: Some(args::delays(trace).map_err(Error::Message)?),
+            reorder_jitter: self.overtake,
+            ..Impairments::default()
+        };
+        let stretch = Stretch { delay: Span::ZERO, impairments };
+        let seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
+        let side = |place: &str| -> Result<Side, Error> {
+            let pipe = link::pipe(place, delay, &stretch, seed)?;
+            let hops = pipe.map(|pipe| Element::Pipe(Box::new(pipe))).into_iter().collect();
+            Ok(Side { hops, ..Side::default() })
+        };
+        let fixed = if delay.is_zero() { String::new() } else { format!("{delay} + ") };
+        let prompt = format!("[delay {fixed}{trace}] ");
+        let (up, down) = (side("delay up")?, side("delay down")?);
+        Plan { kind: "delay", prompt, up, down, options: self.emulation }.run()
     }
 }
 

@@ -9,7 +9,7 @@ use paceline_cc::Span;
 use paceline_live::emulator::Element;
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 
-use super::{delay, loss, onoff};
+use super::{delay, log, loss, onoff};
 use crate::emulation::link::link;
 use crate::emulation::mahimahi::{Direction, NAMES, link_words, meter_words, queue, seconds};
 use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
@@ -70,6 +70,9 @@ impl Raw {
 
 /// Runs Mahimahi's command of this name; the words are those after it.
 pub(crate) fn run(name: &str, words: Vec<OsString>) -> Result<ExitCode, Error> {
+    if name.ends_with("-graph") {
+        return graph(name, &words).map(|()| ExitCode::SUCCESS);
+    }
     let plan = match name {
         "mm-delay" => delay_plan(words),
         "mm-loss" => loss_plan(words),
@@ -89,6 +92,8 @@ fn usage(name: &str) -> &'static str {
         "mm-delay" => "usage: mm-delay DELAY-MILLISECONDS [COMMAND...]",
         "mm-loss" => "usage: mm-loss uplink|downlink RATE [COMMAND...]",
         "mm-onoff" => "usage: mm-onoff uplink|downlink MEAN-ON-TIME MEAN-OFF-TIME [COMMAND...]",
+        "mm-throughput-graph" => "usage: mm-throughput-graph MS-PER-BIN [LOG] > SVG",
+        "mm-delay-graph" => "usage: mm-delay-graph [LOG] > SVG",
         "mm-meter" => "usage: mm-meter [--meter-uplink] [--meter-downlink] [COMMAND...]",
         _ => {
             "\
@@ -101,6 +106,34 @@ usage: mm-link UPLINK-TRACE DOWNLINK-TRACE [OPTION]... [COMMAND]
       target, interval, qdelay_ref, max_burst in milliseconds)"
         }
     }
+}
+
+/// Plots a log, from standard input if none is named, to standard output.
+fn graph(name: &str, words: &[OsString]) -> Result<(), Error> {
+    let wrong = |problem: &str| Error::Message(format!("{problem}\n{}", usage(name)));
+    let (bin, files) = match (name, words) {
+        ("mm-throughput-graph", [bin, files @ ..]) => {
+            let bin = bin.to_str().and_then(|bin| bin.parse().ok()).filter(|&bin: &u64| bin > 0);
+            (bin.ok_or_else(|| wrong("expected milliseconds per bin"))?, files)
+        }
+        ("mm-throughput-graph", []) => return Err(wrong("arguments are missing")),
+        (_, files) => (500, files),
+    };
+    let file = match files {
+        [] => PathBuf::from("-"),
+        [file] => file.into(),
+        _ => return Err(wrong("expected one log")),
+    };
+    let read = log::read(&file, bin)?;
+    let title = file.display().to_string();
+    let svg = match name {
+        "mm-delay-graph" => read.delay_svg(&title),
+        _ => read.throughput_svg(&title).map_err(Error::Message)?,
+    };
+    let lines = log::told(&read);
+    let skipped = if name == "mm-delay-graph" { 2 } else { 0 };
+    lines.iter().skip(skipped).for_each(|line| output::note(line));
+    output::print(&svg)
 }
 
 /// Takes the first words as text; the rest is the program, which `--` may precede.

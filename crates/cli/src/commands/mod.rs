@@ -1,11 +1,13 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod cleanup;
 mod compare;
 mod delay;
 mod gap;
 mod generate;
 mod link;
+mod log;
 mod loss;
 pub(crate) mod mahimahi;
 mod meter;
@@ -52,6 +54,10 @@ pub(crate) enum Command {
     Onoff(onoff::OnOff),
     /// Show the traffic of a program, unchanged
     Meter(meter::Meter),
+    /// Undo what emulators have left behind that were killed
+    Cleanup(cleanup::Cleanup),
+    /// What the logs of a link say, Mahimahi's or ours: rates, delays, a plot
+    Log(log::Log),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -96,6 +102,8 @@ impl Command {
             Command::Loss(command) => return command.run(),
             Command::Onoff(command) => return command.run(),
             Command::Meter(command) => return command.run(),
+            Command::Cleanup(command) => command.run(),
+            Command::Log(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -1,4 +1,5 @@
-//! Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`.
+//! Mahimahi's command lines: `mm-delay`, `mm-loss`, `mm-onoff`, `mm-link`, `mm-meter`, and those of
+//! its scripts that plot logs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +8,15 @@ use paceline_cc::{Span, Spec};
 use paceline_path::Limit;
 
 /// The names under which the program behaves as Mahimahi's.
-pub(crate) const NAMES: [&str; 5] = ["mm-delay", "mm-link", "mm-loss", "mm-meter", "mm-onoff"];
+pub(crate) const NAMES: [&str; 7] = [
+    "mm-delay",
+    "mm-link",
+    "mm-loss",
+    "mm-meter",
+    "mm-onoff",
+    "mm-throughput-graph",
+    "mm-delay-graph",
+];
 
 /// The options of one direction of `mm-link` and `mm-meter`.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +164,9 @@ pub(crate) fn queue(name: &str, arguments: &str) -> Result<(Spec, Limit), String
         Ok::<_, String>((argument.to_string(), format!("{value}ms")))
     };
     let (ours, args) = match name {
+        "infinite" if !arguments.is_empty() => {
+            return Err("queue infinite takes no arguments".into());
+        }
         "infinite" => return Ok((Spec { name: "infinite".into(), args: Vec::new() }, Limit::NONE)),
         "droptail" | "drophead" => (name, Vec::new()),
         "codel" => (
@@ -243,6 +255,8 @@ mod tests {
         assert!(queue("codel", "packets=1").is_err_and(|e| e.contains("target")));
         assert!(queue("red", "packets=1").is_err());
         assert!(queue("droptail", "packets=x").is_err());
+        assert!(queue("infinite", "").is_ok());
+        assert!(queue("infinite", "packets=9").is_err_and(|e| e.contains("no arguments")));
     }
 
     #[test]

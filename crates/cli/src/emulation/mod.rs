@@ -12,6 +12,10 @@ use std::path::PathBuf;
 use clap::Args;
 use paceline_cc::Span;
 use paceline_live::emulator::Element;
+use paceline_live::shell::addresses::Network;
+
+use crate::args;
+use crate::output::Error;
 
 /// The seed unless the user names one.
 pub(crate) const DEFAULT_SEED: u64 = 1;
@@ -34,6 +38,9 @@ pub(crate) struct Emulation {
     /// Write a summary as JSON: `up` and `down` under the names of `compare`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// In the summary and on the page, count what happens at links only from this time on
+    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    pub(crate) warmup: Option<Span>,
     /// Write every packet at both sides of the link (pcapng)
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
@@ -49,6 +56,13 @@ pub(crate) struct Emulation {
     /// Run this in the network outside meanwhile; $PACELINE_BASE is its address
     #[arg(long, value_name = "COMMAND")]
     pub(crate) outside: Option<String>,
+    /// Where the addresses of both ends come from, if 100.64.0.0/10 is in use or filtered; also
+    /// $PACELINE_NETWORK, which programs called by Mahimahi's names follow, too
+    #[arg(long, value_name = "NETWORK", value_parser = network)]
+    pub(crate) base: Option<Network>,
+    /// Keep the network inside for so long after the program has ended, for packets on their way
+    #[arg(long, value_name = "TIME", value_parser = args::rtt)]
+    pub(crate) grace: Option<Span>,
     /// Do not say what does not work
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -56,6 +70,22 @@ pub(crate) struct Emulation {
     /// name is its own, so that `--` before it is needed only where its name begins with `-`
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+fn network(text: &str) -> Result<Network, String> {
+    text.parse()
+}
+
+impl Emulation {
+    /// Where addresses come from: as asked for, as the environment says, or as usual.
+    pub(crate) fn network(&self) -> Result<Network, Error> {
+        match (self.base, std::env::var_os("PACELINE_NETWORK")) {
+            (Some(network), _) => Ok(network),
+            (None, Some(text)) if !text.is_empty() => network(&text.to_string_lossy())
+                .map_err(|problem| Error::Message(format!("$PACELINE_NETWORK: {problem}"))),
+            (None, _) => Ok(Network::default()),
+        }
+    }
 }
 
 /// One direction.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use paceline_cc::Time;
 use paceline_live::emulator::{Direction, Element, Observer};
 use paceline_live::output::{
     Accountant, LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, Watched,
@@ -37,7 +38,8 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
     }
     if options.json.is_some() || options.report.is_some() {
         let links = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
-        let mut accountant = Accountant::new(links);
+        let warmup = Time::ZERO + options.warmup.unwrap_or_default();
+        let mut accountant = Accountant::new(links).with_warmup(warmup);
         if let Some(path) = &options.json {
             accountant = accountant.with_json(path).map_err(fail(path))?;
         }

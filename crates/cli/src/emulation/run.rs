@@ -1,6 +1,7 @@
 //! Runs an emulation until the program inside ends.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use paceline_cc::Time;
 use paceline_live::LiveError;
@@ -18,13 +19,24 @@ impl Plan {
         let observers = observers::observers(&self)?;
         let Plan { kind, prompt, up, down, options } = self;
         let mut shell = ShellOptions::new(kind, options.command.clone());
+        let who = name(&prompt);
         shell.prompt = prompt;
         shell.outside = options.outside.clone();
         shell.offload = true;
+        shell.network = options.network()?;
+        shell.grace =
+            options.grace.map_or(Duration::ZERO, |it| Duration::from_nanos(it.as_nanos()));
+        if options.realtime {
+            // Real-time scheduling would take it from the programs.
+            shell.nice = Some(priority::niceness());
+        }
         tune(&options).map_err(told)?;
         let (shell, devices) = Shell::start(&shell).map_err(told)?;
         if !options.quiet {
-            shell.remarks().iter().for_each(|remark| output::note(&format!("note: {remark}")));
+            shell
+                .remarks()
+                .iter()
+                .for_each(|remark| output::note(&format!("note: {who}: {remark}")));
         }
         // As with Mahimahi, the way down may be over before.
         let end = up.over.map_or(Time::NEVER, |over| Time::ZERO + over);
@@ -47,7 +59,9 @@ impl Plan {
             shell.stop();
         }
         let status = shell.finish().map_err(told)?;
-        report(&summary);
+        // Mahimahi ends well with its trace, too.
+        let status = if summary.ended == Ended::Over { 0 } else { status };
+        report(&summary, &who, &options);
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
 }
@@ -70,23 +84,38 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
 }
 
 /// Says what went wrong on the way.
-fn report(summary: &Summary) {
+fn report(summary: &Summary, who: &str, options: &Emulation) {
     for error in &summary.errors {
-        output::note(&format!("warning: {error}"));
+        output::note(&format!("warning: {who}: {error}"));
     }
     match summary.ended {
         Ended::Stopped => {}
-        Ended::Over => output::note("note: the uplink's trace is over; the program was ended"),
-        Ended::Closed(_) => {
-            output::note("warning: a device of the emulator was taken away; the program was ended");
+        Ended::Over => {
+            output::note(&format!("note: {who}: the uplink's trace is over; the program was ended"))
         }
+        Ended::Closed(_) => output::note(&format!(
+            "warning: {who}: a device of the emulator was taken away; the program was ended"
+        )),
     }
     if summary.late {
+        let remedies = [
+            (options.cpu.is_none(), "--cpu"),
+            (!options.realtime, "--realtime"),
+            (true, "a machine with less to do"),
+        ];
+        let remedies = remedies.into_iter().filter_map(|(helps, what)| helps.then_some(what));
         output::note(&format!(
-            "warning: late: 1 % of the packets of one direction were released more than {:.1} ms \
-             after their time, so that these results are not those of the link; use --cpu and \
-             --realtime, or a machine with less to do",
-            summary.up.lateness.p99.max(summary.down.lateness.p99).as_millis_f64()
+            "warning: {who}: late: 1 % of the packets of one direction were released more than \
+             {:.1} ms after their time, so that these results are not those of the link; what may \
+             help: {}",
+            summary.up.lateness.p99.max(summary.down.lateness.p99).as_millis_f64(),
+            remedies.collect::<Vec<_>>().join(", ")
         ));
     }
+}
+
+/// An emulator as its prompt names it, behind those around it.
+fn name(prompt: &str) -> String {
+    let around = std::env::var("MAHIMAHI_SHELL_PREFIX").unwrap_or_default();
+    format!("{around}{prompt}").trim().to_string()
 }

@@ -41,7 +41,8 @@ fn unshare() -> Result<&'static [&'static str], String> {
 const LOOK: &str = r#"
 look() {
     cat /proc/net/dev | cut -d: -f1; cat /proc/net/if_inet6 /proc/mounts; tail -n +2 /proc/net/route
-    cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/*/forwarding
+    cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv4/conf/*/forwarding
+    cat /proc/sys/net/ipv6/conf/*/forwarding
     cat /proc/sys/net/ipv6/conf/*/force_forwarding 2>/dev/null
     if command -v nft >/dev/null; then nft list ruleset; fi
     ls $TMPDIR
@@ -51,6 +52,16 @@ look() {
 /// Runs a script in a network of its own: `$P` is the program. Afterwards nothing may be left of
 /// it: no interface, rule, setting, mount or process. `None` if the test is skipped.
 pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> {
+    alone_within(test, needs, script, "60")
+}
+
+/// The same within so many seconds.
+pub(crate) fn alone_within(
+    test: &str,
+    needs: &[&str],
+    script: &str,
+    seconds: &str,
+) -> Option<Output> {
     let options = match unshare() {
         Ok(options) => options,
         Err(why) => {
@@ -77,7 +88,7 @@ pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> 
          echo \"LEFT BEHIND: was:\n$before\nis:\n$after\" >&2; fi\nexit $status"
     );
     let output = Command::new("timeout")
-        .args(["--signal=KILL", "60", "unshare"])
+        .args(["--signal=KILL", seconds, "unshare"])
         .args(options)
         .args(["bash", "-c", &whole])
         .env("P", PROGRAM)
@@ -87,6 +98,7 @@ pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> 
         .env_remove("MAHIMAHI_BASE")
         .env_remove("PACELINE_BASE")
         .env_remove("PACELINE_BASE6")
+        .env_remove("PACELINE_NETWORK")
         .stdin(Stdio::null())
         .output()
         .expect("bash runs");

@@ -1,5 +1,7 @@
 //! The emulator's time.
 
+use std::time::{Duration, SystemTime};
+
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
 
@@ -21,10 +23,25 @@ fn nanos(clock: ClockId) -> u64 {
     (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
 }
 
+/// A millisecond in nanoseconds.
+const MILLISECOND: u64 = 1_000_000;
+/// Attempts to read both clocks without an interruption in between.
+const ATTEMPTS: u32 = 5;
+
 impl Monotonic {
-    /// A clock that stands at zero now.
-    pub(super) fn start() -> Monotonic {
-        Monotonic { zero: nanos(ClockId::CLOCK_MONOTONIC) }
+    /// A clock that stood at zero when the wall clock last showed a whole millisecond, less than one
+    /// ago, and what that showed. Logs tell whole milliseconds and when the run began, as
+    /// Mahimahi's do: together, they are the wall clock's time.
+    pub(super) fn start() -> (Monotonic, SystemTime) {
+        let read = || {
+            let before = nanos(ClockId::CLOCK_MONOTONIC);
+            let wall = nanos(ClockId::CLOCK_REALTIME);
+            (nanos(ClockId::CLOCK_MONOTONIC).saturating_sub(before), before, wall)
+        };
+        let (took, before, wall) = (0..ATTEMPTS).map(|_| read()).min().unwrap_or_default();
+        let zero = (before + took / 2).saturating_sub(wall % MILLISECOND);
+        let started = Duration::from_nanos(wall - wall % MILLISECOND);
+        (Monotonic { zero }, SystemTime::UNIX_EPOCH + started)
     }
 
     /// A time of this clock as the kernel's timers count it, in nanoseconds.
@@ -43,4 +60,24 @@ impl Clock for Monotonic {
 /// Processor time that this thread has used.
 pub(super) fn cpu_time() -> Span {
     Span::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_in_step_with_the_wall_clock() {
+        let offset = || {
+            let (clock, started) = Monotonic::start();
+            let since = started.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+            assert_eq!(since.subsec_nanos() % 1_000_000, 0, "a whole millisecond");
+            assert!(clock.now() < Time::from_millis(1000));
+            let wall = SystemTime::now().duration_since(started).expect("later");
+            wall.as_nanos().abs_diff(u128::from(clock.now().as_nanos()))
+        };
+        // A thread may have to wait between two looks at clocks.
+        let nearest = (0..20).map(|_| offset()).min();
+        assert!(nearest < Some(50_000), "{nearest:?} ns");
+    }
 }

@@ -157,6 +157,7 @@ impl Lane {
             packet.size = layout.size(segment);
             packet.body = Body::Opaque(handle);
             self.counts.received_packets += 1;
+            self.counts.received_fragments += u64::from(parsed.fragment);
             self.counts.received_bytes += u64::from(packet.size);
             self.chain.push(now, &packet, &mut self.pool);
         }

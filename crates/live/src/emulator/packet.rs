@@ -45,6 +45,8 @@ pub struct Parsed {
     pub protocol: u8,
     /// Where the header of that protocol begins; `None` in fragments, which may lack it.
     pub transport: Option<usize>,
+    /// Whether it is a piece of a larger packet.
+    pub fragment: bool,
     /// A hash of addresses, protocol and ports, the same on every machine. Fragments and protocols
     /// without ports are hashed by addresses and protocol.
     pub flow: u32,
@@ -79,38 +81,38 @@ fn parse4(bytes: &[u8]) -> Result<Parsed, Malformed> {
     hash.add(&header[12..20]);
     hash.add_ports(bytes, protocol, transport);
     let flow = hash.end();
-    Ok(Parsed { ipv4: true, length, ecn: ecn(header[1]), protocol, transport, flow })
+    Ok(Parsed { ipv4: true, length, ecn: ecn(header[1]), protocol, transport, fragment, flow })
 }
 
 fn parse6(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let header: &[u8; 40] = bytes.first_chunk().ok_or(Malformed::Headers)?;
     let length = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));
     let Some(bytes) = bytes.get(..length) else { return Err(Malformed::Truncated) };
-    let (protocol, transport) = walk(bytes, header[6]);
+    let (protocol, transport, fragment) = walk(bytes, header[6]);
     let mut hash = Hash::new(protocol);
     hash.add(&header[8..40]);
     hash.add_ports(bytes, protocol, transport);
     let ecn = ecn(header[1] >> 4);
-    Ok(Parsed { ipv4: false, length, ecn, protocol, transport, flow: hash.end() })
+    Ok(Parsed { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
 }
 
-/// Walks over the extension headers: the protocol after them and where its header begins. Chains
-/// that cannot be followed have no transport header.
-fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>) {
+/// Walks over the extension headers: the protocol after them, where its header begins, and whether
+/// this is a fragment. Chains that cannot be followed have no transport header.
+fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>, bool) {
     let (mut protocol, mut at) = (first, 40);
     for _ in 0..MOST_EXTENSIONS {
         let Some(&[next, length]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else {
-            return (protocol, None);
+            return (protocol, None, protocol == FRAGMENT);
         };
         at += match protocol {
             HOP_BY_HOP | ROUTING | OPTIONS => (usize::from(length) + 1) * 8,
             AUTHENTICATION => (usize::from(length) + 2) * 4,
-            FRAGMENT => return (next, None),
-            _ => return (protocol, Some(at)),
+            FRAGMENT => return (next, None, true),
+            _ => return (protocol, Some(at), false),
         };
         protocol = next;
     }
-    (protocol, None)
+    (protocol, None, false)
 }
 
 /// The ECN field of an octet of traffic class.

@@ -86,9 +86,11 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.watchers.add(observer);
     }
 
-    /// Runs until its time is over, until a device closes, or until `on_ready`, which is called with the index of each
-    /// file of `watched` that has something to read, says stop. It is called again as long as
-    /// there is something to read.
+    /// Runs until its time is over, until a device closes, or until `on_ready`, which is called with
+    /// the index of each file of `watched` that has something to read, says stop. It is called again
+    /// as long as there is something to read.
+    ///
+    /// Time zero is the whole millisecond of the wall clock before the start.
     ///
     /// # Errors
     /// The system refuses to wait. What goes wrong with packets and observers is counted or told
@@ -104,7 +106,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         for (&file, number) in watched.iter().zip(OTHERS..) {
             reactor.watch(file, number)?;
         }
-        let (clock, started, cpu) = (Monotonic::start(), SystemTime::now(), cpu_time());
+        let ((clock, started), cpu) = (Monotonic::start(), cpu_time());
         self.begin(started);
         let ended = loop {
             let now = clock.now();

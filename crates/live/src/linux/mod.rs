@@ -6,6 +6,7 @@ pub mod capability;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
+pub(crate) mod nftables;
 pub mod priority;
 pub mod process;
 pub mod route;

@@ -3,13 +3,15 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{getegid, geteuid};
+use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
 
@@ -88,6 +90,41 @@ pub fn current_network() -> Result<OwnedFd, LiveError> {
 pub fn enter_network(namespace: impl AsFd) -> Result<(), LiveError> {
     setns(namespace, CloneFlags::CLONE_NEWNET)
         .map_err(LiveError::system("entering a network namespace"))
+}
+
+/// Which network namespace: the number that `/proc` shows, which a later namespace may have again,
+/// and one that the kernel gives only once (0 in kernels before 5.14).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkId {
+    /// The number in `/proc/PID/ns/net`.
+    pub inode: u64,
+    /// The number that no other namespace has until the system starts anew.
+    pub cookie: u64,
+}
+
+impl NetworkId {
+    /// That of this thread.
+    ///
+    /// # Errors
+    /// `/proc` is missing, or no socket to be had.
+    pub fn current() -> io::Result<NetworkId> {
+        let inode = fs::metadata("/proc/thread-self/ns/net")?.ino();
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Unix, SockType::Datagram, flags, None)?;
+        let mut cookie = 0u64;
+        let mut length = size_of::<u64>() as libc::socklen_t;
+        // SAFETY: writes at most `length` bytes, the size of `cookie`, and the length.
+        let told = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_NETNS_COOKIE,
+                (&raw mut cookie).cast(),
+                &raw mut length,
+            )
+        };
+        Ok(NetworkId { inode, cookie: if told == 0 { cookie } else { 0 } })
+    }
 }
 
 /// Shows `text` in the place of a file, for this mount namespace alone.

@@ -50,12 +50,29 @@ pub fn bind_to(cpu: usize) -> Result<(), LiveError> {
         .map_err(LiveError::system(format!("binding to processor {cpu}")))
 }
 
+/// The nice value of this process.
+pub fn niceness() -> i32 {
+    // SAFETY: numbers only. -1 may be an error or a value; errors are for processes that are gone.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+}
+
+/// Changes the nice value of this process.
+///
+/// # Errors
+/// A lower one needs CAP_SYS_NICE.
+pub fn set_niceness(nice: i32) -> std::io::Result<()> {
+    // SAFETY: numbers only.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
 /// Gives this thread the largest share among ordinary ones, where that is allowed: it needs
 /// CAP_SYS_NICE. A nice value that somebody has chosen stays. What the thread starts later has
 /// that of before.
 pub fn favour() -> bool {
-    // SAFETY: numbers only.
-    if unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) } != 0 {
+    if niceness() != 0 {
         return false;
     }
     let attributes = libc::sched_attr {

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::{
@@ -57,6 +58,12 @@ impl Process {
     /// Its number.
     pub fn id(&self) -> i32 {
         self.pid.as_raw()
+    }
+
+    /// Whether it has ended, without waiting for it.
+    pub fn has_ended(&self) -> bool {
+        let mut ready = [PollFd::new(self.as_fd(), PollFlags::POLLIN)];
+        poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
     }
 
     /// Sends it a signal, if it still runs.

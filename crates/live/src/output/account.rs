@@ -13,8 +13,13 @@ use crate::emulator::{Direction, DirectionSummary, LatenessSummary, Summary};
 /// An emulation in numbers; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Account {
+    /// True when the run has ended as it should. Until then, and if the emulator is killed, a file
+    /// says only that it is not.
+    pub complete: bool,
     /// How long it ran, in seconds.
     pub duration_s: f64,
+    /// What happened at links before is not counted, in seconds since the start.
+    pub warmup_s: f64,
     /// True if packets were released so late that the results are not those of the link.
     pub late: bool,
     /// How late packets were released.
@@ -58,6 +63,8 @@ pub struct Way {
     pub received_packets: u64,
     /// Their bytes.
     pub received_bytes: u64,
+    /// Those of them that are IP fragments; each is a packet to queues and links.
+    pub received_fragments: u64,
     /// IP packets that came out.
     pub sent_packets: u64,
     /// Their bytes.
@@ -76,7 +83,7 @@ pub struct LinkRow {
     pub trace: String,
     /// The queue as written.
     pub queue: String,
-    /// The measured time in seconds.
+    /// The measured time in seconds: the run's without the warm-up.
     pub duration_s: f64,
     /// The bytes that the link offered, as a rate.
     pub capacity_mbps: f64,
@@ -117,26 +124,31 @@ const DATA_SIZE: u32 = 200;
 
 impl Tally {
     #[inline]
-    pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64) {
+    pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64, warmup: Time) {
+        let counts = event.time >= warmup;
         match event.kind {
             EventKind::Departure { sojourn } => {
-                self.delays.push(sojourn);
-                self.bytes += bytes;
+                if counts {
+                    self.delays.push(sojourn);
+                    self.bytes += bytes;
+                }
+                // Plots show the whole run.
                 self.bins.push(event.time, bytes, sojourn);
             }
-            EventKind::Drop { .. } => self.drops += 1,
+            EventKind::Drop { .. } => self.drops += u64::from(counts),
             EventKind::Arrival if self.first_data.is_none() && event.size >= DATA_SIZE => {
                 self.first_data = Some(event.time);
             }
             EventKind::Arrival => {}
         }
-        self.marks += u64::from(event.marked);
+        self.marks += u64::from(event.marked && counts);
     }
 
-    fn row(&self, element: &Watched, service: &Service, end: Time) -> LinkRow {
-        let seconds = end.as_secs_f64();
+    fn row(&self, element: &Watched, service: &Service, warmup: Time, end: Time) -> LinkRow {
+        let begin = warmup.min(end);
+        let seconds = end.since(begin).as_secs_f64();
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
-        let offered = service.offered(Time::ZERO, end);
+        let offered = service.offered(begin, end);
         LinkRow {
             trace: element.name.clone(),
             queue: element.queue.clone(),
@@ -155,18 +167,22 @@ impl Tally {
 }
 
 impl Account {
-    pub(super) fn new(summary: &Summary, links: &[(Watched, Tally)]) -> Account {
+    /// What happened at links until `warmup` was not counted.
+    pub(super) fn new(summary: &Summary, links: &[(Watched, Tally)], warmup: Time) -> Account {
         let end = Time::ZERO + summary.duration;
         let way = |direction: Direction, told: &DirectionSummary| {
-            let mut rows =
-                links.iter().filter(|(element, _)| element.direction == direction).filter_map(
-                    |(watched, tally)| Some(tally.row(watched, watched.service.as_ref()?, end)),
-                );
+            let mut rows = links
+                .iter()
+                .filter(|(element, _)| element.direction == direction)
+                .filter_map(|(watched, tally)| {
+                    Some(tally.row(watched, watched.service.as_ref()?, warmup, end))
+                });
             Way {
                 link: rows.next(),
                 more_links: rows.collect(),
                 received_packets: told.received_packets,
                 received_bytes: told.received_bytes,
+                received_fragments: told.received_fragments,
                 sent_packets: told.sent_packets,
                 sent_bytes: told.sent_bytes,
                 failed_packets: told.malformed + told.no_memory + told.refused,
@@ -175,6 +191,8 @@ impl Account {
         };
         let bound = Some(summary.bound.as_millis_f64());
         Account {
+            complete: true,
+            warmup_s: warmup.since(Time::ZERO).as_secs_f64(),
             duration_s: summary.duration.as_secs_f64(),
             late: summary.late,
             lateness_ms: Lateness { bound, ..summary.lateness.into() },

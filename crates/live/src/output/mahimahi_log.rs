@@ -3,12 +3,13 @@
 //! Lines are `TIME # BYTES` for an opportunity to send, `TIME + BYTES` for an arrival, `TIME -
 //! BYTES DELAY` for a departure and `TIME d PACKETS BYTES` for what one arrival made the queue
 //! drop. Times and delays are whole milliseconds since the init timestamp; a delay is the
-//! difference of two such times. Sizes include the 4 bytes of the TUN header, as the link's
-//! accounting does, so that a full packet and an opportunity have 1504.
+//! difference of two such times. At a link that follows a trace, sizes include the 4 bytes of the
+//! TUN header, as Mahimahi counts them, so that a full packet and an opportunity have 1504.
 //!
-//! Two things go beyond Mahimahi: what active queue management drops from the queue is logged,
-//! too, and links without a trace log the bytes that each millisecond offers as an opportunity at
-//! its end.
+//! Two things go beyond Mahimahi. What active queue management drops from the queue is logged, too.
+//! Links without a trace, which Mahimahi does not have, log the bytes that each millisecond offers
+//! as an opportunity at its end; there, sizes are those of the IP packets, so that a full packet has
+//! 1500 bytes, and 12 Mbit/s offer 1500 bytes each millisecond.
 
 use std::io;
 use std::io::Write as _;

@@ -2,6 +2,7 @@
 //! [`Observer`](crate::emulator::Observer).
 
 pub mod account;
+mod log_graph;
 pub mod mahimahi_log;
 pub mod meter;
 mod opportunities;
@@ -16,6 +17,7 @@ mod testing;
 mod watched;
 
 pub use account::Account;
+pub use log_graph::{LogError, LogGraph};
 pub use mahimahi_log::{LogHead, MahimahiLog};
 pub use meter::Meter;
 pub use page::PageFacts;

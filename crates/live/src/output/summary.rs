@@ -1,9 +1,11 @@
 //! Counts what passes the links; at the end, writes it down and hands it over.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+use paceline_cc::Time;
 
 use super::account::{Account, Tally};
 use super::page::{self, PageFacts};
@@ -19,6 +21,7 @@ pub struct Accountant {
     links: Vec<(Watched, Tally)>,
     json: Option<(PathBuf, File)>,
     report: Option<(PathBuf, PageFacts)>,
+    warmup: Time,
     found: Found,
 }
 
@@ -29,12 +32,24 @@ impl Accountant {
         Accountant { links, ..Accountant::default() }
     }
 
-    /// Writes the account as JSON to the file `path`, too.
+    /// Leaves out what happens at links before a time.
+    #[must_use]
+    pub fn with_warmup(self, warmup: Time) -> Accountant {
+        Accountant { warmup, ..self }
+    }
+
+    /// Writes the account as JSON to the file `path`, too. Until the end, the file says that it is
+    /// not complete.
     ///
     /// # Errors
     /// The file cannot be made.
     pub fn with_json(mut self, path: &Path) -> io::Result<Accountant> {
-        self.json = Some((path.into(), File::create(path)?));
+        let mut file = File::create(path)?;
+        // Pipes and devices get nothing but the account.
+        if file.metadata()?.is_file() {
+            file.write_all(b"{ \"complete\": false }\n")?;
+        }
+        self.json = Some((path.into(), file));
         Ok(self)
     }
 
@@ -63,7 +78,7 @@ impl Observer for Accountant {
     fn on_event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
         for (watched, tally) in &mut self.links {
             if watched.is_of(event) {
-                tally.event(&event.event, watched.bytes(&event.event));
+                tally.event(&event.event, watched.bytes(&event.event), self.warmup);
                 break;
             }
         }
@@ -71,10 +86,15 @@ impl Observer for Accountant {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let account = Account::new(summary, &self.links);
+        let account = Account::new(summary, &self.links, self.warmup);
         let json = self.json.take().map(|(path, mut file)| {
-            let text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
-            writeln!(file, "{text}").map_err(named(&path))
+            let mut text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
+            text.push('\n');
+            let rewind = |file: &mut File| match file.metadata()?.is_file() {
+                true => file.rewind().and_then(|()| file.set_len(0)),
+                false => Ok(()),
+            };
+            rewind(&mut file).and_then(|()| file.write_all(text.as_bytes())).map_err(named(&path))
         });
         let report = self
             .report

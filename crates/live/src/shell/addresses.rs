@@ -1,20 +1,83 @@
-//! The two ends' addresses, and a lock under which they are chosen.
+//! The two ends' addresses.
 
-use std::io;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
-use std::time::{Duration, Instant};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::LiveError;
-
-/// RFC 6598's shared space, as Mahimahi uses it: 100.64.0.0/10.
-const SHARED: u32 = 0x6440_0000;
-const SHARED_BITS: u32 = 10;
 /// A prefix of RFC 4193's local space; the IPv4 address makes the rest.
 const LOCAL: u128 = 0xfd6e_a13c_52d4_0000_0000_0000_0000_0000;
+
+/// The IPv4 network from which shells take their addresses, such as `10.77.0.0/16`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    first: Ipv4Addr,
+    bits: u8,
+}
+
+impl Default for Network {
+    /// RFC 6598's shared space, as Mahimahi uses it: 100.64.0.0/10.
+    fn default() -> Network {
+        Network { first: Ipv4Addr::new(100, 64, 0, 0), bits: 10 }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.bits)
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Network, String> {
+        let wrong = || {
+            format!("expected an IPv4 network such as 10.77.0.0/16 or 100.64.0.0/10, not `{text}`")
+        };
+        let (first, bits) = text.split_once('/').ok_or_else(wrong)?;
+        let first: Ipv4Addr = first.parse().map_err(|_| wrong())?;
+        let bits: u8 = bits.parse().map_err(|_| wrong())?;
+        if !(8..=30).contains(&bits) {
+            return Err(format!("{text}: a network has a prefix of 8 to 30 bits"));
+        }
+        let network = Network { first, bits };
+        if u32::from(first) & !network.mask() != 0 {
+            let first = Ipv4Addr::from(u32::from(first) & network.mask());
+            return Err(format!("{text}: this network begins at {first}: write {first}/{bits}"));
+        }
+        let usable = first.is_private() || Network::default().contains(first) || is_test(first);
+        if !usable {
+            return Err(format!(
+                "{text}: these addresses belong to others; use a part of 10.0.0.0/8, \
+                 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or 198.18.0.0/15"
+            ));
+        }
+        Ok(network)
+    }
+}
+
+/// RFC 2544's addresses for benchmarks: 198.18.0.0/15.
+fn is_test(address: Ipv4Addr) -> bool {
+    u32::from(address) >> 17 == u32::from(Ipv4Addr::new(198, 18, 0, 0)) >> 17
+}
+
+impl Network {
+    fn mask(self) -> u32 {
+        u32::MAX << (32 - self.bits)
+    }
+
+    /// Whether an address belongs to it.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        u32::from(address) & self.mask() == u32::from(self.first)
+    }
+
+    /// Whether two networks have addresses in common.
+    pub(crate) fn overlaps(self, other: Network) -> bool {
+        self.contains(other.first) || other.contains(self.first)
+    }
+}
 
 /// The addresses of both ends of a shell, each of which is the other's only neighbour.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,51 +93,33 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The first pair above all that are in use, so that nested shells never meet again an address
-    /// of those around them.
-    pub(crate) fn above(used: &[(u32, IpAddr)]) -> Addresses {
-        let mask = u32::MAX << (32 - SHARED_BITS);
-        let shared = used.iter().filter_map(|(_, address)| match address {
-            IpAddr::V4(four) => Some(u32::from(*four)).filter(|bits| bits & mask == SHARED),
-            IpAddr::V6(_) => None,
-        });
-        let highest = shared.max().unwrap_or(SHARED);
-        // At the end of four million addresses, begin anew.
-        let first = if highest + 2 < SHARED | !mask { highest + 1 } else { SHARED + 1 };
+    /// The first pair of the network above all that are in use, so that nested shells never meet
+    /// again an address of those around them; at the network's end, the first free pair. `None` if
+    /// all are in use.
+    pub(crate) fn above(used: &[(u32, IpAddr)], network: Network) -> Option<Addresses> {
+        let used: Vec<u32> = used
+            .iter()
+            .filter_map(|(_, address)| match address {
+                IpAddr::V4(four) => Some(*four).filter(|four| network.contains(*four)),
+                IpAddr::V6(_) => None,
+            })
+            .map(u32::from)
+            .collect();
+        let begin = u32::from(network.first);
+        let last = begin | !network.mask();
+        let fits =
+            |first: u32| first < last - 1 && !used.contains(&first) && !used.contains(&(first + 1));
+        let highest = used.iter().max().copied().unwrap_or(begin);
+        let above = Some(highest + 1).filter(|&first| highest < last && fits(first));
+        let free = || (begin + 1..last).step_by(2).find(|&first| fits(first));
+        let first = above.or_else(free)?;
         let six = |bits: u32| Ipv6Addr::from(LOCAL | u128::from(bits));
-        Addresses {
+        Some(Addresses {
             outside: first.into(),
             inside: (first + 1).into(),
             outside6: six(first),
             inside6: six(first + 1),
-        }
-    }
-}
-
-/// Keeps other shells from choosing addresses or changing settings in the same network namespace
-/// meanwhile.
-#[derive(Debug)]
-pub(crate) struct Lock {
-    _listener: UnixListener,
-}
-
-impl Lock {
-    /// Waits for its turn.
-    pub(crate) fn take() -> Result<Lock, LiveError> {
-        let what = "lock of this network namespace";
-        let name = SocketAddr::from_abstract_name(b"paceline").map_err(LiveError::system(what))?;
-        let deadline = Instant::now() + Duration::from_secs(10);
-        loop {
-            match UnixListener::bind_addr(&name) {
-                Ok(listener) => return Ok(Lock { _listener: listener }),
-                Err(error)
-                    if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline =>
-                {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(error) => return Err(LiveError::system(what)(error)),
-            }
-        }
+        })
     }
 }
 
@@ -84,14 +129,49 @@ mod tests {
 
     #[test]
     fn pairs_lie_above_those_in_use() {
-        let first = Addresses::above(&[(1, Ipv4Addr::LOCALHOST.into())]);
+        let above = |used: &[(u32, IpAddr)]| {
+            Addresses::above(used, Network::default()).expect("a free pair")
+        };
+        let first = above(&[(1, Ipv4Addr::LOCALHOST.into())]);
         assert_eq!(first.outside, Ipv4Addr::new(100, 64, 0, 1));
         assert_eq!(first.inside, Ipv4Addr::new(100, 64, 0, 2));
         assert_eq!(first.inside6.to_string(), "fd6e:a13c:52d4::6440:2");
         let used = [(2, first.inside.into()), (2, first.outside.into())];
-        let second = Addresses::above(&used);
+        let second = above(&used);
         assert_eq!(second.outside, Ipv4Addr::new(100, 64, 0, 3));
         let last = [(3, Ipv4Addr::new(100, 127, 255, 254).into())];
-        assert_eq!(Addresses::above(&last), first);
+        assert_eq!(above(&last), first);
+    }
+
+    #[test]
+    fn a_small_network_is_used_up() {
+        let network: Network = "10.77.0.0/29".parse().expect("a network");
+        let mut used = Vec::new();
+        for first in [1, 3, 5] {
+            let pair = Addresses::above(&used, network).expect("a free pair");
+            assert_eq!(pair.outside, Ipv4Addr::new(10, 77, 0, first));
+            used.extend([(1, pair.outside.into()), (1, pair.inside.into())]);
+        }
+        assert_eq!(Addresses::above(&used, network), None);
+        used.drain(2..4);
+        let freed = Addresses::above(&used, network).expect("a free pair");
+        assert_eq!(freed.outside, Ipv4Addr::new(10, 77, 0, 3));
+    }
+
+    #[test]
+    fn networks_are_read_and_mistakes_told() {
+        let read = |text: &str| text.parse::<Network>();
+        assert_eq!(read("100.64.0.0/10"), Ok(Network::default()));
+        assert_eq!(read("192.168.7.0/24").map(|it| it.to_string()), Ok("192.168.7.0/24".into()));
+        assert!(read("198.18.0.0/15").is_ok());
+        for (wrong, word) in [
+            ("10.1", "expected"),
+            ("10.1.0.0/x", "expected"),
+            ("10.1.0.0/31", "prefix"),
+            ("10.1.0.1/16", "write 10.1.0.0/16"),
+            ("8.8.0.0/16", "belong to others"),
+        ] {
+            assert!(read(wrong).is_err_and(|error| error.contains(word)), "{wrong}");
+        }
     }
 }

@@ -1,39 +1,46 @@
 //! Shells: a program inside a network of its own, whose only way out is two TUN devices.
 //!
 //! Three processes: the emulator (this one) holds both devices and stays in the outside network;
-//! a supervisor makes the inside and watches over it; the program is its child. The supervisor
-//! outlives neither, and the program's own children end with it.
+//! a supervisor makes the inside and watches over it; the program is its child. A fourth watches
+//! over the program of `--outside`. Whichever of them is killed, the others end the programs and
+//! put things back; if all are killed, [`cleanup`] does.
 
 pub mod addresses;
+pub mod cleanup;
+mod companion;
+mod firewall;
 mod forwarding;
-
+mod leftovers;
+mod lock;
+mod mark;
 pub mod onoff;
 mod outside;
 mod program;
+mod record;
 mod resolver;
 mod supervisor;
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::{Pid, geteuid, getpid, getuid};
+use nix::unistd::{geteuid, getpid, getuid};
 
 use crate::LiveError;
 use crate::linux::process::{self, Process};
 use crate::linux::{Tun, TunOptions, capability, namespace};
 
-use addresses::Addresses;
-use outside::{Outside, Undo};
+use addresses::{Addresses, Network};
+use leftovers::Adopted;
+use mark::{Being, Mark};
+use outside::{Outside, Undo, Wish};
 use resolver::Resolver;
-use supervisor::Begin;
+use supervisor::{Begin, Ready};
 
 /// How long a program that is asked to end may take, in milliseconds.
 const PATIENCE: u16 = 1000;
@@ -56,6 +63,12 @@ pub struct ShellOptions {
     pub mtu: u32,
     /// Packets that the kernel keeps for the emulator at each device.
     pub queue_len: u32,
+    /// Where the addresses of both ends come from.
+    pub network: Network,
+    /// How long the network inside stays when the program has ended, for what is on its way.
+    pub grace: Duration,
+    /// The nice value of the programs, if they shall not have that of the emulator.
+    pub nice: Option<i32>,
 }
 
 impl ShellOptions {
@@ -70,6 +83,9 @@ impl ShellOptions {
             offload: tun.offload,
             mtu: tun.mtu,
             queue_len: tun.queue_len,
+            network: Network::default(),
+            grace: Duration::ZERO,
+            nice: None,
         }
     }
 }
@@ -94,7 +110,9 @@ pub struct Shell {
     undo: Undo,
     /// The outer device, kept until things are put back.
     device: OwnedFd,
-    companion: Option<Child>,
+    companion: Option<Process>,
+    mark: Option<Mark>,
+    adopted: Adopted,
     _rules: Vec<crate::linux::nat::Nat>,
 }
 
@@ -117,7 +135,8 @@ impl Shell {
             namespace::enter_own_user_and_network()?;
             crate::linux::route::Links::open()?.bring_up("lo")?;
         }
-        let set = supervisor::signals(true);
+        let mut set = supervisor::signals(true);
+        set.extend(supervisor::FATAL);
         let before = set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK);
         let before = before.map_err(LiveError::system("blocking signals"))?;
         let started = start(options, able, before);
@@ -162,10 +181,11 @@ impl Shell {
         if let Some(signals) = self.signals.take() {
             let _ = signals.join();
         }
-        if let Some(companion) = &mut self.companion {
-            end(companion);
+        if let Some(companion) = &self.companion {
+            companion::end(companion);
         }
-        self.undo.run(self.device);
+        self.adopted.end(self.mark);
+        self.undo.run(Some(self.device));
         let _ = self.before.thread_set_mask();
         status
     }
@@ -177,11 +197,12 @@ fn start(
     before: SigSet,
 ) -> Result<(Shell, Devices), LiveError> {
     let emulator = getpid();
+    let adopted = Adopted::watch();
     let supervisor = |socket| supervisor::live(emulator, &socket, options, !able, before);
     let (process, socket) =
         process::copy(supervisor).map_err(LiveError::system("starting the supervisor"))?;
     let process = Arc::new(process);
-    finish_start(options, able, before, &socket, &process).inspect_err(|_| {
+    finish_start(options, able, before, adopted, &socket, &process).inspect_err(|_| {
         drop(socket);
         let _ = process.signal(Signal::SIGTERM);
         let _ = process.wait();
@@ -192,6 +213,7 @@ fn finish_start(
     options: &ShellOptions,
     able: bool,
     before: SigSet,
+    adopted: Adopted,
     socket: &OwnedFd,
     process: &Arc<Process>,
 ) -> Result<(Shell, Devices), LiveError> {
@@ -202,26 +224,48 @@ fn finish_start(
         mtu: options.mtu,
         queue_len: options.queue_len,
     };
-    let Outside { tun: outer, addresses, translated, mut remarks, undo, rules } =
-        Outside::make(&tun, able)?;
-    let resolver =
-        if able { Resolver::outside(addresses.outside, translated) } else { Resolver::default() };
+    let mark = Mark::own();
+    let mut outside = Outside::make(Wish {
+        tun: tun.clone(),
+        beyond: able,
+        network: options.network,
+        shell: mark,
+        watchers: Being::of(process.id()).into_iter().collect(),
+    })?;
+    let addresses = outside.addresses;
+    let resolver = if able {
+        Resolver::outside(addresses.outside, outside.translated)
+    } else {
+        Resolver::default()
+    };
     let begin = Begin {
         addresses,
         resolver: resolver.text,
-        undo: undo.clone(),
+        undo: outside.undo.clone(),
         tun: (tun.offload, tun.mtu, tun.queue_len),
+        shell: mark,
     };
-    let device = outer
+    let device = outside
+        .tun
         .as_fd()
         .try_clone_to_owned()
         .map_err(LiveError::system("another handle on the outer device"))?;
-    let started = hand_over(socket, &begin, outer.as_fd());
-    let inner = match started {
-        Ok(fd) => Tun::from_fd(fd, &TunOptions { name: supervisor::INTERFACE.into(), ..tun }),
+    // While there is one thread only.
+    let started = hand_over(socket, &begin, outside.tun.as_fd()).and_then(|(fd, ready)| {
+        outside.save_inside(ready.network, None);
+        let companion = companion::start(options, &addresses, mark, before)?;
+        outside.save_inside(None, companion.as_ref().and_then(|it| Being::of(it.id())));
+        Ok((fd, companion))
+    });
+    let Outside { tun: outer, mut remarks, undo, rules, .. } = outside;
+    let (inner, companion) = match started {
+        Ok((fd, companion)) => {
+            let options = TunOptions { name: supervisor::INTERFACE.into(), ..tun };
+            (Tun::from_fd(fd, &options), companion)
+        }
         Err(error) => {
             drop(outer);
-            undo.run(device);
+            undo.run(Some(device));
             return Err(error);
         }
     };
@@ -238,7 +282,9 @@ fn finish_start(
         before,
         undo,
         device,
-        companion: None,
+        companion,
+        mark,
+        adopted,
         _rules: rules,
     };
     if !able {
@@ -258,18 +304,15 @@ fn finish_start(
             .spawn(move || pass_signals(&forwarded))
             .map_err(LiveError::system("thread for signals"))?,
     );
-    if let Some(text) = &options.outside {
-        let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(text).process_group(0);
-        program::environment(&mut command, &addresses, true);
-        let started = process::spawn_bound(&mut command, before);
-        shell.companion = Some(started.map_err(LiveError::system("starting --outside"))?);
-    }
     Ok((shell, Devices { inner, outer }))
 }
 
 /// Tells the supervisor what it needs, and takes the inner device from it.
-fn hand_over(socket: &OwnedFd, begin: &Begin, outer: BorrowedFd<'_>) -> Result<OwnedFd, LiveError> {
+fn hand_over(
+    socket: &OwnedFd,
+    begin: &Begin,
+    outer: BorrowedFd<'_>,
+) -> Result<(OwnedFd, Ready), LiveError> {
     let lost = "word from the supervisor";
     let text = serde_json::to_vec(begin).map_err(|error| LiveError::Message(error.to_string()))?;
     // If it has failed already, what it says is of more interest.
@@ -277,14 +320,20 @@ fn hand_over(socket: &OwnedFd, begin: &Begin, outer: BorrowedFd<'_>) -> Result<O
     let (answer, fd) = process::receive(socket.as_fd()).map_err(LiveError::system(lost))?;
     match (answer.strip_prefix(b"!"), fd) {
         (Some(problem), _) => Err(LiveError::Message(String::from_utf8_lossy(problem).into())),
-        (None, Some(fd)) => sent.map(|()| fd).map_err(LiveError::system(lost)),
+        (None, Some(fd)) => {
+            sent.map_err(LiveError::system(lost))?;
+            let ready = serde_json::from_slice(&answer)
+                .map_err(|error| LiveError::Message(format!("{lost}: {error}")))?;
+            Ok((fd, ready))
+        }
         (None, None) => Err(LiveError::Message(format!("{lost}: no device"))),
     }
 }
 
 /// Passes signals on until the program has ended. Those of the terminal reach it by themselves.
 fn pass_signals(process: &Process) {
-    let set = supervisor::signals(false);
+    let mut set = supervisor::signals(false);
+    set.extend(supervisor::FATAL);
     let Ok(source) = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC) else { return };
     loop {
         let mut ready = [
@@ -301,22 +350,9 @@ fn pass_signals(process: &Process) {
             && !supervisor::from_terminal(info.ssi_code)
             && let Ok(signal) = Signal::try_from(info.ssi_signo as i32)
         {
+            let fatal = supervisor::FATAL.contains(&signal);
             // It may have ended just now.
-            let _ = process.signal(signal);
+            let _ = process.signal(if fatal { Signal::SIGTERM } else { signal });
         }
     }
-}
-
-/// Ends what was started outside, with its children.
-fn end(companion: &mut Child) {
-    let group = Pid::from_raw(companion.id() as i32);
-    let _ = killpg(group, Signal::SIGTERM);
-    for _ in 0..100 {
-        if !matches!(companion.try_wait(), Ok(None)) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let _ = killpg(group, Signal::SIGKILL);
-    let _ = companion.wait();
 }

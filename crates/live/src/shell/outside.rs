@@ -2,26 +2,32 @@
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
+use crate::linux::namespace::NetworkId;
 use crate::linux::nat::Nat;
 use crate::linux::route::Links;
 use crate::linux::{Tun, TunOptions};
 
-use super::addresses::{Addresses, Lock};
-use super::forwarding::{self, Found};
+use super::addresses::{Addresses, Network};
+use super::firewall::{self, run, words};
+use super::forwarding::{self, Setting};
+use super::lock::Lock;
+use super::mark::{Being, Mark};
+use super::record::{Place, Record};
 
 /// What must be undone outside when the shell is over. All else goes with its processes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Undo {
-    /// The outer device, which goes first.
+    /// The outer device.
     device: String,
-    settings: Found,
+    settings: Vec<Setting>,
     commands: Vec<Vec<String>>,
+    /// Where all this is written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<Place>,
 }
 
 /// The outer end of a shell.
@@ -34,40 +40,109 @@ pub(crate) struct Outside {
     pub(crate) remarks: Vec<String>,
     pub(crate) undo: Undo,
     pub(crate) rules: Vec<Nat>,
+    record: Option<Record>,
+}
+
+/// What a shell asks of its outer end.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) tun: TunOptions,
+    /// Whether packets are passed on beyond this machine.
+    pub(crate) beyond: bool,
+    pub(crate) network: Network,
+    pub(crate) shell: Option<Mark>,
+    /// The supervisor.
+    pub(crate) watchers: Vec<Being>,
 }
 
 impl Outside {
-    /// Makes the device in this network namespace. With `beyond`, packets are passed on.
-    pub(crate) fn make(options: &TunOptions, beyond: bool) -> Result<Outside, LiveError> {
-        let _lock = Lock::take()?;
-        let tun = Tun::open(options)?;
+    /// Makes the device in this network namespace.
+    pub(crate) fn make(wish: Wish) -> Result<Outside, LiveError> {
+        let here = NetworkId::current().ok();
+        for (place, record) in Record::all() {
+            // Nobody else will do it.
+            if Some(record.outside) == here && !record.is_alive() {
+                record.undo.at(place).run(None);
+            }
+        }
+        let tun = Tun::open(&wish.tun)?;
         let mut links = Links::open()?;
         let index = links.index(tun.name())?;
-        let addresses = Addresses::above(&links.addresses()?);
+        let lock = Lock::take();
+        let used = links.addresses()?;
+        let addresses = Addresses::above(&used, wish.network).ok_or_else(|| {
+            let network = wish.network;
+            LiveError::Message(format!(
+                "all addresses of {network} are in use; choose another network with --base"
+            ))
+        })?;
         links.add_address(index, addresses.outside.into(), addresses.inside.into())?;
+        let undo = Undo { device: wish.tun.name.clone(), ..Undo::default() };
+        let record = wish
+            .shell
+            .zip(here)
+            .map(|(shell, here)| Record::new(shell, wish.watchers, here, undo.clone()));
         let mut outside = Outside {
             tun,
             addresses,
             translated: false,
             remarks: Vec::new(),
-            undo: Undo { device: options.name.clone(), ..Undo::default() },
+            undo,
             rules: Vec::new(),
+            record,
         };
+        if !lock.is_held() {
+            outside.remarks.push(
+                "another process has held the lock of this network for 10 s; going on without it"
+                    .into(),
+            );
+        }
+        outside.save();
+        outside.remarks.extend(clashes(&mut links, wish.network, index, &used));
         if let Err(error) =
             links.add_address(index, addresses.outside6.into(), addresses.inside6.into())
         {
             outside.remarks.push(format!("no IPv6: {error}"));
         }
-        if beyond {
-            let (settings, remarks) = forwarding::enable(&mut links, index)?;
-            outside.undo.settings = settings;
-            outside.remarks.extend(remarks);
+        if wish.beyond {
+            let mut wanted = forwarding::plan(&mut links, index)?;
+            outside.undo.settings.clone_from(&wanted.claimed);
+            outside.save();
+            forwarding::turn_on(&mut links, &mut wanted)?;
+            outside.remarks.append(&mut wanted.remarks);
+            drop(lock);
             outside.translated = outside.translate(addresses.inside.into(), "iptables");
             outside.translate(addresses.inside6.into(), "ip6tables");
             outside.admit("iptables");
             outside.admit("ip6tables");
+            outside.remarks.extend(firewall::objections(outside.tun.name()));
         }
         Ok(outside)
+    }
+
+    /// Writes down what must be undone, before it is done.
+    fn save(&mut self) {
+        let Some(record) = &mut self.record else { return };
+        record.undo.clone_from(&self.undo);
+        match record.write(self.undo.place.as_ref()) {
+            Ok(place) => self.undo.place = Some(place),
+            Err(error) => {
+                self.record = None;
+                self.remarks.push(format!(
+                    "if all its processes are killed, `paceline cleanup` will not know what to put \
+                     back: {error}"
+                ));
+            }
+        }
+    }
+
+    /// Writes down where the programs run, and who watches over them.
+    pub(crate) fn save_inside(&mut self, inside: Option<NetworkId>, watcher: Option<Being>) {
+        if let Some(record) = &mut self.record {
+            record.inside = inside.or(record.inside);
+            record.watchers.extend(watcher);
+        }
+        self.save();
     }
 
     /// Has packets from inside leave with this machine's own addresses.
@@ -81,8 +156,9 @@ impl Outside {
             Err(error) => error,
         };
         let source = inside.to_string();
-        let rule = ["POSTROUTING", "-s", &source, "!", "-o", self.tun.name(), "-j", "MASQUERADE"];
-        if self.undo.add_rule(&[program, "-w", "-t", "nat"], &rule) {
+        let device = self.tun.name().to_string();
+        let rule = ["POSTROUTING", "-s", &source, "!", "-o", &device, "-j", "MASQUERADE"];
+        if self.add_rule(&[program, "-w", "-t", "nat"], &rule) {
             return true;
         }
         self.remarks.push(format!(
@@ -91,67 +167,91 @@ impl Outside {
         ));
         false
     }
-}
 
-impl Outside {
-    /// Where a firewall passes nothing on unless told to, as Docker sets it up, makes an exception
-    /// for the device. No table of our own could overrule that.
+    /// Where iptables passes nothing on unless told to, as Docker and ufw set it up, makes an
+    /// exception for the device. No table of our own could overrule that.
     fn admit(&mut self, program: &str) {
         let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
         if !policy.contains("-P FORWARD DROP") {
             return;
         }
+        let device = self.tun.name().to_string();
         for side in ["-i", "-o"] {
-            let rule = ["FORWARD", side, self.tun.name(), "-j", "ACCEPT"];
-            if !self.undo.add_rule(&[program, "-w"], &rule) {
+            let rule = ["FORWARD", side, &device, "-j", "ACCEPT"];
+            if !self.add_rule(&[program, "-w"], &rule) {
+                let whose = if policy.contains("ufw") { "ufw" } else { "this machine's firewall" };
                 self.remarks.push(format!(
-                    "this machine's firewall passes nothing on: {program} -I {}",
+                    "{whose} passes nothing on: sudo {program} -I {}",
                     rule.join(" ")
                 ));
             }
         }
     }
-}
 
-/// Runs a program in silence; what it has printed, if it succeeded.
-fn run(words: &[String]) -> Option<String> {
-    let (program, arguments) = words.split_first()?;
-    let mut command = Command::new(program);
-    let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn words(parts: &[&[&str]]) -> Vec<String> {
-    parts.concat().into_iter().map(String::from).collect()
-}
-
-impl Undo {
     /// Adds a rule, the first of its chain, to be removed in the end; whether it could.
     fn add_rule(&mut self, program: &[&str], rule: &[&str]) -> bool {
+        self.undo.commands.push(words(&[program, &["-D"], rule]));
+        self.save();
         let done = run(&words(&[program, &["-I"], rule])).is_some();
-        if done {
-            self.commands.push(words(&[program, &["-D"], rule]));
+        if !done {
+            self.undo.commands.pop();
+            self.save();
         }
         done
     }
+}
 
-    /// Puts things back, in the network namespace where they were changed. `device` keeps the
-    /// outer device there until nobody else is looking: it says what was found.
-    pub(crate) fn run(&self, device: OwnedFd) {
+/// Who else uses addresses of this network.
+fn clashes(
+    links: &mut Links,
+    network: Network,
+    own: u32,
+    used: &[(u32, IpAddr)],
+) -> Option<String> {
+    let interfaces = links.interfaces().ok()?;
+    let is_shell = |alias: &Option<String>| {
+        alias.as_deref().is_some_and(|alias| alias.starts_with(forwarding::MARK))
+    };
+    let other = interfaces.iter().find(|it| {
+        let has = used.iter().any(|&(index, address)| {
+            index == it.index && matches!(address, IpAddr::V4(four) if network.contains(four))
+        });
+        let shared = it.name == "tailscale0" && network.overlaps(Network::default());
+        it.index != own
+            && !is_shell(&it.alias)
+            && it.name != super::supervisor::INTERFACE
+            && (has || shared)
+    })?;
+    Some(format!(
+        "{} uses addresses of {network}, too, and may filter those of others, as Tailscale does; \
+         choose another network, such as --base 10.77.0.0/16",
+        other.name
+    ))
+}
+
+impl Undo {
+    /// The same, with the place where it was found.
+    pub(crate) fn at(self, place: Place) -> Undo {
+        Undo { place: Some(place), ..self }
+    }
+
+    /// Puts things back, in the network namespace where they were changed; what was put back.
+    /// `device` is the outer device if it is still there: it says to others what was found.
+    pub(crate) fn run(&self, device: Option<OwnedFd>) -> Vec<String> {
+        let mut done = Vec::new();
         for command in &self.commands {
-            run(command);
-        }
-        // Errors could only be told to somebody who can do nothing about them.
-        let _lock = Lock::take();
-        drop(device);
-        // The emulator may have been killed and still hold it for a moment.
-        let there = |device| Links::open().and_then(|mut links| links.index(device)).is_ok();
-        for _ in 0..200 {
-            if !there(&self.device) {
-                break;
+            if run(command).is_some() {
+                done.push(command.join(" "));
             }
-            std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = forwarding::restore(&self.settings);
+        let lock = Lock::take();
+        let own = device.is_some().then_some(self.device.as_str());
+        // Errors could only be told to somebody who can do nothing about them.
+        done.extend(forwarding::restore(&self.settings, own).unwrap_or_default());
+        drop(lock);
+        if let Some(place) = &self.place {
+            place.remove();
+        }
+        done
     }
 }

@@ -8,6 +8,7 @@ use nix::unistd::{User, getuid};
 
 use super::ShellOptions;
 use super::addresses::Addresses;
+use super::mark::{Mark, VARIABLE};
 
 /// What stands before the prompt, of this shell and those around it. Mahimahi's name for it, so
 /// that both nest in each other.
@@ -15,14 +16,14 @@ const PREFIX: &str = "MAHIMAHI_SHELL_PREFIX";
 
 impl ShellOptions {
     /// The program to start, or the user's shell.
-    pub(crate) fn command(&self, addresses: &Addresses) -> Command {
+    pub(crate) fn command(&self, addresses: &Addresses, mark: Option<Mark>) -> Command {
         let mut words = self.command.iter();
         let mut command = match words.next() {
             Some(program) => Command::new(program),
             None => Command::new(shell()),
         };
         command.args(words);
-        environment(&mut command, addresses, self.outside.is_some());
+        environment(&mut command, addresses, self.outside.is_some(), mark);
         let prefix = env::var(PREFIX).unwrap_or_default() + &self.prompt;
         // Bash asks for this each time; once is enough.
         command.env("PROMPT_COMMAND", format!("PS1=\"${PREFIX}$PS1\" PROMPT_COMMAND="));
@@ -37,8 +38,17 @@ impl ShellOptions {
 
 /// Tells a program the address at which the outside is reached. In shells in shells, that is the
 /// outermost's, as with Mahimahi: packets to it pass all of them, and it is there that servers
-/// listen. With `own`, it is this shell's.
-pub(crate) fn environment(command: &mut Command, addresses: &Addresses, own: bool) {
+/// listen. With `own`, it is this shell's. Also says which shell it belongs to, so that it is found
+/// when it is left behind.
+pub(crate) fn environment(
+    command: &mut Command,
+    addresses: &Addresses,
+    own: bool,
+    shell: Option<Mark>,
+) {
+    if let Some(shell) = shell {
+        command.env(VARIABLE, shell.to_string());
+    }
     let (four, six) = (addresses.outside.to_string(), addresses.outside6.to_string());
     for (name, value, own) in [
         ("MAHIMAHI_BASE", &four, false),

@@ -1,26 +1,28 @@
 //! The process inside: makes the inner end, starts the program, passes signals on, and leaves
 //! nobody behind, not even when the emulator is killed.
 
-use std::fs;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getppid};
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
-use crate::linux::process::{receive, send, shell_status, spawn_bound};
+use crate::linux::namespace::NetworkId;
+use crate::linux::process::{receive, send, spawn_bound};
 use crate::linux::route::Links;
-use crate::linux::{Tun, TunOptions, capability, namespace};
+use crate::linux::{Tun, TunOptions, capability, namespace, priority};
 
 use super::ShellOptions;
 use super::addresses::Addresses;
+use super::leftovers::{GRACE, end_descendants, reap};
+use super::mark::Mark;
 use super::outside::Undo;
 
 /// The name of the interface inside, as in Mahimahi.
@@ -35,9 +37,19 @@ const PASSED: [Signal; 7] = [
     Signal::SIGUSR2,
     Signal::SIGWINCH,
 ];
+/// Signals that would end the emulator before it has written its summary: it asks the program to end
+/// instead.
+pub(crate) const FATAL: [Signal; 6] = [
+    Signal::SIGALRM,
+    Signal::SIGVTALRM,
+    Signal::SIGPROF,
+    Signal::SIGXFSZ,
+    Signal::SIGIO,
+    Signal::SIGSTKFLT,
+];
 /// The signal that tells of the emulator's death. It may come while the last of its threads still
 /// ends, and its number is still that of this process's parent.
-const ORPHANED: Signal = Signal::SIGPWR;
+pub(super) const ORPHANED: Signal = Signal::SIGPWR;
 /// The signal by which the emulator wants an end at once.
 pub(crate) const END: Signal = Signal::SIGXCPU;
 /// `si_code` of signals from the terminal, which the program receives by itself.
@@ -45,8 +57,6 @@ const FROM_KERNEL: i32 = 0x80;
 /// Statuses of programs that cannot be started, as in shells.
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
-/// How long programs left over may take to end by themselves.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Everything that the emulator waits for or passes on, and that the supervisor reads.
 pub(crate) fn signals(supervisor: bool) -> SigSet {
@@ -72,6 +82,14 @@ pub(crate) struct Begin {
     pub(crate) resolver: Option<String>,
     pub(crate) undo: Undo,
     pub(crate) tun: (bool, u32, u32),
+    /// What the program's environment says of its shell.
+    pub(crate) shell: Option<Mark>,
+}
+
+/// To the emulator, when the inner end stands.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Ready {
+    pub(crate) network: Option<NetworkId>,
 }
 
 /// The process's whole life. `keep` has the program keep its capabilities; `before` are the
@@ -90,7 +108,11 @@ pub(crate) fn live(
             return 1;
         }
     };
-    let mut command = options.command(&begin.addresses);
+    let mut command = options.command(&begin.addresses, begin.shell);
+    if let Some(nice) = options.nice {
+        // Where that is not allowed, the program has the nice value of before.
+        let _ = priority::set_niceness(nice);
+    }
     let status = match spawn_bound(&mut command, before) {
         Ok(child) => supervise(emulator, Pid::from_raw(child.id() as i32)),
         Err(error) => {
@@ -102,14 +124,37 @@ pub(crate) fn live(
     match status {
         Some(status) => {
             end_descendants(Instant::now() + GRACE);
-            status
-        }
-        None => {
-            end_descendants(Instant::now());
-            if namespace::enter_network(&home).is_ok() {
-                begin.undo.run(device);
+            if linger(emulator, options.grace) {
+                return status;
             }
-            1
+        }
+        None => end_descendants(Instant::now()),
+    }
+    if namespace::enter_network(&home).is_ok() {
+        begin.undo.run(Some(device));
+    }
+    1
+}
+
+/// Keeps the network inside for a while, for what is on its way. Signals that would end the program
+/// end this. False if the emulator has died meanwhile.
+fn linger(emulator: Pid, time: Duration) -> bool {
+    let end = Instant::now() + time;
+    let Ok(source) = SignalFd::with_flags(&signals(true), SfdFlags::SFD_CLOEXEC) else {
+        return true;
+    };
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let wait = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut ready = [PollFd::new(source.as_fd(), PollFlags::POLLIN)];
+        if left.is_zero() || !poll(&mut ready, wait).is_ok_and(|count| count > 0) {
+            return getppid() == emulator;
+        }
+        let info = source.read_signal().ok().flatten();
+        match info.and_then(|info| Signal::try_from(info.ssi_signo as i32).ok()) {
+            Some(ORPHANED) => return false,
+            Some(Signal::SIGCHLD | Signal::SIGWINCH) | None => {}
+            Some(_) => return getppid() == emulator,
         }
     }
 }
@@ -152,7 +197,10 @@ fn prepare(
         let all = [capability::NET_ADMIN, capability::NET_RAW, capability::SYS_ADMIN];
         capability::keep(&all).map_err(LiveError::system("keeping capabilities inside"))?;
     }
-    send(socket.as_fd(), b"ready", Some(tun.as_fd()))
+    let ready = Ready { network: NetworkId::current().ok() };
+    let ready =
+        serde_json::to_vec(&ready).map_err(|error| LiveError::Message(error.to_string()))?;
+    send(socket.as_fd(), &ready, Some(tun.as_fd()))
         .map_err(LiveError::system("handing over the inner device"))?;
     Ok((home, begin, device))
 }
@@ -193,63 +241,4 @@ fn supervise(emulator: Pid, child: Pid) -> Option<i32> {
             let _ = kill(child, passed);
         }
     }
-}
-
-/// Takes leave of all children that have ended; the status of the one that matters.
-fn reap(child: Pid) -> Option<i32> {
-    let mut found = None;
-    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-        match status.pid() {
-            Some(pid) if pid == child => found = shell_status(status),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    found
-}
-
-/// Ends all programs that the child has left behind: their network is gone. Asks them first, and
-/// kills them after the deadline. Orphans become this process's children.
-fn end_descendants(deadline: Instant) {
-    let mut asked = Vec::new();
-    loop {
-        reap(Pid::from_raw(-1));
-        if waitpid(None, Some(WaitPidFlag::WNOHANG)) == Err(nix::Error::ECHILD) {
-            return;
-        }
-        let now = Instant::now();
-        // What cannot be killed (a process that the kernel holds) must not hold this one.
-        if now >= deadline + GRACE {
-            return;
-        }
-        let children = children();
-        let late = now >= deadline;
-        for child in children {
-            if late {
-                let _ = kill(child, Signal::SIGKILL);
-            } else if !asked.contains(&child) {
-                let _ = kill(child, Signal::SIGHUP);
-                let _ = kill(child, Signal::SIGTERM);
-                let _ = kill(child, Signal::SIGCONT);
-                asked.push(child);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// This process's children. `/proc` may show numbers of a process namespace around this one.
-fn children() -> Vec<Pid> {
-    let own = fs::read_link("/proc/self").unwrap_or_default();
-    let own = own.to_str().unwrap_or_default();
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let child = |status: &str| {
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        let parent = field("PPid:")?.trim();
-        // As every namespace from the outermost on numbers it; the last is ours.
-        let number = field("NSpid:")?.split_whitespace().next_back()?.parse().ok()?;
-        (parent == own).then(|| Pid::from_raw(number))
-    };
-    let statuses = entries.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());
-    statuses.filter_map(|status| child(&status)).collect()
 }

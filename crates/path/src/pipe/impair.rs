@@ -1,6 +1,7 @@
 //! What may happen to packets on the way, beyond a fixed delay.
 
 use paceline_cc::{Span, Stream};
+use paceline_trace::Delays;
 
 use super::PipeError;
 use super::loss::{Loss, probability};
@@ -8,9 +9,12 @@ use super::loss::{Loss, probability};
 /// What may happen to packets on the way. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
+    /// Delay that follows a recording, beyond the fixed one.
+    pub delays: Option<Delays>,
     /// Delay beyond the fixed one.
     pub jitter: Option<Jitter>,
-    /// Lets packets with less jitter overtake those before them.
+    /// Lets packets with less jitter, or that enter when a recording's delay has fallen, overtake
+    /// those before them.
     pub reorder_jitter: bool,
     /// Which packets get lost.
     pub loss: Loss,
@@ -70,7 +74,7 @@ impl Jitter {
 impl Impairments {
     /// True if packets may overtake each other.
     pub(super) fn reorders(&self) -> bool {
-        (self.reorder_jitter && self.jitter.is_some())
+        (self.reorder_jitter && (self.jitter.is_some() || self.delays.is_some()))
             || self.reorder.is_some_and(|reorder| reorder.probability > 0.0)
     }
 

@@ -1,5 +1,6 @@
 //! The way from one end to the other: propagation delay, and what else may happen on it.
 
+mod course;
 mod impair;
 mod loss;
 
@@ -11,6 +12,8 @@ use std::collections::BinaryHeap;
 
 use paceline_cc::{Packet, Span, Stage, Stream, Time};
 use thiserror::Error;
+
+use course::Course;
 
 use crate::ring::Ring;
 
@@ -56,6 +59,7 @@ pub struct Pipe {
 #[derive(Debug)]
 struct Rough {
     impairments: Impairments,
+    course: Option<Course>,
     stream: Stream,
     /// Packets that may overtake: in order of arrival, then of entry.
     heap: BinaryHeap<Reverse<Entry>>,
@@ -103,6 +107,7 @@ impl Pipe {
     ) -> Result<Pipe, PipeError> {
         impairments.check()?;
         let rough = Rough {
+            course: impairments.delays.clone().map(Course::new),
             impairments,
             stream,
             heap: BinaryHeap::new(),
@@ -230,7 +235,11 @@ impl Pipe {
         rough.counters.duplicated += u64::from(twice);
         for _ in 0..1 + u32::from(twice) {
             let Some(rough) = &mut self.rough else { return };
-            let (delay, moved) = rough.impairments.delay(self.delay, &mut rough.stream);
+            let base = match &mut rough.course {
+                Some(course) => self.delay + course.at(now),
+                None => self.delay,
+            };
+            let (delay, moved) = rough.impairments.delay(base, &mut rough.stream);
             rough.counters.reordered += u64::from(moved);
             if rough.impairments.reorders() {
                 rough.enter(now + delay, moved, &mut self.last, packet);

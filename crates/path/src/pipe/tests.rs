@@ -1,4 +1,6 @@
 use super::*;
+use paceline_cc::Body;
+
 use crate::queue::testing::packet;
 
 fn ms(n: u64) -> Time {
@@ -129,4 +131,53 @@ fn mistakes_are_told() {
     assert!(error(Impairments { duplicate: f64::NAN, ..Impairments::default() }).is_some());
     let reorder = Some(Reorder { probability: 2.0, extra: None });
     assert!(error(Impairments { reorder, ..Impairments::default() }).is_some());
+}
+
+/// Delays that fall from 30 ms to 5 ms after 100 ms, for ever.
+fn falling() -> Impairments {
+    let series = [
+        (Span::from_millis(100), Span::from_millis(30)),
+        (Span::from_millis(100), Span::from_millis(5)),
+    ];
+    let delays = paceline_trace::Delays::new("falling", &series).expect("valid");
+    Impairments { delays: Some(delays), ..Impairments::default() }
+}
+
+/// When packets arrive, in milliseconds, that enter each 10 ms: in the order of arrival.
+fn arrivals(impairments: Impairments) -> Vec<(u32, f64)> {
+    let stream = Stream::new(1, "pipe");
+    let mut pipe =
+        Pipe::with_impairments(Span::from_millis(1), impairments, stream).expect("valid");
+    for number in 0..40 {
+        let packet = Packet { body: Body::Opaque(number), ..Packet::opaque(1500) };
+        pipe.push(Time::from_millis(10 * u64::from(number)), &packet);
+    }
+    std::iter::from_fn(|| {
+        let at = pipe.wake();
+        pipe.pop(at).map(|packet| (packet.number() as u32, at.as_secs_f64() * 1e3))
+    })
+    .collect()
+}
+
+#[test]
+fn a_recording_is_followed_in_order() {
+    let seen = arrivals(falling());
+    for (place, &(number, at)) in seen.iter().enumerate() {
+        assert_eq!(place as u32, number, "nobody overtakes");
+        let entered = 10.0 * f64::from(number);
+        let own = entered + if number % 20 < 10 { 31.0 } else { 6.0 };
+        // After the fall, packets wait for the last slow one, which entered 10 ms before the fall.
+        let last_slow = if number % 20 < 10 { own } else { 200.0 * f64::from(number / 20) + 121.0 };
+        assert!((at - own.max(last_slow)).abs() < 1e-6, "{number}: {at}");
+    }
+}
+
+#[test]
+fn packets_overtake_where_that_is_asked_for() {
+    let seen = arrivals(Impairments { reorder_jitter: true, ..falling() });
+    for &(number, at) in &seen {
+        let own = 10.0 * f64::from(number) + if number % 20 < 10 { 31.0 } else { 6.0 };
+        assert!((at - own).abs() < 1e-6, "{number}: {at}");
+    }
+    assert!(seen.windows(2).any(|pair| pair[0].0 > pair[1].0), "some overtake");
 }

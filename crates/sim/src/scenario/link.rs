@@ -107,9 +107,7 @@ impl Reader<'_> {
 
     fn trace(&self, name: &Spanned<String>, read: &FileLink) -> Result<Capacity, ScenarioError> {
         let written = name.get_ref().as_str();
-        let beside = self.folder.map(|folder| folder.join(written)).filter(|path| path.exists());
-        let place = beside.and_then(|path| path.to_str().map(String::from));
-        let trace = match paceline_trace::load(place.as_deref().unwrap_or(written)) {
+        let trace = match paceline_trace::load(&self.place(written)) {
             Ok(trace) => trace,
             Err(error) => {
                 return Err(ScenarioError::new(error.to_string()).at(

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paceline_cc::Span;
 use paceline_path::{GilbertElliott, Impairments, Jitter, JitterShape, Loss, Reorder};
+use paceline_trace::Delays;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -16,6 +17,7 @@ use crate::names::Names;
 #[serde(deny_unknown_fields)]
 pub(super) struct FileStretch {
     delay: Option<Period>,
+    delay_trace: Option<Spanned<String>>,
     jitter: Option<Period>,
     jitter_sd: Option<Period>,
     jitter_shape: Option<Shape>,
@@ -77,6 +79,18 @@ impl Reader<'_> {
         limit.or_else(|(message, help)| self.fail(at, message, help))
     }
 
+    /// A file that a scenario names: beside the scenario, or as it is written.
+    pub(super) fn place(&self, written: &str) -> String {
+        let beside = self.folder.map(|folder| folder.join(written)).filter(|path| path.exists());
+        let place = beside.and_then(|path| path.to_str().map(String::from));
+        place.unwrap_or_else(|| written.to_string())
+    }
+
+    fn delays(&self, name: &Spanned<String>) -> Result<Delays, ScenarioError> {
+        paceline_trace::load_delays(&self.place(name.get_ref()))
+            .map_err(|error| self.wrong(name, error))
+    }
+
     pub(super) fn stretch(
         &self,
         read: Option<Spanned<FileStretch>>,
@@ -116,9 +130,11 @@ impl Reader<'_> {
         let reorder = read
             .reorder
             .map(|probability| Reorder { probability, extra: read.reorder_by.map(|by| by.0) });
+        let delays = read.delay_trace.map(|name| self.delays(&name)).transpose()?;
         Ok(Stretch {
             delay: read.delay.map_or(Span::ZERO, |delay| delay.0),
             impairments: Impairments {
+                delays,
                 jitter,
                 reorder_jitter: read.overtake.unwrap_or(false),
                 loss,

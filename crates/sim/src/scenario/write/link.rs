@@ -138,6 +138,9 @@ pub(super) fn stretch(
     let mut table = Table::default();
     let impairments = &stretch.impairments;
     table.unless("delay", stretch.delay, Span::ZERO)?;
+    if let Some(delays) = &impairments.delays {
+        table.set("delay_trace", quoted(delays.name()));
+    }
     if let Some(jitter) = &impairments.jitter {
         table.set("jitter", exact("jitter", &jitter.mean)?);
         table.unless("jitter_sd", jitter.sd, jitter.mean)?;

@@ -1,0 +1,244 @@
+//! Recordings of a path's propagation delay.
+//!
+//! A file has a line for each 10 ms: the one-way delay in milliseconds, as in the recordings of
+//! LeoCC. A file whose name ends in `.csv` has rows `time_ms,delay_ms` instead, each of which holds
+//! until the next; the last holds for as long as the one before it. Like traces of capacity, a
+//! recording repeats for ever.
+
+use std::sync::Arc;
+
+use paceline_cc::Span;
+
+use crate::TraceError;
+use crate::error::excerpt;
+
+/// The time that a line stands for.
+pub const STEP: Span = Span::from_millis(10);
+/// The most values: a day of lines.
+pub const MAX_VALUES: usize = 8_640_000;
+/// The largest delay.
+const LARGEST_MS: f64 = 3_600_000.0;
+
+/// A path's one-way delay over time, which changes in steps and repeats for ever.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delays {
+    name: Arc<str>,
+    /// When each delay begins, in order from zero, and the delay.
+    steps: Arc<[(Span, Span)]>,
+    period: Span,
+}
+
+/// What a recording of delays looks like, in milliseconds.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct DelayStats {
+    /// The mean over time.
+    pub mean: f64,
+    /// The standard deviation over time.
+    pub sd: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The 5th percentile of time.
+    pub p5: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The largest.
+    pub max: f64,
+    /// The mean change from one step of 10 ms to the next, regardless of its direction.
+    pub step: f64,
+}
+
+impl Delays {
+    /// Delays that hold for so long each, repeated for ever.
+    ///
+    /// # Errors
+    /// There are none, too many, or one that holds for no time.
+    pub fn new(name: &str, series: &[(Span, Span)]) -> Result<Delays, TraceError> {
+        if series.is_empty() || series.len() > MAX_VALUES {
+            let message = format!("{} delays", series.len());
+            let remedy = format!("a recording has 1 to {MAX_VALUES}");
+            return Err(TraceError::new(name, message, remedy));
+        }
+        let mut steps: Vec<(Span, Span)> = Vec::new();
+        let mut begin = Span::ZERO;
+        for &(length, delay) in series {
+            if length.is_zero() {
+                let remedy = "each delay must hold for some time";
+                return Err(TraceError::new(name, "a delay that holds for no time", remedy));
+            }
+            if steps.last().is_none_or(|&(_, before)| before != delay) {
+                steps.push((begin, delay));
+            }
+            begin += length;
+        }
+        Ok(Delays { name: name.into(), steps: steps.into(), period: begin })
+    }
+
+    /// Reads a file's lines, a delay for each 10 ms.
+    ///
+    /// # Errors
+    /// A line that is no number of milliseconds from 0 to an hour; none or too many of them.
+    pub fn parse(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
+        let mut series = Vec::new();
+        for (index, line) in lines(bytes).enumerate() {
+            let delay = milliseconds(name, line).map_err(|error| error.at(index + 1))?;
+            series.push((STEP, delay));
+            if series.len() > MAX_VALUES {
+                break;
+            }
+        }
+        Delays::new(name, &series)
+    }
+
+    /// Reads rows `time_ms,delay_ms`, of which the first may be a header.
+    ///
+    /// # Errors
+    /// A row that is not two numbers; times that do not begin at zero or do not increase.
+    pub fn parse_csv(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
+        let mut rows: Vec<(Span, Span)> = Vec::new();
+        for (index, line) in lines(bytes).enumerate() {
+            if index == 0 && !line.iter().any(u8::is_ascii_digit) {
+                continue;
+            }
+            let mut halves = line.splitn(2, |&byte| byte == b',');
+            let (time, delay) = (halves.next().unwrap_or_default(), halves.next());
+            let row = milliseconds(name, time).and_then(|time| {
+                let delay = delay.ok_or_else(|| wrong(name, line))?;
+                Ok((time, milliseconds(name, delay)?))
+            });
+            let (time, delay) = row.map_err(|error| error.at(index + 1))?;
+            let late = match rows.last() {
+                Some(&(before, _)) => time <= before,
+                None => !time.is_zero(),
+            };
+            if late {
+                let message = format!("a time of {time}");
+                let remedy = "times begin at 0 and increase";
+                return Err(TraceError::new(name, message, remedy).at(index + 1));
+            }
+            rows.push((time, delay));
+        }
+        let [.., (before, _), (last, _)] = rows[..] else {
+            let remedy = "write at least two rows time_ms,delay_ms";
+            return Err(TraceError::new(name, "too few rows to tell how long one holds", remedy));
+        };
+        let ends = rows.iter().skip(1).map(|row| row.0).chain([last + (last - before)]);
+        let series: Vec<_> =
+            rows.iter().zip(ends).map(|(&(begin, delay), end)| (end - begin, delay)).collect();
+        Delays::new(name, &series)
+    }
+
+    /// Its name: a file's, or a built-in one.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time after which it repeats.
+    pub fn period(&self) -> Span {
+        self.period
+    }
+
+    /// When each delay begins, and the delay.
+    pub fn steps(&self) -> &[(Span, Span)] {
+        &self.steps
+    }
+
+    /// The delay so long after the beginning.
+    pub fn at(&self, since: Span) -> Span {
+        let within = Span::from_nanos(since.as_nanos() % self.period.as_nanos().max(1));
+        let next = self.steps.partition_point(|&(begin, _)| begin <= within);
+        self.steps.get(next.saturating_sub(1)).map_or(Span::ZERO, |&(_, delay)| delay)
+    }
+
+    /// The delay at each step of 10 ms, in milliseconds.
+    pub fn sampled(&self) -> Vec<f64> {
+        let count = (self.period.as_nanos() / STEP.as_nanos()).clamp(1, MAX_VALUES as u64);
+        (0..count).map(|at| self.at(STEP * at).as_millis_f64()).collect()
+    }
+
+    /// What it looks like, at steps of 10 ms.
+    pub fn stats(&self) -> DelayStats {
+        let samples = self.sampled();
+        let count = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / count;
+        let variance = samples.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / count;
+        let pairs = samples.len().saturating_sub(1).max(1) as f64;
+        let step = samples.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum::<f64>() / pairs;
+        let mut sorted = samples;
+        sorted.sort_unstable_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let at = ((share * count).ceil() as usize).clamp(1, sorted.len()) - 1;
+            sorted.get(at).copied().unwrap_or(0.0)
+        };
+        DelayStats {
+            mean,
+            sd: libm::sqrt(variance),
+            min: quantile(0.0),
+            p5: quantile(0.05),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            max: quantile(1.0),
+            step,
+        }
+    }
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_end();
+    bytes.split(|&byte| byte == b'\n').filter(|_| !bytes.is_empty())
+}
+
+fn wrong(name: &str, line: &[u8]) -> TraceError {
+    let message = format!("expected milliseconds, found {}", excerpt(line));
+    let remedy = "each line is a one-way delay in milliseconds for 10 ms, or, in files .csv, \
+                  time_ms,delay_ms";
+    TraceError::new(name, message, remedy)
+}
+
+fn milliseconds(name: &str, text: &[u8]) -> Result<Span, TraceError> {
+    let ms = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    let ms = ms.filter(|ms| (0.0..=LARGEST_MS * 24.0).contains(ms));
+    ms.map(|ms| Span::from_nanos((ms * 1e6 + 0.5) as u64)).ok_or_else(|| wrong(name, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_hold_for_ten_milliseconds_and_repeat() {
+        let delays = Delays::parse("a", b"12\n12\n16.5\n\n").expect("valid");
+        assert_eq!(delays.period(), Span::from_millis(30));
+        assert_eq!(delays.steps().len(), 2);
+        let at = |ms: u64| delays.at(Span::from_millis(ms)).as_millis_f64();
+        assert_eq!(
+            [at(0), at(19), at(20), at(29), at(30), at(3050)],
+            [12.0, 12.0, 16.5, 16.5, 12.0, 16.5]
+        );
+        let stats = delays.stats();
+        assert_eq!((stats.mean, stats.min, stats.max, stats.p50), (13.5, 12.0, 16.5, 12.0));
+        assert_eq!(stats.step, 2.25);
+    }
+
+    #[test]
+    fn rows_hold_until_the_next() {
+        let text = b"time_ms,delay_ms\n0,20\n15000,35\n30000,25\n";
+        let delays = Delays::parse_csv("a.csv", text).expect("valid");
+        assert_eq!(delays.period(), Span::from_secs(45));
+        let at = |s: u64| delays.at(Span::from_secs(s)).as_millis_f64();
+        assert_eq!([at(14), at(15), at(44), at(45)], [20.0, 35.0, 25.0, 20.0]);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_lines() {
+        let told = |bytes: &[u8]| Delays::parse("a", bytes).expect_err("wrong").to_string();
+        assert!(told(b"12\nx\n").starts_with("a:2: expected milliseconds, found \"x\""));
+        assert!(told(b"").contains("0 delays"));
+        assert!(told(b"-1\n").contains("\"-1\"") && told(b"NaN").contains("a:1"));
+        assert!(told(b"1e99").contains("a:1") && told(b"12\n\n12").contains("a:2"));
+        let told = |bytes: &[u8]| Delays::parse_csv("a", bytes).expect_err("wrong").to_string();
+        assert!(told(b"0,1\n0,2\n").contains("a:2") && told(b"5,1\n6,2\n").contains("begin at 0"));
+        assert!(told(b"0,1\n").contains("two rows") && told(b"0,1\n5\n").contains("a:2"));
+    }
+}

@@ -1,5 +1,7 @@
 //! Rules laid out as a grid: where a memory is on each axis names a cell, and the cell a rule.
 
+use std::fmt;
+
 use super::memory::{Memory, SIGNALS};
 use super::tree::{Domain, RuleTree};
 
@@ -13,14 +15,19 @@ const NONE: u16 = u16::MAX;
 pub struct Place([u32; SIGNALS]);
 
 /// The rule of each cell between the ends that any box has on the axes.
-#[derive(Debug)]
 pub(super) struct Grid {
     /// The axes that any box divides.
     axes: Vec<Axis>,
     cells: Vec<u16>,
 }
 
-#[derive(Debug)]
+/// Without the cells, which are many.
+impl fmt::Debug for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Grid of {} axes and {} cells", self.axes.len(), self.cells.len())
+    }
+}
+
 struct Axis {
     /// Which signal.
     signal: usize,
@@ -185,6 +192,21 @@ impl Grid {
         }
         let rule = self.cells.get(cell).copied().unwrap_or(NONE);
         (rule != NONE).then_some(usize::from(rule))
+    }
+}
+
+impl Grid {
+    /// A memory for which there is no rule, if there is one.
+    pub(super) fn gap(&self, whole: &Domain) -> Option<Memory> {
+        let cell = self.cells.iter().position(|&rule| rule == NONE)?;
+        let mut memory = Memory { values: whole.lower };
+        for axis in &self.axes {
+            let interval = cell / axis.stride % axis.intervals();
+            if interval > 0 {
+                memory.values[axis.signal] = axis.ends[interval];
+            }
+        }
+        Some(memory)
     }
 }
 

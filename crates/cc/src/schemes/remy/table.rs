@@ -1,5 +1,6 @@
 //! A table of rules, made ready for looking up.
 
+use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -53,14 +54,20 @@ pub enum TableError {
 }
 
 /// A RemyCC: rules that are never changed, shared by the senders that follow them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RuleTable {
     rules: Vec<Rule>,
     /// What depends on the boxes alone; tables that differ in their actions share it.
     shape: Arc<Shape>,
 }
 
-#[derive(Debug)]
+/// Without the rules, which are many.
+impl fmt::Debug for RuleTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RuleTable of {} rules, {:?}", self.rules.len(), self.shape.grid)
+    }
+}
+
 struct Shape {
     tree: RuleTree,
     grid: Option<Grid>,
@@ -120,6 +127,11 @@ impl RuleTable {
     /// their boxes would divide the space into very many cells.
     pub fn has_grid(&self) -> bool {
         self.shape.grid.is_some()
+    }
+
+    /// A memory for which no rule is, if the table has a grid and its boxes leave a gap.
+    pub fn gap(&self) -> Option<Memory> {
+        self.shape.grid.as_ref().and_then(|grid| grid.gap(self.shape.tree.domain()))
     }
 
     /// The number of the rule for a memory. Values beyond the whole table's box count as the nearest

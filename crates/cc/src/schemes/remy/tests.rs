@@ -208,6 +208,9 @@ fn the_grid_finds_what_a_walk_down_the_tree_finds() {
         let whole = Domain { upper: [10.0; SIGNALS], ..Domain::WHOLE };
         let tree = random_tree(&mut random, &whole, 0);
         let table = RuleTable::new(tree.clone()).expect("sane");
+        if let Some(gap) = table.gap() {
+            assert_eq!(tree.find(&gap), None, "{gap:?} in {tree:?}");
+        }
         grids += u32::from(table.has_grid());
         let mut place = Place::default();
         for _ in 0..300 {
@@ -217,6 +220,7 @@ fn the_grid_finds_what_a_walk_down_the_tree_finds() {
                 *value = random.below(20) as f64 / 2.0;
             }
             let wanted = tree.find(&memory);
+            assert!(wanted.is_some() || table.gap().is_some() || !table.has_grid());
             assert_eq!(table.find(&memory, &mut place), wanted, "{memory:?} in {tree:?}");
             (found, gaps) =
                 (found + u32::from(wanted.is_some()), gaps + u32::from(wanted.is_none()));

@@ -46,7 +46,7 @@ struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Leaf(Whisker),
+    Leaf(Box<Whisker>),
     Inner(Vec<Node>),
 }
 
@@ -119,7 +119,7 @@ impl Node {
         let kind = match tree {
             RuleTree::Leaf(rule) => {
                 let range = range.clone();
-                Kind::Leaf(Whisker { action: rule.action, range, others: Vec::new() })
+                Kind::Leaf(Box::new(Whisker { action: rule.action, range, others: Vec::new() }))
             }
             RuleTree::Inner { children, .. } => {
                 Kind::Inner(children.iter().map(Node::of).collect())

@@ -137,7 +137,7 @@ impl Reader {
             (Some(_), false) => return Err(DnaError::Both { rule: first }),
             (Some(leaf), true) => {
                 let range = range.unwrap_or_else(|| leaf.range.clone());
-                (Kind::Leaf(leaf), range)
+                (Kind::Leaf(Box::new(leaf)), range)
             }
             (None, false) => (Kind::Inner(children), range.unwrap_or_default()),
         };

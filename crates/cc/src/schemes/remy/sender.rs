@@ -1,5 +1,6 @@
 //! The sender's half of Remy.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::grid::Place;
@@ -8,7 +9,7 @@ use super::table::RuleTable;
 use super::{Per, RemyParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
 use crate::scheme::Setup;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Span, Time};
 
 /// Hears which rules senders use: for training, and to show which rules matter.
 pub trait RuleObserver: Send + Sync {
@@ -34,7 +35,7 @@ pub struct RemySender {
     at: Time,
     /// The present rule; tables have fewer rules than `usize::MAX`.
     rule: usize,
-    pacing: Option<Rate>,
+    gap: Span,
     /// One more than the newest number sent, and than the newest number acknowledged; `None`
     /// before the first packet.
     numbers: Option<Numbers>,
@@ -46,6 +47,15 @@ pub struct RemySender {
 struct Numbers {
     sent: u64,
     acked: u64,
+}
+
+/// What it has decided, and by which memory.
+impl fmt::Debug for RemySender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("RemySender");
+        all.field("window", &self.window).field("gap", &self.gap).field("rule", &self.rule);
+        all.field("memory", &self.memory().values).finish_non_exhaustive()
+    }
 }
 
 impl RemySender {
@@ -63,7 +73,7 @@ impl RemySender {
             before: 0,
             at: Time::NEVER,
             rule: usize::MAX,
-            pacing: None,
+            gap: Span::ZERO,
             numbers: None,
             cwnd: 0,
         };
@@ -105,7 +115,7 @@ impl RemySender {
         self.window = action.apply(self.window);
         if rule != self.rule {
             self.rule = rule;
-            self.pacing = pacing(self.mss, action.intersend_ms);
+            self.gap = Span::from_secs_f64(action.intersend_ms / 1e3);
         }
     }
 
@@ -139,14 +149,6 @@ impl RemySender {
             }
         }
     }
-}
-
-/// The rate at which a packet of `mss` bytes leaves every so many milliseconds.
-fn pacing(mss: u32, intersend_ms: f64) -> Option<Rate> {
-    let seconds = intersend_ms / 1e3;
-    let bps = f64::from(mss) * 8.0 / seconds + 0.5;
-    // A time too short for any rate does not pace; one too long gives the slowest rate.
-    (intersend_ms > 0.0 && bps < 1e18).then(|| Rate::from_bps((bps as u64).max(1)))
 }
 
 impl Controller for RemySender {
@@ -189,7 +191,7 @@ impl Controller for RemySender {
     }
 
     fn plan(&self) -> Plan {
-        Plan { pacing: self.pacing, ..Plan::window(self.cwnd).exact() }
+        Plan::window(self.cwnd).exact().spaced(self.gap)
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -5,7 +5,7 @@ use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
 use crate::rng::Stream;
 use crate::scheme::Setup;
 use crate::spec::Spec;
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 const MSS: u32 = 1250;
 
@@ -100,8 +100,8 @@ fn rounding_of_the_clock_is_no_queue() {
 fn a_connection_begins_with_the_rule_for_an_empty_memory() {
     let desk = Desk::new(&published(), one_rule(0.5, 10, 2.0));
     assert_eq!((desk.sender.window(), desk.room()), (10, 10));
-    assert_eq!(desk.sender.plan().pacing, Some(Rate::from_mbps(5.0)));
-    assert_eq!(Desk::new(&published(), one_rule(1.0, 1, 0.0)).sender.plan().pacing, None);
+    assert_eq!(desk.sender.plan().gap, Span::from_millis(2));
+    assert_eq!(Desk::new(&published(), one_rule(1.0, 1, 0.0)).sender.plan().gap, Span::ZERO);
     // A window of zero lets one packet go while nothing is outstanding.
     let mut desk = Desk::new(&published(), one_rule(1.0, 0, 1.0));
     assert_eq!(desk.room(), 1);

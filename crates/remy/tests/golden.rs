@@ -95,8 +95,7 @@ fn states(table: RuleTable, packets_per_ms: f64, rtt: Span, duration: Span) -> V
     scenario.flows.push(flow);
     (scenario.duration, scenario.record) = (duration, Record::Counters);
     paceline_sim::run(&scenario).expect("a scenario");
-    let states = states.lock().expect("whole").clone();
-    states
+    std::mem::take(&mut *states.lock().expect("whole"))
 }
 
 /// A line of a published trace.

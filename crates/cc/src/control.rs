@@ -231,6 +231,9 @@ pub struct Plan {
     pub cwnd: u64,
     /// The pacing rate; `None` sends as soon as the window allows.
     pub pacing: Option<Rate>,
+    /// The least time between two packets, beside the pacing rate; zero for none. Unlike a rate, it
+    /// is exact to the nanosecond, and the same for packets of all sizes.
+    pub gap: Span,
     /// Under pacing, packets leave in groups of so many bytes back to back (segmentation offload's
     /// bursts, BBR's send quantum); a group has at least one packet.
     pub burst: u32,
@@ -257,6 +260,7 @@ impl Plan {
         Plan {
             cwnd,
             pacing: None,
+            gap: Span::ZERO,
             burst: 0,
             ecn: Ecn::NotEct,
             timer: Time::NEVER,
@@ -270,6 +274,11 @@ impl Plan {
     #[inline]
     pub fn paced(self, rate: Rate, burst: u32) -> Plan {
         Plan { pacing: Some(rate), burst, ..self }
+    }
+    /// The same with packets at least `gap` apart: see [`Plan::gap`].
+    #[inline]
+    pub fn spaced(self, gap: Span) -> Plan {
+        Plan { gap, ..self }
     }
     /// The same with this ECN code point on outgoing packets.
     #[inline]

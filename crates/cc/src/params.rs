@@ -93,6 +93,16 @@ impl ParamValue for bool {
     }
 }
 
+impl ParamValue for String {
+    const KIND: &'static str = "name";
+    fn read(text: &str) -> Result<String, String> {
+        Ok(text.to_string())
+    }
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
 impl ParamValue for Span {
     const KIND: &'static str = "time";
     fn read(text: &str) -> Result<Span, String> {

@@ -25,6 +25,7 @@ pub static SCHEMES: &[Scheme] = &[
     schemes::newreno::SCHEME,
     schemes::prague::SCHEME,
     schemes::rcp::SCHEME,
+    schemes::remy::SCHEME,
     schemes::sprout::SCHEME,
     schemes::sprout_ewma::SCHEME,
     schemes::vcp::SCHEME,
@@ -180,6 +181,15 @@ impl Registry {
         }
         self.entries.push(scheme);
         Ok(())
+    }
+
+    /// Adds a scheme, in the place of the one of this name if there is one.
+    pub fn set(&mut self, scheme: impl Into<SchemeEntry>) {
+        let scheme = scheme.into();
+        match self.entries.iter_mut().find(|known| known.name == scheme.name) {
+            Some(known) => *known = scheme,
+            None => self.entries.push(scheme),
+        }
     }
 
     /// The scheme of this name.

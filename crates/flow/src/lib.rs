@@ -69,4 +69,4 @@ pub use account::{
 };
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
 pub use sender::{MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};
-pub use workload::{Amount, Frame, On, Transfer, Video, VideoStats, Workload};
+pub use workload::{Amount, Frame, On, Periods, Transfer, Video, VideoStats, Workload};

@@ -13,6 +13,7 @@ pub mod ledbat;
 pub mod newreno;
 pub mod prague;
 pub mod rcp;
+pub mod remy;
 pub mod sprout;
 pub mod sprout_ewma;
 pub mod vcp;

@@ -12,6 +12,7 @@ mod loss;
 pub(crate) mod mahimahi;
 mod meter;
 mod onoff;
+mod remy;
 mod reproduce;
 pub(crate) mod run;
 mod schemes;
@@ -44,6 +45,9 @@ pub(crate) enum Command {
     Gap(gap::Gap),
     /// Measure the simulator's speed
     Bench(bench::Bench),
+    /// Tables of rules that a computer has found: what they reach, and what they do
+    #[command(subcommand)]
+    Remy(remy::Remy),
     /// Emulate a delay around a program, in real time
     Delay(delay::Delay),
     /// Emulate a link each way around a program, or the path of a scenario
@@ -97,6 +101,7 @@ impl Command {
             Command::Gap(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Remy(command) => command.run(),
             Command::Delay(command) => return command.run(),
             Command::Link(command) => return command.run(),
             Command::Loss(command) => return command.run(),

@@ -164,6 +164,7 @@ impl Sender {
         let Plan {
             cwnd,
             pacing,
+            gap,
             burst,
             ecn,
             timer,
@@ -174,13 +175,14 @@ impl Sender {
         } = self.controller.plan();
         self.plan.cwnd = cwnd;
         self.plan.pacing = pacing;
+        self.plan.gap = gap;
         self.plan.burst = burst;
         self.plan.ecn = if self.config.ecn == EcnFeedback::Off { Ecn::NotEct } else { ecn };
         self.plan.timer = timer;
         self.plan.reduces_by_prr = reduces_by_prr;
         self.plan.sends_empty_packet = sends_empty_packet;
         self.plan.exact_window = exact_window;
-        self.pacer.set_rate(self.plan.pacing);
+        self.pacer.set(pacing, gap);
     }
 
     /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as
@@ -369,6 +371,7 @@ impl Sender {
         self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
         self.last_sent = Time::NEVER;
+        self.pacer.forget_gap();
         self.replan();
     }
 }

@@ -1,12 +1,15 @@
 //! Pacing: when the next packet may leave.
 
-use paceline_cc::{Rate, Time};
+use paceline_cc::{Rate, Span, Time};
 
 /// Releases packets in groups, as segmentation offload does: the packets of a group leave back to
 /// back, and the next group waits for the time that this one takes at the pacing rate.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     rate: Option<Rate>,
+    /// The least time between packets, and when the last one left; time zero before the first.
+    gap: Span,
+    last: Time,
     /// When the group began, its bytes so far, and whether it is full.
     start: Time,
     group: u64,
@@ -21,13 +24,19 @@ impl Pacer {
         self.next
     }
 
-    /// Paces at `rate` from now on; `None` does not pace.
+    /// Paces at `rate` from now on, with packets at least `gap` apart; no rate and no gap do not pace.
     #[inline]
-    pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
-        if rate != self.rate {
-            self.rate = rate;
+    pub(crate) fn set(&mut self, rate: Option<Rate>, gap: Span) {
+        if rate != self.rate || gap != self.gap {
+            (self.rate, self.gap) = (rate, gap);
             self.close();
         }
+    }
+
+    /// The next packet need not keep the gap to the last one: a new connection begins.
+    pub(crate) fn forget_gap(&mut self) {
+        self.last = Time::ZERO;
+        self.close();
     }
 
     #[inline]
@@ -36,12 +45,16 @@ impl Pacer {
             Some(rate) if self.full => self.start + rate.time_for(self.group),
             _ => Time::ZERO,
         };
+        if !self.gap.is_zero() && self.last != Time::ZERO {
+            self.next = self.next.max(self.last + self.gap);
+        }
     }
 
     /// A packet of `size` bytes leaves at `now`; a group holds `burst` bytes, at least a packet.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Time, size: u32, burst: u32) {
-        let Some(rate) = self.rate else { return };
+        let Some(rate) = self.rate else { return self.keep_gap(now) };
+        self.last = now;
         if self.full || self.group == 0 || self.start + rate.time_for(self.group) <= now {
             self.start = now;
             self.group = 0;
@@ -51,17 +64,25 @@ impl Pacer {
         self.full = self.group + size as u64 > burst as u64;
         self.close();
     }
+
+    /// A packet leaves at `now`, and nothing but the gap holds the next one back.
+    #[inline]
+    fn keep_gap(&mut self, now: Time) {
+        if !self.gap.is_zero() {
+            self.last = now;
+            self.next = now + self.gap;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::Span;
 
     #[test]
     fn spaces_single_packets() {
         let mut pacer = Pacer::default();
-        pacer.set_rate(Some(Rate::from_mbps(12.0)));
+        pacer.set(Some(Rate::from_mbps(12.0)), Span::ZERO);
         let start = Time::from_secs(1);
         pacer.on_send(start, 1500, 0);
         assert_eq!(pacer.next(), start + Span::from_millis(1));
@@ -72,7 +93,7 @@ mod tests {
     #[test]
     fn releases_groups() {
         let mut pacer = Pacer::default();
-        pacer.set_rate(Some(Rate::from_mbps(12.0)));
+        pacer.set(Some(Rate::from_mbps(12.0)), Span::ZERO);
         let start = Time::from_secs(1);
         pacer.on_send(start, 1500, 3000);
         assert!(pacer.next() <= start);
@@ -87,12 +108,33 @@ mod tests {
     #[test]
     fn a_new_rate_takes_effect_at_once() {
         let mut pacer = Pacer::default();
-        pacer.set_rate(Some(Rate::ZERO));
+        pacer.set(Some(Rate::ZERO), Span::ZERO);
         pacer.on_send(Time::from_secs(1), 1500, 0);
         assert_eq!(pacer.next(), Time::NEVER);
-        pacer.set_rate(Some(Rate::from_mbps(12.0)));
+        pacer.set(Some(Rate::from_mbps(12.0)), Span::ZERO);
         assert_eq!(pacer.next(), Time::from_millis(1001));
-        pacer.set_rate(None);
+        pacer.set(None, Span::ZERO);
+        assert_eq!(pacer.next(), Time::ZERO);
+    }
+
+    #[test]
+    fn keeps_a_gap_beside_the_rate() {
+        let mut pacer = Pacer::default();
+        let (start, gap) = (Time::from_secs(1), Span::from_nanos(1_234_567));
+        pacer.set(None, gap);
+        assert_eq!(pacer.next(), Time::ZERO);
+        pacer.on_send(start, 1500, 0);
+        assert_eq!(pacer.next(), start + gap);
+        // A rate that takes longer, and one that does not.
+        pacer.set(Some(Rate::from_mbps(6.0)), gap);
+        pacer.on_send(start + gap, 1500, 0);
+        assert_eq!(pacer.next(), start + gap + Span::from_millis(2));
+        pacer.set(Some(Rate::from_mbps(12.0)), gap);
+        assert_eq!(pacer.next(), start + gap + gap);
+        // Shorter at once, and forgotten with the connection.
+        pacer.set(None, Span::from_micros(1));
+        assert_eq!(pacer.next(), start + gap + Span::from_micros(1));
+        pacer.forget_gap();
         assert_eq!(pacer.next(), Time::ZERO);
     }
 }

@@ -2,7 +2,7 @@
 
 mod video;
 
-use paceline_cc::{Rate, Span, Stream, Time};
+use paceline_cc::{Rate, Setup, Span, Stream, Time};
 
 use video::Encoder;
 pub use video::{Frame, Video, VideoStats};
@@ -306,6 +306,51 @@ impl Source {
         }
         self.note_phase(now);
         done
+    }
+}
+
+/// The on-periods of a workload that switches by time: when each begins and ends. They do not depend
+/// on what the network does, so that they are known without it. A flow with the same workload, start
+/// and random stream has the same ones.
+///
+/// ```
+/// use paceline_cc::{Setup, Time};
+/// use paceline_flow::{Amount, On, Periods, Workload};
+///
+/// let workload = Workload::OnOff {
+///     on: On::Time(Amount::Fixed(2.0)),
+///     off: Amount::Fixed(1.0),
+///     starts_off: true,
+///     fresh: true,
+/// };
+/// let mut periods = Periods::new(workload, Time::ZERO, &Setup::new(1, 0)).expect("by time");
+/// assert_eq!(periods.next(), Some((Time::from_secs(1), Time::from_secs(3))));
+/// assert_eq!(periods.next(), Some((Time::from_secs(4), Time::from_secs(6))));
+/// ```
+#[derive(Debug)]
+pub struct Periods(Source);
+
+impl Periods {
+    /// The on-periods of the flow with this setup, which starts at `start`; `None` if the workload
+    /// does not switch by time.
+    pub fn new(workload: Workload, start: Time, setup: &Setup) -> Option<Periods> {
+        let by_time = matches!(workload, Workload::OnOff { on: On::Time(_), .. });
+        let random = || setup.random("workload");
+        by_time.then(|| Periods(Source::new(workload, start, Time::NEVER, random)))
+    }
+}
+
+impl Iterator for Periods {
+    type Item = (Time, Time);
+
+    fn next(&mut self) -> Option<(Time, Time)> {
+        let source = &mut self.0;
+        let mut edge = || {
+            let at = source.next();
+            (at != Time::NEVER).then(|| source.update(at))?;
+            Some(at)
+        };
+        Some((edge()?, edge()?))
     }
 }
 

@@ -1,0 +1,221 @@
+//! Rules laid out as a grid: where a memory is on each axis names a cell, and the cell a rule.
+
+use std::fmt;
+
+use super::memory::{Memory, SIGNALS};
+use super::tree::{Domain, RuleTree};
+
+/// The most cells of a grid: beyond, tables are looked up in their tree.
+const MAX_CELLS: usize = 1 << 19;
+/// The rule of cells for which there is none.
+const NONE: u16 = u16::MAX;
+
+/// Where the last memory was on each axis.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Place([u32; SIGNALS]);
+
+/// The rule of each cell between the ends that any box has on the axes.
+pub(super) struct Grid {
+    /// The axes that any box divides.
+    axes: Vec<Axis>,
+    cells: Vec<u16>,
+}
+
+/// Without the cells, which are many.
+impl fmt::Debug for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Grid of {} axes and {} cells", self.axes.len(), self.cells.len())
+    }
+}
+
+struct Axis {
+    /// Which signal.
+    signal: usize,
+    /// The ends of the boxes in order, without doubles. Interval `i` is from end `i` on, up to
+    /// but not including end `i + 1`. The first end is minus and the last plus infinity, so that
+    /// each value is in some interval.
+    ends: Vec<f64>,
+    /// How far apart neighbours on this axis are in the table of cells.
+    stride: usize,
+}
+
+impl Axis {
+    fn intervals(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// The interval that begins at `end`, which is the end of some box.
+    fn at(&self, end: f64) -> usize {
+        self.ends.partition_point(|&known| known < end).min(self.intervals())
+    }
+
+    /// The interval of a value, which was in interval `last` before.
+    #[inline]
+    fn interval(&self, value: f64, last: usize) -> usize {
+        if let [lower, upper] = self.ends[last.min(self.ends.len() - 2)..][..2]
+            && lower <= value
+            && value < upper
+        {
+            return last;
+        }
+        self.search(value)
+    }
+
+    /// The interval of a value. One that is no number is taken for very large.
+    fn search(&self, value: f64) -> usize {
+        let beyond = self.ends.partition_point(|&end| end <= value || value.is_nan());
+        beyond.saturating_sub(1).min(self.intervals() - 1)
+    }
+}
+
+impl Grid {
+    /// The grid of a tree, unless it would have too many cells.
+    pub(super) fn new(tree: &RuleTree) -> Option<Grid> {
+        let whole = *tree.domain();
+        let mut axes = Vec::new();
+        let mut cells = 1usize;
+        for signal in 0..SIGNALS {
+            let mut ends = Vec::new();
+            let inside = |end: f64| whole.lower[signal] < end && end < whole.upper[signal];
+            walk(tree, &mut |domain| {
+                if domain.active[signal] && !domain.is_empty() {
+                    let both = [domain.lower[signal], domain.upper[signal]];
+                    // Zero has one sign only, so that equal ends are one.
+                    ends.extend(both.into_iter().filter(|&end| inside(end)).map(|end| end + 0.0));
+                }
+            });
+            if ends.is_empty() {
+                continue;
+            }
+            ends.extend([f64::NEG_INFINITY, f64::INFINITY]);
+            ends.sort_by(f64::total_cmp);
+            ends.dedup();
+            let axis = Axis { signal, ends, stride: cells };
+            cells = cells.checked_mul(axis.intervals()).filter(|&cells| cells <= MAX_CELLS)?;
+            axes.push(axis);
+        }
+        let mut grid = Grid { axes, cells: vec![NONE; cells] };
+        let all: Vec<(usize, usize)> = grid.axes.iter().map(|axis| (0, axis.intervals())).collect();
+        let mut next = tree.rules();
+        grid.paint(tree, &whole, &all, &mut next);
+        Some(grid)
+    }
+
+    /// Writes the rules of `tree` into the cells of `region` that its box covers. Rules are met
+    /// from the last to the first, so that the first one stays; `next` is one more than the number
+    /// of the next one.
+    fn paint(
+        &mut self,
+        tree: &RuleTree,
+        whole: &Domain,
+        region: &[(usize, usize)],
+        next: &mut usize,
+    ) {
+        let domain = tree.domain();
+        let covered = |(axis, &(from, to)): (&Axis, &(usize, usize))| {
+            let at = axis.signal;
+            if !domain.active[at] {
+                return (from, to);
+            }
+            // What lies beyond the whole counts as its outermost cells.
+            let lower = domain.lower[at];
+            let first = if lower <= whole.lower[at] { 0 } else { axis.at(lower) };
+            let upper = domain.upper[at];
+            let last = if upper >= whole.upper[at] { axis.intervals() } else { axis.at(upper) };
+            (from.max(first), to.min(last))
+        };
+        let mine: Vec<(usize, usize)> = self.axes.iter().zip(region).map(covered).collect();
+        let beside = |at: usize| {
+            domain.active[at]
+                && (domain.upper[at] <= whole.lower[at] || domain.lower[at] >= whole.upper[at])
+        };
+        let empty = domain.is_empty()
+            || (0..SIGNALS).any(beside)
+            || mine.iter().any(|(from, to)| from >= to);
+        match tree {
+            RuleTree::Leaf(_) => {
+                *next -= 1;
+                if !empty {
+                    self.fill(&mine, *next as u16);
+                }
+            }
+            RuleTree::Inner { children, .. } => {
+                if empty {
+                    *next -= tree.rules();
+                    return;
+                }
+                // A box that contains the memory decides even if none of its children does.
+                self.fill(&mine, NONE);
+                for child in children.iter().rev() {
+                    self.paint(child, whole, &mine, next);
+                }
+            }
+        }
+    }
+
+    /// Writes a rule into the cells of a region.
+    fn fill(&mut self, region: &[(usize, usize)], rule: u16) {
+        let Some((&(from, to), rest)) = region.split_first() else {
+            // No axis is divided: there is one cell.
+            self.cells.fill(rule);
+            return;
+        };
+        let mut at: Vec<usize> = rest.iter().map(|&(from, _)| from).collect();
+        loop {
+            let base: usize =
+                at.iter().zip(&self.axes[1..]).map(|(at, axis)| at * axis.stride).sum();
+            self.cells[base + from..base + to].fill(rule);
+            // Counts up, the second axis first.
+            let mut axis = 0;
+            loop {
+                if axis == rest.len() {
+                    return;
+                }
+                at[axis] += 1;
+                if at[axis] < rest[axis].1 {
+                    break;
+                }
+                at[axis] = rest[axis].0;
+                axis += 1;
+            }
+        }
+    }
+
+    /// The rule for a memory.
+    #[inline]
+    pub(super) fn find(&self, memory: &Memory, place: &mut Place) -> Option<usize> {
+        let mut cell = 0;
+        for (axis, last) in self.axes.iter().zip(&mut place.0) {
+            let interval = axis.interval(memory.values[axis.signal], *last as usize);
+            *last = interval as u32;
+            cell += interval * axis.stride;
+        }
+        let rule = self.cells.get(cell).copied().unwrap_or(NONE);
+        (rule != NONE).then_some(usize::from(rule))
+    }
+}
+
+impl Grid {
+    /// A memory for which there is no rule, if there is one.
+    pub(super) fn gap(&self, whole: &Domain) -> Option<Memory> {
+        let cell = self.cells.iter().position(|&rule| rule == NONE)?;
+        let mut memory = Memory { values: whole.lower };
+        for axis in &self.axes {
+            let interval = cell / axis.stride % axis.intervals();
+            if interval > 0 {
+                memory.values[axis.signal] = axis.ends[interval];
+            }
+        }
+        Some(memory)
+    }
+}
+
+/// Calls `each` with every box of a tree.
+fn walk(tree: &RuleTree, each: &mut impl FnMut(&Domain)) {
+    each(tree.domain());
+    if let RuleTree::Inner { children, .. } = tree {
+        for child in children {
+            walk(child, each);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A table of rules, made ready for looking up.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::action::Action;
+use super::grid::{Grid, Place};
+use super::memory::Memory;
+use super::tree::{Domain, Rule, RuleTree};
+
+/// The most rules of a table.
+pub const MAX_RULES: usize = 60_000;
+/// The most divisions one within another.
+pub const MAX_DEPTH: usize = 64;
+
+/// Why rules are no table.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A number of a rule's action is out of bounds.
+    #[error(
+        "rule {rule}: its action m={}, b={}, r={} ms has to be finite, with r not below 0",
+        .action.multiple, .action.increment, .action.intersend_ms
+    )]
+    Action {
+        /// The rule's number, from 0, as a walk through the tree meets them.
+        rule: usize,
+        /// Its action.
+        action: Action,
+    },
+    /// An end of a box is no number.
+    #[error("the box at rule {rule} has an end that is no number")]
+    NotANumber {
+        /// The first rule in the box.
+        rule: usize,
+    },
+    /// There is no rule.
+    #[error("the table has no rule")]
+    Empty,
+    /// There are too many rules.
+    #[error("the table has {rules} rules; the most are {MAX_RULES}")]
+    TooMany {
+        /// How many.
+        rules: usize,
+    },
+    /// The tree is too deep.
+    #[error("at rule {rule} the tree is more than {MAX_DEPTH} divisions deep")]
+    TooDeep {
+        /// The first rule below.
+        rule: usize,
+    },
+}
+
+/// A RemyCC: rules that are never changed, shared by the senders that follow them.
+#[derive(Clone)]
+pub struct RuleTable {
+    rules: Vec<Rule>,
+    /// What depends on the boxes alone; tables that differ in their actions share it.
+    shape: Arc<Shape>,
+}
+
+/// Without the rules, which are many.
+impl fmt::Debug for RuleTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RuleTable of {} rules, {:?}", self.rules.len(), self.shape.grid)
+    }
+}
+
+struct Shape {
+    tree: RuleTree,
+    grid: Option<Grid>,
+}
+
+impl RuleTable {
+    /// A table of these rules.
+    ///
+    /// # Errors
+    /// See [`TableError`]. Boxes that are empty, that overlap or that leave gaps are no error.
+    pub fn new(tree: RuleTree) -> Result<RuleTable, TableError> {
+        let mut rules = Vec::new();
+        collect(&tree, 0, &mut rules)?;
+        if rules.is_empty() {
+            return Err(TableError::Empty);
+        }
+        let grid = Grid::new(&tree);
+        Ok(RuleTable { rules, shape: Arc::new(Shape { tree, grid }) })
+    }
+
+    /// A table of rules of which the first whose box contains the memory decides.
+    ///
+    /// # Errors
+    /// As of [`RuleTable::new`].
+    pub fn flat(rules: impl IntoIterator<Item = Rule>) -> Result<RuleTable, TableError> {
+        let children = rules.into_iter().map(RuleTree::Leaf).collect();
+        RuleTable::new(RuleTree::Inner { domain: Domain::WHOLE, children })
+    }
+
+    /// The same boxes with another action for one rule. It costs a copy of the list of rules.
+    ///
+    /// # Errors
+    /// If the action is not sane, or there is no such rule.
+    pub fn with_action(&self, rule: usize, action: Action) -> Result<RuleTable, TableError> {
+        let mut table = self.clone();
+        match table.rules.get_mut(rule) {
+            Some(place) if action.is_sane() => place.action = action,
+            _ => return Err(TableError::Action { rule, action }),
+        }
+        Ok(table)
+    }
+
+    /// The rules, numbered as a walk through the tree meets them.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The tree of boxes with the present actions.
+    pub fn tree(&self) -> RuleTree {
+        let mut tree = self.shape.tree.clone();
+        let mut rules = self.rules.iter();
+        put_actions(&mut tree, &mut rules);
+        tree
+    }
+
+    /// True if looking up takes the same time for all memories: by a grid, which tables have unless
+    /// their boxes would divide the space into very many cells.
+    pub fn has_grid(&self) -> bool {
+        self.shape.grid.is_some()
+    }
+
+    /// A memory for which no rule is, if the table has a grid and its boxes leave a gap.
+    pub fn gap(&self) -> Option<Memory> {
+        self.shape.grid.as_ref().and_then(|grid| grid.gap(self.shape.tree.domain()))
+    }
+
+    /// The number of the rule for a memory. Values beyond the whole table's box count as the nearest
+    /// inside. `None` if the boxes leave a gap there. `place` is where the last memory was, so that
+    /// one nearby is found faster.
+    #[inline]
+    pub fn find(&self, memory: &Memory, place: &mut Place) -> Option<usize> {
+        match &self.shape.grid {
+            Some(grid) => grid.find(memory, place),
+            None => self.shape.tree.find(&clamped(&self.shape.tree, memory)),
+        }
+    }
+
+    /// The same without a place.
+    pub fn rule_for(&self, memory: &Memory) -> Option<usize> {
+        self.find(memory, &mut Place::default())
+    }
+}
+
+/// Tables are equal if their boxes and actions are.
+impl PartialEq for RuleTable {
+    fn eq(&self, other: &RuleTable) -> bool {
+        self.rules == other.rules
+            && (Arc::ptr_eq(&self.shape, &other.shape) || self.tree() == other.tree())
+    }
+}
+
+/// Appends the rules of a tree, and checks it.
+fn collect(tree: &RuleTree, depth: usize, rules: &mut Vec<Rule>) -> Result<(), TableError> {
+    let rule = rules.len();
+    if depth > MAX_DEPTH {
+        return Err(TableError::TooDeep { rule });
+    }
+    let domain = tree.domain();
+    if domain.lower.iter().chain(&domain.upper).any(|end| end.is_nan()) {
+        return Err(TableError::NotANumber { rule });
+    }
+    match tree {
+        RuleTree::Leaf(leaf) if !leaf.action.is_sane() => {
+            return Err(TableError::Action { rule, action: leaf.action });
+        }
+        RuleTree::Leaf(_) if rule == MAX_RULES => {
+            return Err(TableError::TooMany { rules: rule + 1 });
+        }
+        RuleTree::Leaf(leaf) => rules.push(*leaf),
+        RuleTree::Inner { children, .. } => {
+            for child in children {
+                collect(child, depth + 1, rules)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn put_actions<'a>(tree: &mut RuleTree, rules: &mut impl Iterator<Item = &'a Rule>) {
+    match tree {
+        RuleTree::Leaf(leaf) => {
+            if let Some(rule) = rules.next() {
+                leaf.action = rule.action;
+            }
+        }
+        RuleTree::Inner { children, .. } => {
+            for child in children {
+                put_actions(child, rules);
+            }
+        }
+    }
+}
+
+/// A memory moved into the box of the whole tree.
+fn clamped(tree: &RuleTree, memory: &Memory) -> Memory {
+    let domain = tree.domain();
+    let mut inside = *memory;
+    for (axis, value) in inside.values.iter_mut().enumerate() {
+        let highest = domain.upper[axis].next_down().max(domain.lower[axis]);
+        *value = value.max(domain.lower[axis]).min(highest);
+    }
+    inside
+}

@@ -1,0 +1,159 @@
+//! Rules as a tree of boxes: the form in which they are published and trained.
+
+use super::action::Action;
+use super::memory::{Memory, SIGNALS, Signal};
+
+/// The end of every axis of a whole domain, as published (2014); the tables of 2013 have 16,384.
+pub const DOMAIN_END: f64 = 163_840.0;
+
+/// A box in the space of signals.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Domain {
+    /// Its lower ends, which belong to it.
+    pub lower: [f64; SIGNALS],
+    /// Its upper ends, which do not.
+    pub upper: [f64; SIGNALS],
+    /// The axes that are looked at, by [`Signal::index`]; any value is inside on the others.
+    pub active: [bool; SIGNALS],
+}
+
+impl Domain {
+    /// The whole of the first four axes, as published.
+    pub const WHOLE: Domain = Domain {
+        lower: [0.0; SIGNALS],
+        upper: [DOMAIN_END; SIGNALS],
+        active: [true, true, true, true, false, false],
+    };
+
+    /// The same, from `lower` to `upper` on the axis of `signal`.
+    #[must_use]
+    pub fn between(mut self, signal: Signal, lower: f64, upper: f64) -> Domain {
+        let axis = signal.index();
+        (self.lower[axis], self.upper[axis], self.active[axis]) = (lower, upper, true);
+        self
+    }
+
+    /// True if a memory is inside.
+    pub fn contains(&self, memory: &Memory) -> bool {
+        (0..SIGNALS).filter(|&axis| self.active[axis]).all(|axis| {
+            let value = memory.values[axis];
+            self.lower[axis] <= value && value < self.upper[axis]
+        })
+    }
+
+    /// True if no memory is inside. The published tables have such boxes.
+    pub fn is_empty(&self) -> bool {
+        (0..SIGNALS).any(|axis| self.active[axis] && self.lower[axis] >= self.upper[axis])
+    }
+}
+
+/// A rule: what is done with a memory inside the box.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The box.
+    pub domain: Domain,
+    /// What is done.
+    pub action: Action,
+}
+
+/// Rules, or boxes that are divided further.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleTree {
+    /// A rule.
+    Leaf(Rule),
+    /// A box whose children are tried in order: the first whose box contains the memory decides.
+    Inner {
+        /// The box.
+        domain: Domain,
+        /// The children.
+        children: Vec<RuleTree>,
+    },
+}
+
+impl RuleTree {
+    /// One rule for every memory.
+    pub fn single(action: Action) -> RuleTree {
+        RuleTree::Leaf(Rule { domain: Domain::WHOLE, action })
+    }
+
+    /// Its box.
+    pub fn domain(&self) -> &Domain {
+        match self {
+            RuleTree::Leaf(rule) => &rule.domain,
+            RuleTree::Inner { domain, .. } => domain,
+        }
+    }
+
+    /// The number of rules.
+    pub fn rules(&self) -> usize {
+        match self {
+            RuleTree::Leaf(_) => 1,
+            RuleTree::Inner { children, .. } => children.iter().map(RuleTree::rules).sum(),
+        }
+    }
+
+    /// Boxes that are divided.
+    pub fn splits(&self) -> usize {
+        match self {
+            RuleTree::Leaf(_) => 0,
+            RuleTree::Inner { children, .. } => {
+                1 + children.iter().map(RuleTree::splits).sum::<usize>()
+            }
+        }
+    }
+
+    /// The most divisions one within another.
+    pub fn depth(&self) -> usize {
+        match self {
+            RuleTree::Leaf(_) => 0,
+            RuleTree::Inner { children, .. } => {
+                1 + children.iter().map(RuleTree::depth).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// The rule of this number: rules are numbered as a walk through the tree meets them.
+    pub fn rule_mut(&mut self, number: usize) -> Option<&mut Rule> {
+        match self.leaf_mut(number)? {
+            RuleTree::Leaf(rule) => Some(rule),
+            RuleTree::Inner { .. } => None,
+        }
+    }
+
+    /// The leaf of this number, so that a division can take its place.
+    pub fn leaf_mut(&mut self, number: usize) -> Option<&mut RuleTree> {
+        let mut left = number;
+        let mut node = self;
+        loop {
+            match node {
+                RuleTree::Leaf(_) => return (left == 0).then_some(node),
+                RuleTree::Inner { children, .. } => {
+                    node = children.iter_mut().find(|child| {
+                        let rules = child.rules();
+                        let here = left < rules;
+                        left -= if here { 0 } else { rules };
+                        here
+                    })?;
+                }
+            }
+        }
+    }
+
+    /// The number of the rule for a memory, found by walking down the tree: the first child that
+    /// contains the memory decides alone. `None` if no rule is for it.
+    pub fn find(&self, memory: &Memory) -> Option<usize> {
+        let mut before = 0;
+        let mut node = self;
+        if !node.domain().contains(memory) {
+            return None;
+        }
+        while let RuleTree::Inner { children, .. } = node {
+            node = children.iter().find(|child| {
+                let inside = child.domain().contains(memory);
+                before += if inside { 0 } else { child.rules() };
+                inside
+            })?;
+        }
+        Some(before)
+    }
+}

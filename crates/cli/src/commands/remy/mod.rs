@@ -1,0 +1,47 @@
+//! `paceline remy`: tables of rules for the scheme `remy`.
+
+mod eval;
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
+use paceline_sim::scenario::{MadeScheme, SchemeChoice};
+
+use crate::output::Error;
+
+#[derive(Subcommand)]
+pub(crate) enum Remy {
+    /// What tables and schemes reach on a network: throughput, delay, score
+    Eval(eval::Eval),
+}
+
+impl Remy {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        match self {
+            Remy::Eval(command) => command.run(),
+        }
+    }
+}
+
+/// A table by the name of a built-in one, or else from a file.
+fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
+    let tables = paceline_remy::tables();
+    if let Some(named) = tables.find(name) {
+        return named.table().map_err(|error| Error::Message(format!("{name}: {error}")));
+    }
+    match paceline_remy::load(name) {
+        Ok(loaded) => Ok(Arc::new(loaded.table)),
+        Err(error) => {
+            let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
+            let names = names.join(", ");
+            Err(Error::Message(format!("{error}; a built-in table would be one of {names}")))
+        }
+    }
+}
+
+/// The scheme of a table with the rules of the published simulator.
+fn scheme(name: &str, table: Arc<RuleTable>) -> SchemeChoice {
+    let params = RemyParams { as_published: true, ..RemyParams::default() };
+    MadeScheme::new(name, halves(params, table, None)).into()
+}

@@ -1,0 +1,14 @@
+//! Tables of rules for the scheme `remy`: files, scores, and what they do in words.
+
+mod dna;
+mod eval;
+mod file;
+mod network;
+mod readable;
+pub mod score;
+
+pub use dna::{Dna, DnaError};
+pub use eval::{EvalRow, eval};
+pub use file::{FileError, Loaded, Problem, load, parse, registry, tables};
+pub use network::{Network, PACKET};
+pub use readable::{Readable, ReadableError};

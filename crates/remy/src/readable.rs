@@ -1,0 +1,308 @@
+//! The readable form of a table: a list of boxes as TOML or JSON.
+//!
+//! ```toml
+//! format = "paceline-remy 1"
+//! about = "one rule near the smallest RTT, one above"
+//!
+//! [[box]]                       # the whole
+//! at = ""
+//! axes = ["send_ewma", "rec_ewma", "rtt_ratio", "slow_rec_ewma"]
+//! lower = { send_ewma = 0.0, rec_ewma = 0.0, rtt_ratio = 0.0, slow_rec_ewma = 0.0 }
+//! upper = { send_ewma = 16384.0, rec_ewma = 16384.0, rtt_ratio = 16384.0, slow_rec_ewma = 16384.0 }
+//!
+//! [[box]]                       # its first child: only the ends that differ from the box around
+//! at = "0"
+//! upper = { rtt_ratio = 1.1 }
+//! rule = { m = 1.0, b = 1, r = 0.5 }
+//!
+//! [[box]]
+//! at = "1"
+//! lower = { rtt_ratio = 1.1 }
+//! rule = { m = 0.9, b = 1, r = 1.0 }
+//! ```
+
+use std::collections::BTreeMap;
+
+use paceline_cc::schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, Signal};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The first line of the form.
+const FORMAT: &str = "paceline-remy 1";
+/// The most boxes that are read.
+const MAX_BOXES: usize = 100_000;
+
+/// Why a text is no table.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ReadableError {
+    /// It is no TOML or JSON, or lacks a key.
+    #[error("{0}")]
+    Syntax(String),
+    /// It is a form that this version does not know.
+    #[error("its format is `{0}`; this version reads `{FORMAT}`")]
+    Format(String),
+    /// A box is broken.
+    #[error("box {number}, at \"{at}\": {problem}")]
+    Box {
+        /// Its place in the list, from 0.
+        number: usize,
+        /// Its place in the tree.
+        at: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An end cannot be written in JSON.
+    #[error("a box ends at infinity, for which JSON has no number: write TOML")]
+    Infinity,
+}
+
+/// A table that people can read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readable {
+    format: String,
+    /// What the table was made for.
+    #[serde(default)]
+    pub about: String,
+    /// The fields of a published file that are no rules, as hexadecimal digits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub published: String,
+    #[serde(rename = "box")]
+    boxes: Vec<ReadableBox>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadableBox {
+    /// The numbers of the children that lead here from the whole, with dots between.
+    at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    axes: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    lower: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    upper: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<ReadableRule>,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadableRule {
+    m: f64,
+    b: i32,
+    r: f64,
+}
+
+impl Readable {
+    /// The readable form of a tree.
+    pub fn of(tree: &RuleTree, about: impl Into<String>) -> Readable {
+        let mut boxes = Vec::new();
+        list(tree, None, String::new(), &mut boxes);
+        Readable {
+            format: FORMAT.to_string(),
+            about: about.into(),
+            published: String::new(),
+            boxes,
+        }
+    }
+
+    /// Reads TOML.
+    ///
+    /// # Errors
+    /// If it is none, or not this form.
+    pub fn from_toml(text: &str) -> Result<Readable, ReadableError> {
+        toml::from_str(text).map_err(|error| ReadableError::Syntax(error.to_string()))
+    }
+
+    /// Reads JSON.
+    ///
+    /// # Errors
+    /// If it is none, or not this form.
+    pub fn from_json(text: &str) -> Result<Readable, ReadableError> {
+        serde_json::from_str(text).map_err(|error| ReadableError::Syntax(error.to_string()))
+    }
+
+    /// Writes TOML.
+    pub fn to_toml(&self) -> String {
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let mut text =
+            format!("format = {}\nabout = {}\n", quoted(&self.format), quoted(&self.about));
+        if !self.published.is_empty() {
+            text += &format!("published = {}\n", quoted(&self.published));
+        }
+        let ends = |ends: &BTreeMap<String, f64>| {
+            let ends: Vec<_> = ends.iter().map(|(name, end)| format!("{name} = {end:?}")).collect();
+            format!("{{ {} }}", ends.join(", "))
+        };
+        for one in &self.boxes {
+            text += &format!("\n[[box]]\nat = {}\n", quoted(&one.at));
+            if let Some(axes) = &one.axes {
+                let names: Vec<_> = axes.iter().map(|axis| quoted(axis)).collect();
+                text += &format!("axes = [{}]\n", names.join(", "));
+            }
+            for (key, map) in [("lower", &one.lower), ("upper", &one.upper)] {
+                if !map.is_empty() {
+                    text += &format!("{key} = {}\n", ends(map));
+                }
+            }
+            if let Some(ReadableRule { m, b, r }) = one.rule {
+                text += &format!("rule = {{ m = {m:?}, b = {b}, r = {r:?} }}\n");
+            }
+        }
+        text
+    }
+
+    /// Writes JSON.
+    ///
+    /// # Errors
+    /// If a number is none that JSON has.
+    pub fn to_json(&self) -> Result<String, ReadableError> {
+        let ends = self.boxes.iter().flat_map(|one| one.lower.values().chain(one.upper.values()));
+        if ends.into_iter().any(|end| !end.is_finite()) {
+            return Err(ReadableError::Infinity);
+        }
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| ReadableError::Syntax(error.to_string()))
+    }
+
+    /// The tree.
+    ///
+    /// # Errors
+    /// If a box is broken or stands at a place that the boxes before it do not lead to.
+    pub fn tree(&self) -> Result<RuleTree, ReadableError> {
+        if self.format != FORMAT {
+            return Err(ReadableError::Format(self.format.clone()));
+        }
+        let mut tree: Option<RuleTree> = None;
+        for (number, one) in self.boxes.iter().enumerate() {
+            let fail = |problem: String| ReadableError::Box { number, at: one.at.clone(), problem };
+            if number >= MAX_BOXES {
+                return Err(fail(format!("there are more than {MAX_BOXES} boxes")));
+            }
+            match (&mut tree, one.at.is_empty()) {
+                (None, true) => tree = Some(one.node(&Domain::WHOLE).map_err(fail)?),
+                (None, false) => {
+                    return Err(fail("the first box is the whole: write at = \"\"".into()));
+                }
+                (Some(_), true) => return Err(fail("there is one whole box only".into())),
+                (Some(root), false) => {
+                    let (domain, children) = parent(root, &one.at).map_err(fail)?;
+                    children.push(one.node(&domain).map_err(fail)?);
+                }
+            }
+        }
+        tree.ok_or_else(|| ReadableError::Syntax("there is no [[box]]".into()))
+    }
+}
+
+/// The box around the place `at`, and its children, to which the next one is added.
+fn parent<'a>(root: &'a mut RuleTree, at: &str) -> Result<(Domain, &'a mut Vec<RuleTree>), String> {
+    let mut places = Vec::new();
+    for place in at.split('.') {
+        if places.len() == MAX_DEPTH {
+            return Err(format!("boxes are nested more than {MAX_DEPTH} deep"));
+        }
+        let number: usize = place
+            .parse()
+            .map_err(|_| "at has the numbers of children with dots between: at = \"0.3\"")?;
+        places.push(number);
+    }
+    let last = places.pop().unwrap_or(0);
+    let mut node = root;
+    for place in places {
+        let RuleTree::Inner { children, .. } = node else {
+            return Err("a box around it has a rule, and so cannot be divided".into());
+        };
+        let known = children.len();
+        node = children.get_mut(place).ok_or_else(|| {
+            format!(
+                "there is no child {place} before it, only {known}; boxes come after those around"
+            )
+        })?;
+    }
+    let RuleTree::Inner { domain, children } = node else {
+        return Err("the box around it has a rule, and so cannot be divided".into());
+    };
+    if children.len() != last {
+        return Err(format!("the next child here is {}, not {last}", children.len()));
+    }
+    Ok((*domain, children))
+}
+
+impl ReadableBox {
+    /// The box without its children, within a box with these ends.
+    fn node(&self, around: &Domain) -> Result<RuleTree, String> {
+        let signal = |name: &str| {
+            let names: Vec<_> = Signal::ALL.iter().map(|signal| signal.name()).collect();
+            Signal::of_name(name).ok_or_else(|| {
+                format!("there is no signal `{name}`; there are: {}", names.join(", "))
+            })
+        };
+        let mut domain = *around;
+        for (name, &end) in &self.lower {
+            domain.lower[signal(name)?.index()] = end;
+        }
+        for (name, &end) in &self.upper {
+            domain.upper[signal(name)?.index()] = end;
+        }
+        if let Some(axes) = &self.axes {
+            domain.active = Default::default();
+            for name in axes {
+                domain.active[signal(name)?.index()] = true;
+            }
+        }
+        Ok(match self.rule {
+            None => RuleTree::Inner { domain, children: Vec::new() },
+            Some(ReadableRule { m, b, r }) => {
+                let action = Action::new(m, b, r);
+                if !action.is_sane() {
+                    return Err(format!("m = {m} and r = {r} have to be finite, r not below 0"));
+                }
+                RuleTree::Leaf(Rule { domain, action })
+            }
+        })
+    }
+}
+
+/// Appends the boxes of a tree.
+fn list(tree: &RuleTree, around: Option<&Domain>, at: String, boxes: &mut Vec<ReadableBox>) {
+    let domain = tree.domain();
+    let differs = |ends: fn(&Domain) -> &[f64; 6]| {
+        let own = ends(domain);
+        let different = |signal: &Signal| {
+            let axis = signal.index();
+            around.map_or(domain.active[axis], |around| ends(around)[axis] != own[axis])
+        };
+        Signal::ALL
+            .iter()
+            .filter(|signal| different(signal))
+            .map(|signal| (signal.name().to_string(), own[signal.index()]))
+            .collect()
+    };
+    let names = || {
+        let active = Signal::ALL.iter().filter(|signal| domain.active[signal.index()]);
+        active.map(|signal| signal.name().to_string()).collect()
+    };
+    let rule = match tree {
+        RuleTree::Leaf(Rule { action, .. }) => {
+            Some(ReadableRule { m: action.multiple, b: action.increment, r: action.intersend_ms })
+        }
+        RuleTree::Inner { .. } => None,
+    };
+    boxes.push(ReadableBox {
+        axes: around.is_none_or(|around| around.active != domain.active).then(names),
+        lower: differs(|domain| &domain.lower),
+        upper: differs(|domain| &domain.upper),
+        rule,
+        at: at.clone(),
+    });
+    if let RuleTree::Inner { children, .. } = tree {
+        for (number, child) in children.iter().enumerate() {
+            let at = if at.is_empty() { number.to_string() } else { format!("{at}.{number}") };
+            list(child, Some(domain), at, boxes);
+        }
+    }
+}

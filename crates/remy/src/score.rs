@@ -1,0 +1,174 @@
+//! What a run is worth: throughput and delay of each sender, as the published program counts them.
+//!
+//! Throughput is packets that arrived, those of an on-period that is over included, over a time
+//! that runs at full speed while a sender is on alone, at half speed while two are on, and so on.
+//! It measures what a sender got of its equal share. The utility of a sender is the logarithm (to
+//! base 2) of throughput, less `delta` times that of delay.
+
+use paceline_cc::{Setup, Span, Time};
+use paceline_sim::flow::Periods;
+use paceline_sim::scenario::SchemeChoice;
+use paceline_sim::{BuildError, FlowSums, Simulation};
+
+use crate::network::{Network, PACKET};
+
+/// The utility of a sender that was on and of whose packets none arrived, as published.
+const STARVED: f64 = -2_147_483_647.0;
+
+/// What one sender got in a run.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SenderFigures {
+    /// Packets that arrived.
+    pub packets: f64,
+    /// How long it was on, in seconds.
+    pub on_s: f64,
+    /// The same, each moment divided by the number of senders that were on. Of senders that do
+    /// not switch by time it is [`SenderFigures::on_s`].
+    pub share_s: f64,
+    /// The mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
+    pub delay_ms: f64,
+}
+
+impl SenderFigures {
+    /// Packets per millisecond of its equal share of the time.
+    pub fn throughput(&self) -> f64 {
+        if self.share_s > 0.0 { self.packets / (1e3 * self.share_s) } else { 0.0 }
+    }
+
+    /// Packets per millisecond of the time that it was on.
+    pub fn raw_throughput(&self) -> f64 {
+        if self.on_s > 0.0 { self.packets / (1e3 * self.on_s) } else { 0.0 }
+    }
+
+    /// The logarithm of throughput, in units of `packets_per_ms`, less `delta` times that of the
+    /// delay, in units of `delay_ms`. A sender that was never on has 0.
+    pub fn utility(&self, packets_per_ms: f64, delay_ms: f64, delta: f64) -> f64 {
+        if self.share_s == 0.0 {
+            0.0
+        } else if self.packets == 0.0 {
+            STARVED
+        } else {
+            let throughput = self.throughput() / packets_per_ms;
+            throughput.log2() - delta * (self.delay_ms / delay_ms).log2()
+        }
+    }
+}
+
+/// Runs a network of senders of `scheme`, and tells what each sender got.
+///
+/// # Errors
+/// If the scenario cannot be built.
+pub fn run(
+    network: &Network,
+    scheme: &SchemeChoice,
+    duration: Span,
+    seed: u64,
+) -> Result<Vec<SenderFigures>, BuildError> {
+    let scenario = network.scenario(scheme.clone(), duration, seed);
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.advance(Time::ZERO + duration);
+    Ok(figures(network, duration, seed, simulation.sums()))
+}
+
+/// The figures of each sender, from the sums of a run.
+pub fn figures(
+    network: &Network,
+    duration: Span,
+    seed: u64,
+    sums: impl ExactSizeIterator<Item = FlowSums>,
+) -> Vec<SenderFigures> {
+    let shares = shares(network, duration, seed);
+    let figures = |(index, sums): (usize, FlowSums)| SenderFigures {
+        packets: sums.bytes as f64 / f64::from(PACKET),
+        on_s: sums.on_s,
+        share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
+        delay_ms: if sums.packets > 0 { 1e3 * sums.delay_s / sums.packets as f64 } else { 0.0 },
+    };
+    sums.enumerate().map(figures).collect()
+}
+
+/// The seconds of each sender's equal share; `None` if senders do not switch by time.
+fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
+    let end = Time::ZERO + duration;
+    let mut edges: Vec<(Time, usize, bool)> = Vec::new();
+    for sender in 0..network.senders {
+        let setup = Setup::new(seed, sender);
+        let periods = Periods::new(network.workload(), Time::ZERO, &setup)?;
+        for (on, off) in periods.take_while(|(on, _)| *on < end) {
+            edges.push((on, sender as usize, true));
+            edges.push((off.min(end), sender as usize, false));
+        }
+    }
+    edges.sort_unstable();
+    // A sender's share up to now is what everybody's would be that had been on all the time, less
+    // what that was when it switched on.
+    let mut shares = vec![0.0; network.senders as usize];
+    let mut began = vec![0.0; shares.len()];
+    let (mut last, mut active, mut all) = (Time::ZERO, 0u32, 0.0);
+    for (at, sender, on) in edges {
+        if active > 0 {
+            all += at.since(last).as_secs_f64() / f64::from(active);
+        }
+        last = at;
+        if on {
+            active += 1;
+            began[sender] = all;
+        } else {
+            active -= 1;
+            shares[sender] += all - began[sender];
+        }
+    }
+    Some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_cc::Rate;
+    use paceline_sim::flow::{Amount, On};
+
+    fn network() -> Network {
+        Network::new(Rate::from_mbps(10.0), Span::from_millis(100))
+    }
+
+    #[test]
+    fn utilities_are_logarithms() {
+        let sender = SenderFigures { packets: 500.0, on_s: 2.0, share_s: 1.0, delay_ms: 200.0 };
+        assert_eq!((sender.throughput(), sender.raw_throughput()), (0.5, 0.25));
+        assert_eq!(sender.utility(1.0, 100.0, 1.0), -2.0);
+        assert_eq!(sender.utility(0.5, 100.0, 0.1), -0.1);
+        assert_eq!(SenderFigures::default().utility(1.0, 1.0, 1.0), 0.0);
+        let starved = SenderFigures { packets: 0.0, ..sender };
+        assert_eq!(starved.utility(1.0, 1.0, 1.0), STARVED);
+    }
+
+    #[test]
+    fn shares_add_up_to_the_time_that_anybody_was_on() {
+        let seconds = 5000;
+        let duration = Span::from_secs(seconds);
+        for senders in [1, 2, 8] {
+            let network = network().with(|network| network.senders = senders);
+            let shares = shares(&network, duration, 3).expect("by time");
+            let idle = 0.5f64.powi(senders as i32);
+            let busy = shares.iter().sum::<f64>() / seconds as f64;
+            assert!((busy - (1.0 - idle)).abs() < 0.03, "{senders}: {busy}");
+        }
+        // Two senders that are on all the time share it equally.
+        let both = network().with(|network| {
+            (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+        });
+        assert_eq!(shares(&both, duration, 1), Some(vec![2500.0; 2]));
+        let bytes = network().with(|network| network.on = On::Bytes(Amount::Fixed(1e6)));
+        assert_eq!(shares(&bytes, duration, 1), None);
+    }
+
+    #[test]
+    fn the_periods_are_those_of_the_run() {
+        let network = network().with(|network| network.senders = 1);
+        let scheme: SchemeChoice = "remy[as_published=true]".parse().expect("built in");
+        let figures = run(&network, &scheme, Span::from_secs(500), 7).expect("runs");
+        assert!((figures[0].on_s - figures[0].share_s).abs() < 1e-6, "{figures:?}");
+        assert!(figures[0].delay_ms > 101.0 && figures[0].throughput() > 0.1, "{figures:?}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Published files: read and written without loss, and what is broken is told.
+
+mod support;
+
+use paceline_cc::schemes::remy::{Domain, RuleTable, RuleTree};
+use paceline_remy::{Dna, DnaError, Readable, load, parse};
+
+fn starter() -> RuleTree {
+    let tables = paceline_remy::tables();
+    tables.find("starter").expect("built in").table().expect("sane").tree()
+}
+
+#[test]
+fn published_files_are_written_as_they_were_read() {
+    let Some(folder) = support::reference("published files") else { return };
+    let files = support::files(&folder.join("remycc"));
+    assert!(files.len() >= 29, "{} files", files.len());
+    for path in files {
+        let bytes = std::fs::read(&path).expect("readable");
+        let dna = Dna::read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(dna.write(), bytes, "{}", path.display());
+        // Every rule and every end survives the readable form, too, and so do the other fields.
+        let loaded = load(&path).expect("a table");
+        assert!(loaded.table.has_grid(), "{}", path.display());
+        let readable = loaded.readable();
+        let toml = parse(readable.to_toml().as_bytes(), "toml").expect("its own form");
+        let json = parse(readable.to_json().expect("finite").as_bytes(), "json").expect("its form");
+        for again in [toml, json] {
+            assert!(again.table == loaded.table, "{}", path.display());
+            assert_eq!(again.dna.others(), dna.others());
+        }
+    }
+}
+
+#[test]
+fn shapes_of_the_published_tables() {
+    let Some(folder) = support::reference("published shapes") else { return };
+    // Rules, divisions, depth, and boxes that are empty.
+    let shapes = [
+        ("2013-delta0.1", (162, 23, 7, 12)),
+        ("2013-delta1", (190, 27, 9, 24)),
+        ("2013-delta10", (197, 28, 9, 76)),
+        ("2014-100x", (91, 6, 3, 0)),
+    ];
+    for (name, shape) in shapes {
+        let path = folder.join(format!("remycc/RemyCC-{name}.dna"));
+        let table = load(path).expect("a table").table;
+        let tree = table.tree();
+        let empty = table.rules().iter().filter(|rule| rule.domain.is_empty()).count();
+        assert_eq!((tree.rules(), tree.splits(), tree.depth(), empty), shape, "{name}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_kept() {
+    let mut bytes = Dna::of(&starter()).write();
+    // Field 81 of kind 1 (a double), field 900 of kind 0 and field 6 of kind 2.
+    bytes.extend([0x89, 5, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0xa0, 0x38, 7, 0x32, 2, 1, 2]);
+    let dna = Dna::read(&bytes).expect("a table");
+    assert_eq!(dna.write(), bytes);
+    assert_eq!(dna.others().len(), 17);
+}
+
+#[test]
+fn broken_files_are_told_with_the_rule() {
+    let bytes = Dna::of(&starter()).write();
+    let error = |bytes: &[u8]| match parse(bytes, "dna") {
+        Ok(_) => panic!("{} of the bytes are a table", bytes.len()),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(Dna::read(&[]), Err(DnaError::Empty));
+    // Cut off anywhere it is no table any more, and says where.
+    for end in 1..bytes.len() {
+        let told = error(&bytes[..end]);
+        let gap = told.contains("no rule is for a memory of") && told.contains("rtt_ratio");
+        assert!(gap || told.contains("rule "), "{end}: {told}");
+    }
+    // Rule 2 gets a time between packets that is no number: its last double.
+    let mut second = Dna::of(&starter()).write();
+    let place = second.windows(8).position(|eight| eight == 0.25f64.to_le_bytes()).expect("there");
+    second[place..place + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+    assert!(error(&second).contains("at rule 2, in a rule"), "{}", error(&second));
+    // A tree of another kind, and boxes within boxes without end.
+    assert_eq!(Dna::read(&[0xd2, 5, 0]), Err(DnaError::FinTree));
+    let mut deep = vec![0x1a, 0];
+    for _ in 0..200 {
+        let mut around = vec![0x12];
+        let mut length = deep.len();
+        while length >= 128 {
+            around.push((length % 128) as u8 | 128);
+            length /= 128;
+        }
+        around.push(length as u8);
+        around.extend(&deep);
+        deep = around;
+    }
+    assert!(error(&deep).contains("deep"));
+}
+
+#[test]
+fn readable_tables_survive_and_mistakes_are_told() {
+    let readable = Readable::of(&starter(), "a \"table\"\nof two lines");
+    let text = readable.to_toml();
+    assert_eq!(Readable::from_toml(&text), Ok(readable.clone()));
+    assert_eq!(readable.tree(), Ok(starter()));
+    let error = |from: &str, to: &str| {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from} is not there");
+        match parse(changed.as_bytes(), "toml") {
+            Ok(_) => panic!("{to} is accepted"),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert!(error("paceline-remy 1", "paceline-remy 9").contains("this version reads"));
+    assert!(error("at = \"1.1\"", "at = \"1.7\"").contains("the next child here is 1, not 7"));
+    assert!(error("at = \"1.1\"", "at = \"9.1\"").contains("there is no child 9"));
+    assert!(error("at = \"2\"", "at = \"0.0\"").contains("cannot be divided"));
+    assert!(error("r = 0.25", "r = -1.0").contains("box 4, at \"1.1\""));
+    assert!(error("rtt_ratio = 1.1", "rtt_rate = 1.1").contains("there is no signal `rtt_rate`"));
+    assert!(error("m = 1.0, b = 8", "b = 8").contains("missing field `m`"));
+}
+
+#[test]
+fn wide_tables_without_a_grid_are_looked_up_in_their_tree() {
+    // Six axes with ten divisions each would have more than a million cells.
+    let mut tree = starter();
+    for signal in paceline_cc::schemes::remy::Signal::ALL {
+        for cut in 1..=10 {
+            let rules = tree.rules();
+            let leaf = tree.leaf_mut(rules - 1).expect("a leaf");
+            let domain = *leaf.domain();
+            let half = |lower, upper| {
+                let mut half = leaf.clone();
+                if let RuleTree::Leaf(rule) = &mut half {
+                    rule.domain = domain.between(signal, lower, upper);
+                }
+                half
+            };
+            let cut = f64::from(cut) + 2.0;
+            let axis = signal.index();
+            let end = domain.upper[axis];
+            let children = vec![half(domain.lower[axis], cut), half(cut, end)];
+            *leaf = RuleTree::Inner { domain, children };
+        }
+    }
+    let table = RuleTable::new(tree).expect("sane");
+    assert!(!table.has_grid());
+    assert_eq!(table.rule_for(&paceline_cc::schemes::remy::Memory::default()), Some(0));
+    let far = paceline_cc::schemes::remy::Memory { values: [1e9; 6] };
+    assert_eq!(table.rule_for(&far), Some(table.rules().len() - 1));
+    assert!(Domain::WHOLE.contains(&Default::default()));
+}

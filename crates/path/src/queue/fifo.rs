@@ -84,6 +84,12 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Takes a packet in that has waited elsewhere; it keeps its time of arrival.
+    pub(super) fn put(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.size);
+        self.packets.push_back(packet);
+    }
+
     /// Takes the packet at the tail.
     pub(super) fn take_back(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_back()?;

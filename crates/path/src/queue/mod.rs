@@ -19,6 +19,7 @@ mod periodic;
 pub mod pie;
 pub mod red;
 mod registry;
+mod ring;
 #[cfg(test)]
 pub(crate) mod testing;
 

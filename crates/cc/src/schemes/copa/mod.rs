@@ -23,6 +23,7 @@
 //! | `velocity` | | paper | `authors` for the authors' code, `mvfst` for Facebook's |
 //! | `detection` | | paper | `authors` for the authors' code |
 //! | `loss` | | paper | `authors` for the authors' code |
+//! | `send` | | paper | `authors` for the authors' code |
 //! | `silence` | time | 2 s | authors' code; 0 for never |
 //! | `initial_window` | packets | 10 | authors' code |
 //!
@@ -39,6 +40,10 @@
 //! with losses, the code with each acknowledgement that reveals one, which throws it back to the
 //! default at nearly every loss of a full queue; a `delta` that competed returns to the default only
 //! after a round trip without loss.
+//!
+//! *Send*: the authors' loop moves the time of its last packet on as long as the window is full. A
+//! packet for which an acknowledgement opens a full window therefore leaves a whole gap after that
+//! acknowledgement, and not at once. Slow start is slower that way and overshoots less.
 //!
 //! Two rules of the code always hold. More than 30 % of losses over two round trips and 20 packets
 //! cut the window to 0.7: else, where the buffer is shorter than the queue that Copa wants, the
@@ -130,6 +135,9 @@ crate::params! {
         detection: Rule = Rule::Paper,
         /// What losses do: see the differences above.
         loss: Rule = Rule::Paper,
+        /// When a packet may leave: a gap after the one before (paper), or a gap after the window was
+        /// last full (authors).
+        send: Rule = Rule::Paper,
         /// Time without an acknowledgement after which all starts anew (authors' code); 0 for never.
         silence: Span = Span::from_secs(2),
         /// Initial window in packets (authors' code).
@@ -176,6 +184,10 @@ pub struct CopaSender {
     losses: Losses,
     /// When everything starts anew unless an acknowledgement comes.
     silent_at: Time,
+    /// Until when no packet leaves because the window was full, and the bytes in flight meanwhile;
+    /// [`Time::NEVER`] if it was not.
+    held_until: Time,
+    in_flight: u64,
 }
 
 impl CopaSender {
@@ -191,6 +203,8 @@ impl CopaSender {
             delta: Delta::new(params),
             losses: Losses::default(),
             silent_at: Time::NEVER,
+            held_until: Time::NEVER,
+            in_flight: 0,
             params: params.clone(),
         }
     }
@@ -202,6 +216,17 @@ impl CopaSender {
             return f64::INFINITY;
         }
         self.rtts.standing().as_nanos() as f64 / (self.delta.get() * queueing as f64)
+    }
+
+    /// The window in bytes.
+    fn window(&self) -> u64 {
+        ((self.cwnd * self.mss as f64) as u64).max(self.mss as u64)
+    }
+
+    /// The rate at which packets are paced; none before the first RTT.
+    fn rate(&self) -> Option<Rate> {
+        let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
+        (!rtt.is_zero()).then(|| Rate::from_bytes_in(self.window(), rtt).max(Rate::from_bps(1)))
     }
 
     /// Moves the window for `packets` acknowledged (paper §2.1).
@@ -234,6 +259,7 @@ impl CopaSender {
 impl Controller for CopaSender {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let now = feedback.now;
+        let was_full = feedback.prior_in_flight + u64::from(self.mss) > self.window();
         if let Some(rtt) = feedback.rtt {
             self.rtts.on_sample(now, rtt);
         }
@@ -255,9 +281,17 @@ impl Controller for CopaSender {
         if self.losses.are_many(feedback, self.rtts.latest()) {
             self.cwnd = (self.cwnd * losses::CUT).max(MIN_WINDOW);
         }
+        self.in_flight = feedback.in_flight;
+        if self.params.send == Rule::Authors && was_full {
+            self.held_until =
+                self.rate().map_or(Time::NEVER, |rate| now + rate.time_for(self.mss.into()));
+        }
     }
 
     fn on_timer(&mut self, now: Time) {
+        if now >= self.held_until {
+            self.held_until = Time::NEVER;
+        }
         if now >= self.silent_at {
             // The next reply begins the next silence: an idle flow does not wake up for ever.
             *self = CopaSender::new(&self.params, self.mss);
@@ -265,11 +299,10 @@ impl Controller for CopaSender {
     }
 
     fn plan(&self) -> Plan {
-        let cwnd = ((self.cwnd * self.mss as f64) as u64).max(self.mss as u64);
-        let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
-        let pacing =
-            (!rtt.is_zero()).then(|| Rate::from_bytes_in(cwnd, rtt).max(Rate::from_bps(1)));
-        Plan { pacing, timer: self.silent_at, reduces_by_prr: false, ..Plan::window(cwnd) }
+        let held = self.held_until != Time::NEVER;
+        let cwnd = if held { self.window().min(self.in_flight) } else { self.window() };
+        let timer = self.silent_at.min(self.held_until);
+        Plan { pacing: self.rate(), timer, reduces_by_prr: false, ..Plan::window(cwnd) }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

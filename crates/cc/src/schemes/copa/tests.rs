@@ -258,3 +258,28 @@ fn fuzz_of_the_authors_rules() {
         }
     }
 }
+
+/// The window is full when an acknowledgement comes: the authors' loop waits a gap, half of a round
+/// trip over the window, before the next packet leaves.
+#[test]
+fn the_authors_loop_waits_a_gap_after_a_full_window() {
+    for (send, waits) in [(Rule::Paper, false), (Rule::Authors, true)] {
+        let (mut copa, mut acks) = settled(CopaParams { send, ..only(Mode::Default) });
+        acks.in_flight = 10;
+        copa.on_feedback(&acks.ack(1));
+        let plan = copa.plan();
+        assert_eq!(plan.cwnd == 10 * MSS as u64 && plan.timer < copa.silent_at, waits);
+        if waits {
+            // 60 ms / 2 / 10.2 packets.
+            let gap = plan.timer.since(acks.now).as_millis_f64();
+            assert!((gap - 2.94).abs() < 0.01, "{gap}");
+            copa.on_timer(plan.timer);
+        }
+        assert!(copa.plan().cwnd > 10 * MSS as u64);
+        assert_eq!(copa.plan().timer, copa.silent_at);
+        // The window is open already: the packet before decides.
+        acks.in_flight = 5;
+        copa.on_feedback(&acks.ack(1));
+        assert_eq!(copa.plan().timer, copa.silent_at);
+    }
+}

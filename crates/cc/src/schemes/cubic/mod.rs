@@ -20,6 +20,7 @@
 //! | `whole_packets` | | false | true for Linux, ns-3 |
 //! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
 //! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
+//! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
 //! | `ecn` | | false | RFC 3168 |
 //!
 //! The window is a fraction here where Linux counts whole packets, and follows the curve one
@@ -76,6 +77,9 @@ crate::params! {
         probe: f64 = 0.05,
         /// How slow start ends before a loss.
         hystart: HyStartKind = HyStartKind::Linux,
+        /// Whether the flow sends a share of what arrives while it repairs losses (RFC 6937), or
+        /// nothing until no more than the smaller window is in flight (RFC 6675).
+        prr: bool = true,
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
         ecn: bool = false,
     }
@@ -116,12 +120,14 @@ pub struct CubicSender {
     window: CubicWindow,
     mss: u32,
     ecn: bool,
+    prr: bool,
 }
 
 impl CubicSender {
     /// A sender of packets of `mss` bytes.
     pub fn new(params: &CubicParams, mss: u32) -> CubicSender {
-        CubicSender { window: CubicWindow::new(params), mss: mss.max(1), ecn: params.ecn }
+        let window = CubicWindow::new(params);
+        CubicSender { window, mss: mss.max(1), ecn: params.ecn, prr: params.prr }
     }
 }
 
@@ -137,7 +143,8 @@ impl Controller for CubicSender {
     }
     fn plan(&self) -> Plan {
         let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
+        let plan = Plan::window(self.window.bytes(self.mss)).ecn(ecn);
+        if self.prr { plan } else { plan.without_prr() }
     }
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.window.inspect(see);

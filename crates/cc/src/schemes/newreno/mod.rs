@@ -15,11 +15,20 @@
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `beta` | | 0.5 | RFC 5681 |
 //! | `abc_limit` | packets | 0: none | Linux; RFC 3465 says 2 |
+//! | `after_recovery` | | delivered | Linux; `covered` for ns-3 |
+//! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
 //! | `ecn` | | false | RFC 3168 |
 //!
 //! The threshold after congestion is a share of the window, as in Linux, and not of the bytes in
 //! flight, as RFC 5681 has it. The two agree for a flow that the window limits, and the window
 //! of any other flow does not grow; the window needs no correction for packets known to be lost.
+//!
+//! Packets that were acknowledged selectively while losses were repaired do not open the window, as
+//! in Linux. ns-3 counts them when the acknowledgement comes that covers all of them and ends the
+//! recovery, and so gains two packets in each cycle (`after_recovery=covered`). With `prr=false` the
+//! flow is silent for half a window when losses begin. A queue drains at once then, and a managed
+//! queue drops fewer packets that would reduce the window a second time; ns-3's own PRR falls silent,
+//! too, after a quarter of a window.
 //!
 //! # Where it fails
 //! It takes every loss for congestion, so that random loss on a wireless link starves it; it
@@ -38,6 +47,17 @@ use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
+crate::choices! {
+    /// What the acknowledgement counts for that ends a recovery.
+    pub enum AfterRecovery {
+        /// The packets that arrived last (Linux; RFC 3465 with selective acknowledgements).
+        Delivered = "delivered",
+        /// All packets that it covers, also those that arrived during the recovery and were
+        /// acknowledged selectively then (ns-3).
+        Covered = "covered",
+    }
+}
+
 crate::params! {
     /// Parameters of NewReno.
     pub struct NewRenoParams {
@@ -48,6 +68,11 @@ crate::params! {
         /// Packets by which one acknowledgement may open the window in slow start (RFC 3465's L);
         /// 0 for no limit (Linux).
         abc_limit: f64 = 0.0,
+        /// What the acknowledgement counts for in congestion avoidance that ends a recovery.
+        after_recovery: AfterRecovery = AfterRecovery::Delivered,
+        /// Whether the flow sends a share of what arrives while it repairs losses (RFC 6937), or
+        /// nothing until no more than the smaller window is in flight (RFC 6675).
+        prr: bool = true,
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
         ecn: bool = false,
     }
@@ -79,6 +104,8 @@ pub struct NewRenoSender {
     /// `abc_limit`, with infinity for none.
     limit: f64,
     mss: u32,
+    /// Packets that arrived while losses were repaired and have not opened the window.
+    arrived: f64,
 }
 
 impl NewRenoSender {
@@ -86,7 +113,7 @@ impl NewRenoSender {
     pub fn new(params: &NewRenoParams, mss: u32) -> NewRenoSender {
         let limit = if params.abc_limit > 0.0 { params.abc_limit } else { f64::INFINITY };
         let window = RenoWindow::new(params.initial_window);
-        NewRenoSender { window, params: params.clone(), limit, mss: mss.max(1) }
+        NewRenoSender { window, params: params.clone(), limit, mss: mss.max(1), arrived: 0.0 }
     }
 
     fn reduced(&self) -> f64 {
@@ -115,10 +142,17 @@ impl Controller for NewRenoSender {
                 self.window.undo();
             }
         }
+        let arrived = std::mem::take(&mut self.arrived);
+        if feedback.in_recovery {
+            self.arrived = arrived + RenoWindow::acked(feedback);
+        }
         if !self.window.may_grow(feedback) {
             return;
         }
         let mut acked = RenoWindow::acked(feedback);
+        if self.params.after_recovery == AfterRecovery::Covered {
+            acked += arrived;
+        }
         if self.window.in_slow_start() {
             acked = self.window.slow_start(acked.min(self.limit));
         }
@@ -131,7 +165,8 @@ impl Controller for NewRenoSender {
 
     fn plan(&self) -> Plan {
         let ecn = if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Plan::window(self.window.bytes(self.mss)).ecn(ecn)
+        let plan = Plan::window(self.window.bytes(self.mss)).ecn(ecn);
+        if self.params.prr { plan } else { plan.without_prr() }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

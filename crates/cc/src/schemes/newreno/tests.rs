@@ -171,3 +171,41 @@ fn survives_anything() {
         }
     }
 }
+
+/// A loss at a window of 20 packets: 20 packets arrive while they are repaired, then one.
+fn after_repair(after_recovery: AfterRecovery) -> f64 {
+    let params = NewRenoParams { after_recovery, ..Default::default() };
+    let mut reno = NewRenoSender::new(&params, MSS);
+    reno.window.set_cwnd(20.0);
+    reno.window.leave_slow_start();
+    let mut acks = Acks::new(RTT);
+    acks.in_recovery = true;
+    reno.on_feedback(&acks.event(0, Some(Congestion::Loss)));
+    for _ in 0..20 {
+        reno.on_feedback(&acks.ack(1));
+    }
+    assert_eq!(reno.window.cwnd(), 10.0);
+    acks.in_recovery = false;
+    reno.on_feedback(&acks.ack(1));
+    let first = reno.window.cwnd();
+    reno.on_feedback(&acks.ack(1));
+    // What arrived meanwhile counts once.
+    assert_eq!(reno.window.cwnd(), first);
+    first
+}
+
+#[test]
+fn what_arrives_during_a_recovery_may_count_at_its_end() {
+    assert_eq!(after_repair(AfterRecovery::Delivered), 10.0);
+    // 21 packets are two windows of ten.
+    assert_eq!(after_repair(AfterRecovery::Covered), 12.0);
+}
+
+#[test]
+fn proportional_rate_reduction_can_be_left_out() {
+    let plan = |prr| {
+        let params = NewRenoParams { prr, ..Default::default() };
+        NewRenoSender::new(&params, MSS).plan()
+    };
+    assert!(plan(true).reduces_by_prr && !plan(false).reduces_by_prr);
+}

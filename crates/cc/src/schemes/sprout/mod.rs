@@ -39,7 +39,11 @@
 //! `feedback`: the authors' flows carry data both ways, and a forecast rides on the first packet
 //! of each flight. Here a flow has one direction (a path can carry one each way), so reports of
 //! 68 bytes stand for the packets of the other: one in each tick, as a busy reverse flow gives, or
-//! one every heartbeat, as an idle one gives. They cease when nothing has come for 2 s.
+//! one every heartbeat, as an idle one gives. With `flights` they come as they do in the authors'
+//! program when data flow both ways: on the first packet of each flight of the other direction,
+//! 20 to 50 ms after the one before, 35 ms in the mean. Together with a flow of the same scheme the
+//! other way this is their program, in which each direction slows the other down. Reports cease when
+//! nothing has come for 2 s.
 //!
 //! `outage_column`: the authors' weights of what stays in an outage and of what leaves it add up
 //! to 0.55, so that every tick halves the odds of an outage; the thesis speaks of nothing but a
@@ -109,6 +113,8 @@ crate::choices! {
         Tick = "tick",
         /// Once per heartbeat.
         Heartbeat = "heartbeat",
+        /// With the flights of a flow that carries data the other way.
+        Flights = "flights",
     }
 }
 
@@ -141,7 +147,7 @@ crate::params! {
         lookahead: u32 = 5,
         /// The longest pause between packets (the authors' code).
         heartbeat: Span = Span::from_millis(50),
-        /// When forecasts go back: in each tick, or once per heartbeat.
+        /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
         feedback: Feedback = Feedback::Tick,
         /// Whether the weights of an outage add up to one (thesis) or not (the authors' code).
         outage_column: OutageColumn = OutageColumn::AsWritten,

@@ -357,3 +357,25 @@ fn fuzz_of_hostile_headers_and_reports() {
         }
     }
 }
+
+/// The pauses between forecasts with flights of the other direction, and with ticks.
+#[test]
+fn forecasts_ride_on_flights() {
+    let pauses = |feedback| {
+        let mut receiver = SproutReceiver::new(inference(), ReceiverRules { feedback, ..RULES });
+        receiver.take(ms(1000), &header(1, 0, 0), WHOLE);
+        let mut times = Vec::new();
+        for _ in 0..9 {
+            let now = receiver.wake();
+            assert!(receiver.report(now, now).is_some());
+            times.push(now);
+        }
+        let pauses: Vec<u64> =
+            times.windows(2).map(|two| two[1].since(two[0]).as_nanos() / 1_000_000).collect();
+        pauses
+    };
+    assert_eq!(pauses(Feedback::Tick), [20; 8]);
+    let flights = pauses(Feedback::Flights);
+    assert_eq!(flights.iter().sum::<u64>(), 2 * 140, "{flights:?}");
+    assert!(flights.iter().all(|pause| (20..=50).contains(pause)), "{flights:?}");
+}

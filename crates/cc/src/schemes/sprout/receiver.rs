@@ -17,6 +17,11 @@ const SILENCE: Span = Span::from_secs(2);
 /// Ticks end when their time is over, strictly.
 const OVER: Span = Span::from_nanos(1);
 
+/// The pauses between flights of the other direction, one after the other: 35 ms in the mean, 50 ms at
+/// the 90th percentile, as measured of the authors' program.
+const FLIGHTS: [Span; 4] =
+    [Span::from_millis(20), Span::from_millis(40), Span::from_millis(30), Span::from_millis(50)];
+
 /// What a receiver is made from.
 #[derive(Copy, Clone, Debug)]
 pub struct ReceiverRules {
@@ -45,6 +50,8 @@ pub struct SproutReceiver<M> {
     /// The tick of the last forecast, and when that was made.
     forecast_of: Option<Time>,
     forecast_at: Time,
+    /// Forecasts made.
+    made: usize,
     /// When the last packet came.
     heard: Time,
 }
@@ -62,6 +69,7 @@ impl<M: Model> SproutReceiver<M> {
             packets: 0.0,
             forecast_of: None,
             forecast_at: Time::ZERO,
+            made: 0,
             heard: Time::ZERO,
         }
     }
@@ -135,6 +143,7 @@ impl<M: Model> SproutReceiver<M> {
         }
         self.forecast_of = Some(start);
         self.forecast_at = now;
+        self.made = self.made.wrapping_add(1);
         let from = clock - now.since(start);
         Some(Forecast { total: self.total.bytes(), from, counts: self.model.forecast() })
     }
@@ -158,6 +167,11 @@ impl<M: Model> Reporter for SproutReceiver<M> {
             _ if self.forecast_at > self.heard + SILENCE => Time::NEVER,
             Some(_) if self.rules.feedback == Feedback::Heartbeat => {
                 self.forecast_at + self.rules.heartbeat
+            }
+            Some(of) if self.rules.feedback == Feedback::Flights => {
+                // A forecast is made once for each tick.
+                let flight = self.forecast_at + FLIGHTS[self.made % FLIGHTS.len()];
+                if of == start { flight.max(start + TICK + OVER) } else { flight }
             }
             // Packets have ended the tick before the timer did.
             Some(of) if of != start => start,

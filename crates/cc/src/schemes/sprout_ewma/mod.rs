@@ -56,7 +56,7 @@ crate::params! {
         lookahead: u32 = 5,
         /// The longest pause between packets (the authors' code).
         heartbeat: Span = Span::from_millis(50),
-        /// When forecasts go back: in each tick, or once per heartbeat.
+        /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
         feedback: Feedback = Feedback::Tick,
         /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
         drain: Drain = Drain::Cumulative,

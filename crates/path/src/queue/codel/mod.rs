@@ -12,7 +12,9 @@
 //!
 //! # Parameters
 //! `target` 5 ms and `interval` 100 ms, about a round-trip time (RFC 8289 §4.2, §4.3); `ecn` off;
-//! `mtu` 1514 bytes. ABC's authors ran it with a target of 50 ms on cellular links.
+//! `mtu` 1514 bytes; `ring` 0: packets that
+//! the device's transmit ring holds ahead of the queue, which CoDel neither sees nor drops (ns-3's
+//! devices hold one). ABC's authors ran it with a target of 50 ms on cellular links.
 //!
 //! # Where it fails
 //! Links slower than one packet per `target`; many or unresponsive flows, for which √count grows
@@ -31,6 +33,7 @@ pub(in crate::queue) use state::{CodelState, FirstAbove, PacketSource, next_drop
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
+use super::ring::Ring;
 use super::{Dropped, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
@@ -45,6 +48,8 @@ paceline_cc::params! {
         ecn: bool = false,
         /// Bytes: never drops while this or less is queued (RFC 8289 §5.4, MAXPACKET).
         mtu: u32 = 1514,
+        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
+        ring: u32 = 0,
     }
 }
 
@@ -57,7 +62,9 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     |spec, limit, _stream| {
         let params: CodelParams = spec.params()?;
         spec.require(!params.interval.is_zero(), "interval", "must be above zero")?;
-        Ok(Box::new(Codel::new(params, limit)))
+        let ring = params.ring;
+        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
+        Ok(Ring::before(Box::new(Codel::new(params, limit)), ring))
     },
 );
 

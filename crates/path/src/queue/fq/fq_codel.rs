@@ -13,7 +13,8 @@
 //! Defaults of RFC 8290 §5: 1024 `flows`, `quantum` 1514 bytes, `limit` 10 240 packets beside the
 //! buffer's own, CoDel with `target` 5 ms and `interval` 100 ms. `ecn` is on in the RFC's own
 //! deployment and off here, as with the other queues. `backlog` says which bytes CoDel's guard of
-//! one MTU looks at: all queues' (Linux) or the flow's own (ns-3). `perturbation` changes the hash.
+//! one MTU looks at: all queues' (Linux) or the flow's own (ns-3). `perturbation` changes the hash. `ring` 0: packets that the
+//! device's transmit ring holds ahead of the queues.
 //!
 //! # Where it fails
 //! Flows that share a queue by chance of the hash; many connections of one user, who gets a share
@@ -29,6 +30,7 @@ use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
 use crate::queue::codel::{CodelParams, CodelState, PacketSource};
+use crate::queue::ring::Ring;
 use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
@@ -67,6 +69,8 @@ paceline_cc::params! {
         backlog: Backlog = Backlog::Total,
         /// Changes the hash of flows to queues.
         perturbation: u64 = 0,
+        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
+        ring: u32 = 0,
     }
 }
 
@@ -83,7 +87,9 @@ pub(in crate::queue) const QUEUE: QueueInfo = QueueInfo::builtin(
         spec.require(flows, "flows", "must be from 1 to 65536")?;
         spec.require(params.quantum >= 64, "quantum", "must be 64 bytes or more")?;
         spec.require(params.limit > 0, "limit", "must be above zero")?;
-        Ok(Box::new(FqCodel::new(params, limit)))
+        let ring = params.ring;
+        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
+        Ok(Ring::before(Box::new(FqCodel::new(params, limit)), ring))
     },
 );
 
@@ -136,7 +142,7 @@ impl FqCodel {
         let FqCodelParams { target, interval, ecn, mtu, .. } = params;
         let packets = limit.packets.unwrap_or(u64::MAX).min(params.limit);
         FqCodel {
-            codel: CodelParams { target, interval, ecn, mtu },
+            codel: CodelParams { target, interval, ecn, mtu, ring: 0 },
             quantum: i64::from(params.quantum.max(1)),
             backlog: params.backlog,
             limit: Limit { packets: Some(packets), ..limit },

@@ -18,8 +18,9 @@
 //! Defaults of RFC 8033: `qdelay_ref` 15 ms, `t_update` 15 ms, `max_burst` 150 ms, `alpha` 0.125
 //! and `beta` 1.25 per second of delay (§4.2, §4.4). `delay` chooses between the waiting time of
 //! the last packet that left and the backlog over the departure rate (§5.2). Options of §5:
-//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. Random decisions come from
-//! the queue's own stream.
+//! `ecn` with `mark_ecnth` 0.1, `cap_drop`, `derandomize`. `ring` 0: packets that the device's transmit
+//! ring holds ahead of the queue, whose delay PIE does not see (ns-3's devices hold one). Random
+//! decisions come from the queue's own stream.
 //!
 //! # Where it fails
 //! Links whose rate changes faster than some updates; few large flows at low rates, where the
@@ -42,6 +43,7 @@ use paceline_cc::{Packet, Span, Stream, Time};
 use rate::Departures;
 
 use super::periodic::PeriodicUpdates;
+use super::ring::Ring;
 use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
@@ -82,6 +84,8 @@ paceline_cc::params! {
         derandomize: bool = false,
         /// Bytes of a full packet: nothing is dropped while two of these or less are queued.
         mtu: u32 = 1514,
+        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
+        ring: u32 = 0,
     }
 }
 
@@ -100,7 +104,9 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
         let share = (0.0..=1.0).contains(&params.mark_ecnth);
         spec.require(share, "mark_ecnth", "must be between 0 and 1")?;
         spec.require(params.dq_threshold > 0, "dq_threshold", "must be above zero")?;
-        Ok(Box::new(Pie::new(params, limit, stream)))
+        let ring = params.ring;
+        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
+        Ok(Ring::before(Box::new(Pie::new(params, limit, stream)), ring))
     },
 );
 

@@ -34,6 +34,7 @@ use average::Average;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 
+use super::ring::Ring;
 use super::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::params! {
@@ -57,6 +58,8 @@ paceline_cc::params! {
         hard_drop: bool = true,
         /// The time of a packet on the link, in which idle times are counted; 0s: as measured.
         packet_time: Span = Span::ZERO,
+        /// Packets that the device's transmit ring holds, out of the queue's reach (ns-3: 1).
+        ring: u32 = 0,
     }
 }
 
@@ -78,7 +81,9 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
         let share = |value: f64| value > 0.0 && value <= 1.0;
         spec.require(share(params.w), "w", "must be above 0 and at most 1")?;
         spec.require(share(params.max_p), "max_p", "must be above 0 and at most 1")?;
-        Ok(Box::new(Red::new(params, limit, stream)))
+        let ring = params.ring;
+        spec.require(ring <= Ring::MOST, "ring", "must be from 0 to 4096 packets")?;
+        Ok(Ring::before(Box::new(Red::new(params, limit, stream)), ring))
     },
 );
 

@@ -33,7 +33,7 @@ pub use claim::{Check, Claim, ClaimError, Shown, claims, parse};
 pub use expectation::Expectation;
 pub use experiments::{EXPERIMENTS, Experiment, experiment};
 pub use findings::{Exhibit, Findings, Sweep};
-pub use markdown::{markdown, row_head, section_head};
+pub use markdown::{markdown, row_head, section_head, section_notes};
 pub use page::page;
 pub use record::Record;
 pub use run::{Progress, Reproduction, reproduce};

@@ -106,9 +106,9 @@ fn section(claim: &Claim, judged: &Judged) -> String {
     for (check, judged) in claim.checks.iter().zip(&judged.checks) {
         text += &rows(check, judged);
     }
-    let notes: Vec<String> = claim.checks.iter().flat_map(notes).collect();
+    let notes = section_notes(claim);
     if !notes.is_empty() {
-        text += &format!("\n{}", notes.concat());
+        text += &format!("\n{notes}");
     }
     text += &format!(
         "\nStated in advance: **{}**. With later changes: **{}**.\n",
@@ -129,6 +129,12 @@ fn section(claim: &Claim, judged: &Judged) -> String {
         text += &format!("\nSee the sweep [{name}](#sweep-{}).\n", anchor(name));
     }
     text
+}
+
+/// What stands below a claim's table: what was changed and added, and why tolerances are what
+/// they are.
+pub fn section_notes(claim: &Claim) -> String {
+    claim.checks.iter().flat_map(notes).collect::<Vec<_>>().concat()
 }
 
 fn notes(check: &Check) -> Vec<String> {

@@ -140,12 +140,18 @@ impl Held {
     fn of(expectation: &Expectation, findings: &Findings) -> Held {
         let names = expectation.measures();
         let values: Vec<f64> = names.iter().map(|name| findings.get(name)).collect();
-        let shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
+        let holds = expectation.holds(&values);
+        let mut shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
+        // A value that misses its bound does not look as if it met it.
+        let same = |text: &String| expectation.words().split(' ').any(|word| word == text);
+        if let (false, [value], true) = (holds, values.as_slice(), shown.iter().any(same)) {
+            shown = vec![format!("{value:.5}")];
+        }
         Held {
             expected: expectation.words(),
             tolerance: expectation.tolerance(),
             measured: shown.join(", "),
-            holds: expectation.holds(&values),
+            holds,
         }
     }
 }

@@ -52,6 +52,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(format!("come and go: {text}"), with_series(scenario, 1000)));
     }
     tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
+    tasks.push(Task::scenario("slower link rises", with_series(slower_link_rises()?, 100)));
     for phase in PHASES {
         let scenario = with_series(cross_traffic(phase)?, 500);
         tasks.push(Task::scenario(format!("cross traffic each {phase} s"), scenario));
@@ -100,6 +101,17 @@ fn two_bottlenecks() -> Result<Scenario, String> {
     Ok(scenario)
 }
 
+/// The same path while the wireless link stays the slower one: it alternates between 4 and 10
+/// Mbit/s.
+fn slower_link_rises() -> Result<Scenario, String> {
+    let mut scenario = two_bottlenecks()?;
+    scenario.name = "slower link rises".into();
+    let half = Span::from_secs(5);
+    let steps = vec![(Span::ZERO, Rate::from_mbps(10.0)), (half, Rate::from_mbps(4.0))];
+    scenario.links[0].capacity = Capacity::Schedule { steps, period: Some(half * 2) };
+    Ok(scenario)
+}
+
 /// Fig. 10: a wireless link as above, and a wired one of 12 Mbit/s with a Cubic flow that is on
 /// off for `phase` seconds and on for as many, twice.
 fn cross_traffic(phase: u64) -> Result<Scenario, String> {
@@ -129,7 +141,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.figure(&format!("fair {key}"), panel("Goodput (Mbit/s)", series), caption);
     }
-    bottlenecks(results.get("two bottlenecks"), &mut findings);
+    let rising = results.get("slower link rises");
+    bottlenecks(results.get("two bottlenecks"), rising, &mut findings);
     for phase in PHASES {
         crossing(results.get(&format!("cross traffic each {phase} s")), phase, &mut findings);
     }
@@ -185,7 +198,7 @@ fn worst_phase(record: &Record) -> f64 {
 }
 
 /// Where the wired link is slower, is its window the smaller one, and the other way round?
-fn bottlenecks(record: &Record, findings: &mut Findings) {
+fn bottlenecks(record: &Record, rising: &Record, findings: &mut Findings) {
     let capacity = record.series("link.wireless.capacity");
     let state = |name: &str| {
         let own = |flow: &str| record.series(&format!("flow.{flow}.state.{name}"));
@@ -213,6 +226,11 @@ fn bottlenecks(record: &Record, findings: &mut Findings) {
     let lags = rises(&capacity, &abc, &cubic);
     findings.measure("two.rises", lags.len() as f64);
     findings.measure("two.lag", mean(lags));
+    let window = |name: &str| rising.series(&format!("flow.abc.state.{name}"));
+    let capacity = rising.series("link.wireless.capacity");
+    let lags = rises(&capacity, &window("w_abc"), &window("w_cubic"));
+    findings.measure("slower.rises", lags.len() as f64);
+    findings.measure("slower.lag", mean(lags));
     let lines = vec![
         plain("w_abc", &abc, 0.1, Palette::new(["abc", "cubic"]).paint("abc")),
         plain("w_cubic", &cubic, 0.1, Palette::new(["abc", "cubic"]).paint("cubic")),

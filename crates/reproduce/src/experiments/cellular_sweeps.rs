@@ -20,11 +20,10 @@ const SPROUT_RTT: [Row; 5] = [
     ("80 ms", "sprout", 80),
     ("100 ms", "sprout", 100),
 ];
-const SPROUT_LOOKAHEAD: [Row; 4] = [
+const SPROUT_LOOKAHEAD: [Row; 3] = [
     ("100 ms", "sprout", 100),
     ("120 ms", "sprout[lookahead=6]", 100),
     ("140 ms", "sprout[lookahead=7]", 100),
-    ("160 ms", "sprout[lookahead=8]", 100),
 ];
 const VERUS_R: [Row; 4] = [
     ("2", "verus[r=2]", 100),

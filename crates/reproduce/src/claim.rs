@@ -1,10 +1,15 @@
-//! Claims as data: what a paper says, and how far from it we may measure.
+//! Claims as data: what a paper says, how far from it we may measure, and what was changed since
+//! a first run.
 
 use serde::Deserialize;
 
-/// The claims that are built in, one file a paper.
-const FILES: [(&str, &str); 4] = [
-    ("claims/abc.toml", include_str!("../claims/abc.toml")),
+use crate::expectation::{Bounds, Expectation};
+
+/// The claims that are built in, by paper and subject.
+const FILES: [(&str, &str); 6] = [
+    ("claims/abc-cellular.toml", include_str!("../claims/abc-cellular.toml")),
+    ("claims/abc-one-link.toml", include_str!("../claims/abc-one-link.toml")),
+    ("claims/abc-control.toml", include_str!("../claims/abc-control.toml")),
     ("claims/abc-coexistence.toml", include_str!("../claims/abc-coexistence.toml")),
     ("claims/abc-wifi.toml", include_str!("../claims/abc-wifi.toml")),
     ("claims/c2tcp.toml", include_str!("../claims/c2tcp.toml")),
@@ -22,8 +27,22 @@ pub struct Claim {
     pub place: String,
     /// What it says, in a few words.
     pub title: String,
+    /// The paper's own words.
+    pub quote: String,
     /// The setup: links, flows, times.
     pub setup: String,
+    /// Whether the paper measured it over recorded traces, so that synthetic ones cannot
+    /// reproduce it.
+    #[serde(default)]
+    pub recording: bool,
+    /// How the setup was corrected after a first run to what the paper or its authors' programs
+    /// and scripts have; the bounds stated in advance are held against the corrected setup.
+    #[serde(default)]
+    pub corrected: String,
+    /// Which part of the setup the paper leaves open and was chosen after trial runs of what is
+    /// compared. Such a claim does not count as reproduced by what was stated in advance.
+    #[serde(default)]
+    pub after_trials: String,
     /// The experiment that measures it.
     pub experiment: String,
     /// What must hold.
@@ -31,6 +50,22 @@ pub struct Claim {
     /// What an investigation has found where a check does not hold.
     #[serde(default)]
     pub cause: String,
+    /// Measures that show the cause, printed beside it. They are judged by nothing.
+    #[serde(default)]
+    pub shown: Vec<Shown>,
+    /// Sweeps that show the cause, by the names of their tables.
+    #[serde(default)]
+    pub sweeps: Vec<String>,
+}
+
+/// A measure that is printed to show a cause.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// What is measured, in words.
+    pub what: String,
+    /// The measure.
+    pub measure: String,
 }
 
 /// One thing that must hold.
@@ -39,18 +74,29 @@ pub struct Claim {
 pub struct Check {
     /// What is measured, in words.
     pub what: String,
-    /// What is expected of which measure.
-    pub expectation: Expectation,
+    /// What is expected of which measure, by what was stated before the first run. A check that
+    /// was added later is held against its only bound.
+    pub stated: Expectation,
+    /// What is expected now; nothing if the check was withdrawn.
+    pub now: Option<Expectation>,
     /// Why the tolerance is what it is.
     pub why: String,
+    /// What was changed after a first run, from what, and why; empty if nothing was.
+    pub changed: String,
+    /// Why the check was added after first runs of its claim; empty if it was there from the
+    /// beginning.
+    pub added: String,
 }
 
-/// A check as written: which fields there are decides what is expected.
+/// A check as written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
     what: String,
     why: String,
+    changed: String,
+    added: String,
+    stated: Option<Bounds>,
     measure: Option<String>,
     expected: Option<f64>,
     share: f64,
@@ -59,102 +105,48 @@ struct Written {
     most: Option<f64>,
     falling: Option<Vec<String>>,
     rising: Option<Vec<String>>,
-    slack: f64,
+    step: Option<f64>,
 }
 
 impl TryFrom<Written> for Check {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Check, String> {
-        let Written { what, why, measure, share, within, slack, .. } = written;
-        let bounds = (measure, written.expected, written.least, written.most);
-        let expectation = match (bounds, written.falling, written.rising) {
-            ((Some(measure), Some(expected), None, None), None, None) => {
-                if share <= 0.0 && within <= 0.0 {
-                    return Err(format!("{what}: give a tolerance, `share` or `within`"));
-                }
-                if why.is_empty() {
-                    return Err(format!("{what}: say `why` the tolerance is what it is"));
-                }
-                Expectation::Near { measure, expected, share, within }
-            }
-            ((Some(measure), None, Some(least), Some(most)), None, None) => {
-                Expectation::Between { measure, least, most }
-            }
-            ((Some(measure), None, Some(least), None), None, None) => {
-                Expectation::Least { measure, least }
-            }
-            ((Some(measure), None, None, Some(most)), None, None) => {
-                Expectation::Most { measure, most }
-            }
-            ((None, None, None, None), Some(falling), None) if falling.len() > 1 => {
-                Expectation::Falling { falling, slack }
-            }
-            ((None, None, None, None), None, Some(rising)) if rising.len() > 1 => {
-                Expectation::Rising { rising, slack }
-            }
-            _ => {
-                return Err(format!(
-                    "{what}: expected a `measure` with `expected`, `least` or `most`, or a list \
-                     of measures in `falling` or `rising`"
-                ));
-            }
+        let Written { what, why, changed, added, stated, .. } = written;
+        let now = Bounds {
+            measure: written.measure,
+            expected: written.expected,
+            share: written.share,
+            within: written.within,
+            least: written.least,
+            most: written.most,
+            falling: written.falling,
+            rising: written.rising,
+            step: written.step,
         };
-        Ok(Check { what, expectation, why })
+        let fail = |problem: String| format!("{what}: {problem}");
+        let withdrawn = now.measure.is_none() && now.falling.is_none() && now.rising.is_none();
+        let now = match withdrawn && stated.is_some() {
+            true => None,
+            false => Some(Expectation::try_from(now).map_err(fail)?),
+        };
+        if let Some(Expectation::Near { .. }) = &now
+            && why.is_empty()
+        {
+            return Err(fail("say `why` the tolerance is what it is".into()));
+        }
+        if stated.is_some() == changed.is_empty() {
+            return Err(fail(
+                "a bound that was changed has both: what was `stated` and what was `changed`"
+                    .into(),
+            ));
+        }
+        let stated = stated.map(Expectation::try_from).transpose().map_err(fail)?;
+        let Some(stated) = stated.or_else(|| now.clone()) else {
+            return Err(fail("nothing is expected".into()));
+        };
+        Ok(Check { what, stated, now, why, changed, added })
     }
-}
-
-/// What is expected of measures. Measures are called by the names that the experiment gives them.
-#[derive(Clone, Debug)]
-pub enum Expectation {
-    /// A number, give or take a share of it (`share`) or a distance (`within`).
-    Near {
-        /// The measure.
-        measure: String,
-        /// The paper's number.
-        expected: f64,
-        /// The largest deviation as a share of the expected number.
-        share: f64,
-        /// The largest deviation.
-        within: f64,
-    },
-    /// A number between bounds.
-    Between {
-        /// The measure.
-        measure: String,
-        /// The least that holds.
-        least: f64,
-        /// The most that holds.
-        most: f64,
-    },
-    /// A number of at least this much.
-    Least {
-        /// The measure.
-        measure: String,
-        /// The least that holds.
-        least: f64,
-    },
-    /// A number of at most this much.
-    Most {
-        /// The measure.
-        measure: String,
-        /// The most that holds.
-        most: f64,
-    },
-    /// Measures that fall, give or take a share of the larger one.
-    Falling {
-        /// The measures, the largest first.
-        falling: Vec<String>,
-        /// How much larger a later one may be, as a share of the earlier.
-        slack: f64,
-    },
-    /// Measures that rise, give or take a share of the larger one.
-    Rising {
-        /// The measures, the smallest first.
-        rising: Vec<String>,
-        /// How much smaller a later one may be, as a share of the earlier.
-        slack: f64,
-    },
 }
 
 /// A file of claims that does not say what it should.
@@ -181,10 +173,16 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Claim>, ClaimError> {
     let fail = |problem: String| ClaimError { file: file.to_string(), problem };
     let read: File = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
     for claim in &read.claim {
+        let id = &claim.id;
         if claim.checks.is_empty() {
+            return Err(fail(format!("claim {id} has no checks, so that nothing can fail")));
+        }
+        if claim.quote.is_empty() {
+            return Err(fail(format!("claim {id} does not quote the paper (`quote`)")));
+        }
+        if !claim.cause.is_empty() && claim.shown.is_empty() && claim.sweeps.is_empty() {
             return Err(fail(format!(
-                "claim {} has no checks, so that nothing can fail",
-                claim.id
+                "claim {id} has a cause that nothing shows: name measures (`shown`) or `sweeps`"
             )));
         }
     }
@@ -204,69 +202,31 @@ pub fn claims() -> Result<Vec<Claim>, ClaimError> {
     Ok(all)
 }
 
-impl Expectation {
-    /// The names of the measures that it speaks of.
-    pub fn measures(&self) -> Vec<&str> {
-        match self {
-            Expectation::Near { measure, .. }
-            | Expectation::Between { measure, .. }
-            | Expectation::Least { measure, .. }
-            | Expectation::Most { measure, .. } => vec![measure],
-            Expectation::Falling { falling, .. } => falling.iter().map(String::as_str).collect(),
-            Expectation::Rising { rising, .. } => rising.iter().map(String::as_str).collect(),
-        }
-    }
-
-    /// What is expected, in words.
-    pub fn words(&self) -> String {
-        match self {
-            Expectation::Near { expected, .. } => number(*expected),
-            Expectation::Between { least, most, .. } => {
-                format!("{} to {}", number(*least), number(*most))
-            }
-            Expectation::Least { least, .. } => format!("at least {}", number(*least)),
-            Expectation::Most { most, .. } => format!("at most {}", number(*most)),
-            Expectation::Falling { .. } => "falling".into(),
-            Expectation::Rising { .. } => "rising".into(),
-        }
-    }
-
-    /// The tolerance in words; empty if the expectation is a bound.
-    pub fn tolerance(&self) -> String {
-        match self {
-            Expectation::Near { share, within, .. } if *share > 0.0 && *within > 0.0 => {
-                format!("{} % or {}", number(100.0 * share), number(*within))
-            }
-            Expectation::Near { share, .. } if *share > 0.0 => {
-                format!("{} %", number(100.0 * share))
-            }
-            Expectation::Near { within, .. } => number(*within),
-            Expectation::Falling { slack, .. } | Expectation::Rising { slack, .. }
-                if *slack > 0.0 =>
-            {
-                format!("{} %", number(100.0 * slack))
-            }
-            _ => String::new(),
-        }
-    }
-}
-
-/// A number with as many digits as matter.
-pub(crate) fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return "none".into();
-    }
-    let size = value.abs();
-    let text = match size {
-        0.0 => return "0".into(),
-        _ if size >= 100.0 => format!("{value:.0}"),
-        _ if size >= 10.0 => format!("{value:.1}"),
-        _ if size >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+impl Claim {
+    /// What was changed after a first run, in a few words for a table; empty if nothing was.
+    pub fn changes(&self) -> String {
+        let any = |what: &dyn Fn(&Check) -> bool| self.checks.iter().any(what);
+        let measures = |check: &Check| {
+            let now = check.now.as_ref();
+            now.is_some_and(|now| now.measures() != check.stated.measures())
+        };
+        let bound = |check: &Check| {
+            let now = check.now.as_ref();
+            now.is_some_and(|now| {
+                *now != check.stated
+                    && (now.words(), now.tolerance())
+                        != (check.stated.words(), check.stated.tolerance())
+            })
+        };
+        let marks = [
+            (!self.after_trials.is_empty(), "setting chosen after trials"),
+            (!self.corrected.is_empty(), "setting corrected"),
+            (any(&measures), "metric or run"),
+            (any(&bound), "bound"),
+            (any(&|check| check.now.is_none()), "check withdrawn"),
+            (any(&|check| !check.added.is_empty()), "checks added"),
+        ];
+        marks.iter().filter(|mark| mark.0).map(|mark| mark.1).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -277,6 +237,7 @@ mod tests {
     #[test]
     fn every_claim_is_read_and_measured_by_an_experiment() {
         let all = claims().expect("the built-in claims");
+        assert_eq!(all.len(), 52);
         for claim in &all {
             assert!(crate::experiment(&claim.experiment).is_some(), "{}", claim.id);
             assert!(all.iter().filter(|other| other.id == claim.id).count() == 1, "{}", claim.id);
@@ -287,17 +248,29 @@ mod tests {
     fn mistakes_are_told() {
         let text = "[[claim]]\nid = \"X\"\npapper = \"P\"";
         assert!(parse("x.toml", text).is_err_and(|error| error.to_string().contains("x.toml")));
-        let loose = "measure = 'm'\nexpected = 1.0";
-        let problem = toml::from_str::<Check>(loose).map_err(|error| error.to_string());
-        assert!(problem.is_err_and(|problem| problem.contains("give a tolerance")));
-        let empty = "[[claim]]\nid='X'\npaper='P'\nplace='1'\ntitle='t'\nsetup='s'\n\
-                     experiment='e'\nchecks=[]";
-        assert!(parse("x.toml", empty).is_err_and(|error| error.to_string().contains("no checks")));
+        let claim = "[[claim]]\nid='X'\npaper='P'\nplace='1'\ntitle='t'\nquote='q'\nsetup='s'\n\
+                     experiment='e'\n";
+        for (rest, part) in [
+            ("checks=[]", "no checks"),
+            ("cause='c'\nchecks=[{what='w',measure='m',least=1}]", "nothing shows"),
+            ("checks=[{what='w',measure='m',expected=1,share=0.1}]", "say `why`"),
+            ("checks=[{what='w',measure='m',least=1,changed='c'}]", "`stated`"),
+            ("checks=[{what='w',stated={measure='m',least=1}}]", "`changed`"),
+            ("checks=[{what='w',measure='m',leest=1}]", "leest"),
+        ] {
+            let problem = parse("x", &format!("{claim}{rest}")).map_err(|error| error.to_string());
+            assert!(problem.as_ref().is_err_and(|text| text.contains(part)), "{rest}: {problem:?}");
+        }
     }
 
     #[test]
-    fn numbers_have_the_digits_that_matter() {
-        let shown = [1352.04, 97.25, 4.7831, 0.98, 0.0, f64::NAN].map(number);
-        assert_eq!(shown, ["1352", "97.2", "4.78", "0.98", "0", "none"]);
+    fn changes_are_named() {
+        let text = "[[claim]]\nid='X'\npaper='P'\nplace='1'\ntitle='t'\nquote='q'\nsetup='s'\n\
+                    experiment='e'\ncorrected='c'\nchecks=[\n\
+                    {what='w',measure='m',least=1,changed='c',stated={measure='n',least=1}},\n\
+                    {what='v',changed='c',stated={measure='n',least=1}}]";
+        let claim = &parse("x", text).expect("a claim")[0];
+        assert_eq!(claim.changes(), "setting corrected, metric or run, check withdrawn");
+        assert!(claim.checks[1].now.is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_report::{Figure, Table};
+use paceline_report::{Cell, Figure, Table};
 
 /// A figure or a table of the page.
 #[derive(Clone, Debug)]
@@ -11,6 +11,36 @@ pub enum Exhibit {
     Figure(Figure, String),
     /// A table with its caption.
     Table(Table, String),
+}
+
+/// A table of what comes out by the value of a setting, for the page and for documents.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    /// The name by which claims call it.
+    pub name: String,
+    /// What is swept, and what the paper's figure is.
+    pub caption: String,
+    /// The headings.
+    pub columns: Vec<String>,
+    /// The rows: settings and figures.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Sweep {
+    /// The table for the page.
+    pub fn table(&self) -> Table {
+        let columns = self.columns.iter().map(|name| (name.clone(), String::new())).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
+        Table { columns, rows }
+    }
+
+    /// The table as Markdown, with its caption before it.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rule: Vec<String> = self.columns.iter().map(|_| "---".to_string()).collect();
+        let rows: String = self.rows.iter().map(|row| line(row)).collect();
+        format!("{}\n\n{}{}{rows}", self.caption, line(&self.columns), line(&rule))
+    }
 }
 
 /// What an experiment has found.
@@ -22,6 +52,8 @@ pub struct Findings {
     pub exhibits: Vec<(String, Exhibit)>,
     /// The traces that were used.
     pub traces: Vec<String>,
+    /// Sweeps of settings that a paper leaves open.
+    pub sweeps: Vec<Sweep>,
 }
 
 impl Findings {
@@ -38,6 +70,13 @@ impl Findings {
     /// Adds a table.
     pub fn table(&mut self, name: &str, table: Table, caption: &str) {
         self.exhibits.push((name.to_string(), Exhibit::Table(table, caption.to_string())));
+    }
+
+    /// Adds a sweep.
+    pub fn sweep(&mut self, name: &str, caption: &str, columns: &[&str], rows: Vec<Vec<String>>) {
+        let columns = columns.iter().map(|name| (*name).to_string()).collect();
+        let (name, caption) = (name.to_string(), caption.to_string());
+        self.sweeps.push(Sweep { name, caption, columns, rows });
     }
 
     /// A measure; NaN if there is none of this name.

@@ -1,16 +1,22 @@
 //! The papers' claims, measured anew.
 //!
 //! A *claim* is a number or an ordering that a paper states. Claims are data (`claims/*.toml`):
-//! what the paper says, and *checks*, each with a tolerance that was stated before the run, and
-//! why. An *experiment* is code: it plans *tasks* (simulations, mostly), and turns what they
-//! recorded into *findings*: named measures, which the checks refer to, and figures. Tasks run
-//! side by side and are kept on disk by digest, so that a run that was stopped goes on where it
-//! was. A claim is reproduced if all of its checks hold, partly if some do.
+//! what the paper says, in its own words, and *checks*, each with a tolerance and why. Where a
+//! metric, a bound or a setting was changed after a first run, the claim says from what and why,
+//! and keeps what was stated before; each claim is judged by both. An *experiment* is code: it
+//! plans *tasks* (simulations, mostly), and turns what they recorded into *findings*: named
+//! measures, which the checks refer to, figures, and *sweeps* of settings that a paper leaves
+//! open. Tasks run side by side and are kept on disk by digest, so that a run that was stopped
+//! goes on where it was; equal tasks are done once. A claim is reproduced if all of its checks
+//! hold, partly if some do. A claim about recorded traces is never called reproduced on synthetic
+//! ones.
 
 mod claim;
+mod expectation;
 mod experiments;
 mod findings;
 mod fluid;
+mod front;
 mod markdown;
 mod page;
 mod record;
@@ -23,10 +29,11 @@ mod store;
 mod task;
 mod verdict;
 
-pub use claim::{Check, Claim, ClaimError, Expectation, claims, parse};
+pub use claim::{Check, Claim, ClaimError, Shown, claims, parse};
+pub use expectation::Expectation;
 pub use experiments::{EXPERIMENTS, Experiment, experiment};
-pub use findings::{Exhibit, Findings};
-pub use markdown::markdown;
+pub use findings::{Exhibit, Findings, Sweep};
+pub use markdown::{markdown, row_head, section_head, section_notes};
 pub use page::page;
 pub use record::Record;
 pub use run::{Progress, Reproduction, reproduce};
@@ -34,4 +41,4 @@ pub use scenarios::{Written, write_scenarios};
 pub use setting::{Cellular, Setting};
 pub use store::Store;
 pub use task::Task;
-pub use verdict::{Judged, Verdict, judge};
+pub use verdict::{Held, Judged, JudgedCheck, Verdict, judge};

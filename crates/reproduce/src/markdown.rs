@@ -1,53 +1,209 @@
-//! The verdicts as Markdown, for the documentation.
+//! The verdicts as Markdown, for the documentation: every check of every claim.
 
-use crate::page::words;
+use crate::claim::{Check, Claim};
+use crate::expectation::Expectation;
 use crate::run::Reproduction;
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Held, Judged, JudgedCheck};
 
-/// All verdicts in a table, then each claim that does not hold with its checks and its cause.
-pub fn markdown(reproduction: &Reproduction, command: &str) -> String {
-    let claims = &reproduction.claims;
+/// What the document says before its tables.
+const ABOUT: &str = "\
+Each claim quotes the paper and lists every check: the paper's value or bound, the tolerance, what \
+was measured here, and whether it holds. Each claim is judged twice. *Stated in advance* is what \
+was written down before the first run of the check: its metric, its bound, its run. *With later \
+changes* is the check as it is now. Where they differ, a line below the table says what was \
+changed, from what, and why, and both are in the table. A check that was added later counts both \
+ways; adding one can only take a claim away. A setting that was corrected to what the paper or its \
+authors' programs have is named, and the bounds stated in advance are held against the corrected \
+one. A claim whose setting the paper leaves open and which was chosen after trial runs does not \
+count as reproduced by what was stated in advance.
+
+*Distance to the front* says how far a scheme lies outside the Pareto front of others. Against one \
+other scheme its lead is the larger one of its throughput over the other's, less one, and the \
+other's delay over its own, less one; the distance is the smallest lead over all others. At 0.1 it \
+has, against each other scheme, at least 10 % more throughput or the other at least 10 % more \
+delay; below 0 another is better in both.
+
+A claim's cause is an explanation of what does not hold; below it stand the runs that show it.
+";
+
+/// The document: counts, a table of verdicts, then each claim with every check, then sweeps.
+pub fn markdown(reproduction: &Reproduction, claims: &[Claim], command: &str) -> String {
     let mut text = format!(
-        "# Reproduction\n\nMade by `{command}`. {}. The tolerance of each check and its reason \
-         stand in `crates/reproduce/claims/`, with what was changed after a first run.\n\n\
-         | claim | paper | where | what | verdict | checks |\n\
+        "# Reproduction\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
+         | claim | where | what | stated in advance | with later changes | changed since |\n\
          | --- | --- | --- | --- | --- | --- |\n",
         reproduction.summary()
     );
-    for judged in claims {
-        let held = judged.checks.iter().filter(|check| check.holds).count();
+    for judged in &reproduction.claims {
+        let ((stated, all_stated), (now, all)) = (judged.stated_held(), judged.held());
         text += &format!(
-            "| {} | {} | {} | {} | {} | {held} of {} |\n",
-            judged.id,
+            "| [{id}](#{anchor}) | {}, {} | {} | {} ({stated} of {all_stated}) | {} ({now} of \
+             {all}) | {} |\n",
             judged.paper,
             judged.place,
             judged.title,
-            words(judged.verdict),
-            judged.checks.len()
+            judged.stated_verdict.words(),
+            judged.verdict.words(),
+            judged.changes,
+            id = judged.id,
+            anchor = judged.id.to_lowercase(),
         );
     }
-    text += "\n## What does not hold, and why\n";
-    for judged in claims.iter().filter(|judged| judged.verdict != Verdict::Reproduced) {
-        text += &section(judged);
+    for judged in &reproduction.claims {
+        if let Some(claim) = claims.iter().find(|claim| claim.id == judged.id) {
+            text += &section(claim, judged);
+        }
+    }
+    text + &sweeps(reproduction)
+}
+
+/// How a claim's section begins: all that needs no run.
+pub fn section_head(claim: &Claim) -> String {
+    let mut text = format!(
+        "\n## {}\n\n**{}** {}, {}: \"{}\"\n\n{}\n",
+        claim.id, claim.title, claim.paper, claim.place, claim.quote, claim.setup
+    );
+    if !claim.corrected.is_empty() {
+        text += &format!("\nCorrected after a first run: {}\n", claim.corrected.trim());
+    }
+    if !claim.after_trials.is_empty() {
+        text += &format!("\nChosen after trial runs: {}\n", claim.after_trials.trim());
+    }
+    text + "\n| check | paper | tolerance | here | |\n| --- | --- | --- | --- | --- |\n"
+}
+
+/// How the rows of a check begin: one for the check as it is now, and one for what was stated in
+/// advance if that was another.
+pub fn row_head(check: &Check) -> Vec<String> {
+    let row = |mark: &str, expectation: &Expectation| {
+        let (words, tolerance) = (expectation.words(), expectation.tolerance());
+        format!("| {}{mark} | {words} | {tolerance} |", check.what)
+    };
+    match (&check.now, check.changed.is_empty()) {
+        (Some(now), true) => vec![row("", now)],
+        (Some(now), false) => vec![row("", now), row(STATED, &check.stated)],
+        (None, _) => vec![row(WITHDRAWN, &check.stated)],
+    }
+}
+
+const STATED: &str = " *(stated in advance)*";
+const WITHDRAWN: &str = " *(stated in advance, withdrawn)*";
+
+fn rows(check: &Check, judged: &JudgedCheck) -> String {
+    let helds: Vec<&Held> = match (&judged.now, judged.was_changed()) {
+        (Some(now), true) => vec![now, &judged.stated],
+        _ => vec![judged.shown()],
+    };
+    let line = |(head, held): (String, &Held)| {
+        let verdict = if held.holds { "holds" } else { "does not hold" };
+        format!("{head} {} | {verdict} |\n", held.measured)
+    };
+    row_head(check).into_iter().zip(helds).map(line).collect()
+}
+
+fn section(claim: &Claim, judged: &Judged) -> String {
+    let mut text = section_head(claim);
+    for (check, judged) in claim.checks.iter().zip(&judged.checks) {
+        text += &rows(check, judged);
+    }
+    let notes = section_notes(claim);
+    if !notes.is_empty() {
+        text += &format!("\n{notes}");
+    }
+    text += &format!(
+        "\nStated in advance: **{}**. With later changes: **{}**.\n",
+        judged.stated_verdict.words(),
+        judged.verdict.words()
+    );
+    let cause = judged.cause_if_needed();
+    if !cause.is_empty() {
+        text += &format!("\n{cause}\n");
+        if !judged.shown.is_empty() {
+            text += "\n| what shows it | here |\n| --- | --- |\n";
+            for (what, value) in &judged.shown {
+                text += &format!("| {what} | {value} |\n");
+            }
+        }
+    }
+    for name in &judged.sweeps {
+        text += &format!("\nSee the sweep [{name}](#sweep-{}).\n", anchor(name));
     }
     text
 }
 
-fn section(judged: &Judged) -> String {
-    let mut text = format!(
-        "\n### {} {}\n\n| measure | paper | tolerance | here | |\n| --- | --- | --- | --- | --- |\n",
-        judged.id, judged.title
-    );
-    for check in &judged.checks {
-        text += &format!(
-            "| {} | {} | {} | {} | {} |\n",
-            check.what,
-            check.expected,
-            check.tolerance,
-            check.measured,
-            if check.holds { "holds" } else { "does not" }
-        );
+/// What stands below a claim's table: what was changed and added, and why tolerances are what
+/// they are.
+pub fn section_notes(claim: &Claim) -> String {
+    claim.checks.iter().flat_map(notes).collect::<Vec<_>>().concat()
+}
+
+fn notes(check: &Check) -> Vec<String> {
+    let note = |mark: &str, text: &str| format!("- {}: {mark}: {text}.\n", check.what);
+    let mut all = Vec::new();
+    if !check.changed.is_empty() {
+        all.push(note("changed", &check.changed));
     }
-    text += &format!("\n{}\n", judged.cause_if_needed());
-    text
+    if !check.added.is_empty() {
+        all.push(note("added", &check.added));
+    }
+    if !check.why.is_empty() && check.why != "as above" {
+        all.push(note("tolerance", &check.why));
+    }
+    all
+}
+
+fn sweeps(reproduction: &Reproduction) -> String {
+    let all = reproduction.experiments.iter().flat_map(|(_, findings)| &findings.sweeps);
+    let sections: Vec<String> =
+        all.map(|sweep| format!("\n### Sweep: {}\n\n{}", sweep.name, sweep.markdown())).collect();
+    match sections.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n## Sweeps\n\nWhere a paper leaves a setting open, or a cause needs one, these \
+             tables show what comes out by its value.\n{}",
+            sections.concat()
+        ),
+    }
+}
+
+/// A heading as links to it are written.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::parse;
+    use crate::findings::Findings;
+    use crate::verdict::judge;
+
+    #[test]
+    fn a_section_shows_both_bounds_and_the_change() {
+        let text = "[[claim]]\nid='X1'\npaper='P'\nplace='1'\ntitle='t'\nquote='q'\nsetup='s'\n\
+                    experiment='e'\ncause='c'\nshown=[{what='n itself',measure='n'}]\nchecks=[\n\
+                    {what='w',measure='m',least=1,changed='why',stated={measure='n',least=1}},\n\
+                    {what='v',changed='gone',stated={measure='n',most=1}}]";
+        let claim = &parse("x", text).expect("a claim")[0];
+        let mut findings = Findings::default();
+        findings.measure("m", 2.0);
+        findings.measure("n", 0.5);
+        let shown = section(claim, &judge(claim, &findings, false));
+        for part in [
+            "| w | at least 1 |  | 2 | holds |",
+            "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",
+            "| v *(stated in advance, withdrawn)* | at most 1 |  | 0.5 | holds |",
+            "- w: changed: why.",
+            "Stated in advance: **in part**. With later changes: **reproduced**.",
+            "| n itself | 0.5 |",
+        ] {
+            assert!(shown.contains(part), "{part}\n{shown}");
+        }
+    }
+
+    #[test]
+    fn anchors_are_as_on_the_web() {
+        assert_eq!(anchor("Sprout by RTT, ms"), "sprout-by-rtt-ms");
+    }
 }

@@ -5,14 +5,15 @@ use paceline_report::{Cell, Page, Paint, Table};
 use crate::claim::Claim;
 use crate::findings::Exhibit;
 use crate::run::Reproduction;
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Held, Judged, Verdict};
 
 /// The page of a reproduction as one HTML file. `facts` are names and values for the footer.
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
     let mut page = Page::new("The papers' claims, measured anew");
     page.paragraph(&format!(
-        "{}. A claim is reproduced if all its checks hold. Tolerances and their reasons stand with \
-         the claims, in crates/reproduce/claims/. A click on a column's head sorts by it.",
+        "{}. A claim is reproduced if all its checks hold. It is judged twice: by what was stated \
+         before the first run, and with what was changed since. A click on a column's head sorts \
+         by it.",
         reproduction.summary()
     ));
     page.heading("Verdicts");
@@ -35,13 +36,12 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
             else {
                 continue;
             };
-            page.subheading(
-                &claim.id,
-                &format!("{} {}: {}", claim.id, claim.title, words(judged.verdict)),
-            );
-            page.paragraph(&format!("{}, {}. {}", claim.paper, claim.place, claim.setup));
-            page.table(&checks(judged));
-            page.paragraph(&judged.cause_if_needed());
+            page.subheading(&claim.id, &format!("{} {}: {}", claim.id, claim.title, both(judged)));
+            explain(&mut page, judged);
+        }
+        for sweep in &findings.sweeps {
+            page.paragraph(&format!("Sweep: {}. {}", sweep.name, sweep.caption));
+            page.table(&sweep.table());
         }
         for (_, exhibit) in &findings.exhibits {
             match exhibit {
@@ -59,20 +59,48 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
     page.to_html()
 }
 
-/// A verdict in words.
-pub(crate) fn words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Reproduced => "reproduced",
-        Verdict::Partly => "in part",
-        Verdict::Not => "not reproduced",
+/// Both verdicts in words, or the one that both are.
+fn both(judged: &Judged) -> String {
+    match (judged.stated_verdict, judged.verdict) {
+        (stated, now) if stated == now => now.words().to_string(),
+        (stated, now) => {
+            format!("stated in advance: {}; with later changes: {}", stated.words(), now.words())
+        }
+    }
+}
+
+/// A claim: the paper's words, the setup, what was changed, the checks and the cause.
+fn explain(page: &mut Page, judged: &Judged) {
+    page.paragraph(&format!(
+        "{}, {}: \u{201c}{}\u{201d}",
+        judged.paper, judged.place, judged.quote
+    ));
+    page.paragraph(&judged.setup);
+    for (mark, text) in [
+        ("Corrected after a first run", &judged.corrected),
+        ("Chosen after trial runs", &judged.after_trials),
+    ] {
+        if !text.is_empty() {
+            page.paragraph(&format!("{mark}: {text}"));
+        }
+    }
+    page.table(&checks(judged));
+    let cause = judged.cause_if_needed();
+    if !cause.is_empty() {
+        page.paragraph(&cause);
+        let shown: Vec<String> =
+            judged.shown.iter().map(|(what, value)| format!("{what}: {value}")).collect();
+        if !shown.is_empty() {
+            page.paragraph(&format!("What shows it: {}.", shown.join("; ")));
+        }
     }
 }
 
 fn colour(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Reproduced => Paint::GOOD,
-        Verdict::Partly => Paint::FAIR,
-        Verdict::Not => Paint::BAD,
+        Verdict::Not | Verdict::SyntheticNone => Paint::BAD,
+        _ => Paint::FAIR,
     }
 }
 
@@ -82,33 +110,54 @@ fn columns(names: &[&str]) -> Vec<(String, String)> {
 
 fn verdicts(judged: &[Judged]) -> Table {
     let row = |judged: &Judged| {
-        let held = judged.checks.iter().filter(|check| check.holds).count();
+        let cell = |verdict: Verdict, (held, all): (usize, usize)| {
+            Cell::text(format!("{} ({held} of {all})", verdict.words()))
+                .with_colour(colour(verdict))
+        };
         vec![
             Cell::text(&judged.id).with_link(&judged.id),
             Cell::text(&judged.place),
             Cell::text(&judged.title),
-            Cell::text(words(judged.verdict)).with_colour(colour(judged.verdict)),
-            Cell::text(format!("{held} of {}", judged.checks.len())),
+            cell(judged.stated_verdict, judged.stated_held()),
+            cell(judged.verdict, judged.held()),
+            Cell::text(&judged.changes),
         ]
     };
-    Table {
-        columns: columns(&["claim", "where", "what", "verdict", "checks"]),
-        rows: judged.iter().map(row).collect(),
-    }
+    let heads = ["claim", "where", "what", "stated in advance", "with later changes", "changed"];
+    Table { columns: columns(&heads), rows: judged.iter().map(row).collect() }
 }
 
 fn checks(judged: &Judged) -> Table {
-    let rows = judged.checks.iter().map(|check| {
+    let row = |what: String, held: &Held, note: String| {
         vec![
-            Cell::text(&check.what),
-            Cell::text(&check.expected),
-            Cell::text(&check.tolerance),
-            Cell::text(&check.measured),
-            match check.holds {
+            Cell::text(what),
+            Cell::text(&held.expected),
+            Cell::text(&held.tolerance),
+            Cell::text(&held.measured),
+            match held.holds {
                 true => Cell::text("holds").with_colour(Paint::GOOD),
                 false => Cell::text("does not hold").with_colour(Paint::BAD),
             },
+            Cell::text(note),
         ]
+    };
+    let rows = judged.checks.iter().flat_map(|check| {
+        let added = match check.added.is_empty() {
+            true => String::new(),
+            false => format!("added: {}", check.added),
+        };
+        let stated = |mark| {
+            let note = format!("changed: {}", check.changed);
+            row(format!("{} ({mark})", check.what), &check.stated, note)
+        };
+        match (&check.now, check.was_changed()) {
+            (Some(now), false) => vec![row(check.what.clone(), now, added)],
+            (Some(now), true) => {
+                vec![row(check.what.clone(), now, added), stated("stated in advance")]
+            }
+            (None, _) => vec![stated("stated in advance, withdrawn")],
+        }
     });
-    Table { columns: columns(&["measure", "paper", "tolerance", "here", ""]), rows: rows.collect() }
+    let heads = ["check", "paper", "tolerance", "here", "", "since the first run"];
+    Table { columns: columns(&heads), rows: rows.collect() }
 }

@@ -1,5 +1,6 @@
 //! A reproduction: plans the experiments, does their tasks side by side, judges the claims.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -7,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::claim::Claim;
 use crate::experiments::{Experiment, experiment};
-use crate::findings::Findings;
+use crate::findings::{Findings, Sweep};
 use crate::record::Record;
 use crate::results::Results;
 use crate::setting::Setting;
@@ -34,23 +35,56 @@ pub struct Reproduction {
     pub failures: Vec<(String, String)>,
     /// Tasks in all.
     pub tasks: usize,
+    /// Whether synthetic traces stood in for recorded ones.
+    pub synthetic: bool,
 }
 
 impl Reproduction {
-    /// How many claims are reproduced, and how many checks hold, in one line.
+    /// How many claims hold by what was stated in advance and with later changes, in one line.
     pub fn summary(&self) -> String {
-        let count = |verdict| self.claims.iter().filter(|judged| judged.verdict == verdict).count();
-        let checks: Vec<bool> =
-            self.claims.iter().flat_map(|judged| &judged.checks).map(|check| check.holds).collect();
+        let claims = self.claims.len();
+        if self.synthetic {
+            let count = |verdict: fn(&Judged) -> bool| {
+                self.claims.iter().filter(|judged| verdict(judged)).count()
+            };
+            return format!(
+                "{claims} claims, on synthetic traces where the papers have recorded ones, which \
+                 reproduces none of those: all checks hold of {} by what was stated in advance, \
+                 of {} with later changes, of {} both ways",
+                count(|judged| judged.stated_verdict.holds()),
+                count(|judged| judged.verdict.holds()),
+                count(Judged::holds),
+            );
+        }
+        let line = |verdict: fn(&Judged) -> Verdict| {
+            let count =
+                |wanted| self.claims.iter().filter(|judged| verdict(judged) == wanted).count();
+            format!(
+                "{} reproduced, {} in part, {} not",
+                count(Verdict::Reproduced),
+                count(Verdict::Partly),
+                count(Verdict::Not)
+            )
+        };
+        let sum = |held: fn(&Judged) -> (usize, usize)| {
+            let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
+            self.claims.iter().map(held).fold((0, 0), add)
+        };
+        let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
         format!(
-            "{} claims: {} reproduced, {} in part, {} not; {} of {} checks hold",
-            self.claims.len(),
-            count(Verdict::Reproduced),
-            count(Verdict::Partly),
-            count(Verdict::Not),
-            checks.iter().filter(|holds| **holds).count(),
-            checks.len()
+            "{claims} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
+             hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
+             ways: {}",
+            line(|judged| judged.stated_verdict),
+            line(|judged| judged.verdict),
+            self.claims.iter().filter(|judged| judged.holds()).count()
         )
+    }
+
+    /// A sweep by its name.
+    pub fn sweep(&self, name: &str) -> Option<&Sweep> {
+        let all = self.experiments.iter().flat_map(|(_, findings)| &findings.sweeps);
+        all.into_iter().find(|sweep| sweep.name == name)
     }
 }
 
@@ -88,18 +122,26 @@ pub fn reproduce(
     let work: Vec<(usize, Task)> =
         plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
     let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
+    let failures: Mutex<Vec<(String, String)>> = Mutex::default();
+    let unkept: Mutex<Option<String>> = Mutex::default();
+    // Equal tasks, of one experiment or of several, are done once.
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    let same: Vec<usize> = work
+        .iter()
+        .enumerate()
+        .map(|(at, (_, task))| *first.entry(task.key.as_str()).or_insert(at))
+        .collect();
     let cost = |done: bool| -> f64 {
         let pairs = work.iter().zip(&known);
+        let pairs = pairs.enumerate().filter(|(at, _)| same[*at] == *at).map(|(_, pair)| pair);
         pairs.filter(|(_, known)| !done || known.is_some()).map(|((_, task), _)| task.cost).sum()
     };
     progress.begin(cost(false), cost(true));
 
-    let failures: Mutex<Vec<(String, String)>> = Mutex::default();
-    let unkept: Mutex<Option<String>> = Mutex::default();
     // Long ones first, so that no core waits for the last.
-    let mut order: Vec<usize> = (0..work.len()).collect();
+    let mut order: Vec<usize> = first.values().copied().collect();
     order.sort_by(|a, b| work[*b].1.cost.total_cmp(&work[*a].1.cost));
-    let done: Vec<(usize, Option<Record>)> = order
+    let done: BTreeMap<usize, Option<Record>> = order
         .par_iter()
         .map(|&at| {
             if let Some(record) = &known[at] {
@@ -129,10 +171,9 @@ pub fn reproduce(
     }
 
     let mut results: Vec<Results> = chosen.iter().map(|_| Results::default()).collect();
-    for (at, record) in done {
-        let (experiment, task) = &work[at];
-        if let Some(record) = record {
-            results[*experiment].0.insert(task.name.clone(), record);
+    for ((experiment, task), at) in work.iter().zip(&same) {
+        if let Some(Some(record)) = done.get(at) {
+            results[*experiment].0.insert(task.name.clone(), record.clone());
         }
     }
     let mut experiments = Vec::new();
@@ -142,17 +183,19 @@ pub fn reproduce(
         experiments.push((experiment, findings));
     }
     let nothing = Findings::default();
+    let synthetic = setting.traces.is_none();
     let judged = claims
         .iter()
         .map(|claim| {
             let of =
                 |(experiment, _): &&(&Experiment, Findings)| experiment.name == claim.experiment;
-            judge(claim, experiments.iter().find(of).map_or(&nothing, |(_, findings)| findings))
+            let found = experiments.iter().find(of).map_or(&nothing, |(_, findings)| findings);
+            judge(claim, found, synthetic)
         })
         .collect();
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort();
-    Ok(Reproduction { claims: judged, experiments, failures, tasks: work.len() })
+    Ok(Reproduction { claims: judged, experiments, failures, tasks: work.len(), synthetic })
 }
 
 fn set(place: &Mutex<Option<String>>, problem: String) {

@@ -1,8 +1,9 @@
-//! Claims held against findings.
+//! Claims held against findings: by what was stated in advance, and with what was changed since.
 
 use serde::Serialize;
 
-use crate::claim::{Claim, Expectation, number};
+use crate::claim::{Check, Claim};
+use crate::expectation::{Expectation, number};
 use crate::findings::Findings;
 
 /// Whether a claim holds here.
@@ -15,6 +16,49 @@ pub enum Verdict {
     Partly,
     /// None holds.
     Not,
+    /// The claim is of recorded traces and was measured on synthetic ones: all checks hold.
+    #[serde(rename = "synthetic-all")]
+    SyntheticAll,
+    /// The same: some checks hold.
+    #[serde(rename = "synthetic-some")]
+    SyntheticSome,
+    /// The same: no check holds.
+    #[serde(rename = "synthetic-none")]
+    SyntheticNone,
+}
+
+impl Verdict {
+    fn of(held: usize, all: usize, synthetic: bool) -> Verdict {
+        match (held, synthetic) {
+            (held, false) if held == all => Verdict::Reproduced,
+            (0, false) => Verdict::Not,
+            (_, false) => Verdict::Partly,
+            (held, true) if held == all => Verdict::SyntheticAll,
+            (0, true) => Verdict::SyntheticNone,
+            (_, true) => Verdict::SyntheticSome,
+        }
+    }
+
+    /// Whether all checks hold, on whatever traces.
+    pub fn holds(self) -> bool {
+        matches!(self, Verdict::Reproduced | Verdict::SyntheticAll)
+    }
+
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::Partly => "in part",
+            Verdict::Not => "not reproduced",
+            Verdict::SyntheticAll => "not measured on the paper's traces; on synthetic ones: holds",
+            Verdict::SyntheticSome => {
+                "not measured on the paper's traces; on synthetic ones: in part"
+            }
+            Verdict::SyntheticNone => {
+                "not measured on the paper's traces; on synthetic ones: does not hold"
+            }
+        }
+    }
 }
 
 /// A claim and what became of it: an entry of the JSON.
@@ -28,19 +72,34 @@ pub struct Judged {
     pub place: String,
     /// What it says.
     pub title: String,
+    /// What it says, in the paper's words.
+    pub quote: String,
+    /// The setup.
+    pub setup: String,
+    /// What was changed after a first run, in a few words; empty if nothing was.
+    pub changes: String,
+    /// How the setup was corrected after a first run.
+    pub corrected: String,
+    /// What was chosen after trial runs.
+    pub after_trials: String,
     /// What is expected, check by check.
     pub expected: String,
     /// What was measured, check by check.
     pub measured: String,
     /// How far they may lie apart.
     pub tolerance: String,
-    /// Whether it holds.
+    /// Whether it holds, with what was changed after a first run.
     pub verdict: Verdict,
-    /// Why not; empty if it holds.
+    /// Whether it holds by what was stated before the first run.
+    pub stated_verdict: Verdict,
+    /// Why not; empty if it holds both ways.
     pub reason: String,
     /// What an investigation has found.
-    #[serde(skip)]
     pub cause: String,
+    /// What shows the cause: what is measured, and its value.
+    pub shown: Vec<(String, String)>,
+    /// Tables that show the cause.
+    pub sweeps: Vec<String>,
     /// The traces that were used; empty if none was.
     pub traces: Vec<String>,
     /// Each check by itself.
@@ -52,101 +111,178 @@ pub struct Judged {
 pub struct JudgedCheck {
     /// What is measured.
     pub what: String,
+    /// Why the tolerance is what it is.
+    pub why: String,
+    /// What was changed after a first run, from what, and why.
+    pub changed: String,
+    /// Why the check was added after first runs.
+    pub added: String,
+    /// By what was stated before the first run.
+    pub stated: Held,
+    /// As the check is now; nothing if it was withdrawn.
+    pub now: Option<Held>,
+}
+
+/// A bound and whether it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Held {
     /// What is expected.
     pub expected: String,
     /// How far from it.
     pub tolerance: String,
-    /// Why so far.
-    pub why: String,
     /// What was measured.
     pub measured: String,
     /// Whether it holds.
     pub holds: bool,
 }
 
+impl Held {
+    fn of(expectation: &Expectation, findings: &Findings) -> Held {
+        let names = expectation.measures();
+        let values: Vec<f64> = names.iter().map(|name| findings.get(name)).collect();
+        let holds = expectation.holds(&values);
+        let mut shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
+        // A value that misses its bound does not look as if it met it.
+        let same = |text: &String| expectation.words().split(' ').any(|word| word == text);
+        if let (false, [value], true) = (holds, values.as_slice(), shown.iter().any(same)) {
+            shown = vec![format!("{value:.5}")];
+        }
+        Held {
+            expected: expectation.words(),
+            tolerance: expectation.tolerance(),
+            measured: shown.join(", "),
+            holds,
+        }
+    }
+}
+
+impl JudgedCheck {
+    fn of(check: &Check, findings: &Findings) -> JudgedCheck {
+        JudgedCheck {
+            what: check.what.clone(),
+            why: check.why.clone(),
+            changed: check.changed.clone(),
+            added: check.added.clone(),
+            stated: Held::of(&check.stated, findings),
+            now: check.now.as_ref().map(|now| Held::of(now, findings)),
+        }
+    }
+
+    /// The check as it is now, or as it was when it was withdrawn.
+    pub fn shown(&self) -> &Held {
+        self.now.as_ref().unwrap_or(&self.stated)
+    }
+
+    /// Whether it was changed after a first run.
+    pub fn was_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// Whether every bound that it has or had is kept.
+    pub fn holds(&self) -> bool {
+        self.stated.holds && self.now.as_ref().is_none_or(|now| now.holds)
+    }
+}
+
 impl Judged {
     /// What an investigation has found, if there was need of one.
     pub fn cause_if_needed(&self) -> String {
-        match (self.verdict, self.cause.is_empty()) {
-            (Verdict::Reproduced, _) => String::new(),
-            (_, true) => "The cause has not been found.".into(),
-            (_, false) => self.cause.clone(),
+        match (self.holds(), self.cause.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) if self.checks.iter().all(JudgedCheck::holds) => String::new(),
+            (false, true) => "The cause has not been found.".into(),
+            (false, false) => self.cause.trim().to_string(),
         }
+    }
+
+    /// Whether it holds by what was stated in advance and by what was changed since.
+    pub fn holds(&self) -> bool {
+        self.verdict.holds() && self.stated_verdict.holds()
+    }
+
+    /// How many checks hold, and how many there are: with later changes.
+    pub fn held(&self) -> (usize, usize) {
+        let now = || self.checks.iter().filter_map(|check| check.now.as_ref());
+        (now().filter(|held| held.holds).count(), now().count())
+    }
+
+    /// How many checks hold, and how many there are: by what was stated in advance.
+    pub fn stated_held(&self) -> (usize, usize) {
+        let held = self.checks.iter().filter(|check| check.stated.holds).count();
+        (held, self.checks.len())
     }
 }
 
 /// Judges a claim by what its experiment has found. What was not measured does not hold.
-pub fn judge(claim: &Claim, findings: &Findings) -> Judged {
-    let checks: Vec<JudgedCheck> = claim
-        .checks
+/// `synthetic`: synthetic traces stood in for recorded ones.
+pub fn judge(claim: &Claim, findings: &Findings, synthetic: bool) -> Judged {
+    let checks: Vec<JudgedCheck> =
+        claim.checks.iter().map(|check| JudgedCheck::of(check, findings)).collect();
+    let list = |part: fn(&Held) -> &String| {
+        let parts = checks.iter().map(|check| part(check.shown()).as_str());
+        parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+    };
+    let shown = claim
+        .shown
         .iter()
-        .map(|check| {
-            let values: Vec<f64> =
-                check.expectation.measures().iter().map(|name| findings.get(name)).collect();
-            let shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
-            JudgedCheck {
-                what: check.what.clone(),
-                expected: check.expectation.words(),
-                tolerance: check.expectation.tolerance(),
-                why: check.why.clone(),
-                measured: shown.join(", "),
-                holds: holds(&check.expectation, &values),
-            }
-        })
+        .map(|shown| (shown.what.clone(), number(findings.get(&shown.measure))))
         .collect();
-    let held = checks.iter().filter(|check| check.holds).count();
-    let verdict = match held {
-        all if all == checks.len() => Verdict::Reproduced,
-        0 => Verdict::Not,
-        _ => Verdict::Partly,
-    };
-    let list = |part: fn(&JudgedCheck) -> String| {
-        checks.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
-    };
-    let mut reason = checks
-        .iter()
-        .filter(|check| !check.holds)
-        .map(|check| format!("{}: {}, not {}", check.what, check.measured, check.expected))
-        .collect::<Vec<_>>()
-        .join("; ");
-    if verdict != Verdict::Reproduced && !claim.cause.is_empty() {
-        reason = format!("{reason}. {}", claim.cause);
-    }
-    Judged {
+    let mut judged = Judged {
         id: claim.id.clone(),
         paper: claim.paper.clone(),
         place: claim.place.clone(),
         title: claim.title.clone(),
-        expected: list(|check| format!("{}: {}", check.what, check.expected)),
-        measured: list(|check| check.measured.clone()),
-        tolerance: list(|check| check.tolerance.clone()),
-        verdict,
-        reason,
+        quote: claim.quote.clone(),
+        setup: claim.setup.clone(),
+        changes: claim.changes(),
+        corrected: claim.corrected.clone(),
+        after_trials: claim.after_trials.clone(),
+        expected: checks
+            .iter()
+            .map(|check| format!("{}: {}", check.what, check.shown().expected))
+            .collect::<Vec<_>>()
+            .join("; "),
+        measured: list(|held| &held.measured),
+        tolerance: list(|held| &held.tolerance),
+        verdict: Verdict::Not,
+        stated_verdict: Verdict::Not,
+        reason: String::new(),
         cause: claim.cause.clone(),
+        shown,
+        sweeps: claim.sweeps.clone(),
         traces: findings.traces.clone(),
         checks,
-    }
+    };
+    let synthetic = synthetic && claim.recording;
+    let (held, all) = judged.held();
+    judged.verdict = Verdict::of(held, all, synthetic);
+    let (held, all) = judged.stated_held();
+    // A setting that was chosen after trial runs was not stated in advance.
+    let advance = usize::from(!claim.after_trials.is_empty());
+    judged.stated_verdict = Verdict::of(held, all + advance, synthetic);
+    judged.reason = reason(&judged);
+    judged
 }
 
-fn holds(expectation: &Expectation, values: &[f64]) -> bool {
-    if values.iter().any(|value| !value.is_finite()) || values.is_empty() {
-        return false;
+fn reason(judged: &Judged) -> String {
+    let failed = |check: &JudgedCheck| {
+        let stated = (!check.stated.holds).then_some((&check.stated, "stated in advance: "));
+        let now = check.now.as_ref().filter(|now| !now.holds).map(|now| (now, ""));
+        let (held, mark) = match (now, stated) {
+            (Some(now), _) => now,
+            (None, Some(stated)) => stated,
+            (None, None) => return None,
+        };
+        Some(format!("{mark}{}: {}, not {}", check.what, held.measured, held.expected))
+    };
+    let mut reason: Vec<String> = judged.checks.iter().filter_map(failed).collect();
+    if !judged.after_trials.is_empty() {
+        reason.push("the setting was chosen after trial runs".into());
     }
-    let pairs = || values.iter().zip(values.iter().skip(1));
-    let value = values[0];
-    match expectation {
-        Expectation::Near { expected, share, within, .. } => {
-            (value - expected).abs() <= (share * expected.abs()).max(*within)
-        }
-        Expectation::Between { least, most, .. } => (*least..=*most).contains(&value),
-        Expectation::Least { least, .. } => value >= *least,
-        Expectation::Most { most, .. } => value <= *most,
-        Expectation::Falling { slack, .. } => {
-            pairs().all(|(before, after)| *after <= before + slack * before.abs())
-        }
-        Expectation::Rising { slack, .. } => {
-            pairs().all(|(before, after)| *after >= before - slack * before.abs())
-        }
+    let reason = reason.join("; ");
+    match judged.cause_if_needed() {
+        cause if cause.is_empty() => reason,
+        cause => format!("{reason}. {cause}"),
     }
 }
 
@@ -161,21 +297,28 @@ id = "X1"
 paper = "P"
 place = "§1"
 title = "t"
+quote = "q"
 setup = "s"
+recording = true
 experiment = "e"
 cause = "Because."
+shown = [{ what = "a again", measure = "a" }]
 checks = [
   { what = "near", measure = "a", expected = 10.0, share = 0.1, why = "w" },
-  { what = "order", falling = ["a", "b"] },
+  { what = "order", falling = ["a", "b"], step = 0.0 },
 ]
 "#;
 
-    fn verdict(a: f64, b: f64) -> Judged {
-        let claim = &parse("x", CLAIM).expect("a claim")[0];
+    fn judged(text: &str, a: f64, b: f64, synthetic: bool) -> Judged {
+        let claim = &parse("x", text).expect("a claim")[0];
         let mut findings = Findings::default();
         findings.measure("a", a);
         findings.measure("b", b);
-        judge(claim, &findings)
+        judge(claim, &findings, synthetic)
+    }
+
+    fn verdict(a: f64, b: f64) -> Judged {
+        judged(CLAIM, a, b, false)
     }
 
     #[test]
@@ -186,5 +329,49 @@ checks = [
         assert_eq!(verdict(f64::NAN, f64::NAN).verdict, Verdict::Not);
         assert!(verdict(12.0, 1.0).reason.ends_with("near: 12, not 10. Because."));
         assert!(verdict(10.0, 1.0).reason.is_empty());
+        assert_eq!(verdict(10.0, 1.0).shown, [("a again".to_string(), "10".to_string())]);
+    }
+
+    #[test]
+    fn a_synthetic_trace_reproduces_nothing() {
+        for (a, b) in [(10.0, 1.0), (12.0, 1.0), (12.0, 13.0)] {
+            let judged = judged(CLAIM, a, b, true);
+            for verdict in [judged.verdict, judged.stated_verdict] {
+                assert!(verdict.words().starts_with("not measured on the paper's traces"));
+                let json = serde_json::to_string(&verdict).expect("text");
+                assert!(!json.contains("reproduced"), "{json}");
+            }
+        }
+        // A claim of constant links does not care.
+        let constant = CLAIM.replace("recording = true", "");
+        assert_eq!(judged(&constant, 10.0, 1.0, true).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn what_was_stated_is_judged_beside_what_was_changed() {
+        let changed = CLAIM.replace(
+            "step = 0.0 }",
+            "step = 0.0, changed = 'c', stated = { measure = 'b', least = 5 } }",
+        );
+        let judged_now = judged(&changed, 10.0, 1.0, false);
+        assert_eq!(judged_now.verdict, Verdict::Reproduced);
+        assert_eq!(judged_now.stated_verdict, Verdict::Partly);
+        assert!(!judged_now.holds());
+        assert!(judged_now.reason.starts_with("stated in advance: order: 1, not at least 5"));
+        let withdrawn = CLAIM.replace(
+            "falling = [\"a\", \"b\"], step = 0.0 }",
+            "changed = 'c', stated = { measure = 'b', least = 5 } }",
+        );
+        let judged = judged(&withdrawn, 10.0, 1.0, false);
+        assert_eq!((judged.held(), judged.stated_held()), ((1, 1), (1, 2)));
+    }
+
+    #[test]
+    fn a_setting_chosen_after_trials_was_not_stated_in_advance() {
+        let chosen = CLAIM.replace("experiment", "after_trials = 'RTT'\nexperiment");
+        let judged = judged(&chosen, 10.0, 1.0, false);
+        assert_eq!(judged.verdict, Verdict::Reproduced);
+        assert_eq!(judged.stated_verdict, Verdict::Partly);
+        assert!(judged.cause_if_needed().contains("Because"));
     }
 }

@@ -1,5 +1,6 @@
 //! `paceline reproduce`: the papers' claims, measured anew.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -7,8 +8,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Verdict, Written, claims, markdown,
-    page, reproduce, write_scenarios,
+    Claim, Held, Judged, Progress, Reproduction, Setting, Store, Verdict, Written, claims,
+    markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -64,7 +65,23 @@ pub(crate) struct Reproduce {
 /// The JSON of `reproduce`.
 #[derive(Serialize)]
 struct Claims<'a> {
+    summary: String,
+    synthetic: bool,
     claims: &'a [Judged],
+    /// The measures of each experiment by name.
+    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
+}
+
+impl Claims<'_> {
+    fn of(done: &Reproduction) -> Claims<'_> {
+        let each = done.experiments.iter();
+        Claims {
+            summary: done.summary(),
+            synthetic: done.synthetic,
+            claims: &done.claims,
+            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
+        }
+    }
 }
 
 /// The JSON of `reproduce --list`.
@@ -163,7 +180,7 @@ impl Reproduce {
         bar.finish_and_clear();
         let done = done?;
         let printed = if self.json {
-            output::print_json(&Claims { claims: &done.claims })
+            output::print_json(&Claims::of(&done))
         } else {
             output::print(&table(&done))
         };
@@ -207,12 +224,8 @@ impl Reproduce {
         ];
         let written = [
             output::write(folder, "reproduce.html", &page(done, chosen, &facts))?,
-            output::write(folder, "reproduce.md", &markdown(done, &facts[0].1))?,
-            output::write(
-                folder,
-                "reproduce.json",
-                &output::to_json(&Claims { claims: &done.claims })?,
-            )?,
+            output::write(folder, "reproduce.md", &markdown(done, chosen, &facts[0].1))?,
+            output::write(folder, "reproduce.json", &output::to_json(&Claims::of(done))?)?,
         ];
         if !self.quiet {
             let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
@@ -256,23 +269,29 @@ fn list(claims: &[Claim]) -> String {
 
 fn table(done: &Reproduction) -> String {
     let mut text = String::new();
-    let mut grid = Grid::words(&["claim", "what", "paper", "here", "verdict"]);
+    let mut grid =
+        Grid::words(&["claim", "what", "paper", "here", "stated in advance", "with changes"]);
     for judged in &done.claims {
         for (at, check) in judged.checks.iter().enumerate() {
-            let first = at == 0;
-            let verdict = match (first, judged.verdict) {
-                (false, _) => String::new(),
-                (true, Verdict::Reproduced) => "reproduced".green().to_string(),
-                (true, Verdict::Partly) => "in part".yellow().to_string(),
-                (true, Verdict::Not) => "not reproduced".red().to_string(),
+            let first = |text: String| if at == 0 { text } else { String::new() };
+            let cell = |held: Option<&Held>| match held {
+                Some(held) if held.holds => held.measured.clone(),
+                Some(held) => format!("{} ✗", held.measured),
+                None => "withdrawn".into(),
             };
-            let mark = if check.holds { "" } else { " ✗" };
+            let here = match check.was_changed() {
+                true => {
+                    format!("{}; stated: {}", cell(check.now.as_ref()), cell(Some(&check.stated)))
+                }
+                false => cell(check.now.as_ref()),
+            };
             grid.row(vec![
-                if first { judged.id.clone() } else { String::new() },
+                first(judged.id.clone()),
                 check.what.clone(),
-                check.expected.clone(),
-                format!("{}{mark}", check.measured),
-                verdict,
+                check.shown().expected.clone(),
+                here,
+                first(coloured(judged.stated_verdict)),
+                first(coloured(judged.verdict)),
             ]);
         }
     }
@@ -282,4 +301,13 @@ fn table(done: &Reproduction) -> String {
     }
     text += &format!("{}\n", done.summary());
     text
+}
+
+fn coloured(verdict: Verdict) -> String {
+    let words = verdict.words();
+    match verdict {
+        Verdict::Reproduced => words.green().to_string(),
+        Verdict::Not | Verdict::SyntheticNone => words.red().to_string(),
+        _ => words.yellow().to_string(),
+    }
 }

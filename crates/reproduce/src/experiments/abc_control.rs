@@ -107,6 +107,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
 const VCP: [(&str, &str, u64); 3] =
     [("100", "vcp", 100), ("200", "vcp", 200), ("unscaled", "vcp[scale=none]", 100)];
 
+/// Acknowledgements that arrive, in percent, and the accelerates among them, in quarters.
+const KEPT: [(u32, u32); 6] = [(100, 3), (75, 3), (50, 3), (50, 4), (50, 1), (50, 2)];
 /// Shares of accelerates, in quarters.
 const QUARTERS: [u32; 5] = [0, 1, 2, 3, 4];
 
@@ -126,6 +128,18 @@ fn marks() -> Result<Record, String> {
             sender.on_feedback(&acknowledged(u64::from(at), echo, cwnd));
         }
         record.set(format!("after.{quarters}"), sender.plan().cwnd as f64 / before);
+    }
+    for (delivered, quarters) in KEPT {
+        let mut sender = (halves.controller)(&Setup::default());
+        let before = sender.plan().cwnd as f64;
+        // The marks of the acknowledgements that arrive take turns as all of them do.
+        for at in 0..delivered {
+            let echo = if at % 4 < quarters { Ecn::ACCELERATE } else { Ecn::BRAKE };
+            let cwnd = sender.plan().cwnd;
+            sender.on_feedback(&acknowledged(u64::from(at), echo, cwnd));
+        }
+        let after = sender.plan().cwnd as f64 / before;
+        record.set(format!("kept.{delivered}.{quarters}"), after);
     }
     Ok(record)
 }
@@ -167,7 +181,15 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             |loss: &str| results.get(&format!("acks {text} {loss}")).number("all.goodput");
         findings.measure(format!("acks.{text}.kept"), goodput("0.3") / goodput("0"));
     }
-    findings.measure("acks.mean", results.get("acks abc 0.3").number("link.link.delay.mean"));
+    for part in ["mean", "p95"] {
+        let delay = results.get("acks abc 0.3").number(&format!("link.link.delay.{part}"));
+        findings.measure(format!("acks.{part}"), delay);
+    }
+    for (delivered, quarters) in KEPT {
+        let share = f64::from(quarters) / 4.0;
+        let after = results.get("marks").number(&format!("kept.{delivered}.{quarters}"));
+        findings.measure(format!("acks.change.{delivered}.{share}"), after - 1.0);
+    }
     for (name, _, rtt) in VCP {
         let windows = results.get(&format!("vcp {name}")).series("flow.flow.state.cwnd");
         findings.measure(format!("vcp.{name}.rtts"), doubling_rtts(&windows, 0.1, rtt));
@@ -190,6 +212,32 @@ fn by_rtt(seeds: u64, results: &Results, findings: &mut Findings) {
     }
     let share = findings.get("table.120") / findings.get("table.20");
     findings.measure("table.120/20", share);
+    // What equal windows give with the queue that all flows meet.
+    let queue = |name: &str| {
+        let of = |seed| results.get(&format!("{name} {seed}")).number("link.link.delay.mean");
+        mean((0..seeds).map(of))
+    };
+    for (key, name, (short, long)) in
+        [("table", "table", (20.0, 120.0)), ("pair.40", "pair 40", (20.0, 40.0))]
+    {
+        let queue = queue(name);
+        findings.measure(format!("{key}.queue"), queue);
+        findings.measure(format!("{key}.equal_windows"), (long + queue) / (short + queue));
+    }
+    let inverse = 1.0 / findings.get("table.equal_windows");
+    findings.measure("table.equal_windows.share", inverse);
+    // Each seed by itself, for how far chance moves the ratio.
+    let ratios: Vec<f64> = (0..seeds)
+        .map(|seed| {
+            let record = results.get(&format!("table {seed}"));
+            record.number("flow.flow-6.goodput") / record.number("flow.flow-1.goodput")
+        })
+        .collect();
+    let (low, high) = ratios.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends, ratio| {
+        (ends.0.min(*ratio), ends.1.max(*ratio))
+    });
+    findings.measure("table.120/20.lowest", low);
+    findings.measure("table.120/20.highest", high);
     // The fit of a line through the ratios of throughput by ratio of RTT.
     let points: Vec<(f64, f64)> =
         RTTS.iter().map(|rtt| (*rtt as f64 / 20.0, findings.get(&format!("pair.{rtt}")))).collect();

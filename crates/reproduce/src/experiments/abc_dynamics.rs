@@ -31,6 +31,8 @@ const GAMES: [(&str, &str); 3] = [("abc", "abc"), ("cubic", "cubic"), ("codel", 
 /// The share of the square wave that is used by what follows it a round trip late and queues
 /// nothing: each second, for 100 ms after the rise, half of 24 Mbit/s is left.
 const ATTAINABLE: f64 = 1.0 - (24.0 - 12.0) * 0.1 / (18.0 * 1.0);
+/// Seconds for which the cross traffic is on, and then off.
+const PHASES: [u64; 2] = [40, 20];
 /// Seconds between arrivals and departures.
 const PHASE: u64 = 25;
 
@@ -50,7 +52,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(format!("come and go: {text}"), with_series(scenario, 1000)));
     }
     tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
-    tasks.push(Task::scenario("cross traffic", with_series(cross_traffic()?, 500)));
+    tasks.push(Task::scenario("slower link rises", with_series(slower_link_rises()?, 100)));
+    for phase in PHASES {
+        let scenario = with_series(cross_traffic(phase)?, 500);
+        tasks.push(Task::scenario(format!("cross traffic each {phase} s"), scenario));
+    }
     for text in WAVES {
         let mut scenario = Scenario::new("square wave");
         scenario.duration = setting.length(60, 20);
@@ -95,17 +101,28 @@ fn two_bottlenecks() -> Result<Scenario, String> {
     Ok(scenario)
 }
 
+/// The same path while the wireless link stays the slower one: it alternates between 4 and 10
+/// Mbit/s.
+fn slower_link_rises() -> Result<Scenario, String> {
+    let mut scenario = two_bottlenecks()?;
+    scenario.name = "slower link rises".into();
+    let half = Span::from_secs(5);
+    let steps = vec![(Span::ZERO, Rate::from_mbps(10.0)), (half, Rate::from_mbps(4.0))];
+    scenario.links[0].capacity = Capacity::Schedule { steps, period: Some(half * 2) };
+    Ok(scenario)
+}
+
 /// Fig. 10: a wireless link as above, and a wired one of 12 Mbit/s with a Cubic flow that is on
-/// for 40 s and off for 40 s.
-fn cross_traffic() -> Result<Scenario, String> {
+/// off for `phase` seconds and on for as many, twice.
+fn cross_traffic(phase: u64) -> Result<Scenario, String> {
     let mut scenario = two_bottlenecks()?;
     scenario.name = "cross traffic".into();
-    scenario.duration = Span::from_secs(200);
-    for start in [40, 120] {
+    scenario.duration = Span::from_secs(5 * phase);
+    for start in [phase, 3 * phase] {
         let mut cross = FlowSpec::bulk(scheme("cubic")?, &["wired"]);
         cross.name = format!("cross-{start}");
         cross.start = Span::from_secs(start);
-        cross.stop = Some(Span::from_secs(start + 40));
+        cross.stop = Some(Span::from_secs(start + phase));
         scenario.flows.push(cross);
     }
     Ok(scenario)
@@ -124,8 +141,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.figure(&format!("fair {key}"), panel("Goodput (Mbit/s)", series), caption);
     }
-    bottlenecks(results.get("two bottlenecks"), &mut findings);
-    crossing(results.get("cross traffic"), &mut findings);
+    let rising = results.get("slower link rises");
+    bottlenecks(results.get("two bottlenecks"), rising, &mut findings);
+    for phase in PHASES {
+        crossing(results.get(&format!("cross traffic each {phase} s")), phase, &mut findings);
+    }
     let palette = Palette::new(WAVES);
     let mut views = Vec::new();
     for text in WAVES {
@@ -178,7 +198,7 @@ fn worst_phase(record: &Record) -> f64 {
 }
 
 /// Where the wired link is slower, is its window the smaller one, and the other way round?
-fn bottlenecks(record: &Record, findings: &mut Findings) {
+fn bottlenecks(record: &Record, rising: &Record, findings: &mut Findings) {
     let capacity = record.series("link.wireless.capacity");
     let state = |name: &str| {
         let own = |flow: &str| record.series(&format!("flow.{flow}.state.{name}"));
@@ -203,6 +223,14 @@ fn bottlenecks(record: &Record, findings: &mut Findings) {
     let finite = |values: Vec<f64>| mean(values.into_iter().filter(|value| value.is_finite()));
     findings.measure("two.wired_delay", finite(slow));
     findings.measure("two.wireless_delay", finite(fast));
+    let lags = rises(&capacity, &abc, &cubic);
+    findings.measure("two.rises", lags.len() as f64);
+    findings.measure("two.lag", mean(lags));
+    let window = |name: &str| rising.series(&format!("flow.abc.state.{name}"));
+    let capacity = rising.series("link.wireless.capacity");
+    let lags = rises(&capacity, &window("w_abc"), &window("w_cubic"));
+    findings.measure("slower.rises", lags.len() as f64);
+    findings.measure("slower.lag", mean(lags));
     let lines = vec![
         plain("w_abc", &abc, 0.1, Palette::new(["abc", "cubic"]).paint("abc")),
         plain("w_cubic", &cubic, 0.1, Palette::new(["abc", "cubic"]).paint("cubic")),
@@ -214,20 +242,67 @@ fn bottlenecks(record: &Record, findings: &mut Findings) {
     );
 }
 
+/// After each rise of the wireless rate while that link is the slower one: seconds from when the
+/// window of the accelerates has grown by a fifth until Cubic's has, which is held to twice the
+/// packets in flight.
+fn rises(capacity: &[f64], abc: &[f64], cubic: &[f64]) -> Vec<f64> {
+    let step = |at: &usize| {
+        let (before, now) = (capacity[at - 1], capacity[*at]);
+        now > 1.5 * before && before < 12.0
+    };
+    let length = capacity.len().min(abc.len()).min(cubic.len());
+    let grown = |window: &[f64], from: usize| {
+        let before = window[from - 1];
+        (from..length).find(|at| window[*at] >= 1.2 * before)
+    };
+    let lag = |at: usize| match (grown(abc, at), grown(cubic, at)) {
+        (Some(first), Some(second)) => (second as f64 - first as f64).max(0.0) * 0.1,
+        // It did not grow until the end.
+        _ => f64::NAN,
+    };
+    (1..length).filter(step).map(lag).collect()
+}
+
 /// How close ABC is to what it could ideally have: the wireless rate, or its share of the wired.
-fn crossing(record: &Record, findings: &mut Findings) {
+fn crossing(record: &Record, phase: u64, findings: &mut Findings) {
+    let key = if phase == 40 { "cross".to_string() } else { format!("cross.{phase}") };
+    let phase = phase as usize;
     let capacity = record.series("link.wireless.capacity");
+    let (wireless, wired) =
+        (record.series("link.wireless.delay"), record.series("link.wired.delay"));
+    // Delays of both queues: without cross traffic while the wireless link is the slower one, and
+    // with it.
+    let (mut delays_alone, mut delays_shared) = (Vec::new(), Vec::new());
+    let (mut wired_alone, mut wired_shared) = (Vec::new(), Vec::new());
+    let mut slow = Vec::new();
     let goodput = record.series("flow.abc.goodput");
     let (mut alone, mut shared) = (Vec::new(), Vec::new());
     let mut ideals = Vec::new();
     for at in 0..capacity.len().min(goodput.len()) {
         let second = at / 2;
-        let crossed = (40..80).contains(&second) || (120..160).contains(&second);
+        let crossed = second / phase % 2 == 1;
         let ideal = capacity[at].min(if crossed { 6.0 } else { 12.0 });
         ideals.push(ideal);
         // Cubic takes half of its time to get its share.
-        if second % 40 < 20 || second % 5 < 2 {
+        if second % phase < phase / 2 || second % 5 < 2 {
             continue;
+        }
+        let zero =
+            |values: &[f64]| values.get(at).copied().filter(|d| d.is_finite()).unwrap_or(0.0);
+        let (first, then) = (zero(&wireless), zero(&wired));
+        match (crossed, capacity[at] < 12.0) {
+            (false, true) => {
+                delays_alone.push(first + then);
+                wired_alone.push(then);
+            }
+            (true, _) => {
+                delays_shared.push(first + then);
+                wired_shared.push(then);
+            }
+            _ => {}
+        }
+        if crossed && capacity[at] < 6.0 {
+            slow.push((goodput[at], capacity[at]));
         }
         if crossed { shared.push((goodput[at], ideal)) } else { alone.push((goodput[at], ideal)) }
     }
@@ -236,8 +311,20 @@ fn crossing(record: &Record, findings: &mut Findings) {
             pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
         got / ideal
     };
-    findings.measure("cross.alone", ratio(&alone));
-    findings.measure("cross.shared", ratio(&shared));
+    findings.measure(format!("{key}.alone"), ratio(&alone));
+    findings.measure(format!("{key}.shared"), ratio(&shared));
+    findings.measure(format!("{key}.slow"), ratio(&slow));
+    for (part, values) in [
+        ("alone.delay", delays_alone),
+        ("shared.delay", delays_shared),
+        ("alone.wired", wired_alone),
+        ("shared.wired", wired_shared),
+    ] {
+        findings.measure(format!("{key}.{part}"), mean(values));
+    }
+    if phase != 40 {
+        return;
+    }
     let palette = Palette::new(["abc", "cubic"]);
     findings.figure(
         "cross traffic",

@@ -54,6 +54,16 @@ fn minute(scheme: &str) -> String {
 /// buffer of 4 MiB also counts the memory around the data.)
 const SOCKET: u64 = 2_200_000;
 
+/// The schemes that fill any queue, which are run without the hosts' limit as well.
+const ENDLESS: [&str; 2] = ["cubic", "newreno"];
+/// Verus' largest delay over its smallest: its authors' program has 6, its paper tries these.
+const VERUS_R: [(&str, &str); 3] = [("2", "verus[r=2]"), ("4", "verus[r=4]"), ("6", "verus")];
+
+/// The name of the task without the hosts' limit.
+fn endless(short: &str, trace: &str) -> String {
+    format!("{}, no limit of the hosts'", on(short, trace))
+}
+
 /// A scenario with what the hosts of the paper hold; Sprout and Verus are no TCP.
 fn hosted(comparison: &Comparison, short: &str) -> Scenario {
     let mut scenario = comparison.scenario();
@@ -77,6 +87,15 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             let comparison = c2tcp_emulation(scheme, &cellular, acks, length)?;
             let scenario = hosted(&comparison, short);
             tasks.push(Task::scenario(on(short, &cellular.name), scenario));
+            if ENDLESS.contains(&short) {
+                let name = endless(short, &cellular.name);
+                tasks.push(Task::scenario(name, comparison.scenario()));
+            }
+        }
+        for (_, text) in VERUS_R.iter().filter(|(_, text)| *text != "verus") {
+            let length = if setting.quick { QUICK_LENGTH } else { all[at & !1].trace.period() };
+            let scenario = c2tcp_emulation(text, &cellular, acks, length)?.scenario();
+            tasks.push(Task::scenario(on(text, &cellular.name), scenario));
         }
     }
     for (short, scheme) in MINUTE {
@@ -121,6 +140,21 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("{short}/c2tcp.{part}"), ratio);
         }
     }
+    for short in ENDLESS {
+        for (part, figure) in [
+            ("throughput", "link.link.throughput"),
+            ("mean", "link.link.delay.mean"),
+            ("p95", "link.link.delay.p95"),
+        ] {
+            let of =
+                |cellular: &Cellular| results.get(&endless(short, &cellular.name)).number(figure);
+            let value = mean(traces.iter().map(of));
+            findings.measure(format!("endless.{short}.{part}"), value);
+            let ratio = value / findings.get(&format!("c2tcp.{part}"));
+            findings.measure(format!("endless.{short}/c2tcp.{part}"), ratio);
+        }
+    }
+    verus_by_r(&traces, results, &mut findings);
     per_network(&traces, &views, &mut findings);
 
     let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
@@ -150,15 +184,54 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     Ok(findings)
 }
 
+/// Verus by its r, and the recording that its mean delay depends on most.
+fn verus_by_r(traces: &[Cellular], results: &Results, findings: &mut Findings) {
+    let mut rows = Vec::new();
+    for (r, text) in VERUS_R {
+        let each: Vec<(&str, [f64; 3])> = traces
+            .iter()
+            .map(|cellular| {
+                let record = results.get(&on(text, &cellular.name));
+                let figures = ["throughput", "delay.mean", "delay.p95"];
+                let figures = figures.map(|figure| record.number(&format!("link.link.{figure}")));
+                (cellular.name.as_str(), figures)
+            })
+            .collect();
+        let over = |at: usize| mean(each.iter().map(|(_, figures)| figures[at]));
+        let largest = each.iter().max_by(|a, b| a.1[1].total_cmp(&b.1[1]));
+        let mut row = vec![r.to_string()];
+        row.push(format!("{:.2}", over(0)));
+        row.extend([1, 2].map(|at| format!("{:.0}", over(at))));
+        row.push(largest.map_or_else(String::new, |(name, figures)| {
+            format!("{name}: {:.0} and {:.0} ms", figures[1], figures[2])
+        }));
+        for (part, at) in [("throughput", 0), ("mean", 1), ("p95", 2)] {
+            findings.measure(format!("verus.r.{r}.{part}"), over(at));
+        }
+        rows.push(row);
+    }
+    let columns = ["r", "Mbit/s", "mean, ms", "p95, ms", "the largest mean"];
+    findings.sweep(
+        "Verus by r, RTT 40 ms",
+        "Verus over the ten recordings by the largest delay over the smallest that it aims at. \
+         The paper has 5.41 Mbit/s, 561 and 3481 ms, and does not tell r; the program has 6.",
+        &columns,
+        rows,
+    );
+}
+
 /// On each network: is C2TCP's delay low, and are Cubic and NewReno fastest?
 fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     let (mut low, mut fast) = (0, 0);
-    for cellular in traces {
+    for (at, cellular) in traces.iter().enumerate() {
         let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
         let figure = |scheme: &str, of: fn(&RunView) -> f64| {
             own.iter().find(|view| view.scheme == scheme).map_or(f64::NAN, |view| of(view))
         };
         let delay = |scheme: &str| figure(scheme, |view| view.queue_delay_ms.mean);
+        for scheme in ["c2tcp", "bbr"] {
+            findings.measure(format!("link{}.{scheme}.mean", at + 1), delay(scheme));
+        }
         let speed = |scheme: &str| figure(scheme, |view| view.throughput_mbps);
         // Below every scheme that fills the queue.
         let bloated = ["newreno", "cubic", "verus", "bbr"];

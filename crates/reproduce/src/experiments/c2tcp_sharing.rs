@@ -26,12 +26,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// The first flow and the second.
-const PAIRS: [(&str, &str); 7] = [
+const PAIRS: [(&str, &str); 8] = [
     ("cubic", "bbr"),
     ("cubic", "verus"),
     ("cubic", "vegas"),
     ("cubic", "c2tcp"),
     ("newreno", "c2tcp"),
+    ("newreno", "cubic"),
     ("c2tcp", "c2tcp"),
     ("c2tcp", "cubic"),
 ];
@@ -68,16 +69,22 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         }
         tasks.push(Task::scenario(name(first, second), scenario));
     }
-    tasks.push(Task::other("condition", "c2tcp condition", 0.1, condition));
+    for (name, text) in CONDITIONS {
+        tasks.push(Task::other(name, text, 0.1, move || condition(text)));
+    }
     Ok(tasks)
 }
 
+/// The task, and what runs: the paper's condition alone, and as C2TCP's kernel has it, which the
+/// other claims run.
+const CONDITIONS: [(&str, &str); 2] = [("condition", "c2tcp"), ("condition, kernel", C2TCP)];
+
 /// Two histories of a second, below Target and above it, and after each the same 90 ms above it.
 /// Counts the back-offs within these.
-fn condition() -> Result<Record, String> {
+fn condition(text: &str) -> Result<Record, String> {
     let mut record = Record::default();
     for (history, before) in [("good", 40), ("bad", 140)] {
-        let spec = SchemeSpec::parse("c2tcp").map_err(|error| error.to_string())?;
+        let spec = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
         let halves =
             paceline_cc::registry::build(&spec.sender).map_err(|error| error.to_string())?;
         let mut sender = (halves.controller)(&Setup::default());
@@ -148,8 +155,11 @@ fn find(_: &Setting, results: &Results) -> Result<Findings, String> {
             &format!("A {first} flow, joined by a {second} flow after 30 s."),
         );
     }
-    let condition = results.get("condition");
-    findings.measure("condition.good", condition.number("good.cuts"));
-    findings.measure("condition.bad", condition.number("bad.cuts"));
+    for (task, key) in [("condition", "condition"), ("condition, kernel", "kernel")] {
+        for history in ["good", "bad"] {
+            let cuts = results.get(task).number(&format!("{history}.cuts"));
+            findings.measure(format!("{key}.{history}"), cuts);
+        }
+    }
     Ok(findings)
 }

@@ -26,7 +26,7 @@ const TARGETS: [u32; 6] = [50, 60, 70, 80, 90, 100];
 const INTERVALS: [u32; 6] = [75, 100, 125, 150, 175, 200];
 /// In a quick reproduction, so long.
 const QUICK_LENGTH: Span = Span::from_secs(40);
-const LOSSES: [f64; 5] = [0.0, 0.001, 0.003, 0.01, 0.02];
+const LOSSES: [f64; 7] = [0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1];
 const SCHEMES: [(&str, &str); 6] = [
     ("c2tcp", C2TCP),
     ("bbr", BBR),
@@ -35,6 +35,10 @@ const SCHEMES: [(&str, &str); 6] = [
     ("sprout", "sprout"),
     ("verus", "verus"),
 ];
+
+/// C2TCP without the kernel's second of disregard, with acknowledgements over the uplink and with
+/// ones that meet no queue: the name of measures, and whether they meet one.
+const UNSETTLED: [(&str, bool); 2] = [("c2tcp.unsettled", true), ("c2tcp.unsettled.free", false)];
 
 /// AT&T's downlink and uplink.
 fn links(setting: &Setting) -> Result<[Cellular; 2], String> {
@@ -81,6 +85,19 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for (short, scheme) in SCHEMES {
         for loss in LOSSES {
             tasks.push(task(lossy(short, loss), scheme, &both, loss, length)?);
+        }
+    }
+    for (name, queued) in UNSETTLED {
+        for loss in [0.0, 0.003] {
+            let mut scenario = c2tcp_emulation("c2tcp", &both[0], &both[1], length)?;
+            if !queued {
+                scenario.reverse = None;
+            }
+            let mut scenario = scenario.scenario();
+            if loss > 0.0 {
+                scenario.flows[0].data.impairments.loss = Loss::Bernoulli(loss);
+            }
+            tasks.push(Task::scenario(lossy(name, loss), scenario));
         }
     }
     Ok(tasks)
@@ -138,6 +155,20 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     });
     findings.measure("target.below_codel", below);
     findings.measure("target.above_codel", above);
+    let both = count(&|target| {
+        findings.get(&format!("target.{target}.mean")) <= codel.number(delay)
+            && findings.get(&format!("target.{target}.throughput")) >= codel.number(throughput)
+    });
+    findings.measure("target.beats_codel", both);
+    let each = |part: &str| TARGETS.map(|target| findings.get(&format!("target.{target}.{part}")));
+    let lowest = each("mean").into_iter().fold(f64::INFINITY, f64::min);
+    let fastest = each("throughput").into_iter().fold(f64::NEG_INFINITY, f64::max);
+    findings.measure("target.lowest/codel", lowest / codel.number(delay));
+    findings.measure("target.fastest/codel", fastest / codel.number(throughput));
+    for (name, _) in UNSETTLED {
+        let goodput = |loss| results.get(&lossy(name, loss)).number("all.goodput");
+        findings.measure(format!("{name}.kept.0.3"), goodput(0.003) / goodput(0.0));
+    }
 
     let mut rows = Vec::new();
     for (scheme, _) in SCHEMES {

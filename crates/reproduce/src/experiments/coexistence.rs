@@ -32,6 +32,8 @@ const QUICK: [&str; 3] = ["0", "6.25", "50"];
 const LINK_MBPS: f64 = 96.0;
 /// Packets of each queue's buffer: one bandwidth-delay product; the paper states none here.
 const QUEUE: u64 = 800;
+/// Runs of each setting in the paper.
+const PAPER_RUNS: usize = 10;
 const SHORT_BYTES: f64 = 10_000.0;
 /// Long flows start at random within this time.
 const STARTS: Span = Span::from_millis(100);
@@ -147,6 +149,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut rows = Vec::new();
     for (way, _) in WAYS {
         let (mut differences, mut deviations, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
+        let mut first = [Vec::new(), Vec::new(), Vec::new()];
         let mut panels =
             [("Mbit/s, mean of a flow", "Mbit/s"), ("deviation (%)", "%")].map(|(title, unit)| {
                 BarPanel { title: title.into(), unit: unit.into(), ..BarPanel::default() }
@@ -163,6 +166,17 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             let excess = cubic.mean / abc.mean - 1.0;
             let difference = (cubic.mean - abc.mean).abs() / cubic.mean.max(abc.mean);
             let key = format!("{way}.{load}");
+            // As many runs as the paper has.
+            let [abc_ten, cubic_ten] = LONG.map(|kind| {
+                let mut runs = rates(kind);
+                runs.truncate(PAPER_RUNS);
+                spread(&runs)
+            });
+            let ten = (cubic_ten.mean - abc_ten.mean).abs() / cubic_ten.mean.max(abc_ten.mean);
+            findings.measure(format!("ten.{key}.difference"), ten);
+            first[0].push(ten);
+            first[1].push(abc_ten.deviation);
+            first[2].push(abc_ten.deviation - cubic_ten.deviation);
             findings.measure(format!("{key}.excess"), excess);
             findings.measure(format!("{key}.difference"), difference);
             findings.measure(format!("{key}.abc.deviation"), abc.deviation);
@@ -191,6 +205,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("{way}.difference"), largest(&differences));
         findings.measure(format!("{way}.abc.deviation"), largest(&deviations));
         findings.measure(format!("{way}.abc-cubic.deviation"), largest(&gaps));
+        for (part, values) in
+            ["difference", "abc.deviation", "abc-cubic.deviation"].iter().zip(&first)
+        {
+            findings.measure(format!("ten.{way}.{part}"), largest(values));
+        }
         let bars = Bars {
             label: format!("Long flows by the load of short ones, weights by {way}"),
             groups: loads(setting).iter().map(|load| format!("{load} %")).collect(),

@@ -22,9 +22,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Schemes shown over time on the downlink.
 const SHOWN: [&str; 5] = ["abc", "cubic", CODEL, "verus", BBR];
-/// ABC's router compares the arrival rate with the target rate instead. Both by eq. 1 taken
-/// literally, as figure 2 states it.
+/// ABC's router compares the arrival rate with the target rate instead: both by eq. 1 taken
+/// literally (`credit=target`), and by the rule of credit of the paper's authors' routers.
 const ENQUEUE: &str = "abc[credit=target,rate=enqueue]";
+const ENQUEUE_DEFAULT: &str = "abc[rate=enqueue]";
 const ETAS: [&str; 6] = ["0.9", "0.92", "0.94", "0.96", "0.98", "1"];
 /// ABC with the capacity of the next round trip known, and without, by the same rule of credit.
 const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
@@ -43,7 +44,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(on(scheme, &cellular.name), with_series(scenario, 200)));
         Ok(())
     };
-    for scheme in SHOWN.into_iter().chain([ENQUEUE, KNOWN, UNKNOWN]) {
+    for scheme in SHOWN.into_iter().chain([ENQUEUE, ENQUEUE_DEFAULT, KNOWN, UNKNOWN]) {
         add(scheme, &down)?;
     }
     for scheme in ["abc", KNOWN, UNKNOWN] {
@@ -88,6 +89,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
 
     let (dequeue, enqueue) = (of(UNKNOWN, &down), of(ENQUEUE, &down));
     findings.measure("enqueue/dequeue.p95", ratio(&enqueue, &dequeue));
+    let by_default = ratio(&of(ENQUEUE_DEFAULT, &down), &of("abc", &down));
+    findings.measure("enqueue/dequeue.default.p95", by_default);
     let both = [dequeue, enqueue];
     let own = Palette::new([UNKNOWN, ENQUEUE]);
     findings.figure(
@@ -119,6 +122,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let (doubles, halves) = changes(&down.trace);
     findings.measure("doubles", doubles);
     findings.measure("halves", halves);
+    let seconds = (down.trace.period().as_nanos() / 1_000_000_000) as f64;
+    findings.measure("doubles.share", doubles / seconds);
+    findings.measure("halves.share", halves / seconds);
     Ok(findings)
 }
 

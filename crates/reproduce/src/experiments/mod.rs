@@ -6,6 +6,7 @@ mod c2tcp_cellular;
 mod c2tcp_sharing;
 mod c2tcp_tuning;
 mod cellular;
+mod cellular_sweeps;
 mod coexistence;
 mod common;
 mod lte_series;
@@ -13,6 +14,7 @@ mod lte_sweeps;
 mod two_links;
 mod wifi;
 mod wifi_estimator;
+mod wifi_sweeps;
 
 pub(crate) use common::view;
 

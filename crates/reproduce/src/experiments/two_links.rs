@@ -8,6 +8,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use super::Experiment;
 use super::common::{BBR, CODEL, COPA, PIE, dot, scheme};
 use crate::findings::Findings;
+use crate::front::distance;
 use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
@@ -77,6 +78,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     });
     let better = better.count() as f64;
     findings.measure("better", better);
+    let others = SCHEMES.iter().filter(|(short, _)| *short != "abc").map(|(short, _)| {
+        (findings.get(&format!("{short}.throughput")), findings.get(&format!("{short}.p95")))
+    });
+    let front = distance(abc, others);
+    findings.measure("distance", front);
     let scatter = Scatter {
         label: "Throughput over delay on two links".into(),
         x_title: "95th-percentile delay beyond propagation (ms)".into(),

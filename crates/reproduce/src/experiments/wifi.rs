@@ -9,7 +9,9 @@ use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario, Wi
 
 use super::Experiment;
 use super::common::{BBR, COPA, dot, mean, scheme};
+use super::wifi_sweeps;
 use crate::findings::Findings;
+use crate::front::distance;
 use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
@@ -99,6 +101,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             }
         }
     }
+    tasks.extend(wifi_sweeps::plan(setting)?);
     Ok(tasks)
 }
 
@@ -153,6 +156,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     ];
     let columns = columns.map(|(head, hint)| (head.to_string(), hint.to_string())).to_vec();
     findings.table("all", Table { columns, rows }, "Means over all runs.");
+    wifi_sweeps::find(setting, results, &mut findings);
     Ok(findings)
 }
 
@@ -180,6 +184,16 @@ fn relative(place: &str, findings: &mut Findings) {
     let gains = ["codel", "copa", "vegas"]
         .map(|short| findings.get(&format!("{place}.{short}.throughput.gain")));
     let largest = gains.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let point = |short: &str| (get(findings, short, "throughput"), get(findings, short, "p95"));
+    let fronts = OURS.map(|own| distance(point(own), others.clone().map(point)));
+    // A distance that is not known makes the smallest one unknown.
+    let least = fronts.iter().fold(f64::INFINITY, |least, front| {
+        if front.is_nan() || least.is_nan() { f64::NAN } else { least.min(*front) }
+    });
+    for (own, front) in OURS.iter().zip(fronts) {
+        findings.measure(format!("{place}.{own}.distance"), front);
+    }
+    findings.measure(format!("{place}.distance"), least);
     findings.measure(format!("{place}.better"), better);
     findings.measure(format!("{place}.gain.largest"), largest);
 }

@@ -264,6 +264,10 @@ fn gaps(
     findings.measure(format!("{key}.sizes"), points.len() as f64);
     let longest = by_size.iter().flatten().copied().fold(f64::NAN, f64::max);
     findings.measure(format!("{key}.longest"), longest);
+    let mut all: Vec<f64> = by_size.iter().flatten().copied().collect();
+    all.sort_by(f64::total_cmp);
+    let at = (0.999 * all.len() as f64) as usize;
+    findings.measure(format!("{key}.p999"), all.get(at).copied().unwrap_or(f64::NAN));
     // Figures of one modulation are enough.
     if index != 7 {
         return Ok(());

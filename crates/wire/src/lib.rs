@@ -11,9 +11,15 @@
 //! The randomness of keys and connection identifiers is the system's; nothing else is random.
 
 mod bytes;
+mod cipher;
+mod connection;
 pub mod frame;
 pub mod key;
 mod noise;
 pub mod packet;
+mod terms;
 
 pub use bytes::FormatError;
+pub use cipher::TAG;
+pub use connection::{Connection, End, Limits, Role, Sink, Transmit};
+pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

@@ -164,9 +164,11 @@ impl<'a> Initiation<'a> {
             }
         };
         let noise = noise(&mut reader)?;
+        // Padding, up to the code at the end.
+        let padding = reader.rest().len().checked_sub(MAC);
+        reader.take(padding.ok_or(FormatError::Truncated("the code"))?, "padding")?;
         let covered = before(bytes, &reader);
         let mac = fixed(&mut reader, "the code")?;
-        // What follows is padding, which is not looked at.
         Ok(Initiation { sender, cookie, noise, covered, mac })
     }
 
@@ -191,10 +193,12 @@ impl<'a> Initiation<'a> {
         writer.u8(if cookie.is_some() { COOKIE as u8 } else { 0 })?;
         writer.put(cookie.map_or(&[], |cookie| &cookie[..]))?;
         write_noise(&mut writer, noise)?;
-        let end = writer.len();
-        let code = mac(place.get(..end).unwrap_or(&[]));
-        let room = place.get_mut(end..end + MAC).ok_or(FormatError::Room("the code"))?;
-        room.copy_from_slice(&code);
+        let written = writer.len();
+        let (covered, room) = place.split_last_chunk_mut::<MAC>().ok_or(FormatError::Room("it"))?;
+        if written > covered.len() {
+            return Err(FormatError::Room("the code"));
+        }
+        *room = mac(covered);
         Ok(length)
     }
 }

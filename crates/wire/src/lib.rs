@@ -7,6 +7,7 @@
 //!
 //! - [`packet`] and [`frame`] are the format, which `docs/wire.md` describes.
 //! - [`key`] has the printable string that a server gives to those who may send to it.
+//! - An [`Initiator`] makes a [`Connection`]; a [`Server`] accepts many.
 //!
 //! The randomness of keys and connection identifiers is the system's; nothing else is random.
 
@@ -14,12 +15,16 @@ mod bytes;
 mod cipher;
 mod connection;
 pub mod frame;
+mod initiator;
 pub mod key;
 mod noise;
 pub mod packet;
+mod server;
 mod terms;
 
 pub use bytes::FormatError;
 pub use cipher::TAG;
 pub use connection::{Connection, End, Limits, Role, Sink, Transmit};
+pub use initiator::{BASE_MTU, ConnectError, Initiator};
+pub use server::{Server, ServerLimits, ServerStats};
 pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

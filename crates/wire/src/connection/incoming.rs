@@ -1,7 +1,7 @@
 //! The data that this end receives: a receiver of `flow`, and the bytes that wait for those before
 //! them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use paceline_cc::{
     Ack, Body, Data, Ecn, Header, NO_SEGMENT, Packet, Stage as _, Time, TrafficClass,
@@ -38,6 +38,8 @@ pub(super) struct Incoming {
     /// The last acknowledgement, and whether it is to be sent again.
     last: Option<Ack>,
     again: bool,
+    /// Acknowledgements of packets that came before others in the same batch.
+    early: VecDeque<Body>,
 }
 
 impl Incoming {
@@ -57,6 +59,7 @@ impl Incoming {
             held_bytes: 0,
             last: None,
             again: false,
+            early: VecDeque::new(),
         }
     }
 
@@ -67,10 +70,13 @@ impl Incoming {
         self.class
     }
     pub(super) fn wake(&self) -> Time {
-        if self.again { Time::ZERO } else { self.receiver.wake() }
+        if self.again || !self.early.is_empty() { Time::ZERO } else { self.receiver.wake() }
     }
     /// The next acknowledgement or report that is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<Body> {
+        if let Some(body) = self.early.pop_front() {
+            return Some(body);
+        }
         if let Some(packet) = self.receiver.pop(now) {
             if let Body::Ack(ack) = packet.body {
                 (self.last, self.again) = (Some(ack), false);
@@ -121,6 +127,12 @@ impl Incoming {
                 }),
             },
         );
+        // The receiver keeps only one acknowledgement that a change of marks has sent off.
+        if self.receiver.wake() == Time::ZERO
+            && let Some(packet) = self.receiver.pop(now)
+        {
+            self.early.push_back(packet.body);
+        }
         sink.on_packet(connection, now, sent, envelope.size);
         match data.kind {
             Kind::Datagram => sink.on_datagram(connection, data.bytes),

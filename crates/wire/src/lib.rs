@@ -7,6 +7,7 @@
 //!
 //! - [`packet`] and [`frame`] are the format, which `docs/wire.md` describes.
 //! - [`key`] has the printable string that a server gives to those who may send to it.
+//! - [`records`] are the files in a stream.
 //! - An [`Initiator`] makes a [`Connection`]; a [`Server`] accepts many.
 //!
 //! The randomness of keys and connection identifiers is the system's; nothing else is random.
@@ -19,6 +20,7 @@ mod initiator;
 pub mod key;
 mod noise;
 pub mod packet;
+pub mod records;
 mod server;
 mod terms;
 

@@ -138,6 +138,10 @@ impl Server {
     pub fn remembered_cookies(&self) -> usize {
         self.used.len()
     }
+    /// The places of all connections.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| slot.as_ref().map(|_| index))
+    }
     /// A connection.
     pub fn connection(&mut self, slot: usize) -> Option<&mut Connection> {
         self.slots.get_mut(slot)?.as_mut().map(|slot| &mut slot.connection)

@@ -150,6 +150,14 @@ impl Sender {
             self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
         })
     }
+    /// So many bytes wait to be sent, headers included, in place of those that waited before: for
+    /// [`Workload::Supplied`](crate::Workload::Supplied). Call it before each pop, as the size of
+    /// the last packet depends on it.
+    #[inline]
+    pub fn set_ready(&mut self, bytes: u64) {
+        self.source.set_ready(bytes);
+        self.pending = true;
+    }
     /// The most bytes that may be in flight now.
     #[inline]
     pub fn window(&self) -> u64 {
@@ -361,7 +369,8 @@ impl Sender {
     /// True if nothing will be sent any more, and nothing is waited for.
     fn is_over(&self) -> bool {
         let source = &self.source;
-        source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining()
+        let supplied = source.is_supplied();
+        source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining() && !supplied
     }
 
     /// Begins a new connection: window and estimates start anew.

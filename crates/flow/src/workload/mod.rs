@@ -70,6 +70,9 @@ pub enum Workload {
     },
     /// Frames of a video whose encoder follows the rate that the flow may send at.
     Video(Video),
+    /// The driver says how many bytes wait: [`Sender::set_ready`](crate::Sender::set_ready). For
+    /// drivers that carry somebody's data.
+    Supplied,
 }
 
 /// A finished transfer: when its first byte was ready, when its last was acknowledged, its size.
@@ -244,6 +247,10 @@ impl Source {
                     self.next = at + encoder.gap();
                 }
             }
+            (Workload::Supplied, _) => {
+                self.phase = Phase::Counted;
+                self.next = self.stop;
+            }
             (&Workload::OnOff { off, .. }, Phase::Unlimited) => {
                 (self.phase, self.left) = (Phase::Off, 0);
                 self.next = at + Span::from_secs_f64(self.draw(&off));
@@ -279,10 +286,27 @@ impl Source {
             self.left -= bytes.min(self.left);
             if let Some(encoder) = &mut self.encoder {
                 encoder.on_packet(bytes);
-            } else if self.left == 0 && !matches!(*self.workload, Workload::Limited { .. }) {
+            } else if self.left == 0
+                && !matches!(*self.workload, Workload::Limited { .. } | Workload::Supplied)
+            {
                 self.phase = Phase::Draining;
             }
         }
+    }
+
+    /// So many bytes wait, in place of those that waited before. Without meaning but for
+    /// [`Workload::Supplied`].
+    #[inline]
+    pub(crate) fn set_ready(&mut self, bytes: u64) {
+        if self.is_supplied() && self.phase == Phase::Counted {
+            self.left = bytes;
+        }
+    }
+
+    /// True if more may come of what the driver supplies.
+    #[inline]
+    pub(crate) fn is_supplied(&self) -> bool {
+        matches!(*self.workload, Workload::Supplied) && self.phase != Phase::Over
     }
 
     /// True if everything of a counted transfer was sent and its end is to be noticed.
@@ -382,6 +406,22 @@ mod tests {
         assert_eq!(source.ready(), 1_251_250);
         source.update(Time::from_secs(200));
         assert_eq!((source.ready(), source.next()), (0, Time::NEVER));
+    }
+
+    #[test]
+    fn supplied_bytes_are_what_the_driver_says() {
+        let mut source = source(Workload::Supplied);
+        source.set_ready(1000);
+        assert_eq!(source.ready(), 0, "it has not begun");
+        source.update(Time::from_secs(1));
+        source.set_ready(3000);
+        source.take(3000);
+        assert!(!source.is_draining() && source.ready() == 0 && source.is_supplied());
+        source.set_ready(1500);
+        assert_eq!(source.ready(), 1500);
+        source.update(Time::from_secs(100));
+        source.set_ready(1500);
+        assert!(source.ready() == 0 && !source.is_supplied());
     }
 
     #[test]

@@ -12,5 +12,6 @@ pub mod process;
 pub mod route;
 pub mod terminal;
 pub mod tun;
+pub mod udp;
 
 pub use tun::{Tun, TunOptions};

@@ -55,6 +55,11 @@ pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
             require(messages <= MESSAGES, many, "make the messages longer: message = 1500")
         }
         Workload::Video(video) => self::video(video),
+        Workload::Supplied => require(
+            false,
+            || "nobody supplies data in a simulation".into(),
+            "take another workload: bulk, bytes, rate, on_off or video",
+        ),
         Workload::OnOff { .. } | Workload::Bulk | Workload::Bytes(_) => Ok(()),
     }
 }

@@ -126,6 +126,11 @@ fn workload(into: &mut Table, workload: &Workload, mss: u32) -> Result<(), Scena
             self::video(&mut table, video)?;
             "video"
         }
+        Workload::Supplied => {
+            return Err(ScenarioError::new("the flow's data is supplied by a driver").help(
+                "in files flows make their data themselves: bulk, bytes, rate, on_off, video",
+            ));
+        }
     };
     into.set(key, table.inline());
     Ok(())

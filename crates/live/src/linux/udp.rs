@@ -1,0 +1,450 @@
+//! UDP sockets: many datagrams a call (segmentation and receive offload, `recvmmsg`), the ECN field
+//! of each, the time at which the kernel received them, and no fragmentation.
+
+use std::io;
+use std::mem::{self, size_of};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use crate::LiveError;
+
+/// Datagrams, or groups of datagrams, that one call receives.
+const MESSAGES: usize = 16;
+/// Bytes of a group.
+const GROUP: usize = 65_536;
+/// Bytes of the control messages of a group, in whole words.
+const CONTROL: usize = 16;
+/// The most datagrams of a group that is sent.
+pub const MOST_SEGMENTS: usize = 64;
+/// The most bytes of a group that is sent.
+pub const MOST_BYTES: usize = 65_000;
+/// The size asked for the socket's buffers.
+const BUFFER: libc::c_int = 8 << 20;
+
+/// A UDP socket. Its calls do not block.
+pub struct Socket {
+    socket: UdpSocket,
+    v6: bool,
+    /// Whether the kernel sends groups on the way that packets take.
+    groups: bool,
+}
+
+/// What happened to a group that was to be sent.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// All of it is on its way.
+    All,
+    /// The kernel has no room: try again once the socket is writable.
+    Full,
+    /// The datagrams are too large for the path.
+    TooLarge,
+    /// It got lost on this machine: no route, a firewall, an interface that is down.
+    Lost,
+}
+
+/// The place into which datagrams are received.
+pub struct Inbox {
+    bytes: Vec<u8>,
+    names: Vec<libc::sockaddr_storage>,
+    controls: Vec<[u64; CONTROL]>,
+}
+
+/// A group of datagrams of one size that came from one place.
+pub struct Group<'a> {
+    /// From where.
+    pub from: SocketAddr,
+    /// The ECN field of their IP headers.
+    pub ecn: u8,
+    /// When the kernel received them, in nanoseconds since 1970; `None` if it does not say.
+    pub stamp: Option<u64>,
+    /// The datagrams, one behind the other.
+    pub bytes: &'a mut [u8],
+    /// The bytes of each but the last, which may be shorter.
+    pub size: usize,
+}
+
+impl Default for Inbox {
+    fn default() -> Inbox {
+        // SAFETY: all zeros are an address storage of no family.
+        let name = unsafe { mem::zeroed() };
+        Inbox {
+            bytes: vec![0; MESSAGES * GROUP],
+            names: vec![name; MESSAGES],
+            controls: vec![[0; CONTROL]; MESSAGES],
+        }
+    }
+}
+
+fn set(
+    socket: &UdpSocket,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of `value`, which outlives the call.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+impl Socket {
+    /// A socket at this address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The address is not ours or taken, or the system refuses a setting.
+    pub fn bind(at: SocketAddr) -> Result<Socket, LiveError> {
+        let socket =
+            UdpSocket::bind(at).map_err(LiveError::system(format!("listening at {at}")))?;
+        let socket = Socket { socket, v6: at.is_ipv6(), groups: true };
+        socket.prepare().map_err(LiveError::system(format!("preparing the socket at {at}")))?;
+        Ok(socket)
+    }
+
+    fn prepare(&self) -> io::Result<()> {
+        let socket = &self.socket;
+        socket.set_nonblocking(true)?;
+        if self.v6 {
+            set(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
+            set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
+        }
+        // Of IPv6 sockets, too, for the IPv4 traffic that they may have.
+        let v4 = set(socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1).and_then(|()| {
+            set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
+        });
+        if !self.v6 {
+            v4?;
+        }
+        // What follows makes it faster or more exact; it works without.
+        let _ = set(socket, libc::SOL_UDP, libc::UDP_GRO, 1);
+        let _ = set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+        for (force, plain) in
+            [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+        {
+            let forced = set(socket, libc::SOL_SOCKET, force, BUFFER);
+            let _ = forced.or_else(|_| set(socket, libc::SOL_SOCKET, plain, BUFFER));
+        }
+        Ok(())
+    }
+
+    /// The address of this socket.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn local(&self) -> Result<SocketAddr, LiveError> {
+        self.socket.local_addr().map_err(LiveError::system("asking for the socket's address"))
+    }
+
+    /// The most datagrams of a group.
+    pub fn group(&self) -> usize {
+        if self.groups { MOST_SEGMENTS } else { 1 }
+    }
+
+    /// Receives what has come, and shows each group. Returns how many there were.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn receive(
+        &self,
+        inbox: &mut Inbox,
+        mut see: impl FnMut(Group<'_>),
+    ) -> Result<usize, LiveError> {
+        // SAFETY: zeros are null pointers and empty lengths, which are filled in below.
+        let mut headers: [libc::mmsghdr; MESSAGES] = unsafe { mem::zeroed() };
+        // SAFETY: an empty piece of memory.
+        let mut pieces: [libc::iovec; MESSAGES] = unsafe { mem::zeroed() };
+        let places = inbox.bytes.chunks_exact_mut(GROUP).zip(&mut inbox.names);
+        let places = places.zip(&mut inbox.controls).zip(headers.iter_mut().zip(&mut pieces));
+        for (((bytes, name), control), (header, piece)) in places {
+            *piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+            let header = &mut header.msg_hdr;
+            header.msg_name = (&raw mut *name).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            header.msg_iov = piece;
+            header.msg_iovlen = 1;
+            header.msg_control = control.as_mut_ptr().cast();
+            header.msg_controllen = (size_of::<u64>() * CONTROL) as _;
+        }
+        // SAFETY: the headers point to memory of `inbox` and `pieces`, which outlive the call, with
+        // the lengths that it has.
+        let came = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                MESSAGES as libc::c_uint,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
+        };
+        if came < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::EINTR | libc::ECONNREFUSED) => Ok(0),
+                _ => Err(LiveError::system("receiving datagrams")(error)),
+            };
+        }
+        let came = (came as usize).min(MESSAGES);
+        let places = inbox.bytes.chunks_exact_mut(GROUP).zip(&inbox.names);
+        for (header, (bytes, name)) in headers.iter().take(came).zip(places) {
+            let Some(from) = address(name) else { continue };
+            let length = (header.msg_len as usize).min(GROUP);
+            let (ecn, stamp, size) = control(&header.msg_hdr);
+            let Some(bytes) = bytes.get_mut(..length) else { continue };
+            let size = size.unwrap_or(length).max(1);
+            see(Group { from, ecn, stamp, bytes, size });
+        }
+        Ok(came)
+    }
+
+    /// Sends a group of datagrams of `size` bytes each, of which the last may be shorter.
+    pub fn send(&mut self, to: SocketAddr, ecn: u8, bytes: &[u8], size: usize) -> Sent {
+        if bytes.len() <= size || self.groups {
+            let sent = self.send_once(to, ecn, bytes, size);
+            if !(bytes.len() > size && sent == Err(libc::EIO)) {
+                return outcome(sent);
+            }
+            // An interface on the way that cannot compute checksums.
+            self.groups = false;
+        }
+        for datagram in bytes.chunks(size.max(1)) {
+            match outcome(self.send_once(to, ecn, datagram, size)) {
+                Sent::All => {}
+                other => return other,
+            }
+        }
+        Sent::All
+    }
+
+    fn send_once(
+        &self,
+        to: SocketAddr,
+        ecn: u8,
+        bytes: &[u8],
+        size: usize,
+    ) -> Result<(), libc::c_int> {
+        let (name, length) = storage(to, self.v6);
+        let mut piece =
+            libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let mut control = [0u64; CONTROL];
+        // SAFETY: zeros are null pointers and empty lengths.
+        let mut header: libc::msghdr = unsafe { mem::zeroed() };
+        header.msg_name = (&raw const name).cast_mut().cast();
+        header.msg_namelen = length;
+        header.msg_iov = &raw mut piece;
+        header.msg_iovlen = 1;
+        header.msg_control = control.as_mut_ptr().cast();
+        let v4 = to.ip().to_canonical().is_ipv4();
+        let (level, kind) = match v4 {
+            true => (libc::IPPROTO_IP, libc::IP_TOS),
+            false => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+        };
+        let mut used = put(&mut control, 0, level, kind, &i32::from(ecn).to_ne_bytes());
+        if bytes.len() > size {
+            let size = (size as u16).to_ne_bytes();
+            used = put(&mut control, used, libc::SOL_UDP, libc::UDP_SEGMENT, &size);
+        }
+        header.msg_controllen = used as _;
+        // SAFETY: the header points to `name`, `piece`, `bytes` and `control`, which outlive the
+        // call, with their lengths; the kernel only reads them.
+        let sent = unsafe { libc::sendmsg(self.socket.as_raw_fd(), &raw const header, 0) };
+        match sent {
+            ..0 => Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn outcome(sent: Result<(), libc::c_int>) -> Sent {
+    match sent {
+        Ok(()) => Sent::All,
+        Err(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Sent::Full,
+        Err(libc::EMSGSIZE) => Sent::TooLarge,
+        Err(_) => Sent::Lost,
+    }
+}
+
+/// Appends a control message at byte `at`; returns where the next one begins.
+fn put(
+    control: &mut [u64; CONTROL],
+    at: usize,
+    level: libc::c_int,
+    kind: libc::c_int,
+    data: &[u8],
+) -> usize {
+    // SAFETY: this computes lengths and looks at nothing.
+    let (space, length) = unsafe {
+        (libc::CMSG_SPACE(data.len() as u32) as usize, libc::CMSG_LEN(data.len() as u32) as usize)
+    };
+    let end = at + space;
+    if end > size_of::<[u64; CONTROL]>() || !at.is_multiple_of(size_of::<u64>()) {
+        return at;
+    }
+    // SAFETY: `at` is aligned for a header and `end` lies within `control`, so that the header and
+    // the data behind it do.
+    unsafe {
+        let header = control.as_mut_ptr().cast::<u8>().add(at).cast::<libc::cmsghdr>();
+        (*header).cmsg_len = length as _;
+        (*header).cmsg_level = level;
+        (*header).cmsg_type = kind;
+        std::ptr::copy_nonoverlapping(data.as_ptr(), libc::CMSG_DATA(header), data.len());
+    }
+    end
+}
+
+/// What the control messages of a group say: the ECN field, the time, the size of its datagrams.
+fn control(header: &libc::msghdr) -> (u8, Option<u64>, Option<usize>) {
+    let (mut ecn, mut stamp, mut size) = (0, None, None);
+    // SAFETY: the kernel has written whole control messages into the memory that the header points
+    // to, and their length into the header. Data is read as far as its kind goes, unaligned.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while !message.is_null() {
+            let data = libc::CMSG_DATA(message);
+            match ((*message).cmsg_level, (*message).cmsg_type) {
+                (libc::IPPROTO_IP, libc::IP_TOS) => ecn = *data & 3,
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    ecn = (data.cast::<libc::c_int>().read_unaligned() & 3) as u8;
+                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let time = data.cast::<libc::timespec>().read_unaligned();
+                    let seconds = (time.tv_sec as u64).saturating_mul(1_000_000_000);
+                    stamp = Some(seconds.saturating_add(time.tv_nsec as u64));
+                }
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    size = usize::try_from(data.cast::<libc::c_int>().read_unaligned()).ok();
+                }
+                _ => {}
+            }
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+    }
+    (ecn, stamp, size)
+}
+
+/// An address as the kernel has it.
+fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    match libc::c_int::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says which address stands in the storage, which has room for all.
+            let name = unsafe { (&raw const *name).cast::<libc::sockaddr_in>().read() };
+            let ip = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+            Some(SocketAddr::V4(SocketAddrV4::new(ip, u16::from_be(name.sin_port))))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let name = unsafe { (&raw const *name).cast::<libc::sockaddr_in6>().read() };
+            let ip = Ipv6Addr::from(name.sin6_addr.s6_addr);
+            let port = u16::from_be(name.sin6_port);
+            let address = SocketAddrV6::new(ip, port, 0, name.sin6_scope_id);
+            Some(SocketAddr::V6(address))
+        }
+        _ => None,
+    }
+}
+
+/// An address for the kernel; on IPv6 sockets IPv4 addresses have their mapped form.
+fn storage(to: SocketAddr, v6: bool) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: all zeros are an address storage of no family.
+    let mut name: libc::sockaddr_storage = unsafe { mem::zeroed() };
+    let to = match (to, v6) {
+        (SocketAddr::V4(to), true) => {
+            SocketAddr::new(IpAddr::V6(to.ip().to_ipv6_mapped()), to.port())
+        }
+        (to, false) => SocketAddr::new(to.ip().to_canonical(), to.port()),
+        (to, true) => to,
+    };
+    match to {
+        SocketAddr::V4(to) => {
+            // SAFETY: the storage has room and alignment for every kind of address.
+            let place = unsafe { &mut *(&raw mut name).cast::<libc::sockaddr_in>() };
+            place.sin_family = libc::AF_INET as libc::sa_family_t;
+            place.sin_port = to.port().to_be();
+            place.sin_addr.s_addr = u32::from(*to.ip()).to_be();
+            (name, size_of::<libc::sockaddr_in>() as libc::socklen_t)
+        }
+        SocketAddr::V6(to) => {
+            // SAFETY: as above.
+            let place = unsafe { &mut *(&raw mut name).cast::<libc::sockaddr_in6>() };
+            place.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            place.sin6_port = to.port().to_be();
+            place.sin6_addr.s6_addr = to.ip().octets();
+            place.sin6_scope_id = to.scope_id();
+            (name, size_of::<libc::sockaddr_in6>() as libc::socklen_t)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Receives until so many datagrams have come.
+    fn receive(socket: &Socket, count: usize) -> Vec<(SocketAddr, u8, bool, Vec<u8>)> {
+        let mut inbox = Inbox::default();
+        let mut came = Vec::new();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while came.len() < count && std::time::Instant::now() < end {
+            let received = socket.receive(&mut inbox, |group| {
+                for bytes in group.bytes.chunks(group.size) {
+                    came.push((group.from, group.ecn, group.stamp.is_some(), bytes.to_vec()));
+                }
+            });
+            received.expect("a socket");
+        }
+        came
+    }
+
+    #[test]
+    fn groups_arrive_as_datagrams_with_their_marks() {
+        for local in ["127.0.0.1:0", "[::1]:0"] {
+            let local: SocketAddr = local.parse().expect("an address");
+            let (Ok(mut one), Ok(two)) = (Socket::bind(local), Socket::bind(local)) else {
+                paceline_testing::skip(
+                    paceline_testing::Need::Kernel,
+                    &paceline_testing::this_test(),
+                    &format!("no sockets at {local}"),
+                );
+                continue;
+            };
+            let to = two.local().expect("an address");
+            for ecn in 0..4 {
+                let bytes: Vec<u8> = (0..10_000u32).map(|i| (i / 1000) as u8).collect();
+                assert_eq!(one.send(to, ecn, &bytes[..9_500], 1000), Sent::All);
+                let came = receive(&two, 10);
+                assert_eq!(came.len(), 10);
+                for (i, (from, mark, stamped, bytes)) in came.iter().enumerate() {
+                    assert_eq!((*from, *mark), (one.local().expect("an address"), ecn));
+                    assert!(*stamped && bytes.iter().all(|&byte| byte == i as u8));
+                    assert_eq!(bytes.len(), if i == 9 { 500 } else { 1000 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_ipv6_socket_speaks_with_ipv4_too() {
+        let Ok(mut six) = Socket::bind("[::]:0".parse().expect("an address")) else { return };
+        let mut four = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
+        let to = four.local().expect("an address");
+        assert_eq!(six.send(to, 2, b"hello", 5), Sent::All);
+        let (from, ecn, _, bytes) = receive(&four, 1).remove(0);
+        assert_eq!((ecn, &bytes[..]), (2, &b"hello"[..]));
+        let back = SocketAddr::from(([127, 0, 0, 1], six.local().expect("an address").port()));
+        assert_eq!(from, back);
+        assert_eq!(four.send(back, 1, b"well", 4), Sent::All);
+        let (from, ecn, _, bytes) = receive(&six, 1).remove(0);
+        assert_eq!((ecn, &bytes[..], from.ip().to_canonical()), (1, &b"well"[..], to.ip()));
+    }
+}

@@ -1,0 +1,139 @@
+//! What the receiving end measures of a connection's data packets.
+
+use paceline_cc::{Span, Time};
+use paceline_measure::{Age, Quantiles, Samples};
+use serde::{Deserialize, Serialize};
+
+/// The first packet counts as so late, so that earlier ones have a place. The clocks of the two
+/// ends have nothing in common; all delays are told from the shortest one.
+const FIRST: Span = Span::from_millis(50);
+
+/// Quantiles of delays in milliseconds.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delays {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Delays {
+    /// The same delays, each longer by so much.
+    #[must_use]
+    pub fn later(self, millis: f64) -> Delays {
+        let Delays { mean, p50, p95, p99, max } = self;
+        let [mean, p50, p95, p99, max] = [mean, p50, p95, p99, max].map(|at| at + millis);
+        Delays { mean, p50, p95, p99, max }
+    }
+}
+
+impl From<Quantiles> for Delays {
+    fn from(from: Quantiles) -> Delays {
+        let Quantiles { mean, p50, p95, p99, max } = from;
+        Delays { mean, p50, p95, p99, max }
+    }
+}
+
+/// What a receiver tells its sender at the end.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Data packets that arrived.
+    pub packets: u64,
+    /// Their bytes, IP and UDP headers included.
+    pub bytes: u64,
+    /// Bytes of packets whose data arrived for the first time.
+    pub goodput: u64,
+    /// Packets that arrived with CE.
+    pub ce_packets: u64,
+    /// Seconds from the first arrival to the last.
+    pub duration_s: f64,
+    /// One-way delays, less the shortest.
+    pub queue_delay_ms: Delays,
+    /// The 95th percentile of the age of the newest packet, less the shortest one-way delay.
+    pub age_p95_ms: Option<f64>,
+}
+
+/// Measures arrivals.
+pub(super) struct Arrivals {
+    /// What the clocks differ by, and the first packet's delay.
+    base: Option<i128>,
+    least: Span,
+    delays: Samples,
+    age: Age,
+    first: Time,
+    last: Time,
+}
+
+impl Arrivals {
+    pub(super) fn new(now: Time) -> Arrivals {
+        Arrivals {
+            base: None,
+            least: Span::MAX,
+            delays: Samples::with_capacity(0),
+            age: Age::new(now),
+            first: now,
+            last: now,
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_packet(&mut self, now: Time, sent: Time) {
+        let difference = i128::from(now.as_nanos()) - i128::from(sent.as_nanos());
+        if self.base.is_none() {
+            (self.base, self.first) = (Some(difference), now);
+            self.age = Age::new(now);
+        }
+        let since = difference - self.base.unwrap_or(difference);
+        let delay = (since + i128::from(FIRST.as_nanos())).max(0);
+        let delay = Span::from_nanos(u64::try_from(delay).unwrap_or(u64::MAX));
+        self.least = self.least.min(delay);
+        self.delays.push(delay);
+        // The sender's clock, moved so that the delays are these.
+        self.age.on_arrival(now, Time::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos())));
+        self.last = now;
+    }
+
+    pub(super) fn summary(&self, stats: paceline_flow::ReceiverStats) -> Summary {
+        let least = if self.base.is_some() { self.least.as_millis_f64() } else { 0.0 };
+        let age = self.age.quantile(self.last, 0.95);
+        Summary {
+            packets: stats.packets,
+            bytes: stats.bytes,
+            goodput: stats.goodput,
+            ce_packets: stats.ce_packets,
+            duration_s: self.last.since(self.first).as_secs_f64(),
+            queue_delay_ms: Delays::from(self.delays.quantiles()).later(-least),
+            age_p95_ms: age.map(|age| age.as_millis_f64() - least),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_told_from_the_shortest_whatever_the_clocks_show() {
+        for offset in [0, 1_000_000_000_000] {
+            let mut arrivals = Arrivals::new(Time::ZERO);
+            for i in 0..1000u64 {
+                let sent = Time::from_nanos(offset + i * 1_000_000);
+                // 20 ms, every tenth packet 30 ms; the first packet is one of these.
+                let delay = if i % 10 == 0 { 30 } else { 20 };
+                let now = Time::from_nanos(500_000_000_000 + (i + delay) * 1_000_000);
+                arrivals.on_packet(now, sent);
+            }
+            let summary = arrivals.summary(paceline_flow::ReceiverStats::default());
+            let Delays { mean, p50, p95, .. } = summary.queue_delay_ms;
+            assert!((mean - 1.0).abs() < 0.1 && p50.abs() < 0.1, "{summary:?}");
+            assert!((p95 - 10.0).abs() < 0.1, "{summary:?}");
+            assert!(summary.age_p95_ms.is_some_and(|age| age < 12.0), "{summary:?}");
+        }
+    }
+}

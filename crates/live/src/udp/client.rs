@@ -1,0 +1,329 @@
+//! The sending end.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::fd::AsFd as _;
+
+use paceline_cc::{Ecn, Span, Time};
+use paceline_flow::SenderStats;
+use paceline_measure::Samples;
+use paceline_wire::key::Key;
+use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink};
+
+use super::arrivals::{Delays, Summary};
+use super::clock::{Clock, Interrupts, wait};
+use super::note::Note;
+use super::outbox::Outbox;
+use super::source::{Reading, Source};
+use crate::LiveError;
+use crate::linux::udp::{Inbox, Socket};
+
+/// How many packets leave before arrivals are looked at again.
+const BURST: usize = 256;
+/// How long the server may take to say what it has received.
+const PATIENCE: Span = Span::from_millis(10_000);
+
+/// What a client shall do.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// The server.
+    pub to: SocketAddr,
+    /// Its key.
+    pub key: Key,
+    /// What the server is asked for.
+    pub offer: Offer,
+    /// What the connection may use.
+    pub limits: Limits,
+    /// What is sent.
+    pub source: Source,
+}
+
+/// What has come of a client's work.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// From the first packet until all has arrived, or until sending stopped.
+    pub duration: Span,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Where the server keeps the file.
+    pub kept: Option<String>,
+    /// What this end counted.
+    pub sent: SenderStats,
+    /// What the other end measured.
+    pub summary: Summary,
+    /// Round-trip times of acknowledgements.
+    pub rtt_ms: Delays,
+    /// The shortest of them.
+    pub least_rtt: Span,
+    /// The largest packets.
+    pub mtu: u16,
+    /// Bytes of memory that the connection's window may use.
+    pub address: SocketAddr,
+}
+
+/// The address that `text` names: `host:port`.
+///
+/// # Errors
+/// There is no such host, or no port.
+pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
+    let found = text.to_socket_addrs().map_err(LiveError::system(format!(
+        "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311"
+    )))?;
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
+}
+
+/// Round-trip times.
+struct Rtts {
+    samples: Samples,
+    least: Span,
+}
+
+impl Sink for Rtts {
+    fn on_rtt(&mut self, _connection: u32, rtt: Span) {
+        self.samples.push(rtt);
+        self.least = self.least.min(rtt);
+    }
+}
+
+struct Client {
+    clock: Clock,
+    socket: Socket,
+    inbox: Inbox,
+    outbox: Outbox,
+    interrupts: Interrupts,
+    rtts: Rtts,
+}
+
+fn message(error: ConnectError) -> LiveError {
+    LiveError::Message(error.to_string())
+}
+
+/// Connects, sends, and returns when the server says that all has arrived.
+///
+/// # Errors
+/// There is no connection, it breaks, or the server could not keep the file.
+pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
+    // Before anything is sent: the file must be there.
+    let reading = Reading::open(&options.source)?;
+    let any = match options.to.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let mut client = Client {
+        clock: Clock::start(),
+        socket: Socket::bind(SocketAddr::new(any, 0))?,
+        inbox: Inbox::default(),
+        outbox: Outbox::new(),
+        interrupts: Interrupts::watch()?,
+        rtts: Rtts { samples: Samples::with_capacity(0), least: Span::MAX },
+    };
+    let (connection, mtu) = client.connect(options)?;
+    client.carry(options, connection, reading, mtu)
+}
+
+impl Client {
+    fn connect(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
+        let (offer, limits) = (options.offer.clone(), options.limits.clone());
+        let now = self.clock.now();
+        let mut initiator =
+            Initiator::new(now, &options.key, options.to, offer, limits).map_err(message)?;
+        let mut place = vec![0; 65_536];
+        loop {
+            let now = self.clock.now();
+            if let Some(length) = initiator.transmit(now, &mut place).map_err(message)? {
+                let bytes = place.get(..length).unwrap_or(&[]);
+                self.outbox.send_one(&mut self.socket, options.to, bytes);
+                if self.outbox.was_too_large() {
+                    initiator.on_too_large(now).map_err(message)?;
+                }
+            }
+            let socket = self.socket.as_fd();
+            let ready = wait(&mut self.clock, initiator.wake(), socket, None, &self.interrupts)?;
+            if ready.interrupted {
+                return Err(LiveError::Message("interrupted before a connection stood".into()));
+            }
+            let now = self.clock.now();
+            let mut made = None;
+            self.socket.receive(&mut self.inbox, |group| {
+                for bytes in group.bytes.chunks(group.size) {
+                    if made.is_none() {
+                        made = initiator.on_datagram(now, bytes).transpose();
+                    }
+                }
+            })?;
+            if let Some(connection) = made {
+                return Ok((connection.map_err(message)?, initiator.mtu()));
+            }
+        }
+    }
+
+    fn carry(
+        &mut self,
+        options: &ClientOptions,
+        mut connection: Connection,
+        mut reading: Option<Reading>,
+        mtu: u16,
+    ) -> Result<Finished, LiveError> {
+        let start = self.clock.now();
+        let stop = match reading {
+            Some(_) => Time::NEVER,
+            None => start + options.limits.stop,
+        };
+        let mut work = Work::default();
+        let mut ready = true;
+        loop {
+            let mut now = self.clock.now();
+            if let Some(reading) = &mut reading
+                && connection.ended().is_none()
+            {
+                reading.pump(&mut connection, ready)?;
+            }
+            work.step(now, stop, &mut connection, reading.as_ref())?;
+            let Client { socket, outbox, clock, .. } = self;
+            let count = outbox.send(socket, BURST, |place| {
+                let out = connection.transmit(now, place);
+                if out.is_none() {
+                    now = clock.now();
+                }
+                out
+            });
+            if let Some(end) = connection.ended() {
+                work.check(end)?;
+                break;
+            }
+            let full = count == BURST;
+            let told = now;
+            let due = connection.wake().min(work.deadline).min(stop.max(work.stopped));
+            let until = if full { Time::ZERO } else { due };
+            let input = reading.as_ref().and_then(Reading::awaited);
+            let found = wait(&mut self.clock, until, self.socket.as_fd(), input, &self.interrupts)?;
+            ready = found.input;
+            if found.interrupted {
+                work.interrupted = true;
+                connection.close(1, "the sender was interrupted");
+            }
+            if found.socket {
+                self.receive(&mut connection, told)?;
+            }
+        }
+        let sent = connection.sent().unwrap_or_default();
+        let rtts = &self.rtts;
+        Ok(Finished {
+            duration: work.finished.since(start),
+            file_bytes: reading.as_ref().map_or(0, |reading| reading.bytes),
+            kept: work.kept,
+            sent,
+            summary: work.summary.unwrap_or_default(),
+            rtt_ms: rtts.samples.quantiles().into(),
+            least_rtt: if rtts.least == Span::MAX { Span::ZERO } else { rtts.least },
+            mtu,
+            address: connection.remote().0,
+        })
+    }
+
+    fn receive(&mut self, connection: &mut Connection, told: Time) -> Result<(), LiveError> {
+        let ahead = self.clock.ahead();
+        let now = self.clock.now();
+        let Client { socket, inbox, clock, rtts, .. } = self;
+        let mut last = told;
+        socket.receive(inbox, |group| {
+            let at = clock.of_stamp(group.stamp, ahead, last, now);
+            last = at;
+            for bytes in group.bytes.chunks_mut(group.size) {
+                let ecn = mark(group.ecn);
+                connection.on_datagram(at, group.from, ecn, bytes, rtts);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// The ECN field of two bits.
+pub(super) fn mark(bits: u8) -> Ecn {
+    match bits & 3 {
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        3 => Ecn::Ce,
+        _ => Ecn::NotEct,
+    }
+}
+
+/// How far a client has come.
+#[derive(Default)]
+struct Work {
+    /// All has been sent and has arrived, or sending has stopped: when.
+    finished: Time,
+    /// [`Time::NEVER`] once sending has stopped.
+    stopped: Time,
+    asked: bool,
+    deadline: Time,
+    kept: Option<String>,
+    failed: Option<String>,
+    summary: Option<Summary>,
+    interrupted: bool,
+}
+
+impl Work {
+    /// Does what is next.
+    fn step(
+        &mut self,
+        now: Time,
+        stop: Time,
+        connection: &mut Connection,
+        reading: Option<&Reading>,
+    ) -> Result<(), LiveError> {
+        while let Some(bytes) = connection.receive_message() {
+            match Note::read(&bytes) {
+                Some(Note::Summary(summary)) => self.summary = Some(summary),
+                Some(Note::File { kept: true, text, .. }) => self.kept = Some(text),
+                Some(Note::File { text, .. }) => self.failed = Some(text),
+                Some(Note::Summarize) | None => {}
+            }
+        }
+        let sent = match reading {
+            Some(reading) => reading.is_done() && connection.is_drained(),
+            None => now >= stop,
+        };
+        if !self.asked {
+            self.deadline = Time::NEVER;
+            if sent {
+                self.asked = true;
+                self.finished = now;
+                self.stopped = Time::NEVER;
+                self.deadline = now + PATIENCE;
+                connection.stop();
+                connection.send_message(Note::Summarize.to_bytes());
+            }
+        }
+        let settled = reading.is_none() || self.kept.is_some() || self.failed.is_some();
+        let done = self.summary.is_some() && settled;
+        if self.failed.is_some() || done {
+            connection.close(u16::from(self.failed.is_some()), "");
+            self.deadline = Time::NEVER;
+        } else if now >= self.deadline {
+            self.failed = Some("the server does not say what it has received".into());
+            connection.close(1, "no answer");
+        }
+        Ok(())
+    }
+
+    /// Whether an end is a good one.
+    fn check(&self, end: &End) -> Result<(), LiveError> {
+        if let Some(why) = &self.failed {
+            return Err(LiveError::Message(format!("the file did not arrive: {why}")));
+        }
+        let text = match end {
+            End::Here { code: 0, .. } => return Ok(()),
+            End::Here { reason, .. } => reason.clone(),
+            End::There { reason, .. } if reason.is_empty() => {
+                "the other end closed the connection before all had arrived".into()
+            }
+            End::There { reason, .. } => format!("the other end closed the connection: {reason}"),
+            End::Silence(span) => format!(
+                "nothing has come from the other end for {span}: it has died, or the path is down"
+            ),
+        };
+        Err(LiveError::Message(text))
+    }
+}

@@ -1,0 +1,132 @@
+//! Time, and waiting for it or for something to read.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use paceline_cc::{Span, Time};
+
+use crate::LiveError;
+
+/// The kernel may wake this thread so much later than asked, in nanoseconds.
+const SLACK: u64 = 1_000;
+/// A time of the kernel's that lies further back than this is not believed.
+const OLDEST_STAMP: Span = Span::from_millis(100);
+/// No wait is longer.
+const LONGEST: Span = Span::from_millis(3_600_000);
+
+/// A clock of the system in nanoseconds; 0 if there is none.
+fn nanos(clock: ClockId) -> u64 {
+    let Ok(time) = clock_gettime(clock) else { return 0 };
+    (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
+}
+
+/// The time since the start of this process' work.
+#[derive(Debug)]
+pub(super) struct Clock {
+    zero: u64,
+    /// The latest time that anybody was told.
+    last: Time,
+}
+
+impl Clock {
+    pub(super) fn start() -> Clock {
+        // Where it is refused, waits are some 50 µs longer.
+        let _ = nix::sys::prctl::set_timerslack(SLACK);
+        Clock { zero: nanos(ClockId::CLOCK_MONOTONIC), last: Time::ZERO }
+    }
+
+    #[inline]
+    pub(super) fn now(&mut self) -> Time {
+        let now = nanos(ClockId::CLOCK_MONOTONIC).saturating_sub(self.zero);
+        self.last = self.last.max(Time::from_nanos(now));
+        self.last
+    }
+
+    /// How far the clock of the kernel's stamps is ahead of this one.
+    pub(super) fn ahead(&mut self) -> u64 {
+        nanos(ClockId::CLOCK_REALTIME).saturating_sub(self.now().as_nanos())
+    }
+
+    /// The time of a stamp of the kernel's: not before a time that was told already, so that time
+    /// never goes back, and not after `now`.
+    #[inline]
+    pub(super) fn of_stamp(&self, stamp: Option<u64>, ahead: u64, told: Time, now: Time) -> Time {
+        let Some(stamp) = stamp else { return now };
+        let at = Time::from_nanos(stamp.saturating_sub(ahead));
+        if now.since(at) > OLDEST_STAMP {
+            return now;
+        }
+        at.clamp(told.min(now), now)
+    }
+}
+
+/// Signals that ask this process to end, as a file.
+pub(super) struct Interrupts {
+    file: SignalFd,
+}
+
+impl Interrupts {
+    /// From now on SIGINT and SIGTERM no longer end this process; they are told here.
+    pub(super) fn watch() -> Result<Interrupts, LiveError> {
+        let mut set = SigSet::empty();
+        set.add(Signal::SIGINT);
+        set.add(Signal::SIGTERM);
+        set.thread_block().map_err(LiveError::system("blocking signals"))?;
+        let file = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+            .map_err(LiveError::system("watching for signals"))?;
+        Ok(Interrupts { file })
+    }
+
+    pub(super) fn came(&self) -> bool {
+        matches!(self.file.read_signal(), Ok(Some(_)))
+    }
+}
+
+/// What a wait has found.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ready {
+    pub(super) socket: bool,
+    pub(super) input: bool,
+    pub(super) interrupted: bool,
+}
+
+/// Waits until `until`, or until something can be read.
+pub(super) fn wait(
+    clock: &mut Clock,
+    until: Time,
+    socket: BorrowedFd<'_>,
+    input: Option<BorrowedFd<'_>>,
+    interrupts: &Interrupts,
+) -> Result<Ready, LiveError> {
+    let readable = |file| PollFd::new(file, PollFlags::POLLIN);
+    let mut files = [readable(socket), readable(interrupts.file.as_fd()), readable(socket)];
+    let mut count = 2;
+    if let Some(input) = input {
+        files[2] = readable(input);
+        count = 3;
+    }
+    let span = until.since(clock.now()).min(LONGEST).as_nanos();
+    let span = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
+    let files = files.get_mut(..count).unwrap_or(&mut []);
+    match ppoll(files, Some(span), None) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(LiveError::system("waiting for packets")(error)),
+    }
+    let is_ready = |index: usize| files.get(index).is_some_and(|file| file.any() == Some(true));
+    Ok(Ready {
+        socket: is_ready(0),
+        interrupted: is_ready(1) && interrupts.came(),
+        input: count == 3 && is_ready(2),
+    })
+}
+
+/// Waits until the socket has room, but not for long.
+pub(super) fn wait_for_room(socket: BorrowedFd<'_>) {
+    let mut files = [PollFd::new(socket, PollFlags::POLLOUT)];
+    let _ = ppoll(&mut files, Some(TimeSpec::new(0, 10_000_000)), None);
+}

@@ -1,0 +1,20 @@
+//! Connections over UDP: what drives `paceline-wire` with real sockets and the real time.
+//!
+//! [`send()`] is a client that carries a file, a pipe or nothing but packets to a server; [`serve()`] is
+//! the server, which takes from many at once. Each is one loop on one thread, which waits for
+//! packets and for what is due.
+
+mod arrivals;
+mod client;
+mod clock;
+mod files;
+mod note;
+mod outbox;
+mod server;
+mod source;
+
+pub use arrivals::{Delays, Summary};
+pub use client::{ClientOptions, Finished, connect_to, send};
+pub use files::Target;
+pub use server::{Event, ServerOptions, serve};
+pub use source::Source;

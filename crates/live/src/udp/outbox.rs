@@ -1,0 +1,95 @@
+//! Packets on their way out, gathered into groups that the kernel takes in one call.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+
+use paceline_cc::Ecn;
+use paceline_wire::Transmit;
+
+use super::clock::wait_for_room;
+use crate::linux::udp::{MOST_BYTES, Sent, Socket};
+
+/// The longest packet.
+const LONGEST: usize = 65_535;
+/// How often a group is tried again when there is no room.
+const TRIES: u32 = 3;
+
+/// A group of packets that is being gathered.
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    length: usize,
+    /// Where the group goes to, with what mark, and the size of its packets.
+    group: Option<(SocketAddr, Ecn, usize)>,
+    /// True if a packet was too large for the path.
+    too_large: bool,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Outbox {
+        Outbox { bytes: vec![0; MOST_BYTES + LONGEST], length: 0, group: None, too_large: false }
+    }
+
+    /// True once if a packet was too large for the path.
+    pub(super) fn was_too_large(&mut self) -> bool {
+        std::mem::take(&mut self.too_large)
+    }
+
+    /// Sends what `next` writes, until there is nothing more, or `most` packets. Returns how many.
+    pub(super) fn send(
+        &mut self,
+        socket: &mut Socket,
+        most: usize,
+        mut next: impl FnMut(&mut [u8]) -> Option<Transmit>,
+    ) -> usize {
+        let limit = socket.group();
+        let (mut count, mut in_group) = (0, 0);
+        while count < most {
+            let Some(place) = self.bytes.get_mut(self.length..) else { break };
+            let Some(Transmit { to, length, ecn }) = next(place) else { break };
+            count += 1;
+            let fits = self.group.is_some_and(|(address, mark, size)| {
+                let together = (address, mark) == (to, ecn) && length <= size;
+                together && in_group < limit && self.length + length <= MOST_BYTES
+            });
+            if !fits {
+                let at = self.length;
+                self.flush(socket);
+                self.bytes.copy_within(at..at + length, 0);
+                (self.group, in_group) = (Some((to, ecn, length)), 0);
+            }
+            self.length += length;
+            in_group += 1;
+            // A shorter packet ends its group.
+            if self.group.is_some_and(|(_, _, size)| length < size) {
+                self.flush(socket);
+            }
+        }
+        self.flush(socket);
+        count
+    }
+
+    /// Sends one packet.
+    pub(super) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(..bytes.len()) {
+            place.copy_from_slice(bytes);
+            (self.group, self.length) = (Some((to, Ecn::NotEct, bytes.len())), bytes.len());
+            self.flush(socket);
+        }
+    }
+
+    fn flush(&mut self, socket: &mut Socket) {
+        let Some((to, ecn, size)) = self.group.take() else { return };
+        let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
+        for _ in 0..TRIES {
+            match socket.send(to, ecn as u8, bytes, size) {
+                Sent::Full => wait_for_room(socket.as_fd()),
+                Sent::TooLarge => {
+                    self.too_large = true;
+                    break;
+                }
+                Sent::All | Sent::Lost => break,
+            }
+        }
+        self.length = 0;
+    }
+}

@@ -1,0 +1,280 @@
+//! The receiving end, for many senders at once.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+
+use paceline_cc::Time;
+use paceline_wire::key::Identity;
+use paceline_wire::records::{Record, Unpacker};
+use paceline_wire::{End, Server, ServerLimits, Sink};
+
+use super::arrivals::Arrivals;
+use super::client::mark;
+use super::clock::{Clock, Interrupts, wait};
+use super::files::{Saving, Target};
+use super::note::Note;
+use super::outbox::Outbox;
+use crate::LiveError;
+use crate::linux::udp::{Inbox, Socket};
+
+/// What a server shall do.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Its keys.
+    pub identity: Identity,
+    /// What it allows.
+    pub limits: ServerLimits,
+    /// Where files go.
+    pub target: Target,
+    /// True if it ends with its first connection.
+    pub once: bool,
+}
+
+/// Something that a server has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It is ready, at this address.
+    Listening(SocketAddr),
+    /// Somebody has connected.
+    Connected(SocketAddr),
+    /// A file has arrived whole, with so many bytes.
+    Kept {
+        /// Where it is.
+        name: String,
+        /// Its length.
+        bytes: u64,
+    },
+    /// A file has not arrived.
+    Failed(String),
+    /// A connection is over; an empty reason means that all is well.
+    Ended {
+        /// Whose.
+        from: SocketAddr,
+        /// Why, if there is something to say.
+        reason: String,
+    },
+}
+
+/// What the server knows of a client.
+struct Client {
+    arrivals: Arrivals,
+    unpacker: Unpacker,
+    files: HashMap<u32, Saving>,
+    notes: Vec<Note>,
+    /// What came is no stream of records: nothing more is done about it.
+    broken: bool,
+}
+
+/// All clients, by the identifiers of their connections.
+struct Clients<'a> {
+    target: &'a Target,
+    clients: HashMap<u32, Client>,
+    events: Vec<Event>,
+}
+
+impl Clients<'_> {
+    /// Forgets a client. Returns what was wrong, if something was.
+    fn end(&mut self, connection: u32, end: &End) -> String {
+        let client = self.clients.remove(&connection);
+        let unfinished = client.map_or(0, |client| client.files.len());
+        match end {
+            End::There { code: 0, .. } if unfinished > 0 => "it closed within a file".into(),
+            End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
+            End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
+            End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
+            End::Silence(span) => {
+                format!("nothing has come for {span}: the other end has died, or the path is down")
+            }
+        }
+    }
+
+    fn client(&mut self, connection: u32, now: Time) -> &mut Client {
+        self.clients.entry(connection).or_insert_with(|| Client {
+            arrivals: Arrivals::new(now),
+            unpacker: Unpacker::new(),
+            files: HashMap::new(),
+            notes: Vec::new(),
+            broken: false,
+        })
+    }
+}
+
+impl Client {
+    fn on_stream(
+        &mut self,
+        connection: u32,
+        bytes: &[u8],
+        target: &Target,
+        events: &mut Vec<Event>,
+    ) {
+        if self.broken {
+            return;
+        }
+        let Client { unpacker, files, notes, .. } = self;
+        let mut fail = |file: u32, text: String| {
+            events.push(Event::Failed(text.clone()));
+            let end = text.floor_char_boundary(500);
+            let text = text.get(..end).unwrap_or("").to_string();
+            notes.push(Note::File { file, kept: false, text });
+        };
+        let mut kept = Vec::new();
+        let read = unpacker.push(bytes, &mut |record| match record {
+            Record::Open { file, name, .. } => {
+                let unique = format!("{connection:08x}-{file}");
+                match Saving::begin(target, name, &unique) {
+                    Ok(saving) => {
+                        files.insert(file, saving);
+                    }
+                    Err(error) => fail(file, format!("a file cannot be made: {error}")),
+                }
+            }
+            Record::Piece { file, bytes } => {
+                if let Some(saving) = files.get_mut(&file)
+                    && let Err(error) = saving.write(bytes)
+                {
+                    files.remove(&file);
+                    fail(file, format!("a file cannot be written: {error}"));
+                }
+            }
+            Record::Close { file, length, whole, .. } => {
+                let Some(saving) = files.remove(&file) else { return };
+                if !whole {
+                    fail(file, "its hash is not the one that the sender says".into());
+                    return;
+                }
+                match saving.keep() {
+                    Ok(name) => kept.push((file, name, length)),
+                    Err(error) => fail(file, format!("a file cannot be kept: {error}")),
+                }
+            }
+        });
+        if let Err(error) = read {
+            self.broken = true;
+            self.files.clear();
+            fail(0, format!("what came are no files: {error}"));
+        }
+        for (file, name, bytes) in kept {
+            let end = name.floor_char_boundary(500);
+            let text = name.get(..end).unwrap_or("").to_string();
+            notes.push(Note::File { file, kept: true, text });
+            events.push(Event::Kept { name, bytes });
+        }
+    }
+}
+
+impl Sink for Clients<'_> {
+    fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
+        let target = self.target;
+        if let Some(client) = self.clients.get_mut(&connection) {
+            client.on_stream(connection, bytes, target, &mut self.events);
+        }
+    }
+    fn on_packet(&mut self, connection: u32, now: Time, sent: Time, _size: u32) {
+        self.client(connection, now).arrivals.on_packet(now, sent);
+    }
+}
+
+/// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is
+/// told what happens. Returns false if a connection has ended badly.
+///
+/// # Errors
+/// The address is taken, or the system refuses something.
+pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+    let mut clock = Clock::start();
+    let mut socket = Socket::bind(options.listen)?;
+    let interrupts = Interrupts::watch()?;
+    let mut server = Server::new(options.identity.clone(), options.limits.clone())
+        .map_err(|error| LiveError::Message(error.to_string()))?;
+    let (mut inbox, mut outbox) = (Inbox::default(), Outbox::new());
+    let mut clients =
+        Clients { target: &options.target, clients: HashMap::new(), events: Vec::new() };
+    tell(Event::Listening(socket.local()?));
+    let (mut touched, mut answers, mut good) = (Vec::new(), Vec::new(), true);
+    let mut told = clock.now();
+    loop {
+        let ready = wait(&mut clock, server.wake(), socket.as_fd(), None, &interrupts)?;
+        if ready.interrupted {
+            close_all(&mut server, &mut socket, &mut outbox, clock.now());
+            return Ok(good);
+        }
+        if ready.socket {
+            let ahead = clock.ahead();
+            let now = clock.now();
+            let accepted = server.stats().accepted;
+            socket.receive(&mut inbox, |group| {
+                let at = clock.of_stamp(group.stamp, ahead, told, now);
+                told = at;
+                for bytes in group.bytes.chunks_mut(group.size) {
+                    let ecn = mark(group.ecn);
+                    let slot = server.on_datagram(at, group.from, ecn, bytes, &mut clients);
+                    if let Some(slot) = slot
+                        && touched.last() != Some(&slot)
+                    {
+                        touched.push(slot);
+                    }
+                    answers.extend(server.take_answer());
+                }
+                if server.stats().accepted > accepted {
+                    clients.events.push(Event::Connected(group.from));
+                }
+            })?;
+            for (to, answer) in answers.drain(..) {
+                outbox.send_one(&mut socket, to, &answer);
+            }
+        }
+        told = clock.now();
+        touched.drain(..).for_each(|slot| talk(told, slot, &mut server, &mut clients));
+        while let Some(slot) = server.due(told) {
+            outbox.send(&mut socket, usize::MAX, |place| server.transmit(told, slot, place));
+            if let Some((local, from, end)) = ended(&mut server, slot) {
+                let reason = clients.end(local, &end);
+                good &= reason.is_empty();
+                clients.events.push(Event::Ended { from, reason });
+                clients.events.drain(..).for_each(&mut *tell);
+                if options.once {
+                    return Ok(good);
+                }
+            }
+        }
+        clients.events.drain(..).for_each(&mut *tell);
+    }
+}
+
+/// Answers what a connection asks, and tells it what has become of its files.
+fn talk(now: Time, slot: usize, server: &mut Server, clients: &mut Clients<'_>) {
+    let Some(connection) = server.connection(slot) else { return };
+    let client = clients.client(connection.local(), now);
+    while let Some(bytes) = connection.receive_message() {
+        if Note::read(&bytes) == Some(Note::Summarize) {
+            let stats = connection.received().unwrap_or_default();
+            client.notes.push(Note::Summary(client.arrivals.summary(stats)));
+        }
+    }
+    for note in client.notes.drain(..) {
+        connection.send_message(note.to_bytes());
+    }
+    server.reschedule(slot);
+}
+
+/// Removes a connection that is over.
+fn ended(server: &mut Server, slot: usize) -> Option<(u32, SocketAddr, End)> {
+    let connection = server.connection(slot)?;
+    let end = connection.ended()?.clone();
+    let (local, from) = (connection.local(), connection.remote().0);
+    server.remove(slot);
+    Some((local, from, end))
+}
+
+/// Tells everybody that this end is going.
+fn close_all(server: &mut Server, socket: &mut Socket, outbox: &mut Outbox, now: Time) {
+    let slots: Vec<usize> = server.slots().collect();
+    for slot in slots {
+        if let Some(connection) = server.connection(slot) {
+            connection.close(1, "the receiver was interrupted");
+        }
+        outbox.send(socket, 1, |place| server.transmit(now, slot, place));
+    }
+}

@@ -1,0 +1,142 @@
+//! Reading and writing fields, most significant byte first.
+
+use thiserror::Error;
+
+/// Why bytes are no packet or frame of this format.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    /// The bytes end before the field does.
+    #[error("the bytes end within {0}")]
+    Truncated(&'static str),
+    /// A field has a value that means nothing.
+    #[error("{field} cannot be {value}")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// What was found in it.
+        value: u64,
+    },
+    /// The packet is of another version of the format.
+    #[error("version {0} of the wire format; both ends must run the same version")]
+    Version(u8),
+    /// There is no room for what is to be written.
+    #[error("no room for {0}")]
+    Room(&'static str),
+}
+
+/// Reads fields one after the other.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { rest: bytes }
+    }
+    /// What has not been read yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+    pub(crate) fn take(
+        &mut self,
+        length: usize,
+        field: &'static str,
+    ) -> Result<&'a [u8], FormatError> {
+        let split = self.rest.split_at_checked(length).ok_or(FormatError::Truncated(field))?;
+        self.rest = split.1;
+        Ok(split.0)
+    }
+    pub(crate) fn array<const N: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<[u8; N], FormatError> {
+        let split = self.rest.split_first_chunk::<N>().ok_or(FormatError::Truncated(field))?;
+        self.rest = split.1;
+        Ok(*split.0)
+    }
+    /// An unsigned number of `N` bytes, at most 8.
+    pub(crate) fn number<const N: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<u64, FormatError> {
+        let bytes = self.array::<N>(field)?;
+        Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+    pub(crate) fn u8(&mut self, field: &'static str) -> Result<u8, FormatError> {
+        Ok(self.array::<1>(field)?[0])
+    }
+    pub(crate) fn u16(&mut self, field: &'static str) -> Result<u16, FormatError> {
+        Ok(u16::from_be_bytes(self.array(field)?))
+    }
+    pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, FormatError> {
+        Ok(u32::from_be_bytes(self.array(field)?))
+    }
+    pub(crate) fn u64(&mut self, field: &'static str) -> Result<u64, FormatError> {
+        Ok(u64::from_be_bytes(self.array(field)?))
+    }
+    /// Text with its length in two bytes before it.
+    pub(crate) fn text(
+        &mut self,
+        most: usize,
+        field: &'static str,
+    ) -> Result<&'a str, FormatError> {
+        let length = self.u16(field)?;
+        if usize::from(length) > most {
+            return Err(FormatError::Value { field, value: u64::from(length) });
+        }
+        let bytes = self.take(usize::from(length), field)?;
+        std::str::from_utf8(bytes)
+            .map_err(|error| FormatError::Value { field, value: error.valid_up_to() as u64 })
+    }
+}
+
+/// Writes fields one after the other into a place of the caller's.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    bytes: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(bytes: &'a mut [u8]) -> Writer<'a> {
+        Writer { bytes, at: 0 }
+    }
+    /// How many bytes have been written.
+    pub(crate) fn len(&self) -> usize {
+        self.at
+    }
+    pub(crate) fn put(&mut self, field: &[u8]) -> Result<(), FormatError> {
+        let end = self.at.saturating_add(field.len());
+        let place = self.bytes.get_mut(self.at..end).ok_or(FormatError::Room("a field"))?;
+        place.copy_from_slice(field);
+        self.at = end;
+        Ok(())
+    }
+    pub(crate) fn u8(&mut self, value: u8) -> Result<(), FormatError> {
+        self.put(&[value])
+    }
+    pub(crate) fn u16(&mut self, value: u16) -> Result<(), FormatError> {
+        self.put(&value.to_be_bytes())
+    }
+    pub(crate) fn u32(&mut self, value: u32) -> Result<(), FormatError> {
+        self.put(&value.to_be_bytes())
+    }
+    pub(crate) fn u64(&mut self, value: u64) -> Result<(), FormatError> {
+        self.put(&value.to_be_bytes())
+    }
+    /// The lowest `N` bytes of a number, at most 8.
+    pub(crate) fn number<const N: usize>(&mut self, value: u64) -> Result<(), FormatError> {
+        let all = value.to_be_bytes();
+        self.put(all.get(8 - N.min(8)..).unwrap_or(&all))
+    }
+    /// Text with its length in two bytes before it.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), FormatError> {
+        let length = u16::try_from(text.len()).map_err(|_| FormatError::Room("a text"))?;
+        self.u16(length)?;
+        self.put(text.as_bytes())
+    }
+}

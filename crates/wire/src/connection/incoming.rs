@@ -1,0 +1,182 @@
+//! The data that this end receives: a receiver of `flow`, and the bytes that wait for those before
+//! them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use paceline_cc::{
+    Ack, Body, Data, Ecn, Header, NO_SEGMENT, Packet, Stage as _, Time, TrafficClass,
+};
+use paceline_flow::{Receiver, ReceiverStats};
+
+use super::Sink;
+use crate::frame::{self, Kind};
+use crate::terms::Service;
+
+/// The least data of a full packet, by which a window counts in segments.
+const LEAST_DATA: u64 = 1024;
+
+/// What a packet looked like from outside.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Envelope {
+    pub(super) header: Header,
+    pub(super) ecn: Ecn,
+    pub(super) size: u32,
+    pub(super) class: TrafficClass,
+}
+
+/// Data on its way in.
+pub(super) struct Incoming {
+    receiver: Receiver,
+    service: Service,
+    class: TrafficClass,
+    window: u64,
+    /// The first segment that is missing.
+    next: u64,
+    /// What has come beyond it.
+    held: BTreeMap<u64, Vec<u8>>,
+    held_bytes: u64,
+    /// The last acknowledgement, and whether it is to be sent again.
+    last: Option<Ack>,
+    again: bool,
+    /// Acknowledgements of packets that came before others in the same batch.
+    early: VecDeque<Body>,
+}
+
+impl Incoming {
+    pub(super) fn new(
+        receiver: Receiver,
+        service: Service,
+        class: TrafficClass,
+        window: u64,
+    ) -> Incoming {
+        Incoming {
+            receiver,
+            service,
+            class,
+            window,
+            next: 0,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            last: None,
+            again: false,
+            early: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn stats(&self) -> ReceiverStats {
+        self.receiver.stats()
+    }
+    pub(super) fn class(&self) -> TrafficClass {
+        self.class
+    }
+    pub(super) fn wake(&self) -> Time {
+        if self.again || !self.early.is_empty() { Time::ZERO } else { self.receiver.wake() }
+    }
+    /// The next acknowledgement or report that is due.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Body> {
+        if let Some(body) = self.early.pop_front() {
+            return Some(body);
+        }
+        if let Some(packet) = self.receiver.pop(now) {
+            if let Body::Ack(ack) = packet.body {
+                (self.last, self.again) = (Some(ack), false);
+            }
+            return Some(packet.body);
+        }
+        std::mem::take(&mut self.again).then_some(self.last.map(Body::Ack)).flatten()
+    }
+    /// Sends the last acknowledgement again: those before may have gone to an address that the
+    /// other end has left.
+    pub(super) fn repeat(&mut self) {
+        self.again = self.last.is_some();
+    }
+    /// Bytes that wait for those before them.
+    pub(super) fn held(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// Takes data in. False if it is not taken, as if it had been lost.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        data: &frame::Data<'_>,
+        envelope: Envelope,
+        connection: u32,
+        sink: &mut dyn Sink,
+    ) -> bool {
+        if !self.takes(data) {
+            return false;
+        }
+        let sent = Time::from_nanos(data.sent.saturating_mul(1000));
+        self.receiver.push(
+            now,
+            &Packet {
+                flow: 0,
+                size: envelope.size,
+                route: 0,
+                ecn: envelope.ecn,
+                class: envelope.class,
+                sent,
+                queued: sent,
+                body: Body::Data(Data {
+                    number: data.number,
+                    segment: data.segment,
+                    header: envelope.header,
+                    cwr: data.cwr,
+                }),
+            },
+        );
+        // The receiver keeps only one acknowledgement that a change of marks has sent off.
+        if self.receiver.wake() == Time::ZERO
+            && let Some(packet) = self.receiver.pop(now)
+        {
+            self.early.push_back(packet.body);
+        }
+        sink.on_packet(connection, now, sent, envelope.size);
+        match data.kind {
+            Kind::Datagram => sink.on_datagram(connection, data.bytes),
+            Kind::Stream => self.deliver(data, connection, sink),
+            Kind::Filler => {}
+        }
+        true
+    }
+
+    /// True if there is room for this data, and if it is of a kind that belongs here.
+    fn takes(&self, data: &frame::Data<'_>) -> bool {
+        let empty = data.segment == NO_SEGMENT;
+        match (self.service, data.kind) {
+            (Service::Stream, Kind::Stream) => {
+                let ahead = data.segment.saturating_sub(self.next);
+                let fits = self.held_bytes + data.bytes.len() as u64 <= self.window;
+                !empty && (ahead == 0 || (ahead <= self.window / LEAST_DATA + 16 && fits))
+            }
+            // Repetitions of what has arrived, and packets that only keep control going.
+            (Service::Stream, Kind::Filler) => empty || data.segment < self.next,
+            (Service::Datagrams, Kind::Datagram) => !empty,
+            (Service::Datagrams | Service::Filler, Kind::Filler) => true,
+            _ => false,
+        }
+    }
+
+    fn deliver(&mut self, data: &frame::Data<'_>, connection: u32, sink: &mut dyn Sink) {
+        if data.segment > self.next {
+            self.held.entry(data.segment).or_insert_with(|| {
+                self.held_bytes += data.bytes.len() as u64;
+                data.bytes.to_vec()
+            });
+            return;
+        }
+        if data.segment < self.next {
+            return;
+        }
+        sink.on_stream(connection, data.bytes);
+        self.next += 1;
+        while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() == self.next) {
+            let bytes = entry.remove();
+            self.held_bytes -= bytes.len() as u64;
+            sink.on_stream(connection, &bytes);
+            self.next += 1;
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A connection: packets in, packets out, and what time it is.
+
+mod incoming;
+mod messages;
+mod outgoing;
+mod path;
+mod setup;
+
+pub use setup::{Limits, Role};
+
+use core::net::SocketAddr;
+
+use paceline_cc::{Body, Ecn, Header, Packet, Span, Time};
+use paceline_flow::{ReceiverStats, Sender, SenderStats};
+
+use self::incoming::{Envelope, Incoming};
+use self::messages::Messages;
+use self::outgoing::Outgoing;
+use self::path::Path;
+use crate::cipher::{Cipher, ReplayWindow, TAG};
+use crate::frame::{self, Frame, Frames};
+use crate::packet::{self, SHORT, Transport};
+
+/// How often a close is sent before the other end is taken to be gone.
+const CLOSES: u32 = 5;
+
+/// Where what arrives goes.
+pub trait Sink {
+    /// The next bytes of the stream.
+    fn on_stream(&mut self, _connection: u32, _bytes: &[u8]) {}
+    /// A datagram of the application's.
+    fn on_datagram(&mut self, _connection: u32, _bytes: &[u8]) {}
+    /// A data packet: when it was sent on the sender's clock, and its bytes on the wire.
+    fn on_packet(&mut self, _connection: u32, _now: Time, _sent: Time, _size: u32) {}
+    /// A round-trip time.
+    fn on_rtt(&mut self, _connection: u32, _rtt: Span) {}
+}
+
+/// A packet that is to leave.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// How many bytes were written.
+    pub length: usize,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+}
+
+/// How a connection has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// This end closed it.
+    Here {
+        /// 0 if all is well.
+        code: u16,
+        /// Why.
+        reason: String,
+    },
+    /// The other end closed it.
+    There {
+        /// 0 if all is well.
+        code: u16,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing has come from the other end for so long.
+    Silence(Span),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// A close goes out until the other end answers.
+    Closing {
+        end: End,
+        tries: u32,
+        due: Time,
+    },
+    Closed(End),
+}
+
+/// A connection.
+pub struct Connection {
+    local: u32,
+    remote: u32,
+    seal: Cipher,
+    open: Cipher,
+    number: u64,
+    replay: ReplayWindow,
+    path: Path,
+    ip_udp: usize,
+    outgoing: Option<Outgoing>,
+    incoming: Option<Incoming>,
+    messages: Messages,
+    state: State,
+    idle: Span,
+    heard: Time,
+    ping: Time,
+    pings: u32,
+    pong: Option<u32>,
+    /// Datagrams that were not taken.
+    ignored: u64,
+}
+
+impl Connection {
+    /// The identifier by which the other end addresses this one.
+    pub fn local(&self) -> u32 {
+        self.local
+    }
+    /// The address of the other end, and how often it has changed.
+    pub fn remote(&self) -> (SocketAddr, u64) {
+        (self.path.current(), self.path.changes())
+    }
+    /// How the connection has ended, once it has.
+    pub fn ended(&self) -> Option<&End> {
+        match &self.state {
+            State::Closed(end) => Some(end),
+            _ => None,
+        }
+    }
+    /// Counters of what this end sends.
+    pub fn sent(&self) -> Option<SenderStats> {
+        self.outgoing.as_ref().map(Outgoing::stats)
+    }
+    /// Counters of what this end receives.
+    pub fn received(&self) -> Option<ReceiverStats> {
+        self.incoming.as_ref().map(Incoming::stats)
+    }
+    /// The sender of this end's data.
+    pub fn sender(&self) -> Option<&Sender> {
+        self.outgoing.as_ref().map(Outgoing::sender)
+    }
+    /// Packets that were forged, came twice, or meant nothing.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+    /// Bytes that have come and wait for those before them.
+    pub fn held(&self) -> u64 {
+        self.incoming.as_ref().map_or(0, Incoming::held)
+    }
+
+    /// Takes bytes of the stream to be sent, as many as there is room for.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
+        self.outgoing.as_mut().map_or(0, |outgoing| outgoing.write(bytes))
+    }
+    /// How many bytes of the stream can be written.
+    pub fn room(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Outgoing::room)
+    }
+    /// Takes a datagram to be sent; false if too many wait.
+    pub fn write_datagram(&mut self, bytes: &[u8]) -> bool {
+        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_datagram(bytes))
+    }
+    /// How many datagrams wait to be sent.
+    pub fn waiting_datagrams(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Outgoing::waiting_datagrams)
+    }
+    /// True if all that was written has arrived.
+    pub fn is_drained(&self) -> bool {
+        self.messages.is_drained() && self.outgoing.as_ref().is_none_or(Outgoing::is_drained)
+    }
+    /// Sends no more data.
+    pub fn stop(&mut self) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.stop();
+        }
+    }
+    /// Takes a message to be sent; false if it is too long or too many wait.
+    pub fn send_message(&mut self, bytes: Vec<u8>) -> bool {
+        self.messages.send(bytes)
+    }
+    /// The oldest message that has come.
+    pub fn receive_message(&mut self) -> Option<Vec<u8>> {
+        self.messages.receive()
+    }
+    /// Ends the connection; 0 if all is well.
+    pub fn close(&mut self, code: u16, reason: &str) {
+        if self.state == State::Open {
+            let cut = reason.floor_char_boundary(frame::LONGEST_MESSAGE / 2);
+            let reason = reason.get(..cut).unwrap_or("").to_string();
+            let end = End::Here { code, reason };
+            self.state = State::Closing { end, tries: 0, due: Time::ZERO };
+        }
+    }
+    /// Ends the connection without telling the other end.
+    pub(crate) fn give_up(&mut self, reason: &str) {
+        let end = End::Here { code: 1, reason: reason.to_string() };
+        self.state = State::Closed(end);
+    }
+
+    /// When [`Connection::transmit`] is next worth calling.
+    pub fn wake(&self) -> Time {
+        match &self.state {
+            State::Closed(_) => Time::NEVER,
+            State::Closing { due, .. } => *due,
+            State::Open => {
+                if self.pong.is_some() || self.path.is_due() {
+                    return Time::ZERO;
+                }
+                let timers = (self.heard + self.idle).min(self.ping).min(self.messages.wake());
+                let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
+                let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
+                timers.min(incoming).min(outgoing)
+            }
+        }
+    }
+
+    /// Takes a datagram in. False if it is not one of this connection, or nothing was done about
+    /// it.
+    pub fn on_datagram(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &mut [u8],
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let taken = self.take(now, from, ecn, bytes, sink);
+        self.ignored += u64::from(!taken);
+        taken
+    }
+
+    fn take(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &mut [u8],
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let Ok(packet::Packet::Transport(read)) = packet::Packet::read(bytes) else {
+            return false;
+        };
+        let Transport { receiver, number, header, payload_at, .. } = read;
+        if receiver != self.local || !self.replay.is_new(number) {
+            return false;
+        }
+        let size = (bytes.len() + self.ip_udp) as u32;
+        let (head, payload) = bytes.split_at_mut(payload_at.min(bytes.len()));
+        let covered = head.get(..SHORT).unwrap_or(&[]);
+        let Some(payload) = self.open.open(number, covered, payload) else { return false };
+        let newest = number >= self.replay.end();
+        self.replay.insert(number);
+        self.heard = now;
+        self.ping = now + self.idle / 4;
+        if newest {
+            self.path.on_newest(now, from);
+        }
+        let mut taken = true;
+        for frame in Frames::new(payload) {
+            let Ok(frame) = frame else { break };
+            taken &= self.on_frame(now, from, frame, (header, ecn, size), sink);
+        }
+        taken
+    }
+
+    #[inline]
+    fn on_frame(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        frame: Frame<'_>,
+        (header, ecn, size): (Header, Ecn, u32),
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let open = self.state == State::Open;
+        match frame {
+            Frame::Data(data) => {
+                let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
+                let envelope = Envelope { header, ecn, size, class: incoming.class() };
+                return incoming.on_data(now, &data, envelope, self.local, sink);
+            }
+            Frame::Ack(ack) => {
+                let Some(outgoing) = &mut self.outgoing else { return false };
+                outgoing.on_ack(now, ack);
+                if let Some(rtt) = outgoing.take_rtt() {
+                    sink.on_rtt(self.local, rtt);
+                }
+            }
+            Frame::Report(report) => {
+                let Some(outgoing) = &mut self.outgoing else { return false };
+                outgoing.on_report(now, report);
+            }
+            Frame::Message { number, bytes } => self.messages.on_message(number, bytes),
+            Frame::MessageAck(number) => self.messages.on_ack(number),
+            Frame::Ping(number) => self.pong = Some(number),
+            Frame::Pong(_) => {}
+            Frame::Challenge(token) => self.path.on_challenge(from, token),
+            Frame::Answer(token) => {
+                if self.path.on_answer(from, token)
+                    && let Some(incoming) = &mut self.incoming
+                {
+                    incoming.repeat();
+                }
+            }
+            Frame::Close { code, reason } => self.on_close(code, reason),
+        }
+        true
+    }
+
+    fn on_close(&mut self, code: u16, reason: &str) {
+        let end = match &self.state {
+            State::Closed(_) => return,
+            // The answer to our own.
+            State::Closing { end: end @ End::Here { .. }, .. } => {
+                self.state = State::Closed(end.clone());
+                return;
+            }
+            _ => End::There { code, reason: reason.to_string() },
+        };
+        // One answer, and that is the end.
+        self.state = State::Closing { end, tries: CLOSES - 1, due: Time::ZERO };
+    }
+
+    /// The round-trip time, if it is known.
+    pub fn rtt(&self) -> Span {
+        self.outgoing.as_ref().map_or(Span::ZERO, |outgoing| outgoing.sender().rtt().smoothed())
+    }
+
+    /// Writes the next packet that is due into `bytes`.
+    pub fn transmit(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
+        match &self.state {
+            State::Closed(_) => None,
+            State::Closing { .. } => self.transmit_close(now, bytes),
+            State::Open => {
+                if now.since(self.heard) >= self.idle {
+                    self.state = State::Closed(End::Silence(now.since(self.heard)));
+                    return None;
+                }
+                self.transmit_open(now, bytes)
+            }
+        }
+    }
+
+    fn transmit_close(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
+        let wait = self.rtt().max(Span::from_millis(100)) * 2;
+        let State::Closing { end, tries, due } = &mut self.state else { return None };
+        if *due > now {
+            return None;
+        }
+        if *tries == CLOSES {
+            self.state = State::Closed(end.clone());
+            return None;
+        }
+        *tries += 1;
+        // The answer to the other end's close is sent once.
+        *due = if matches!(end, End::There { .. }) { Time::ZERO } else { now + wait };
+        let (code, reason) = match end {
+            End::Here { code, reason } => (*code, reason.clone()),
+            _ => (0, String::new()),
+        };
+        let to = self.path.current();
+        self.control(to, &Frame::Close { code, reason: &reason }, bytes)
+    }
+
+    fn transmit_open(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
+        let to = self.path.current();
+        if let Some((to, token)) = self.path.pop_answer() {
+            return self.control(to, &Frame::Answer(token), bytes);
+        }
+        if let Some((to, token)) = self.path.pop_challenge(now) {
+            return self.control(to, &Frame::Challenge(token), bytes);
+        }
+        if let Some(number) = self.pong.take() {
+            return self.control(to, &Frame::Pong(number), bytes);
+        }
+        if self.ping <= now {
+            self.ping = now + self.idle / 8;
+            self.pings = self.pings.wrapping_add(1);
+            return self.control(to, &Frame::Ping(self.pings), bytes);
+        }
+        if self.messages.wake() <= now {
+            let rtt = self.rtt();
+            let mut place = [0; frame::LONGEST_MESSAGE + 16];
+            let frame = self.messages.pop(now, rtt);
+            let length = frame.and_then(|frame| frame::write(&frame, &mut place).ok());
+            if let Some(length) = length {
+                return self.packet(to, place.get(..length)?, bytes);
+            }
+        }
+        let incoming = self.incoming.as_mut();
+        let popped = incoming
+            .and_then(|incoming| if incoming.wake() <= now { incoming.pop(now) } else { None });
+        match popped {
+            Some(Body::Ack(ack)) => return self.control(to, &Frame::Ack(ack), bytes),
+            Some(Body::Report(report)) => return self.control(to, &Frame::Report(report), bytes),
+            _ => {}
+        }
+        let outgoing = self.outgoing.as_mut()?;
+        if outgoing.wake() > now {
+            return None;
+        }
+        let packet = outgoing.pop(now)?;
+        self.data(now, to, &packet, bytes)
+    }
+
+    /// A packet of one frame without data.
+    fn control(&mut self, to: SocketAddr, frame: &Frame<'_>, bytes: &mut [u8]) -> Option<Transmit> {
+        let mut place = [0; frame::LONGEST_MESSAGE + 16];
+        let length = frame::write(frame, &mut place).ok()?;
+        self.packet(to, place.get(..length)?, bytes)
+    }
+
+    fn packet(&mut self, to: SocketAddr, payload: &[u8], bytes: &mut [u8]) -> Option<Transmit> {
+        let at = Transport::write(self.remote, self.number, &Header::None, bytes).ok()?;
+        bytes.get_mut(at..at + payload.len())?.copy_from_slice(payload);
+        self.finish(to, Ecn::NotEct, at, payload.len(), bytes)
+    }
+
+    #[inline]
+    fn data(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        packet: &Packet,
+        bytes: &mut [u8],
+    ) -> Option<Transmit> {
+        let Body::Data(data) = &packet.body else { return None };
+        let at = Transport::write(self.remote, self.number, &data.header, bytes).ok()?;
+        let room = bytes.get_mut(at..)?;
+        let headers = (self.ip_udp, at);
+        let length = self.outgoing.as_mut()?.fill(now, packet, data, headers, room).ok()?;
+        self.finish(to, packet.ecn, at, length, bytes)
+    }
+
+    /// Encrypts a packet whose payload is in place.
+    #[inline]
+    fn finish(
+        &mut self,
+        to: SocketAddr,
+        ecn: Ecn,
+        at: usize,
+        length: usize,
+        bytes: &mut [u8],
+    ) -> Option<Transmit> {
+        let (head, rest) = bytes.split_at_mut(at);
+        let covered = head.get(..SHORT)?;
+        let tag = self.seal.seal(self.number, covered, rest.get_mut(..length)?)?;
+        rest.get_mut(length..length + TAG)?.copy_from_slice(&tag);
+        self.number += 1;
+        Some(Transmit { to, length: at + length + TAG, ecn })
+    }
+}

@@ -1,0 +1,238 @@
+//! The data that this end sends: a sender of `flow`, and the bytes behind its segments.
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Ack, Body, Data, NO_SEGMENT, Packet, Report, Span, Stage as _, Time};
+use paceline_flow::{Sender, SenderStats};
+
+use crate::FormatError;
+use crate::cipher::TAG;
+use crate::frame::{self, DATA, Kind};
+use crate::terms::Service;
+
+/// The most datagrams that wait.
+const MOST_DATAGRAMS: usize = 1024;
+
+/// Where the bytes of a segment lie in the stream.
+#[derive(Copy, Clone, Debug)]
+struct Piece {
+    offset: u64,
+    length: u32,
+}
+
+/// Data on its way out.
+pub(super) struct Outgoing {
+    sender: Sender,
+    service: Service,
+    /// Bytes of a full packet that are no data, IP and UDP headers included.
+    overhead: u64,
+    /// The bytes that are sent and not acknowledged, then those that wait.
+    buffer: VecDeque<u8>,
+    /// Where in the stream the buffer begins, and where the bytes that wait begin.
+    base: u64,
+    next: u64,
+    most: usize,
+    /// The segments from `first` on.
+    pieces: VecDeque<Piece>,
+    first: u64,
+    datagrams: VecDeque<Vec<u8>>,
+    finished: bool,
+    /// The packet that the sender has popped and that is being written.
+    place: Packet,
+}
+
+impl Outgoing {
+    pub(super) fn new(sender: Sender, service: Service, overhead: u64, most: usize) -> Outgoing {
+        Outgoing {
+            sender,
+            service,
+            overhead,
+            buffer: VecDeque::new(),
+            base: 0,
+            next: 0,
+            most,
+            pieces: VecDeque::new(),
+            first: 0,
+            datagrams: VecDeque::new(),
+            finished: false,
+            place: Packet::opaque(0),
+        }
+    }
+
+    pub(super) fn stats(&self) -> SenderStats {
+        self.sender.stats()
+    }
+    pub(super) fn sender(&self) -> &Sender {
+        &self.sender
+    }
+    pub(super) fn take_rtt(&mut self) -> Option<Span> {
+        self.sender.take_rtt()
+    }
+    pub(super) fn wake(&self) -> Time {
+        if self.finished { Time::NEVER } else { self.sender.wake() }
+    }
+    /// Nothing more is sent, new or again.
+    pub(super) fn stop(&mut self) {
+        self.finished = true;
+    }
+    /// True if all that was written is acknowledged.
+    pub(super) fn is_drained(&self) -> bool {
+        self.buffer.is_empty() && self.pieces.is_empty() && self.datagrams.is_empty()
+    }
+    /// How many bytes can be written.
+    pub(super) fn room(&self) -> usize {
+        self.most.saturating_sub(self.buffer.len())
+    }
+    /// Takes bytes of the stream, as many as there is room for.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
+        let taken = bytes.len().min(self.room());
+        self.buffer.extend(bytes.get(..taken).unwrap_or(&[]));
+        self.tell_ready();
+        taken
+    }
+    /// Takes a datagram; false if too many wait.
+    pub(super) fn write_datagram(&mut self, bytes: &[u8]) -> bool {
+        let room = self.datagrams.len() < MOST_DATAGRAMS;
+        if room {
+            self.datagrams.push_back(bytes.to_vec());
+            self.tell_ready();
+        }
+        room
+    }
+    /// The datagrams that wait.
+    pub(super) fn waiting_datagrams(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// Bytes of the stream that wait to be sent for the first time.
+    fn unsent(&self) -> u64 {
+        self.base + self.buffer.len() as u64 - self.next
+    }
+
+    fn tell_ready(&mut self) {
+        let waiting = match self.service {
+            Service::Stream => self.unsent(),
+            Service::Datagrams => self.datagrams.front().map_or(0, |bytes| bytes.len() as u64),
+            Service::Filler => return,
+        };
+        let any = waiting > 0 || (self.service == Service::Datagrams && !self.datagrams.is_empty());
+        // An upper bound is enough while several packets wait: the last one must fit exactly.
+        self.sender.set_ready(if any { waiting + self.overhead } else { 0 });
+    }
+
+    /// Takes an acknowledgement in.
+    pub(super) fn on_ack(&mut self, now: Time, ack: Ack) {
+        let cumulative = ack.cumulative;
+        self.push(now, Body::Ack(ack));
+        while self.first < cumulative && self.pieces.pop_front().is_some() {
+            self.first += 1;
+        }
+        let end = self.pieces.front().map_or(self.next, |piece| piece.offset);
+        let done = end.saturating_sub(self.base).min(self.buffer.len() as u64);
+        self.buffer.drain(..done as usize);
+        self.base += done;
+    }
+
+    /// Takes a report in.
+    pub(super) fn on_report(&mut self, now: Time, report: Report) {
+        self.push(now, Body::Report(report));
+    }
+
+    fn push(&mut self, now: Time, body: Body) {
+        self.sender.push(now, &Packet { body, ..Packet::opaque(0) });
+    }
+
+    /// The next packet that is due.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
+        if self.finished {
+            return None;
+        }
+        self.tell_ready();
+        self.sender.pop_into(now, &mut self.place).then_some(self.place)
+    }
+
+    /// Writes the frames of a packet that was popped into `room`, which begins behind the headers;
+    /// `ip_udp` are the bytes of the headers below. Returns the length of the frames.
+    pub(super) fn fill(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        data: &Data,
+        headers: (usize, usize),
+        room: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let (ip_udp, header) = headers;
+        let fixed = ip_udp + header + TAG + DATA;
+        // Padding in front makes up for what a shorter congestion header leaves of the overhead.
+        let spare = (self.overhead as usize).saturating_sub(fixed);
+        let capacity = (packet.size as usize).saturating_sub(self.overhead as usize);
+        let mut padding = spare.min((packet.size as usize).saturating_sub(fixed));
+        let sent = now.as_nanos() / 1000;
+        let of = |kind, segment: u64, room: &mut [u8], padding: usize| {
+            let place = room.get_mut(..padding).ok_or(FormatError::Room("padding"))?;
+            place.fill(0);
+            let head =
+                frame::Data { kind, number: data.number, segment, cwr: data.cwr, sent, bytes: &[] };
+            let place = room.get_mut(padding..).ok_or(FormatError::Room("data"))?;
+            Ok::<usize, FormatError>(padding + frame::write_data_header(&head, place)?)
+        };
+        let (at, length) = match self.service {
+            Service::Stream if data.segment != NO_SEGMENT => {
+                let Some(piece) = self.piece(data.segment, capacity) else {
+                    return of(Kind::Filler, data.segment, room, padding);
+                };
+                let at = of(Kind::Stream, data.segment, room, padding)?;
+                let length = piece.length as usize;
+                let place = room.get_mut(at..at + length).ok_or(FormatError::Room("data"))?;
+                let from = (piece.offset - self.base) as usize;
+                copy(&self.buffer, from, place);
+                (at, length)
+            }
+            Service::Datagrams if data.segment == self.first => {
+                self.first += 1;
+                let bytes = self.datagrams.pop_front().unwrap_or_default();
+                // A datagram is one packet, whatever the sender thought of its size.
+                padding = 0;
+                let at = of(Kind::Datagram, data.segment, room, padding)?;
+                let place = room.get_mut(at..at + bytes.len());
+                place.ok_or(FormatError::Room("a datagram"))?.copy_from_slice(&bytes);
+                (at, bytes.len())
+            }
+            _ => {
+                let at = of(Kind::Filler, data.segment, room, padding)?;
+                let place = room.get_mut(at..at + capacity).ok_or(FormatError::Room("data"))?;
+                place.fill(0);
+                (at, capacity)
+            }
+        };
+        Ok(at + length)
+    }
+
+    /// The piece of a segment, which is made if the segment is new; `None` if it is acknowledged.
+    fn piece(&mut self, segment: u64, capacity: usize) -> Option<Piece> {
+        let index = segment.checked_sub(self.first)?;
+        if let Some(piece) = self.pieces.get(index as usize) {
+            return Some(*piece);
+        }
+        let length = self.unsent().min(capacity as u64);
+        let piece = Piece { offset: self.next, length: length as u32 };
+        self.next += length;
+        self.pieces.push_back(piece);
+        Some(piece)
+    }
+}
+
+/// Copies bytes out of a ring.
+fn copy(ring: &VecDeque<u8>, from: usize, into: &mut [u8]) {
+    let (front, back) = ring.as_slices();
+    let split = front.len().saturating_sub(from).min(into.len());
+    let (head, tail) = into.split_at_mut(split);
+    if let Some(bytes) = front.get(from..from + split) {
+        head.copy_from_slice(bytes);
+    }
+    let from = (from + split).saturating_sub(front.len());
+    if let Some(bytes) = back.get(from..from + tail.len()) {
+        tail.copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,192 @@
+//! How a connection begins.
+
+use core::net::SocketAddr;
+
+use paceline_cc::{Halves, Setup, Signals, Span, Spec, Time, registry};
+use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+
+use super::incoming::Incoming;
+use super::messages::Messages;
+use super::outgoing::Outgoing;
+use super::path::Path;
+use super::{Connection, State};
+use crate::cipher::{Cipher, ReplayWindow, TAG};
+use crate::frame::DATA;
+use crate::noise::Keys;
+use crate::packet::{LONGEST_HEADER, SHORT};
+use crate::terms::{Offer, Service};
+
+/// The smallest packets that a connection may be made for.
+const LEAST_MTU: u16 = 576;
+
+/// What a connection may use, and how patient it is.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How many bytes this end takes beyond the first missing one.
+    pub window: u64,
+    /// How many bytes of the stream wait to be sent or acknowledged.
+    pub buffer: usize,
+    /// After so long without a packet the other end is taken to be gone.
+    pub idle: Span,
+    /// How long an initiator waits for an answer.
+    pub silence: Span,
+    /// What a sender of [`Service::Filler`] sends.
+    pub workload: Workload,
+    /// How long it sends.
+    pub stop: Span,
+    /// The signals that the driver has.
+    pub signals: Signals,
+    /// The seed of what schemes draw at random.
+    pub seed: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            window: 32 << 20,
+            buffer: 16 << 20,
+            idle: Span::from_millis(10_000),
+            silence: Span::from_millis(10_000),
+            workload: Workload::Bulk,
+            stop: Span::MAX,
+            signals: SENDER_SIGNALS,
+            seed: 1,
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes of the IP and UDP headers of a datagram to this address.
+    pub fn ip_udp(&self, to: &SocketAddr) -> usize {
+        match to.ip().to_canonical() {
+            core::net::IpAddr::V4(_) => 28,
+            core::net::IpAddr::V6(_) => 48,
+        }
+    }
+}
+
+/// Which end this is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The end that wanted the connection; the other takes so many bytes beyond the first missing
+    /// one.
+    Initiator {
+        /// The other end's window.
+        window: u64,
+    },
+    /// The end that accepted it.
+    Responder,
+}
+
+fn halves(scheme: &str) -> Result<Halves, String> {
+    let spec = Spec::parse(scheme).map_err(|error| error.to_string())?;
+    registry::build(&spec).map_err(|error| error.to_string())
+}
+
+impl Connection {
+    /// Makes sure that what is offered can be had.
+    pub(crate) fn check(offer: &Offer) -> Result<(), String> {
+        if offer.mtu < LEAST_MTU {
+            return Err(format!("packets of {} bytes are too small", offer.mtu));
+        }
+        for scheme in [&offer.scheme, &offer.back] {
+            if !scheme.is_empty() {
+                halves(scheme)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection whose handshake is done; `ids` are the identifiers of this end and the other.
+    pub(crate) fn new(
+        now: Time,
+        role: Role,
+        keys: Keys,
+        ids: (u32, u32),
+        remote: SocketAddr,
+        offer: &Offer,
+        limits: &Limits,
+    ) -> Result<Connection, String> {
+        let (sends, receives, window, seal, open) = match role {
+            Role::Initiator { window } => (&offer.scheme, &offer.back, window, keys.0, keys.1),
+            Role::Responder => (&offer.back, &offer.scheme, offer.window, keys.1, keys.0),
+        };
+        let ip_udp = limits.ip_udp(&remote);
+        let outgoing = match sends.as_str() {
+            "" => None,
+            scheme => Some(outgoing(now, scheme, offer, window, ip_udp, limits)?),
+        };
+        let incoming = match receives.as_str() {
+            "" => None,
+            scheme => Some(incoming(&halves(scheme)?, offer.service, limits)),
+        };
+        let cipher = |key| Cipher::new(key, offer.plaintext).ok_or("the keys are no good");
+        Ok(Connection {
+            local: ids.0,
+            remote: ids.1,
+            seal: cipher(&seal)?,
+            open: cipher(&open)?,
+            number: 0,
+            replay: ReplayWindow::new(),
+            path: Path::new(remote),
+            ip_udp,
+            outgoing,
+            incoming,
+            messages: Messages::default(),
+            state: State::Open,
+            idle: limits.idle,
+            heard: now,
+            // The initiator shows at once that it has the keys.
+            ping: if role == Role::Responder { now + limits.idle / 4 } else { now },
+            pings: 0,
+            pong: None,
+            ignored: 0,
+        })
+    }
+}
+
+fn is_reliable(halves: &Halves, service: Service) -> bool {
+    match service {
+        Service::Stream => true,
+        Service::Filler => halves.reliable,
+        Service::Datagrams => false,
+    }
+}
+
+fn outgoing(
+    now: Time,
+    scheme: &str,
+    offer: &Offer,
+    window: u64,
+    ip_udp: usize,
+    limits: &Limits,
+) -> Result<Outgoing, String> {
+    let halves = halves(scheme)?;
+    let setup = Setup::new(limits.seed, 0).with(|setup| setup.mss = u32::from(offer.mtu));
+    let needs = (halves.controller)(&setup).needs();
+    let header = if needs.contains(Signals::HEADERS) { LONGEST_HEADER } else { 1 };
+    let overhead = ip_udp + SHORT + header + TAG + DATA;
+    let config = SenderConfig::of(&halves, setup).with(|config| {
+        config.start = now;
+        config.reliable = is_reliable(&halves, offer.service);
+        match offer.service {
+            Service::Filler => {
+                config.workload = limits.workload.clone();
+                config.stop = now + limits.stop;
+            }
+            Service::Stream | Service::Datagrams => config.workload = Workload::Supplied,
+        }
+        if offer.service == Service::Stream {
+            config.receive_window = window;
+        }
+    });
+    let sender = Sender::new(config, halves.controller.clone(), limits.signals)
+        .map_err(|error| format!("{scheme}: {error}"))?;
+    Ok(Outgoing::new(sender, offer.service, overhead as u64, limits.buffer))
+}
+
+fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
+    let config =
+        ReceiverConfig::of(halves, 0).with(|config| config.reliable = is_reliable(halves, service));
+    Incoming::new(Receiver::new(config), service, halves.class, limits.window)
+}

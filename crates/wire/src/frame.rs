@@ -1,0 +1,316 @@
+//! What the payload of a transport packet says, frame after frame.
+
+use paceline_cc::wire::{LONGEST, decode_report, encode_report};
+use paceline_cc::{ACK_BLOCKS, Ack, Ecn, NO_SEGMENT, Report, Time};
+
+use crate::FormatError;
+use crate::bytes::{Reader, Writer};
+
+/// Bytes of a data frame before its data.
+pub const DATA: usize = 21;
+/// The longest message or reason.
+pub const LONGEST_MESSAGE: usize = 1024;
+
+const PADDING: u8 = 0;
+const STREAM: u8 = 1;
+const FILLER: u8 = 2;
+const DATAGRAM: u8 = 3;
+const ACK: u8 = 4;
+const REPORT: u8 = 5;
+const MESSAGE: u8 = 6;
+const MESSAGE_ACK: u8 = 7;
+const PING: u8 = 8;
+const PONG: u8 = 9;
+const CHALLENGE: u8 = 10;
+const ANSWER: u8 = 11;
+const CLOSE: u8 = 12;
+
+const NUMBER_LIMIT: u64 = 1 << 48;
+const SEGMENT_LIMIT: u64 = 1 << 56;
+
+/// What the data of a data frame is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A piece of the stream; segments are in the stream's order.
+    Stream,
+    /// Nothing: the sender only has something to send.
+    Filler,
+    /// A whole datagram of the application's.
+    Datagram,
+}
+
+/// A piece of data: the last frame of its packet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Data<'a> {
+    /// What the data is.
+    pub kind: Kind,
+    /// The transmission number (see [`paceline_cc::Data::number`]), below 2⁴⁸.
+    pub number: u64,
+    /// The segment, below 2⁵⁶ − 1, or [`NO_SEGMENT`].
+    pub segment: u64,
+    /// Classic ECN's CWR flag.
+    pub cwr: bool,
+    /// When it was sent, on the sender's clock, in microseconds modulo 2⁴⁸.
+    pub sent: u64,
+    /// The data.
+    pub bytes: &'a [u8],
+}
+
+/// A frame.
+#[derive(Copy, Clone, Debug)]
+pub enum Frame<'a> {
+    /// A piece of data.
+    Data(Data<'a>),
+    /// An acknowledgement of data frames.
+    Ack(Ack),
+    /// A report of the receiver's half of the scheme.
+    Report(Report),
+    /// A message: delivered in order and exactly once; at most one is on its way.
+    Message {
+        /// Its number: counts up by one.
+        number: u32,
+        /// What it says.
+        bytes: &'a [u8],
+    },
+    /// All messages below this number have arrived.
+    MessageAck(u32),
+    /// Asks for a sign of life.
+    Ping(u32),
+    /// The sign of life.
+    Pong(u32),
+    /// Asks whoever is at an address to show that they are there.
+    Challenge([u8; 8]),
+    /// The answer to a challenge.
+    Answer([u8; 8]),
+    /// The connection ends.
+    Close {
+        /// 0 if all is well.
+        code: u16,
+        /// Why, in words.
+        reason: &'a str,
+    },
+}
+
+/// Reads the frames of a payload one after the other. Whoever reads stops at the first error.
+pub struct Frames<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Frames<'a> {
+    /// The frames of a decrypted payload.
+    pub fn new(payload: &'a [u8]) -> Frames<'a> {
+        Frames { reader: Reader::new(payload) }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Result<Frame<'a>, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.reader.rest().first() == Some(&PADDING) {
+            let padding = self.reader.rest().iter().take_while(|byte| **byte == PADDING).count();
+            let _ = self.reader.take(padding, "padding");
+        }
+        if self.reader.is_empty() {
+            return None;
+        }
+        let frame = read(&mut self.reader);
+        if frame.is_err() {
+            self.reader = Reader::new(&[]);
+        }
+        Some(frame)
+    }
+}
+
+fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
+    let kind = reader.u8("the kind of frame")?;
+    Ok(match kind {
+        STREAM => Frame::Data(data(Kind::Stream, reader)?),
+        FILLER => Frame::Data(data(Kind::Filler, reader)?),
+        DATAGRAM => Frame::Data(data(Kind::Datagram, reader)?),
+        ACK => Frame::Ack(ack(reader)?),
+        REPORT => {
+            let (report, length) = decode_report(reader.rest())
+                .map_err(|_| FormatError::Value { field: "a report", value: 0 })?;
+            reader.take(length, "a report")?;
+            Frame::Report(report)
+        }
+        MESSAGE => {
+            let number = reader.u32("the number of a message")?;
+            let length = usize::from(reader.u16("the length of a message")?);
+            if length > LONGEST_MESSAGE {
+                let field = "the length of a message";
+                return Err(FormatError::Value { field, value: length as u64 });
+            }
+            Frame::Message { number, bytes: reader.take(length, "a message")? }
+        }
+        MESSAGE_ACK => Frame::MessageAck(reader.u32("the number of a message")?),
+        PING => Frame::Ping(reader.u32("a ping")?),
+        PONG => Frame::Pong(reader.u32("a pong")?),
+        CHALLENGE => Frame::Challenge(reader.array("a challenge")?),
+        ANSWER => Frame::Answer(reader.array("an answer")?),
+        CLOSE => {
+            let code = reader.u16("the code")?;
+            Frame::Close { code, reason: reader.text(LONGEST_MESSAGE, "the reason")? }
+        }
+        other => {
+            return Err(FormatError::Value { field: "the kind of frame", value: u64::from(other) });
+        }
+    })
+}
+
+fn data<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Data<'a>, FormatError> {
+    let number = reader.number::<6>("a number")?;
+    let segment = match reader.number::<7>("a segment")? {
+        none if none == SEGMENT_LIMIT - 1 => NO_SEGMENT,
+        segment => segment,
+    };
+    let cwr = match reader.u8("flags")? {
+        flags @ (0 | 1) => flags == 1,
+        other => return Err(FormatError::Value { field: "flags", value: u64::from(other) }),
+    };
+    let sent = reader.number::<6>("a time")?;
+    let rest = reader.rest().len();
+    Ok(Data { kind, number, segment, cwr, sent, bytes: reader.take(rest, "data")? })
+}
+
+fn ack(reader: &mut Reader<'_>) -> Result<Ack, FormatError> {
+    let flags = reader.u8("flags")?;
+    let blocks = usize::from(flags >> 3);
+    if blocks > ACK_BLOCKS {
+        return Err(FormatError::Value { field: "flags", value: u64::from(flags) });
+    }
+    let echo = match flags & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    };
+    let mut ack = Ack { echo, ece: flags & 4 != 0, ..Ack::default() };
+    ack.largest = reader.number::<6>("the largest number")?;
+    ack.cumulative = reader.number::<7>("the cumulative segment")?;
+    ack.received = Time::from_nanos(reader.u64("a time")?);
+    ack.ce_packets = reader.u32("the count of marks")?;
+    ack.explicit = reader.u32("what the scheme says")?;
+    for i in 0..blocks {
+        if i > 0 {
+            ack.gaps[i - 1] = reader.u32("a gap")?;
+        }
+        ack.lengths[i] = reader.u32("a length")?;
+        if ack.lengths[i] == 0 {
+            return Err(FormatError::Value { field: "a length", value: 0 });
+        }
+    }
+    Ok(ack)
+}
+
+/// Writes a frame, and returns its length.
+///
+/// # Errors
+/// There is no room, or a field is beyond the format.
+pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
+    let mut writer = Writer::new(bytes);
+    match frame {
+        Frame::Data(data) => {
+            let length = write_data_header(data, bytes)?;
+            let end = length + data.bytes.len();
+            let room = bytes.get_mut(length..end).ok_or(FormatError::Room("data"))?;
+            room.copy_from_slice(data.bytes);
+            return Ok(end);
+        }
+        Frame::Ack(ack) => write_ack(ack, &mut writer)?,
+        Frame::Report(report) => {
+            let mut place = [0; LONGEST];
+            let length =
+                encode_report(report, &mut place).map_err(|_| FormatError::Room("a report"))?;
+            writer.u8(REPORT)?;
+            writer.put(place.get(..length).unwrap_or(&[]))?;
+        }
+        Frame::Message { number, bytes } => {
+            if bytes.len() > LONGEST_MESSAGE {
+                return Err(FormatError::Room("a message"));
+            }
+            writer.u8(MESSAGE)?;
+            writer.u32(*number)?;
+            writer.u16(bytes.len() as u16)?;
+            writer.put(bytes)?;
+        }
+        Frame::MessageAck(number) => {
+            writer.u8(MESSAGE_ACK)?;
+            writer.u32(*number)?;
+        }
+        Frame::Ping(number) => {
+            writer.u8(PING)?;
+            writer.u32(*number)?;
+        }
+        Frame::Pong(number) => {
+            writer.u8(PONG)?;
+            writer.u32(*number)?;
+        }
+        Frame::Challenge(token) => {
+            writer.u8(CHALLENGE)?;
+            writer.put(token)?;
+        }
+        Frame::Answer(token) => {
+            writer.u8(ANSWER)?;
+            writer.put(token)?;
+        }
+        Frame::Close { code, reason } => {
+            writer.u8(CLOSE)?;
+            writer.u16(*code)?;
+            writer.text(reason)?;
+        }
+    }
+    Ok(writer.len())
+}
+
+/// Writes all of a data frame but its data, so that the caller can put that in place itself.
+///
+/// # Errors
+/// There is no room, or a number is beyond the format.
+pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
+    let segment = match data.segment {
+        NO_SEGMENT => SEGMENT_LIMIT - 1,
+        segment if segment < SEGMENT_LIMIT - 1 => segment,
+        _ => return Err(FormatError::Room("a segment")),
+    };
+    if data.number >= NUMBER_LIMIT {
+        return Err(FormatError::Room("a number"));
+    }
+    let mut writer = Writer::new(bytes);
+    writer.u8(match data.kind {
+        Kind::Stream => STREAM,
+        Kind::Filler => FILLER,
+        Kind::Datagram => DATAGRAM,
+    })?;
+    writer.number::<6>(data.number)?;
+    writer.number::<7>(segment)?;
+    writer.u8(u8::from(data.cwr))?;
+    writer.number::<6>(data.sent)?;
+    Ok(writer.len())
+}
+
+fn write_ack(ack: &Ack, writer: &mut Writer<'_>) -> Result<(), FormatError> {
+    if ack.largest >= NUMBER_LIMIT || ack.cumulative >= SEGMENT_LIMIT {
+        return Err(FormatError::Room("an acknowledgement's numbers"));
+    }
+    let blocks = ack.lengths.iter().take_while(|length| **length > 0).count();
+    writer.u8(ACK)?;
+    writer.u8((blocks as u8) << 3 | u8::from(ack.ece) << 2 | ack.echo as u8)?;
+    writer.number::<6>(ack.largest)?;
+    writer.number::<7>(ack.cumulative)?;
+    writer.u64(ack.received.as_nanos())?;
+    writer.u32(ack.ce_packets)?;
+    writer.u32(ack.explicit)?;
+    for i in 0..blocks {
+        if i > 0 {
+            writer.u32(ack.gaps[i - 1])?;
+        }
+        writer.u32(ack.lengths[i])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

@@ -1,0 +1,32 @@
+//! Connections over datagrams, without input or output.
+//!
+//! A connection has a [`Sender`](paceline_flow::Sender) at the end that sends and a
+//! [`Receiver`](paceline_flow::Receiver) at the other, the very ones that the simulator drives. This
+//! crate writes what they say into datagrams, encrypts it, and reads it back. It has no clock and no
+//! sockets: whoever drives it says what time it is, hands datagrams in and takes datagrams out.
+//!
+//! - [`packet`] and [`frame`] are the format, which `docs/wire.md` describes.
+//! - [`key`] has the printable string that a server gives to those who may send to it.
+//! - [`records`] are the files in a stream.
+//! - An [`Initiator`] makes a [`Connection`]; a [`Server`] accepts many.
+//!
+//! The randomness of keys and connection identifiers is the system's; nothing else is random.
+
+mod bytes;
+mod cipher;
+mod connection;
+pub mod frame;
+mod initiator;
+pub mod key;
+mod noise;
+pub mod packet;
+pub mod records;
+mod server;
+mod terms;
+
+pub use bytes::FormatError;
+pub use cipher::TAG;
+pub use connection::{Connection, End, Limits, Role, Sink, Transmit};
+pub use initiator::{BASE_MTU, ConnectError, Initiator};
+pub use server::{Server, ServerLimits, ServerStats};
+pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

@@ -1,0 +1,295 @@
+//! What a datagram looks like from outside: a long header during the handshake, a short one after
+//! it.
+
+use paceline_cc::Header;
+use paceline_cc::wire::{decode_header, encode_header};
+
+use crate::FormatError;
+use crate::bytes::{Reader, Writer};
+
+/// The version of the format.
+pub const VERSION: u8 = 1;
+/// Bytes of a short header before the congestion header: kind, connection identifier, number.
+pub const SHORT: usize = 13;
+/// Where the congestion header of a transport packet begins, for routers that act on it.
+pub const HEADER_AT: usize = SHORT;
+/// The longest congestion header.
+pub const LONGEST_HEADER: usize = 21;
+/// The least bytes of an initiation. Whatever answers it is shorter.
+pub const LEAST_INITIATION: usize = 1200;
+/// Bytes of a cookie.
+pub const COOKIE: usize = 40;
+/// Bytes of the code that authenticates a long header.
+pub const MAC: usize = 32;
+/// Bytes of the Noise message of an initiation or response, at most.
+pub const LONGEST_NOISE: usize = 800;
+
+const INITIATION: u8 = 0x91;
+const RESPONSE: u8 = 0x92;
+const RETRY: u8 = 0x93;
+const TRANSPORT: u8 = 0x41;
+
+/// A packet, as far as it can be read without a key.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Packet<'a> {
+    /// Somebody wants a connection.
+    Initiation(Initiation<'a>),
+    /// A server accepts or refuses one.
+    Response(Response<'a>),
+    /// A server asks for a proof of address before it does any work.
+    Retry(Retry<'a>),
+    /// A packet of a connection.
+    Transport(Transport<'a>),
+}
+
+/// The first packet of a connection.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Initiation<'a> {
+    /// The identifier by which the initiator wants to be addressed.
+    pub sender: u32,
+    /// The cookie of a retry, if one came.
+    pub cookie: Option<&'a [u8; COOKIE]>,
+    /// The first Noise message.
+    pub noise: &'a [u8],
+    /// All bytes that `mac` covers.
+    pub covered: &'a [u8],
+    /// The code that only those can make who have the server's key string.
+    pub mac: &'a [u8; MAC],
+}
+
+/// The answer to an initiation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Response<'a> {
+    /// The identifier of the initiator.
+    pub receiver: u32,
+    /// The identifier by which the responder wants to be addressed.
+    pub sender: u32,
+    /// The second Noise message.
+    pub noise: &'a [u8],
+}
+
+/// A request to try again with a cookie.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Retry<'a> {
+    /// The identifier of the initiator.
+    pub receiver: u32,
+    /// The cookie.
+    pub cookie: &'a [u8; COOKIE],
+    /// All bytes that `mac` covers.
+    pub covered: &'a [u8],
+    /// The code that only those can make who have the server's key string.
+    pub mac: &'a [u8; MAC],
+}
+
+/// A packet of a connection.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Transport<'a> {
+    /// The identifier of the connection at the receiving end.
+    pub receiver: u32,
+    /// The packet's number, which no other packet of this direction has.
+    pub number: u64,
+    /// The congestion header, which routers may have changed.
+    pub header: Header,
+    /// What the authentication covers beside the payload.
+    pub covered: &'a [u8],
+    /// The encrypted frames begin here.
+    pub payload_at: usize,
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// It is no packet of this version.
+    pub fn read(bytes: &'a [u8]) -> Result<Packet<'a>, FormatError> {
+        let mut reader = Reader::new(bytes);
+        let kind = reader.u8("the kind")?;
+        if kind == TRANSPORT {
+            return Transport::read(bytes, reader).map(Packet::Transport);
+        }
+        if !matches!(kind, INITIATION | RESPONSE | RETRY) {
+            return Err(FormatError::Value { field: "the kind", value: u64::from(kind) });
+        }
+        match reader.u8("the version")? {
+            VERSION => {}
+            other => return Err(FormatError::Version(other)),
+        }
+        match kind {
+            INITIATION => Initiation::read(bytes, reader).map(Packet::Initiation),
+            RETRY => Retry::read(bytes, reader).map(Packet::Retry),
+            _ => {
+                let receiver = reader.u32("the receiver")?;
+                let sender = reader.u32("the sender")?;
+                let noise = noise(&mut reader)?;
+                Ok(Packet::Response(Response { receiver, sender, noise }))
+            }
+        }
+    }
+}
+
+/// A Noise message with its length before it.
+fn noise<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], FormatError> {
+    let length = usize::from(reader.u16("the length of the handshake")?);
+    if length > LONGEST_NOISE {
+        let field = "the length of the handshake";
+        return Err(FormatError::Value { field, value: length as u64 });
+    }
+    reader.take(length, "the handshake")
+}
+
+/// The bytes before what is left to read.
+fn before<'a>(bytes: &'a [u8], reader: &Reader<'_>) -> &'a [u8] {
+    bytes.get(..bytes.len() - reader.rest().len()).unwrap_or(bytes)
+}
+
+fn fixed<'a, const N: usize>(
+    reader: &mut Reader<'a>,
+    field: &'static str,
+) -> Result<&'a [u8; N], FormatError> {
+    reader.take(N, field)?.first_chunk::<N>().ok_or(FormatError::Truncated(field))
+}
+
+impl<'a> Initiation<'a> {
+    fn read(bytes: &'a [u8], mut reader: Reader<'a>) -> Result<Initiation<'a>, FormatError> {
+        if bytes.len() < LEAST_INITIATION {
+            return Err(FormatError::Truncated("an initiation"));
+        }
+        let sender = reader.u32("the sender")?;
+        let cookie = match reader.u8("the length of the cookie")? {
+            0 => None,
+            length if usize::from(length) == COOKIE => Some(fixed(&mut reader, "the cookie")?),
+            other => {
+                let field = "the length of the cookie";
+                return Err(FormatError::Value { field, value: u64::from(other) });
+            }
+        };
+        let noise = noise(&mut reader)?;
+        // Padding, up to the code at the end.
+        let padding = reader.rest().len().checked_sub(MAC);
+        reader.take(padding.ok_or(FormatError::Truncated("the code"))?, "padding")?;
+        let covered = before(bytes, &reader);
+        let mac = fixed(&mut reader, "the code")?;
+        Ok(Initiation { sender, cookie, noise, covered, mac })
+    }
+
+    /// Writes an initiation, padded to `length` bytes; `mac` makes the code of what it is given.
+    ///
+    /// # Errors
+    /// There is no room, or the message is too long.
+    pub fn write(
+        sender: u32,
+        cookie: Option<&[u8; COOKIE]>,
+        noise: &[u8],
+        mac: impl FnOnce(&[u8]) -> [u8; MAC],
+        length: usize,
+        bytes: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let length = length.max(LEAST_INITIATION);
+        let place = bytes.get_mut(..length).ok_or(FormatError::Room("an initiation"))?;
+        place.fill(0);
+        let mut writer = Writer::new(place);
+        writer.put(&[INITIATION, VERSION])?;
+        writer.u32(sender)?;
+        writer.u8(if cookie.is_some() { COOKIE as u8 } else { 0 })?;
+        writer.put(cookie.map_or(&[], |cookie| &cookie[..]))?;
+        write_noise(&mut writer, noise)?;
+        let written = writer.len();
+        let (covered, room) = place.split_last_chunk_mut::<MAC>().ok_or(FormatError::Room("it"))?;
+        if written > covered.len() {
+            return Err(FormatError::Room("the code"));
+        }
+        *room = mac(covered);
+        Ok(length)
+    }
+}
+
+fn write_noise(writer: &mut Writer<'_>, noise: &[u8]) -> Result<(), FormatError> {
+    if noise.len() > LONGEST_NOISE {
+        return Err(FormatError::Room("the handshake"));
+    }
+    writer.u16(noise.len() as u16)?;
+    writer.put(noise)
+}
+
+impl<'a> Retry<'a> {
+    fn read(bytes: &'a [u8], mut reader: Reader<'a>) -> Result<Retry<'a>, FormatError> {
+        let receiver = reader.u32("the receiver")?;
+        let cookie = fixed(&mut reader, "the cookie")?;
+        let covered = before(bytes, &reader);
+        let mac = fixed(&mut reader, "the code")?;
+        Ok(Retry { receiver, cookie, covered, mac })
+    }
+
+    /// Writes a retry; `mac` makes the code of what it is given.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn write(
+        receiver: u32,
+        cookie: &[u8; COOKIE],
+        mac: impl FnOnce(&[u8]) -> [u8; MAC],
+        bytes: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let mut writer = Writer::new(bytes);
+        writer.put(&[RETRY, VERSION])?;
+        writer.u32(receiver)?;
+        writer.put(cookie)?;
+        let end = writer.len();
+        let code = mac(bytes.get(..end).unwrap_or(&[]));
+        let room = bytes.get_mut(end..end + MAC).ok_or(FormatError::Room("the code"))?;
+        room.copy_from_slice(&code);
+        Ok(end + MAC)
+    }
+}
+
+impl Response<'_> {
+    /// Writes a response.
+    ///
+    /// # Errors
+    /// There is no room, or the message is too long.
+    pub fn write(&self, bytes: &mut [u8]) -> Result<usize, FormatError> {
+        let mut writer = Writer::new(bytes);
+        writer.put(&[RESPONSE, VERSION])?;
+        writer.u32(self.receiver)?;
+        writer.u32(self.sender)?;
+        write_noise(&mut writer, self.noise)?;
+        Ok(writer.len())
+    }
+}
+
+impl<'a> Transport<'a> {
+    fn read(bytes: &'a [u8], mut reader: Reader<'a>) -> Result<Transport<'a>, FormatError> {
+        let receiver = reader.u32("the receiver")?;
+        let number = reader.u64("the number")?;
+        let (header, length) = decode_header(reader.rest()).map_err(|_| FormatError::Value {
+            field: "the congestion header",
+            value: u64::from(reader.rest().first().copied().unwrap_or(0)),
+        })?;
+        let covered = bytes.get(..SHORT).unwrap_or(bytes);
+        Ok(Transport { receiver, number, header, covered, payload_at: SHORT + length })
+    }
+
+    /// Writes a header, and returns where the payload begins.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn write(
+        receiver: u32,
+        number: u64,
+        header: &Header,
+        bytes: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let mut writer = Writer::new(bytes);
+        writer.u8(TRANSPORT)?;
+        writer.u32(receiver)?;
+        writer.u64(number)?;
+        let rest = bytes.get_mut(SHORT..).unwrap_or(&mut []);
+        let length =
+            encode_header(header, rest).map_err(|_| FormatError::Room("the congestion header"))?;
+        Ok(SHORT + length)
+    }
+}
+
+#[cfg(test)]
+#[path = "packet_tests.rs"]
+mod tests;

@@ -1,0 +1,397 @@
+//! The end that accepts connections: many of them, from those who have its key.
+//!
+//! Strangers get no answer. Who has the key is first asked for a cookie, which shows that they can
+//! be reached at their address, and which costs the server no memory. Only then does it compute
+//! anything, and remember a connection.
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+
+use paceline_cc::{Ecn, Span, Time};
+use ring::hmac;
+
+use crate::connection::{Connection, Limits, Role, Sink, Transmit};
+use crate::initiator::{INITIATION_CODE, RETRY_CODE};
+use crate::key::{Identity, KeyError, code, random};
+use crate::noise;
+use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
+use crate::terms::{Answer, Offer};
+
+/// How long a cookie is good for.
+const COOKIE_LIFE: Span = Span::from_millis(10_000);
+/// How long a connection may stand without a packet that shows that its initiator has the keys.
+const HALF_OPEN_LIFE: Span = Span::from_millis(5_000);
+
+/// What a server allows.
+#[derive(Clone, Debug)]
+pub struct ServerLimits {
+    /// Connections at once.
+    pub connections: usize,
+    /// Of these, connections from which nothing has come since the handshake.
+    pub half_open: usize,
+    /// The limits of each connection.
+    pub each: Limits,
+    /// True if transport packets are in clear, for measurements; then every connection must be.
+    pub plaintext: bool,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections: 4096,
+            half_open: 256,
+            each: Limits::default(),
+            plaintext: false,
+        }
+    }
+}
+
+/// Counters of a server.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Datagrams that nothing was done about: forged, replayed, cut, or somebody else's.
+    pub ignored: u64,
+    /// Requests for a cookie that were sent.
+    pub retries: u64,
+    /// Handshakes that were answered.
+    pub accepted: u64,
+    /// Handshakes that were refused in words.
+    pub refused: u64,
+    /// Good handshakes without an answer, for want of room.
+    pub crowded: u64,
+}
+
+/// A connection's place in the table.
+struct Slot {
+    connection: Connection,
+    /// When it is next worth looking at, as the timetable has it.
+    wake: Time,
+    /// Until a packet shows that the initiator has the keys.
+    half_open: Option<HalfOpen>,
+}
+
+/// A handshake that was answered.
+struct HalfOpen {
+    /// When it is given up.
+    end: Time,
+    /// The cookie that it came with, and the response, in case that is lost.
+    cookie: [u8; COOKIE],
+    response: Vec<u8>,
+}
+
+impl Slot {
+    fn gives_up(&self) -> Time {
+        self.half_open.as_ref().map_or(Time::NEVER, |half_open| half_open.end)
+    }
+}
+
+/// A server: a table of connections, and what is needed to make more.
+pub struct Server {
+    identity: Identity,
+    codes: (hmac::Key, hmac::Key),
+    cookies: hmac::Key,
+    limits: ServerLimits,
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    timetable: BTreeMap<(Time, usize), ()>,
+    open: usize,
+    half_open: usize,
+    /// Cookies that have led to a connection, until they end.
+    used: BTreeMap<[u8; COOKIE], (Time, usize)>,
+    /// What is to be sent beside connections' own packets.
+    answer: Option<(SocketAddr, Vec<u8>)>,
+    stats: ServerStats,
+}
+
+impl Server {
+    /// A server of this identity.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn new(identity: Identity, limits: ServerLimits) -> Result<Server, KeyError> {
+        let codes = (identity.key().mac(INITIATION_CODE), identity.key().mac(RETRY_CODE));
+        Ok(Server {
+            identity,
+            codes,
+            cookies: hmac::Key::new(hmac::HMAC_SHA256, &random::<32>()?),
+            limits,
+            slots: Vec::new(),
+            free: Vec::new(),
+            timetable: BTreeMap::new(),
+            open: 0,
+            half_open: 0,
+            used: BTreeMap::new(),
+            answer: None,
+            stats: ServerStats::default(),
+        })
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> ServerStats {
+        self.stats
+    }
+    /// How many connections there are, and how many of them are half open.
+    pub fn open(&self) -> (usize, usize) {
+        (self.open, self.half_open)
+    }
+    /// Cookies that are remembered so that they cannot be used twice.
+    pub fn remembered_cookies(&self) -> usize {
+        self.used.len()
+    }
+    /// The places of all connections.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| slot.as_ref().map(|_| index))
+    }
+    /// A connection.
+    pub fn connection(&mut self, slot: usize) -> Option<&mut Connection> {
+        self.slots.get_mut(slot)?.as_mut().map(|slot| &mut slot.connection)
+    }
+    /// When there is next something to do.
+    pub fn wake(&self) -> Time {
+        if self.answer.is_some() {
+            return Time::ZERO;
+        }
+        self.timetable.first_key_value().map_or(Time::NEVER, |((at, _), ())| *at)
+    }
+    /// The connection that is to be looked at first, if it is due.
+    pub fn due(&self, now: Time) -> Option<usize> {
+        let ((at, slot), ()) = self.timetable.first_key_value()?;
+        (*at <= now).then_some(*slot)
+    }
+    /// A datagram that belongs to no connection and is to be sent.
+    pub fn take_answer(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        self.answer.take()
+    }
+
+    /// Takes a datagram in. Returns the connection that it belongs to, which may be a new one.
+    pub fn on_datagram(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &mut [u8],
+        sink: &mut dyn Sink,
+    ) -> Option<usize> {
+        let found = match Packet::read(bytes) {
+            Ok(Packet::Transport(packet)) => {
+                let index = (packet.receiver & 0xffff) as usize;
+                let slot = self.slots.get_mut(index).and_then(Option::as_mut);
+                let slot = slot.filter(|slot| slot.connection.local() == packet.receiver);
+                slot.map(|slot| (index, slot.connection.on_datagram(now, from, ecn, bytes, sink)))
+            }
+            Ok(Packet::Initiation(packet)) => return self.on_initiation(now, from, &packet),
+            _ => None,
+        };
+        match found {
+            Some((index, true)) => {
+                if let Some(Some(slot)) = self.slots.get_mut(index)
+                    && slot.half_open.take().is_some()
+                {
+                    self.half_open -= 1;
+                }
+                self.reschedule(index);
+                Some(index)
+            }
+            _ => {
+                self.stats.ignored += 1;
+                None
+            }
+        }
+    }
+
+    /// Puts a connection's wake-up into the timetable: after whatever was done with it.
+    pub fn reschedule(&mut self, index: usize) {
+        let Some(Some(slot)) = self.slots.get_mut(index) else { return };
+        let wake = slot.connection.wake().min(slot.gives_up());
+        if wake != slot.wake {
+            self.timetable.remove(&(slot.wake, index));
+            self.timetable.insert((wake, index), ());
+            slot.wake = wake;
+        }
+    }
+
+    /// Writes the next packet of a connection. After the last one its wake-up is set anew.
+    pub fn transmit(&mut self, now: Time, index: usize, bytes: &mut [u8]) -> Option<Transmit> {
+        let slot = self.slots.get_mut(index)?.as_mut()?;
+        if slot.gives_up() <= now {
+            slot.connection.give_up("nothing came after the handshake");
+        }
+        let transmit = slot.connection.transmit(now, bytes);
+        if transmit.is_none() {
+            self.reschedule(index);
+        }
+        transmit
+    }
+
+    /// Forgets a connection.
+    pub fn remove(&mut self, index: usize) {
+        let Some(slot) = self.slots.get_mut(index).and_then(Option::take) else { return };
+        self.timetable.remove(&(slot.wake, index));
+        self.open -= 1;
+        self.half_open -= usize::from(slot.half_open.is_some());
+        self.free.push(index);
+    }
+
+    fn cookie(&self, issued: u64, from: &SocketAddr, packet: &Initiation<'_>) -> [u8; COOKIE] {
+        let mut context = hmac::Context::with_key(&self.cookies);
+        context.update(&issued.to_be_bytes());
+        match from.ip() {
+            IpAddr::V4(ip) => context.update(&ip.octets()),
+            IpAddr::V6(ip) => context.update(&ip.octets()),
+        }
+        context.update(&from.port().to_be_bytes());
+        context.update(&packet.sender.to_be_bytes());
+        context.update(packet.noise);
+        let mut cookie = [0; COOKIE];
+        cookie[..8].copy_from_slice(&issued.to_be_bytes());
+        cookie[8..].copy_from_slice(context.sign().as_ref().get(..32).unwrap_or(&[0; 32]));
+        cookie
+    }
+
+    fn is_good(&self, now: Time, from: &SocketAddr, packet: &Initiation<'_>) -> bool {
+        let Some(cookie) = packet.cookie else { return false };
+        let issued = cookie.first_chunk::<8>().map_or(0, |issued| u64::from_be_bytes(*issued));
+        let age = now.since(Time::from_nanos(issued));
+        let expected = self.cookie(issued, from, packet);
+        // Compared in constant time: by the codes of both under a key that nobody knows.
+        let same = hmac::verify(&self.cookies, cookie, &code(&self.cookies, &expected)).is_ok();
+        same && age <= COOKIE_LIFE && issued <= now.as_nanos()
+    }
+
+    fn on_initiation(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        packet: &Initiation<'_>,
+    ) -> Option<usize> {
+        let known = hmac::verify(&self.codes.0, packet.covered, packet.mac).is_ok();
+        if !known {
+            self.stats.ignored += 1;
+            return None;
+        }
+        if !self.is_good(now, &from, packet) {
+            let cookie = self.cookie(now.as_nanos(), &from, packet);
+            let mut bytes = vec![0; 128];
+            let mac = |covered: &[u8]| code(&self.codes.1, covered);
+            let length = Retry::write(packet.sender, &cookie, mac, &mut bytes).ok()?;
+            bytes.truncate(length);
+            self.stats.retries += 1;
+            self.answer = Some((from, bytes));
+            return None;
+        }
+        self.used.retain(|_, (end, _)| *end > now);
+        let cookie = *packet.cookie?;
+        if let Some((_, index)) = self.used.get(&cookie).copied() {
+            self.repeat(from, index, &cookie);
+            return None;
+        }
+        let full = self.half_open >= self.limits.half_open;
+        if full || self.used.len() >= 16 * self.limits.half_open {
+            self.stats.crowded += 1;
+            return None;
+        }
+        self.accept(now, from, packet, cookie)
+    }
+
+    /// An initiation has come again: its response was lost, or it is being replayed.
+    fn repeat(&mut self, from: SocketAddr, index: usize, cookie: &[u8; COOKIE]) {
+        let slot = self.slots.get(index).and_then(Option::as_ref);
+        let half_open = slot.and_then(|slot| slot.half_open.as_ref());
+        match half_open.filter(|half_open| half_open.cookie == *cookie) {
+            Some(half_open) => self.answer = Some((from, half_open.response.clone())),
+            None => self.stats.ignored += 1,
+        }
+    }
+
+    fn accept(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        packet: &Initiation<'_>,
+        cookie: [u8; COOKIE],
+    ) -> Option<usize> {
+        let mut state = noise::responder(&self.identity)?;
+        let payload = noise::read(&mut state, packet.noise);
+        let offer = payload.and_then(|payload| Offer::read(&payload).ok());
+        let Some(offer) = offer else {
+            self.stats.ignored += 1;
+            return None;
+        };
+        let index = self.free.last().copied().unwrap_or(self.slots.len());
+        self.used.insert(cookie, (now + COOKIE_LIFE, index));
+        let local = u32::from_be_bytes(random().ok()?) & 0xffff_0000 | index as u32;
+        let refusal = self.refusal(&offer, index);
+        let mut answered = Answered { state, remote: packet.sender, local };
+        if let Some(reason) = refusal {
+            self.stats.refused += 1;
+            self.answer = answered.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
+            return None;
+        }
+        let (connection, response) = self.connect(now, from, &offer, answered)?;
+        self.answer = Some((from, response.clone()));
+        self.stats.accepted += 1;
+        let half_open = HalfOpen { end: now + HALF_OPEN_LIFE, cookie, response };
+        self.keep(index, connection, half_open);
+        Some(index)
+    }
+
+    /// Why the offer cannot be accepted, if it cannot.
+    fn refusal(&self, offer: &Offer, index: usize) -> Option<String> {
+        if offer.plaintext != self.limits.plaintext {
+            let (on, off) = ("it was started with --plaintext", "it encrypts");
+            let text = if self.limits.plaintext { on } else { off };
+            return Some(format!("{text}; both ends need --plaintext, or neither"));
+        }
+        if self.open >= self.limits.connections || index > 0xffff {
+            return Some("it has as many connections as it may have; try later".into());
+        }
+        Connection::check(offer).err()
+    }
+
+    fn connect(
+        &self,
+        now: Time,
+        from: SocketAddr,
+        offer: &Offer,
+        mut answered: Answered,
+    ) -> Option<(Connection, Vec<u8>)> {
+        let limits = &self.limits.each;
+        let response = answered.write(&Answer::Accepted { window: limits.window })?;
+        let keys = noise::keys(answered.state)?;
+        let ids = (answered.local, answered.remote);
+        let made = Connection::new(now, Role::Responder, keys, ids, from, offer, limits);
+        made.ok().map(|connection| (connection, response))
+    }
+
+    fn keep(&mut self, index: usize, connection: Connection, half_open: HalfOpen) {
+        let wake = connection.wake().min(half_open.end);
+        let slot = Slot { connection, wake, half_open: Some(half_open) };
+        if self.free.pop().is_none() {
+            self.slots.push(None);
+        }
+        if let Some(place) = self.slots.get_mut(index) {
+            *place = Some(slot);
+            self.timetable.insert((wake, index), ());
+            self.open += 1;
+            self.half_open += 1;
+        }
+    }
+}
+
+/// A handshake that is being answered.
+struct Answered {
+    state: snow::HandshakeState,
+    remote: u32,
+    local: u32,
+}
+
+impl Answered {
+    fn write(&mut self, answer: &Answer) -> Option<Vec<u8>> {
+        let noise = noise::write(&mut self.state, &answer.write().ok()?)?;
+        let mut bytes = vec![0; noise.len() + 16];
+        let response = Response { receiver: self.remote, sender: self.local, noise: &noise };
+        let length = response.write(&mut bytes).ok()?;
+        bytes.truncate(length);
+        Some(bytes)
+    }
+}

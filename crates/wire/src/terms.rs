@@ -1,0 +1,159 @@
+//! What the two ends tell each other during the handshake.
+
+use crate::FormatError;
+use crate::bytes::{Reader, Writer};
+
+/// The longest scheme.
+pub const LONGEST_SCHEME: usize = 400;
+/// The longest refusal.
+pub const LONGEST_REFUSAL: usize = 400;
+
+/// What a connection carries.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Service {
+    /// A stream of bytes, reliable and in order.
+    #[default]
+    Stream,
+    /// Nothing but packets, for measurements.
+    Filler,
+    /// The application's datagrams, which may be lost.
+    Datagrams,
+}
+
+/// What an initiator asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Transport packets are not encrypted: for measurements in a laboratory only.
+    pub plaintext: bool,
+    /// What the connection carries.
+    pub service: Service,
+    /// The scheme of what the initiator sends; empty if it sends no data.
+    pub scheme: String,
+    /// The scheme of what the responder sends; empty if it sends no data.
+    pub back: String,
+    /// The largest packet in bytes, IP and UDP headers included: what the initiation has shown to
+    /// pass.
+    pub mtu: u16,
+    /// How many bytes the initiator takes beyond the first missing one.
+    pub window: u64,
+}
+
+/// What the responder says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The connection stands; the responder takes so many bytes beyond the first missing one.
+    Accepted {
+        /// The window.
+        window: u64,
+    },
+    /// The connection is refused, for this reason.
+    Refused(String),
+}
+
+impl Offer {
+    pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
+        let mut bytes = vec![0; 32 + self.scheme.len() + self.back.len()];
+        let mut writer = Writer::new(&mut bytes);
+        writer.u8(u8::from(self.plaintext))?;
+        writer.u8(self.service as u8)?;
+        writer.u16(self.mtu)?;
+        writer.u64(self.window)?;
+        for scheme in [&self.scheme, &self.back] {
+            if scheme.len() > LONGEST_SCHEME {
+                return Err(FormatError::Room("a scheme"));
+            }
+            writer.text(scheme)?;
+        }
+        let length = writer.len();
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
+    /// Reads an offer.
+    ///
+    /// # Errors
+    /// The bytes are none.
+    pub fn read(bytes: &[u8]) -> Result<Offer, FormatError> {
+        let mut reader = Reader::new(bytes);
+        let plaintext = match reader.u8("the encryption")? {
+            flag @ (0 | 1) => flag == 1,
+            value => {
+                return Err(FormatError::Value { field: "encryption", value: u64::from(value) });
+            }
+        };
+        let service = match reader.u8("the service")? {
+            0 => Service::Stream,
+            1 => Service::Filler,
+            2 => Service::Datagrams,
+            value => {
+                return Err(FormatError::Value { field: "the service", value: u64::from(value) });
+            }
+        };
+        let mtu = reader.u16("the largest packet")?;
+        let window = reader.u64("the window")?;
+        let scheme = reader.text(LONGEST_SCHEME, "the scheme")?.to_string();
+        let back = reader.text(LONGEST_SCHEME, "the scheme back")?.to_string();
+        Ok(Offer { plaintext, service, scheme, back, mtu, window })
+    }
+}
+
+impl Answer {
+    pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
+        let mut bytes = vec![0; 16 + LONGEST_REFUSAL];
+        let mut writer = Writer::new(&mut bytes);
+        match self {
+            Answer::Accepted { window } => {
+                writer.u8(0)?;
+                writer.u64(*window)?;
+            }
+            Answer::Refused(reason) => {
+                let end = reason.floor_char_boundary(LONGEST_REFUSAL);
+                writer.u8(1)?;
+                writer.text(reason.get(..end).unwrap_or(""))?;
+            }
+        }
+        let length = writer.len();
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// The bytes are none.
+    pub fn read(bytes: &[u8]) -> Result<Answer, FormatError> {
+        let mut reader = Reader::new(bytes);
+        match reader.u8("the answer")? {
+            0 => Ok(Answer::Accepted { window: reader.u64("the window")? }),
+            1 => Ok(Answer::Refused(reader.text(LONGEST_REFUSAL, "the refusal")?.to_string())),
+            value => Err(FormatError::Value { field: "the answer", value: u64::from(value) }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_and_answers_come_back() {
+        let offer = Offer {
+            plaintext: true,
+            service: Service::Datagrams,
+            scheme: "abc[dt=60ms]".into(),
+            back: "sprout".into(),
+            mtu: 1500,
+            window: 1 << 33,
+        };
+        let bytes = offer.write().expect("room");
+        assert_eq!(Offer::read(&bytes), Ok(offer));
+        (0..bytes.len()).for_each(|short| assert!(Offer::read(&bytes[..short]).is_err()));
+        for answer in [Answer::Accepted { window: 7 }, Answer::Refused("no".into())] {
+            let bytes = answer.write().expect("room");
+            assert_eq!(Answer::read(&bytes), Ok(answer));
+        }
+        let long = Answer::Refused("ü".repeat(1000)).write().expect("cut");
+        assert_eq!(Answer::read(&long), Ok(Answer::Refused("ü".repeat(200))));
+        assert!(Offer { scheme: "x".repeat(401), ..Offer::default() }.write().is_err());
+    }
+}

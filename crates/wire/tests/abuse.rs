@@ -1,0 +1,191 @@
+//! What strangers, and those who record and repeat, can do to a server: nothing.
+
+mod common;
+
+use std::net::SocketAddr;
+
+use common::{Arrived, SERVER, Weather, World, offer};
+use paceline_cc::{Ecn, Span, Stream, Time};
+use paceline_wire::key::Identity;
+use paceline_wire::{Initiator, Limits, Server, ServerLimits};
+
+/// How many datagrams of each kind.
+const MANY: u64 = 100_000;
+
+fn server() -> (Server, Identity) {
+    let identity = Identity::generate().expect("random numbers");
+    let server = Server::new(identity.clone(), ServerLimits::default());
+    (server.expect("random numbers"), identity)
+}
+
+fn initiation(identity: &Identity) -> Vec<u8> {
+    let to = SocketAddr::from(SERVER);
+    let made = Initiator::new(Time::ZERO, identity.key(), to, offer("cubic"), Limits::default());
+    let mut place = [0; 2048];
+    let length = made.expect("a good offer").transmit(Time::ZERO, &mut place);
+    place[..length.expect("time").expect("due")].to_vec()
+}
+
+/// A datagram of somebody at any address.
+fn anybody(random: &mut Stream) -> SocketAddr {
+    SocketAddr::from(([10, 1, random.below(256) as u8, random.below(256) as u8], 1234))
+}
+
+#[test]
+fn strangers_get_no_answer_and_leave_no_trace() {
+    let (mut server, identity) = server();
+    let (_, other) = self::server();
+    let mut random = Stream::new(1, "strangers");
+    let mut sink = Arrived::default();
+    let forged = initiation(&other);
+    let good = initiation(&identity);
+    for i in 0..MANY {
+        let mut bytes = match i % 4 {
+            // Anything, of any length, with a kind that exists.
+            0 => {
+                let length = 1 + random.below(1500) as usize;
+                let mut bytes = vec![random.next_u64() as u8; length];
+                bytes[0] = [0x91, 0x92, 0x93, 0x41][random.below(4) as usize];
+                bytes
+            }
+            // A handshake with another server's key.
+            1 => forged.clone(),
+            // A good one cut short.
+            2 => good[..random.below(good.len() as u64) as usize].to_vec(),
+            // A good one with a bit changed.
+            _ => {
+                let mut bytes = good.clone();
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << random.below(8);
+                bytes
+            }
+        };
+        let from = anybody(&mut random);
+        let slot = server.on_datagram(
+            Time::from_nanos(i * 1000),
+            from,
+            Ecn::NotEct,
+            &mut bytes,
+            &mut sink,
+        );
+        assert_eq!(slot, None);
+        assert_eq!(server.take_answer(), None);
+    }
+    let stats = server.stats();
+    assert_eq!((server.open(), server.remembered_cookies()), ((0, 0), 0));
+    assert_eq!(stats.ignored, MANY, "{stats:?}");
+}
+
+#[test]
+fn a_replayed_initiation_leads_to_a_cookie_for_its_own_address_and_no_further() {
+    let (mut server, identity) = server();
+    let good = initiation(&identity);
+    let mut random = Stream::new(2, "replay");
+    let mut sink = Arrived::default();
+    for i in 0..MANY {
+        let from = anybody(&mut random);
+        let now = Time::from_nanos(i * 10_000);
+        let slot = server.on_datagram(now, from, Ecn::NotEct, &mut good.clone(), &mut sink);
+        let (to, answer) = server.take_answer().expect("a retry");
+        assert!(slot.is_none() && to == from && answer.len() < 100);
+        // The cookie is no initiation, and none of a connection: reflected, it is ignored.
+        let slot = server.on_datagram(now, from, Ecn::NotEct, &mut answer.clone(), &mut sink);
+        assert!(slot.is_none() && server.take_answer().is_none());
+    }
+    assert_eq!((server.open(), server.remembered_cookies()), ((0, 0), 0));
+}
+
+/// Records everything of a whole connection.
+fn recorded() -> (World, Vec<(bool, Vec<u8>)>) {
+    let mut world = World::new(3, Weather::fair(), offer("cubic"), ServerLimits::default());
+    let mut record = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    world.run(Time::from_secs(3), |world| {
+        let new = world.wire.iter().filter(|(key, _)| seen.insert(**key));
+        record.extend(new.map(|(_, (to_server, _, _, bytes))| (*to_server, bytes.clone())));
+        if let Some(connection) = &mut world.connection
+            && world.now < Time::from_secs(3)
+        {
+            connection.write(&[7; 1000]);
+        }
+        false
+    });
+    // What is still on its way arrives.
+    world
+        .run(Time::from_secs(6), |world| world.connection.as_ref().is_some_and(|c| c.is_drained()));
+    world.run(world.now + Span::from_millis(500), |_| false);
+    assert!(record.len() > 1000, "{}", record.len());
+    (world, record)
+}
+
+#[test]
+fn a_recorded_connection_played_again_or_reflected_changes_nothing() {
+    let (mut world, record) = recorded();
+    let before = (world.at_server.stream.len(), world.server.open());
+    let accepted = world.server.stats().accepted;
+    let mut random = Stream::new(4, "recorded");
+    let slot = world.slot.expect("a connection");
+    let received = world.server.connection(slot).and_then(|c| c.received()).expect("data");
+    for _ in 0..MANY {
+        let (_, bytes) = &record[random.below(record.len() as u64) as usize];
+        let mut bytes = bytes.clone();
+        match random.below(3) {
+            0 => bytes.truncate(random.below(bytes.len() as u64) as usize),
+            1 => {
+                // The congestion header is not authenticated, but a number is good only once.
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << random.below(8);
+            }
+            _ => {}
+        }
+        let from = match random.below(2) {
+            0 => world.client,
+            _ => anybody(&mut random),
+        };
+        let now = world.now;
+        world.server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut world.at_server);
+        world.server.take_answer();
+    }
+    assert_eq!((world.at_server.stream.len(), world.server.open()), before);
+    assert_eq!(world.server.stats().accepted, accepted);
+    let connection = world.server.connection(slot).expect("a connection");
+    assert_eq!(connection.received(), Some(received), "nothing was counted");
+    assert_eq!(connection.remote(), (world.client, 0));
+}
+
+#[test]
+fn those_who_have_the_key_cannot_fill_the_server_either() {
+    let (mut server, identity) = server();
+    let mut random = Stream::new(5, "flood");
+    let mut sink = Arrived::default();
+    let mut place = [0; 2048];
+    let to = SocketAddr::from(SERVER);
+    let limits = ServerLimits::default();
+    // They can be reached at their addresses, go through the handshake, and then fall silent.
+    for i in 0..2_000 {
+        let from = anybody(&mut random);
+        let now = Time::from_nanos(i * 10_000);
+        let offer = offer("cubic");
+        let mut one = Initiator::new(now, identity.key(), to, offer, Limits::default())
+            .expect("a good offer");
+        for _ in 0..2 {
+            let length = one.transmit(now, &mut place).expect("time").expect("due");
+            server.on_datagram(now, from, Ecn::NotEct, &mut place[..length], &mut sink);
+            if let Some((_, answer)) = server.take_answer() {
+                let _ = one.on_datagram(now, &answer);
+            }
+        }
+        assert!(server.open().0 <= limits.half_open && server.open().0 == server.open().1);
+        assert!(server.remembered_cookies() <= 16 * limits.half_open);
+    }
+    assert!(server.stats().crowded >= 1_500, "{:?}", server.stats());
+    // After a while they are forgotten.
+    let later = Time::from_secs(6);
+    while let Some(slot) = server.due(later) {
+        while server.transmit(later, slot, &mut place).is_some() {}
+        if server.connection(slot).is_some_and(|c| c.ended().is_some()) {
+            server.remove(slot);
+        }
+    }
+    assert_eq!(server.open(), (0, 0));
+}

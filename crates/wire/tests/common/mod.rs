@@ -1,0 +1,271 @@
+//! A client, a server and a bad path between them, in virtual time.
+#![allow(dead_code, unreachable_pub)]
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use paceline_cc::{Ecn, Span, Stream, Time};
+use paceline_wire::key::Identity;
+use paceline_wire::{
+    ConnectError, Connection, Initiator, Limits, Offer, Server, ServerLimits, Service, Sink,
+};
+
+/// What a path does to datagrams.
+#[derive(Clone, Debug)]
+pub struct Weather {
+    pub delay: Span,
+    pub jitter: Span,
+    pub loss: f64,
+    pub duplicate: f64,
+    pub corrupt: f64,
+    pub replay: f64,
+    /// Time for a byte, and how long a datagram may wait for those before it.
+    pub byte: Span,
+    pub longest_wait: Span,
+    /// Longer datagrams vanish.
+    pub mtu: usize,
+}
+
+impl Weather {
+    /// 20 ms each way at 12 Mbit/s.
+    pub fn fair() -> Weather {
+        Weather {
+            delay: Span::from_millis(20),
+            jitter: Span::ZERO,
+            loss: 0.0,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            replay: 0.0,
+            byte: Span::from_nanos(667),
+            longest_wait: Span::from_millis(200),
+            mtu: 1472,
+        }
+    }
+    pub fn foul() -> Weather {
+        Weather {
+            jitter: Span::from_millis(5),
+            loss: 0.02,
+            duplicate: 0.02,
+            corrupt: 0.01,
+            replay: 0.05,
+            ..Weather::fair()
+        }
+    }
+}
+
+/// What has arrived at an end.
+#[derive(Default)]
+pub struct Arrived {
+    pub stream: Vec<u8>,
+    pub datagrams: Vec<Vec<u8>>,
+    pub packets: u64,
+    pub rtts: u64,
+}
+
+impl Sink for Arrived {
+    fn on_stream(&mut self, _connection: u32, bytes: &[u8]) {
+        self.stream.extend(bytes);
+    }
+    fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
+        self.datagrams.push(bytes.to_vec());
+    }
+    fn on_packet(&mut self, _connection: u32, now: Time, sent: Time, size: u32) {
+        assert!(sent <= now && size > 60);
+        self.packets += 1;
+    }
+    fn on_rtt(&mut self, _connection: u32, rtt: Span) {
+        assert!(!rtt.is_zero());
+        self.rtts += 1;
+    }
+}
+
+type Datagram = (bool, SocketAddr, Ecn, Vec<u8>);
+
+pub struct World {
+    pub now: Time,
+    pub random: Stream,
+    pub weather: Weather,
+    pub wire: BTreeMap<(Time, u64), Datagram>,
+    pub old: Vec<Datagram>,
+    count: u64,
+    busy: [Time; 2],
+    pub client: SocketAddr,
+    pub initiator: Option<Initiator>,
+    pub connection: Option<Connection>,
+    pub failure: Option<ConnectError>,
+    pub server: Server,
+    pub slot: Option<usize>,
+    pub at_client: Arrived,
+    pub at_server: Arrived,
+    pub to_server: u64,
+}
+
+pub const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 5311);
+
+pub fn offer(scheme: &str) -> Offer {
+    Offer {
+        service: Service::Stream,
+        scheme: scheme.into(),
+        mtu: 1500,
+        window: 1 << 20,
+        ..Offer::default()
+    }
+}
+
+pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
+    let mut random = Stream::new(seed, "bytes");
+    (0..length).map(|_| random.next_u64() as u8).collect()
+}
+
+impl World {
+    pub fn new(seed: u64, weather: Weather, offer: Offer, limits: ServerLimits) -> World {
+        let identity = Identity::generate().expect("random numbers");
+        let key = identity.key().clone();
+        let client = SocketAddr::from(([10, 0, 0, 2], 4000));
+        let to = SocketAddr::from(SERVER);
+        let initiator = Initiator::new(Time::ZERO, &key, to, offer, Limits::default());
+        World {
+            now: Time::ZERO,
+            random: Stream::new(seed, "world"),
+            weather,
+            wire: BTreeMap::new(),
+            old: Vec::new(),
+            count: 0,
+            busy: [Time::ZERO; 2],
+            client,
+            initiator: Some(initiator.expect("a good offer")),
+            connection: None,
+            failure: None,
+            server: Server::new(identity, limits).expect("random numbers"),
+            slot: None,
+            at_client: Arrived::default(),
+            at_server: Arrived::default(),
+            to_server: 0,
+        }
+    }
+
+    fn put(&mut self, to_server: bool, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let Weather { mtu, loss, byte, longest_wait, .. } = self.weather;
+        self.to_server += u64::from(to_server);
+        let busy = &mut self.busy[usize::from(to_server)];
+        if bytes.len() > mtu || self.random.chance(loss) {
+            return;
+        }
+        if busy.since(self.now) > longest_wait {
+            return;
+        }
+        *busy = (*busy).max(self.now) + byte * (bytes.len() as u64 + 28);
+        let out = *busy;
+        let mut bytes = bytes.to_vec();
+        if self.random.chance(self.weather.corrupt) {
+            let at = self.random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << self.random.below(8);
+        }
+        let datagram = (to_server, from, ecn, bytes);
+        let copies = 1 + u64::from(self.random.chance(self.weather.duplicate));
+        for _ in 0..copies {
+            self.arrive(out, datagram.clone());
+        }
+        if self.weather.replay > 0.0 {
+            if self.old.len() < 1000 {
+                self.old.push(datagram);
+            } else {
+                let at = self.random.below(1000) as usize;
+                self.old[at] = datagram;
+            }
+            if self.random.chance(self.weather.replay) {
+                let at = self.random.below(self.old.len() as u64) as usize;
+                let again = self.old[at].clone();
+                self.arrive(out, again);
+            }
+        }
+    }
+
+    fn arrive(&mut self, out: Time, datagram: Datagram) {
+        let jitter = self.weather.jitter.mul_f64(self.random.uniform());
+        self.count += 1;
+        self.wire.insert((out + self.weather.delay + jitter, self.count), datagram);
+    }
+
+    fn deliver(&mut self) {
+        while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (to_server, from, ecn, mut bytes) = entry.remove();
+            if to_server {
+                let slot =
+                    self.server.on_datagram(self.now, from, ecn, &mut bytes, &mut self.at_server);
+                self.slot = slot.or(self.slot);
+            } else if let Some(connection) = &mut self.connection {
+                connection.on_datagram(self.now, from, ecn, &mut bytes, &mut self.at_client);
+            } else if let Some(initiator) = &mut self.initiator {
+                match initiator.on_datagram(self.now, &bytes) {
+                    Ok(connection) => self.connection = connection,
+                    Err(error) => self.failure = Some(error),
+                }
+            }
+            self.transmit();
+        }
+    }
+
+    pub fn transmit(&mut self) {
+        let mut place = [0; 2048];
+        if let Some(connection) = &mut self.connection {
+            let mut sent = Vec::new();
+            while let Some(out) = connection.transmit(self.now, &mut place) {
+                assert!(out.length <= 1472, "longer than the path's packets");
+                sent.push((out.ecn, place[..out.length].to_vec()));
+            }
+            let client = self.client;
+            sent.iter().for_each(|(ecn, bytes)| self.put(true, client, *ecn, bytes));
+        } else if let Some(initiator) = &mut self.initiator
+            && self.failure.is_none()
+        {
+            match initiator.transmit(self.now, &mut place) {
+                Ok(Some(length)) => self.put(true, self.client, Ecn::NotEct, &place[..length]),
+                Ok(None) => {}
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        let from = SocketAddr::from(SERVER);
+        while let Some((to, bytes)) = self.server.take_answer() {
+            if to == self.client {
+                self.put(false, from, Ecn::NotEct, &bytes);
+            }
+        }
+        while let Some(slot) = self.server.due(self.now) {
+            while let Some(out) = self.server.transmit(self.now, slot, &mut place) {
+                // What goes to an address that the client has left is lost.
+                if out.to == self.client {
+                    let bytes = place[..out.length].to_vec();
+                    self.put(false, from, out.ecn, &bytes);
+                }
+            }
+            let ended = self.server.connection(slot).is_some_and(|c| c.ended().is_some());
+            if ended {
+                return;
+            }
+        }
+    }
+
+    /// Goes on until `done`, or until `end`; false if it is not done then.
+    pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut World) -> bool) -> bool {
+        for _ in 0..3_000_000u64 {
+            self.deliver();
+            if done(self) {
+                return true;
+            }
+            self.transmit();
+            let client = match (&self.connection, &self.initiator) {
+                (Some(connection), _) => connection.wake(),
+                (None, Some(initiator)) => initiator.wake(),
+                _ => Time::NEVER,
+            };
+            let wire = self.wire.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at);
+            let next = wire.min(client).min(self.server.wake());
+            if next > end || self.failure.is_some() {
+                return done(self);
+            }
+            self.now = self.now.max(next);
+        }
+        panic!("time stands still at {:?}", self.now);
+    }
+}

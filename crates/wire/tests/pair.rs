@@ -1,0 +1,180 @@
+//! A client and a server over bad paths, in virtual time.
+
+mod common;
+
+use std::net::SocketAddr;
+
+use common::{Weather, World, bytes, offer};
+use paceline_cc::{Span, Time};
+use paceline_wire::{ConnectError, End, Offer, ServerLimits, Service};
+
+/// Sends `data` and returns the world at the end, which both ends know of.
+fn transfer(seed: u64, weather: Weather, offer: Offer, data: &[u8]) -> World {
+    let limits = ServerLimits { plaintext: offer.plaintext, ..ServerLimits::default() };
+    let mut world = World::new(seed, weather, offer, limits);
+    let mut written = 0;
+    let done = world.run(Time::from_secs(300), |world| {
+        let Some(connection) = &mut world.connection else { return false };
+        written += connection.write(&data[written..]);
+        if written == data.len() && connection.is_drained() && connection.ended().is_none() {
+            connection.close(0, "");
+        }
+        connection.ended().is_some()
+    });
+    assert!(done, "not done at {:?}, {written} bytes written, {:?}", world.now, world.failure);
+    world
+}
+
+fn ended_well(world: &mut World) {
+    let client = world.connection.as_ref().and_then(|c| c.ended().cloned());
+    assert_eq!(client, Some(End::Here { code: 0, reason: String::new() }));
+    world.run(world.now + Span::from_millis(2000), |_| false);
+    let slot = world.slot.expect("a connection");
+    let server = world.server.connection(slot).and_then(|c| c.ended().cloned());
+    assert_eq!(server, Some(End::There { code: 0, reason: String::new() }));
+}
+
+#[test]
+fn a_fair_path_carries_a_stream_at_its_rate() {
+    let data = bytes(3_000_000, 1);
+    let mut world = transfer(1, Weather::fair(), offer("cubic"), &data);
+    assert!(world.at_server.stream == data);
+    ended_well(&mut world);
+    // 3 MB take 2.1 s at 12 Mbit/s.
+    assert!(world.now < Time::from_secs(6), "{:?}", world.now);
+    assert!(world.at_client.rtts > 100);
+}
+
+#[test]
+fn foul_paths_carry_streams_of_every_kind_of_scheme() {
+    for (seed, scheme) in
+        ["cubic", "abc", "bbr", "copa", "vivace", "xcp", "rcp", "vcp", "sprout", "dctcp", "gcc"]
+            .into_iter()
+            .enumerate()
+    {
+        let data = bytes(300_000, seed as u64);
+        let mut world = transfer(seed as u64, Weather::foul(), offer(scheme), &data);
+        assert!(world.at_server.stream == data, "{scheme}");
+        ended_well(&mut world);
+        let stats = world.connection.as_ref().and_then(|c| c.sent()).expect("a sender");
+        assert!(stats.retransmits > 0, "{scheme}: {stats:?}");
+    }
+}
+
+#[test]
+fn plain_text_is_carried_too_if_both_ends_want_it() {
+    let data = bytes(200_000, 5);
+    // Nothing but a checksum of UDP's would find what is corrupted.
+    let weather = Weather { corrupt: 0.0, ..Weather::foul() };
+    let plain = Offer { plaintext: true, ..offer("cubic") };
+    assert!(transfer(5, weather.clone(), plain.clone(), &data).at_server.stream == data);
+    let mut world = World::new(5, weather, plain, ServerLimits::default());
+    world.run(Time::from_secs(20), |world| world.failure.is_some());
+    let Some(ConnectError::Refused(why)) = &world.failure else { panic!("{:?}", world.failure) };
+    assert!(why.contains("--plaintext"), "{why}");
+}
+
+#[test]
+fn an_address_that_changes_is_followed() {
+    let data = bytes(2_000_000, 7);
+    let mut world = World::new(7, Weather::fair(), offer("cubic"), ServerLimits::default());
+    let (mut written, mut changes) = (0, 0);
+    let done = world.run(Time::from_secs(300), |world| {
+        if world.now >= Time::from_millis(1000) + Span::from_millis(500) * changes {
+            changes += 1;
+            world.client = SocketAddr::from(([10, 0, 1, changes as u8], 4000 + changes as u16));
+        }
+        let Some(connection) = &mut world.connection else { return false };
+        written += connection.write(&data[written..]);
+        written == data.len() && connection.is_drained()
+    });
+    assert!(done, "{written} bytes written, {:?}", world.now);
+    assert!(world.at_server.stream == data);
+    let slot = world.slot.expect("a connection");
+    let remote = world.server.connection(slot).expect("a connection").remote();
+    assert!(remote.1 >= 2 && remote.1 + 1 >= changes, "{changes} changes, {remote:?}");
+}
+
+#[test]
+fn a_small_path_is_found() {
+    let data = bytes(100_000, 8);
+    let weather = Weather { mtu: 1280 - 28, ..Weather::fair() };
+    let world = transfer(8, weather, offer("cubic"), &data);
+    assert!(world.at_server.stream == data);
+}
+
+#[test]
+fn datagrams_arrive_whole_or_not_at_all() {
+    for scheme in ["sprout", "cubic"] {
+        let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
+        let mut world = World::new(9, Weather::foul(), offer, ServerLimits::default());
+        let sent: Vec<Vec<u8>> = (0..400).map(|i| bytes(1 + i * 3, i as u64)).collect();
+        let mut next = 0;
+        world.run(Time::from_secs(30), |world| {
+            let Some(connection) = &mut world.connection else { return false };
+            while next < sent.len() && connection.waiting_datagrams() < 20 {
+                assert!(connection.write_datagram(&sent[next]));
+                next += 1;
+            }
+            false
+        });
+        let arrived = &world.at_server.datagrams;
+        assert!(arrived.len() > 360 && arrived.len() <= 400, "{scheme}: {}", arrived.len());
+        assert!(arrived.iter().all(|bytes| sent.contains(bytes)), "{scheme}");
+    }
+}
+
+#[test]
+fn messages_arrive_once_and_in_order() {
+    let mut world = World::new(10, Weather::foul(), offer("cubic"), ServerLimits::default());
+    let mut told = false;
+    let mut heard = Vec::new();
+    world.run(Time::from_secs(60), |world| {
+        if let Some(slot) = world.slot
+            && !told
+            && let Some(connection) = world.server.connection(slot)
+        {
+            told = true;
+            (0..20).for_each(|i| assert!(connection.send_message(vec![i; 100])));
+            world.server.reschedule(slot);
+        }
+        if let Some(connection) = &mut world.connection {
+            heard.extend(std::iter::from_fn(|| connection.receive_message()).map(|m| m[0]));
+        }
+        heard.len() == 20
+    });
+    assert_eq!(heard, (0..20).collect::<Vec<u8>>());
+}
+
+#[test]
+fn the_end_of_the_other_side_is_noticed() {
+    let mut world = World::new(11, Weather::fair(), offer("cubic"), ServerLimits::default());
+    world.run(Time::from_secs(5), |world| world.connection.is_some() && world.slot.is_some());
+    // An idle connection lives on.
+    world.run(Time::from_secs(60), |_| false);
+    assert!(world.connection.as_ref().is_some_and(|c| c.ended().is_none()));
+    // From now on nothing arrives.
+    world.weather.loss = 1.0;
+    let done = world.run(Time::from_secs(80), |world| {
+        let slot = world.slot.expect("a connection");
+        let server = world.server.connection(slot).and_then(|c| c.ended().cloned());
+        let client = world.connection.as_ref().and_then(|c| c.ended().cloned());
+        matches!(server, Some(End::Silence(_))) && matches!(client, Some(End::Silence(_)))
+    });
+    assert!(done);
+}
+
+#[test]
+fn a_scheme_that_is_not_there_is_refused() {
+    let mut world = World::new(12, Weather::fair(), offer("nosuch"), ServerLimits::default());
+    world.run(Time::from_secs(20), |world| world.failure.is_some());
+    assert!(matches!(&world.failure, Some(ConnectError::Refused(why)) if why.contains("nosuch")));
+}
+
+#[test]
+fn nobody_there_is_told() {
+    let weather = Weather { loss: 1.0, ..Weather::fair() };
+    let mut world = World::new(13, weather, offer("cubic"), ServerLimits::default());
+    world.run(Time::from_secs(60), |world| world.failure.is_some());
+    assert!(matches!(world.failure, Some(ConnectError::Silence { .. })));
+}

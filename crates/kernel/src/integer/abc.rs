@@ -1,0 +1,81 @@
+//! ABC's sender, as in `bpf/abc.h`: `paceline_cc`'s `AbcSender` with its default parameters.
+
+use super::Feedback;
+use super::cubic::{Cubic, INITIAL_WINDOW};
+use super::fixed::{MOST_ACKED, MOST_WINDOW, ONE, scale};
+
+const MIN_WINDOW: u64 = 2 * ONE;
+/// Packets by which a window may exceed twice what is in flight.
+const SLACK: u64 = 5 * ONE;
+
+/// A window that obeys accelerates and brakes, and Cubic's, which obeys drops and CE.
+#[derive(Copy, Clone, Debug)]
+pub struct Abc {
+    w: u64,
+    cubic: Cubic,
+    /// The most packets in flight in this round trip and in the last one.
+    flight: [u64; 2],
+    rtt: u64,
+}
+
+impl Default for Abc {
+    fn default() -> Abc {
+        Abc { w: INITIAL_WINDOW, cubic: Cubic::default(), flight: [0; 2], rtt: 0 }
+    }
+}
+
+impl Abc {
+    /// An acknowledgement came, or a loss timer expired.
+    pub fn on_feedback(&mut self, feedback: &Feedback) {
+        if feedback.rtt > 0 {
+            self.rtt = feedback.rtt.min(feedback.srtt);
+        }
+        if feedback.acked > 0 || feedback.accelerates > 0 || feedback.brakes > 0 {
+            self.obey(feedback);
+        }
+        self.cubic.on_feedback(feedback);
+        self.cap(feedback);
+    }
+
+    fn obey(&mut self, feedback: &Feedback) {
+        let more = scale(feedback.acked.min(MOST_ACKED), ONE, self.w).min(ONE);
+        let sum = (self.w + feedback.accelerates + more).saturating_sub(feedback.brakes);
+        self.w = sum.clamp(MIN_WINDOW, MOST_WINDOW);
+    }
+
+    fn cap(&mut self, feedback: &Feedback) {
+        if feedback.round_start {
+            self.flight = [feedback.prior_in_flight, self.flight[0]];
+        }
+        self.flight[0] = self.flight[0].max(feedback.prior_in_flight);
+        let most = 2 * self.flight[0].max(self.flight[1]) + SLACK;
+        self.cubic.cap(most);
+        self.w = self.w.min(most);
+    }
+
+    /// Sending resumes after `idle` microseconds with nothing in flight.
+    pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
+        self.cubic.on_idle(now, idle, rto);
+    }
+
+    /// The window that marks move, in packets.
+    pub fn w(&self) -> u64 {
+        self.w
+    }
+
+    /// The window that drops and CE move.
+    pub fn cubic(&self) -> &Cubic {
+        &self.cubic
+    }
+
+    /// The window that counts: the smaller one, in packets.
+    pub fn window(&self) -> u64 {
+        self.w.min(self.cubic.cwnd())
+    }
+
+    /// Two windows per round trip, in bytes per second; 0 while no round-trip time is known.
+    pub fn pacing(&self, mss: u64) -> u64 {
+        let bytes = (self.window() * mss.min(65_536)) >> 16;
+        (bytes.min(1 << 42) * 2_000_000).checked_div(self.rtt).unwrap_or(0)
+    }
+}

@@ -1,0 +1,48 @@
+//! The programs' C code, compiled for this machine.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::record::{Event, Step};
+
+/// Compiles `bpf/host.c`; a C compiler is there, because Rust links with it.
+pub(crate) fn compile() -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/host.c");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(&source);
+    let done = command.output().expect("a C compiler");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+/// The windows that the C code makes of these events: the one that marks move, Cubic's, and the
+/// pacing rate.
+pub(crate) fn run(program: &Path, steps: &[Step]) -> Vec<[u64; 3]> {
+    let mut input = Vec::with_capacity(steps.len() * 14 * 8);
+    for step in steps {
+        let mut words = [0; 14];
+        match step.event {
+            Event::Feedback(feedback) => words = feedback.words(),
+            // A packet size of zero says that this is an idle period.
+            Event::Idle(now, idle, rto) => (words[0], words[1], words[7]) = (now, idle, rto),
+        }
+        words.iter().for_each(|word| input.extend(word.to_ne_bytes()));
+    }
+    let mut command = Command::new(program);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the C program");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let mut output = Vec::with_capacity(steps.len() * 24);
+    let mut stdout = child.stdout.take().expect("a pipe");
+    stdout.read_to_end(&mut output).expect("its output");
+    writer.join().expect("no panic").expect("it reads all");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(output.len(), steps.len() * 24);
+    let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+    let line = |line: &[u8]| [word(&line[..8]), word(&line[8..16]), word(&line[16..])];
+    output.chunks_exact(24).map(line).collect()
+}

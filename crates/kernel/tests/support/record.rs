@@ -1,0 +1,131 @@
+//! Feedback as the simulator's senders had it, with the windows that they made of it.
+
+use std::sync::{Arc, Mutex};
+
+use paceline_cc::{
+    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Registry, Signals, Span, Spec,
+    Time,
+};
+use paceline_kernel::integer;
+use paceline_sim::scenario::{MadeScheme, Scenario};
+
+/// Something that happened to a sender.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Event {
+    /// An acknowledgement, or the expiry of a timer.
+    Feedback(integer::Feedback),
+    /// Sending resumed: now, the idle time and the timeout in microseconds.
+    Idle(u64, u64, u64),
+}
+
+/// An event, and the windows after it in packets.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) event: Event,
+    pub(crate) w: f64,
+    pub(crate) cubic: f64,
+}
+
+pub(crate) type Steps = Arc<Mutex<Vec<Step>>>;
+
+/// A sender that writes down what it is told and what it makes of it.
+struct Recorder {
+    inner: Box<dyn Controller>,
+    steps: Steps,
+}
+
+impl Recorder {
+    fn note(&self, event: Event) {
+        let (mut w, mut cubic) = (f64::NAN, f64::NAN);
+        self.inner.inspect(&mut |name, value| match name {
+            "w_abc" => w = value,
+            "w_cubic" => cubic = value,
+            _ => {}
+        });
+        self.steps.lock().expect("one thread").push(Step { event, w, cubic });
+    }
+}
+
+impl Controller for Recorder {
+    fn needs(&self) -> Signals {
+        self.inner.needs()
+    }
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.inner.on_send(now, packet)
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.inner.on_feedback(feedback);
+        self.note(Event::Feedback(whole(feedback)));
+    }
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        self.inner.on_idle(now, idle, rto);
+        self.note(Event::Idle(
+            micros(now.as_nanos()),
+            micros(idle.as_nanos()),
+            micros(rto.as_nanos()),
+        ));
+    }
+    fn plan(&self) -> Plan {
+        self.inner.plan()
+    }
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.inspect(see);
+    }
+}
+
+fn micros(nanos: u64) -> u64 {
+    nanos / 1000
+}
+
+/// The same feedback in whole numbers.
+pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
+    let mss = u64::from(feedback.mss.max(1));
+    let packets = |bytes: u64| (bytes << 16) / mss;
+    let acked = packets(feedback.acked);
+    let if_echo = |echo| if feedback.echo == echo { acked } else { 0 };
+    integer::Feedback {
+        now: micros(feedback.now.as_nanos()),
+        acked,
+        accelerates: if_echo(Ecn::ACCELERATE),
+        brakes: if_echo(Ecn::BRAKE),
+        prior_in_flight: packets(feedback.prior_in_flight),
+        in_flight: packets(feedback.in_flight),
+        delivered: packets(feedback.delivered),
+        rtt: feedback.rtt.map_or(0, |rtt| micros(rtt.as_nanos())),
+        srtt: micros(feedback.srtt.as_nanos()),
+        mss,
+        congestion: match feedback.congestion {
+            None => integer::Congestion::None,
+            Some(Congestion::Loss) => integer::Congestion::Loss,
+            Some(Congestion::Ecn) => integer::Congestion::Ecn,
+            Some(Congestion::Timeout) => integer::Congestion::Timeout,
+            Some(Congestion::Undo) => integer::Congestion::Undo,
+        },
+        in_recovery: feedback.in_recovery,
+        cwnd_limited: feedback.cwnd_limited,
+        round_start: feedback.round_start,
+    }
+}
+
+/// The simulator's halves of a scheme.
+pub(crate) fn halves(scheme: &str) -> Halves {
+    let spec = Spec { name: scheme.into(), args: Vec::new() };
+    Registry::default().build(&spec).expect("a known scheme")
+}
+
+/// Runs a scenario whose first flow is of `scheme`, and returns what this flow's connections were
+/// told, one list per connection.
+pub(crate) fn record(scheme: &str, mut scenario: Scenario) -> Vec<Vec<Step>> {
+    let halves = halves(scheme);
+    let connections: Arc<Mutex<Vec<Steps>>> = Arc::default();
+    let (all, make) = (connections.clone(), halves.controller.clone());
+    let controller = Arc::new(move |setup: &paceline_cc::Setup| {
+        let steps = Steps::default();
+        all.lock().expect("one thread").push(steps.clone());
+        Box::new(Recorder { inner: make(setup), steps }) as Box<dyn Controller>
+    });
+    scenario.flows[0].scheme = MadeScheme::new("recorded", Halves { controller, ..halves }).into();
+    paceline_sim::run(&scenario).expect("runs");
+    let lists = connections.lock().expect("one thread");
+    lists.iter().map(|steps| std::mem::take(&mut *steps.lock().expect("one thread"))).collect()
+}

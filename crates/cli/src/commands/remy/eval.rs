@@ -143,12 +143,12 @@ impl Eval {
         for name in &self.tables {
             all.push((name.clone(), scheme(name, table(name)?)));
         }
-        let registry = paceline_remy::registry();
+        let names = paceline_sim::Names::from(paceline_remy::registry());
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
-            let spec = paceline_sim::scenario::check_scheme_with(text, &registry)
-                .map_err(|error| Error::Message(error.to_string()))?;
+            let spec =
+                names.check_scheme(text).map_err(|error| Error::Message(error.to_string()))?;
             let choice = if spec.sender.name == "remy" {
-                let halves = registry.build(&spec.sender);
+                let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Message(error.to_string()))?;
                 MadeScheme::new(text, halves).into()
             } else {

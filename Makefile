@@ -5,7 +5,7 @@ OUT ?= out
 SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test bench lint digests docs api setup build clean
+.PHONY: demo test bench lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli
@@ -42,6 +42,10 @@ digests: setup
 ## The pages of docs/schemes, anew: from the registry, the modules, and a run of each scheme.
 docs: setup
 	$(CARGO) run --release --locked -p paceline-reproduce --example scheme_pages
+
+## Holds docs/reproduction.md, the README's counts and docs/schemes against the program.
+docs-check: setup
+	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
 
 ## docs/api.md, anew: what cc, flow, path and sim make public. Needs a nightly toolchain.
 api: setup

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use paceline_report::{Cell, Figure, Table};
+use serde::Serialize;
 
 /// A figure or a table of the page.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub enum Exhibit {
 }
 
 /// A table of what comes out by the value of a setting, for the page and for documents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Sweep {
     /// The name by which claims call it.
     pub name: String,

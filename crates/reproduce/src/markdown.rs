@@ -131,25 +131,38 @@ fn section(claim: &Claim, judged: &Judged) -> String {
     text
 }
 
-/// What stands below a claim's table: what was changed and added, and why tolerances are what
-/// they are.
+/// What stands below a claim's table.
 pub fn section_notes(claim: &Claim) -> String {
-    claim.checks.iter().flat_map(notes).collect::<Vec<_>>().concat()
+    notes(claim).iter().map(|note| format!("- {note}\n")).collect()
 }
 
-fn notes(check: &Check) -> Vec<String> {
-    let note = |mark: &str, text: &str| format!("- {}: {mark}: {text}.\n", check.what);
-    let mut all = Vec::new();
-    if !check.changed.is_empty() {
-        all.push(note("changed", &check.changed));
+/// What was changed and added, and why tolerances are what they are. Checks of which the same is
+/// said stand together.
+pub(crate) fn notes(claim: &Claim) -> Vec<String> {
+    let mut notes: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut add =
+        |mark, text, what| match notes.iter_mut().find(|note| (note.0, note.1) == (mark, text)) {
+            Some(note) => note.2.push(what),
+            None => notes.push((mark, text, vec![what])),
+        };
+    let mut why = "";
+    for check in &claim.checks {
+        let what = check.what.as_str();
+        // "As above" refers to the check before.
+        why = if check.why == "as above" { why } else { check.why.as_str() };
+        for (mark, text) in
+            [("Changed", check.changed.as_str()), ("Added", &check.added), ("Tolerance", why)]
+        {
+            if !text.is_empty() {
+                add(mark, text, what);
+            }
+        }
     }
-    if !check.added.is_empty() {
-        all.push(note("added", &check.added));
-    }
-    if !check.why.is_empty() && check.why != "as above" {
-        all.push(note("tolerance", &check.why));
-    }
-    all
+    let line = |(mark, text, checks): &(&str, &str, Vec<&str>)| match checks.len() {
+        all if all == claim.checks.len() => format!("{mark}, all checks: {text}."),
+        _ => format!("{mark} ({}): {text}.", checks.join("; ")),
+    };
+    notes.iter().map(line).collect()
 }
 
 fn sweeps(reproduction: &Reproduction) -> String {
@@ -194,7 +207,7 @@ mod tests {
             "| w | at least 1 |  | 2 | holds |",
             "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",
             "| v *(stated in advance, withdrawn)* | at most 1 |  | 0.5 | holds |",
-            "- w: changed: why.",
+            "- Changed (w): why.",
             "Stated in advance: **in part**. With later changes: **reproduced**.",
             "| n itself | 0.5 |",
         ] {

@@ -4,6 +4,7 @@ use paceline_report::{Cell, Page, Paint, Table};
 
 use crate::claim::Claim;
 use crate::findings::Exhibit;
+use crate::markdown::notes;
 use crate::run::Reproduction;
 use crate::verdict::{Held, Judged, Verdict};
 
@@ -37,7 +38,7 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
                 continue;
             };
             page.subheading(&claim.id, &format!("{} {}: {}", claim.id, claim.title, both(judged)));
-            explain(&mut page, judged);
+            explain(&mut page, claim, judged);
         }
         for sweep in &findings.sweeps {
             page.paragraph(&format!("Sweep: {}. {}", sweep.name, sweep.caption));
@@ -70,7 +71,7 @@ fn both(judged: &Judged) -> String {
 }
 
 /// A claim: the paper's words, the setup, what was changed, the checks and the cause.
-fn explain(page: &mut Page, judged: &Judged) {
+fn explain(page: &mut Page, claim: &Claim, judged: &Judged) {
     page.paragraph(&format!(
         "{}, {}: \u{201c}{}\u{201d}",
         judged.paper, judged.place, judged.quote
@@ -85,6 +86,9 @@ fn explain(page: &mut Page, judged: &Judged) {
         }
     }
     page.table(&checks(judged));
+    for note in notes(claim) {
+        page.paragraph(&note);
+    }
     let cause = judged.cause_if_needed();
     if !cause.is_empty() {
         page.paragraph(&cause);
@@ -128,7 +132,7 @@ fn verdicts(judged: &[Judged]) -> Table {
 }
 
 fn checks(judged: &Judged) -> Table {
-    let row = |what: String, held: &Held, note: String| {
+    let row = |what: String, held: &Held| {
         vec![
             Cell::text(what),
             Cell::text(&held.expected),
@@ -138,26 +142,15 @@ fn checks(judged: &Judged) -> Table {
                 true => Cell::text("holds").with_colour(Paint::GOOD),
                 false => Cell::text("does not hold").with_colour(Paint::BAD),
             },
-            Cell::text(note),
         ]
     };
     let rows = judged.checks.iter().flat_map(|check| {
-        let added = match check.added.is_empty() {
-            true => String::new(),
-            false => format!("added: {}", check.added),
-        };
-        let stated = |mark| {
-            let note = format!("changed: {}", check.changed);
-            row(format!("{} ({mark})", check.what), &check.stated, note)
-        };
+        let stated = |mark| row(format!("{} ({mark})", check.what), &check.stated);
         match (&check.now, check.was_changed()) {
-            (Some(now), false) => vec![row(check.what.clone(), now, added)],
-            (Some(now), true) => {
-                vec![row(check.what.clone(), now, added), stated("stated in advance")]
-            }
+            (Some(now), false) => vec![row(check.what.clone(), now)],
+            (Some(now), true) => vec![row(check.what.clone(), now), stated("stated in advance")],
             (None, _) => vec![stated("stated in advance, withdrawn")],
         }
     });
-    let heads = ["check", "paper", "tolerance", "here", "", "since the first run"];
-    Table { columns: columns(&heads), rows: rows.collect() }
+    Table { columns: columns(&["check", "paper", "tolerance", "here", ""]), rows: rows.collect() }
 }

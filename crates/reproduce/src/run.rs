@@ -37,12 +37,17 @@ pub struct Reproduction {
     pub tasks: usize,
     /// Whether synthetic traces stood in for recorded ones.
     pub synthetic: bool,
+    /// Whether runs were shorter and fewer than the papers'.
+    pub quick: bool,
 }
 
 impl Reproduction {
     /// How many claims hold by what was stated in advance and with later changes, in one line.
     pub fn summary(&self) -> String {
-        let claims = self.claims.len();
+        let claims = match self.quick {
+            true => format!("Shortened runs (--quick) of {}", self.claims.len()),
+            false => self.claims.len().to_string(),
+        };
         if self.synthetic {
             let count = |verdict: fn(&Judged) -> bool| {
                 self.claims.iter().filter(|judged| verdict(judged)).count()
@@ -195,7 +200,14 @@ pub fn reproduce(
         .collect();
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort();
-    Ok(Reproduction { claims: judged, experiments, failures, tasks: work.len(), synthetic })
+    Ok(Reproduction {
+        claims: judged,
+        experiments,
+        failures,
+        tasks: work.len(),
+        synthetic,
+        quick: setting.quick,
+    })
 }
 
 fn set(place: &Mutex<Option<String>>, problem: String) {

@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use owo_colors::OwoColorize;
 use paceline_reproduce::{
-    Claim, Held, Judged, Progress, Reproduction, Setting, Store, Verdict, Written, claims,
+    Claim, Held, Judged, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written, claims,
     markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
@@ -70,6 +69,8 @@ struct Claims<'a> {
     claims: &'a [Judged],
     /// The measures of each experiment by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
+    /// What comes out by the values of settings that the papers leave open.
+    sweeps: Vec<&'a Sweep>,
 }
 
 impl Claims<'_> {
@@ -79,6 +80,7 @@ impl Claims<'_> {
             summary: done.summary(),
             synthetic: done.synthetic,
             claims: &done.claims,
+            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
             measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
         }
     }
@@ -269,8 +271,7 @@ fn list(claims: &[Claim]) -> String {
 
 fn table(done: &Reproduction) -> String {
     let mut text = String::new();
-    let mut grid =
-        Grid::words(&["claim", "what", "paper", "here", "stated in advance", "with changes"]);
+    let mut grid = Grid::words(&["claim", "what", "paper", "here", "stated", "changed"]);
     for judged in &done.claims {
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
@@ -290,12 +291,16 @@ fn table(done: &Reproduction) -> String {
                 check.what.clone(),
                 check.shown().expected.clone(),
                 here,
-                first(coloured(judged.stated_verdict)),
-                first(coloured(judged.verdict)),
+                first(word(judged.stated_verdict)),
+                first(word(judged.verdict)),
             ]);
         }
     }
     text += &grid.text();
+    if done.synthetic {
+        text +=
+            "In brackets: the paper measured on recorded traces, and this is on synthetic ones.\n";
+    }
     for (task, problem) in &done.failures {
         text += &format!("failed: {task}: {problem}\n");
     }
@@ -303,11 +308,15 @@ fn table(done: &Reproduction) -> String {
     text
 }
 
-fn coloured(verdict: Verdict) -> String {
-    let words = verdict.words();
+/// A verdict in one word, which no column breaks.
+fn word(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Reproduced => words.green().to_string(),
-        Verdict::Not | Verdict::SyntheticNone => words.red().to_string(),
-        _ => words.yellow().to_string(),
+        Verdict::Reproduced => "reproduced",
+        Verdict::Partly => "partly",
+        Verdict::Not => "not",
+        Verdict::SyntheticAll => "(holds)",
+        Verdict::SyntheticSome => "(partly)",
+        Verdict::SyntheticNone => "(not)",
     }
+    .to_string()
 }

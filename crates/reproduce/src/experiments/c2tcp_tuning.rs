@@ -175,7 +175,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let clean = results.get(&lossy(scheme, 0.0)).number("all.goodput");
         let mut row = vec![Cell::text(scheme)];
         for loss in LOSSES {
-            let kept = results.get(&lossy(scheme, loss)).number("all.goodput") / clean;
+            let record = results.get(&lossy(scheme, loss));
+            let kept = record.number("all.goodput") / clean;
+            let late = record.number("link.link.delay.mean");
+            findings.measure(format!("{scheme}.delay.{}", 100.0 * loss), late);
             findings.measure(format!("{scheme}.kept.{}", 100.0 * loss), kept);
             row.push(Cell::number(kept, 2));
         }

@@ -45,8 +45,8 @@ const SCHEMES: [(&str, &str); 14] = [
 ];
 
 /// The propagation that the paper's averages over traces (Figs 8, 17, 18 and the introduction's
-/// table) include, unlike its delays on one trace: ABC's own 242 ms and the 70 to 240 % by which
-/// BBR's, PCC's and Cubic's mean delays are larger fit with it, and nowhere near without.
+/// table) seem to include, unlike its delays on one trace; it does not say so. Both readings are
+/// measured: `p95` and `mean` are of queueing alone, `p95_rtt` and `mean_rtt` have it added.
 const RTT_MS: f64 = 100.0;
 /// AT&T's two uplinks, of which the later one has outages of up to 4 s: averages are shown
 /// without them as well, since they dominate means of delays.

@@ -41,6 +41,9 @@ pub(crate) struct Compare {
     /// Round-trip propagation delay
     #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
+    /// The mean of a random delay of acknowledgements beside it, as real paths have; exponential
+    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
+    jitter: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
@@ -135,6 +138,7 @@ impl Compare {
                         .map(|(_, capacity): &(String, Capacity)| capacity.clone()),
                     flows: self.flows,
                     rtt: self.rtt,
+                    jitter: self.jitter,
                     buffer: self.buffer,
                     duration: self.duration,
                     warmup: self.warmup,

@@ -1,7 +1,7 @@
 //! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
 
 use paceline_cc::{Capacity as _, SchemeSpec, Span, Time};
-use paceline_path::BufferSize;
+use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use serde::Serialize;
 use thiserror::Error;
@@ -56,6 +56,11 @@ pub struct Comparison {
     pub rtt: Span,
     /// One-way delay that follows a recording, in both directions and beyond the RTT.
     pub delays: Option<Delays>,
+    /// The mean of a random delay of each acknowledgement beside the fixed one, distributed
+    /// exponentially; acknowledgements do not overtake each other. Zero for none. Real paths have a
+    /// little of it, without which schemes that go by the smallest RTT see an emptier queue than
+    /// they would.
+    pub jitter: Span,
     /// The limit of the link's queue.
     pub buffer: BufferSize,
     /// How long to run.
@@ -79,6 +84,7 @@ impl Comparison {
             flows: 1,
             rtt: Span::from_millis(100),
             delays: None,
+            jitter: Span::ZERO,
             buffer: BufferSize::Packets(250),
             duration: Span::from_secs(60),
             warmup: Span::ZERO,
@@ -109,6 +115,11 @@ impl Comparison {
         flow.rtt = self.rtt;
         flow.data.impairments.delays.clone_from(&self.delays);
         flow.acks.impairments.delays.clone_from(&self.delays);
+        if !self.jitter.is_zero() {
+            let shape = JitterShape::Exponential;
+            flow.acks.impairments.jitter =
+                Some(Jitter { shape, mean: self.jitter, sd: self.jitter });
+        }
         scenario.flows.push(flow);
         scenario
     }

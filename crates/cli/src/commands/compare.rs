@@ -47,6 +47,9 @@ pub(crate) struct Compare {
     /// in a file .csv; packets do not overtake each other
     #[arg(long, value_name = "FILE", conflicts_with = "omniscient")]
     delay_trace: Option<String>,
+    /// The mean of a random delay of acknowledgements beside it, as real paths have; exponential
+    #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
+    jitter: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
@@ -143,6 +146,7 @@ impl Compare {
                     flows: self.flows,
                     rtt: self.rtt,
                     delays: delays.clone(),
+                    jitter: self.jitter,
                     buffer: self.buffer,
                     duration: self.duration,
                     warmup: self.warmup,

@@ -2,13 +2,18 @@
 
 use paceline_cc::{AckPolicy, Rate, Span};
 
-use super::{Case, Row, Tolerance, measure, row, unmeasured};
+use super::bound::{Bound, Tolerance};
+use super::case::{Case, Check, Observations, Ours};
+use super::network;
 use crate::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A figure of a run on a constant link.
 struct Fact {
+    /// What is meant; formulas included.
     name: &'static str,
+    /// What is measured.
+    what: &'static str,
     source: &'static str,
     scheme: &'static str,
     mbps: f64,
@@ -21,7 +26,8 @@ struct Fact {
 /// The facts. Formulas are in their names; all runs have an RTT of 100 ms.
 static FACTS: [Fact; 7] = [
     Fact {
-        name: "abc, A < 0: utilisation eta + N/(mu*l)",
+        name: "abc, A < 0: eta + N/(mu*l)",
+        what: "utilisation",
         source: "ABC paper, theorem 1",
         scheme: "abc[dual_window=false]",
         mbps: 12.0,
@@ -32,7 +38,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.utilization,
     },
     Fact {
-        name: "abc, 16 flows on 24 Mbit/s, A > 0: mean delay A*delta + dt, ms",
+        name: "abc, 16 flows on 24 Mbit/s, A > 0: A*delta + dt",
+        what: "mean delay, ms",
         source: "ABC paper, theorem 1",
         scheme: "abc[dual_window=false]",
         mbps: 24.0,
@@ -43,7 +50,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.queue_delay_ms.mean,
     },
     Fact {
-        name: "abc, 8 flows on 24 Mbit/s: Jain's index",
+        name: "abc, 8 flows on 24 Mbit/s",
+        what: "Jain's index",
         source: "ABC paper §7.5: within 5 % of 1",
         scheme: "abc",
         mbps: 24.0,
@@ -53,7 +61,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.jain,
     },
     Fact {
-        name: "newreno: largest delay is the buffer's, 250 packets of 1 ms and the packet's own, ms",
+        name: "newreno: the buffer's 250 packets of 1 ms and the packet's own",
+        what: "largest delay, ms",
         source: "droptail",
         scheme: "newreno",
         mbps: 12.0,
@@ -63,7 +72,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.queue_delay_ms.max,
     },
     Fact {
-        name: "vegas: packets waiting, alpha = 2 to beta = 4 and one that truncation hides, ms",
+        name: "vegas: alpha = 2 to beta = 4 packets wait, and one that truncation hides",
+        what: "mean delay, ms",
         source: "Brakmo and Peterson 1995",
         scheme: "vegas",
         mbps: 12.0,
@@ -74,7 +84,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.queue_delay_ms.mean - 1.0,
     },
     Fact {
-        name: "cubic+pie, 4 flows: mean delay at QDELAY_REF, ms",
+        name: "cubic over pie, 4 flows: QDELAY_REF",
+        what: "mean delay, ms",
         source: "RFC 8033 §4.2",
         scheme: "cubic+pie",
         mbps: 12.0,
@@ -85,7 +96,8 @@ static FACTS: [Fact; 7] = [
         figure: |row| row.queue_delay_ms.mean - 1.0,
     },
     Fact {
-        name: "cubic over codel[ecn=true]: drops when packets can be marked",
+        name: "cubic over codel with ECN: packets are marked instead",
+        what: "drops",
         source: "RFC 8289 §3, RFC 3168 §5",
         scheme: "cubic[ecn=true]+codel[ecn=true]",
         mbps: 12.0,
@@ -98,29 +110,29 @@ static FACTS: [Fact; 7] = [
 
 /// One case per fact.
 pub(super) fn cases<'a>() -> impl Iterator<Item = Case<'a>> {
-    FACTS
-        .iter()
-        .map(|fact| Case { name: fact.name.to_string(), run: Box::new(move || vec![check(fact)]) })
+    FACTS.iter().map(|fact| Case {
+        peer: fact.source,
+        group: fact.name.into(),
+        ours: Ours::default(fact.scheme),
+        checks: vec![Check::new(fact.what, fact.expected, Bound::stated(fact.tolerance))],
+        run: Box::new(move || measure(fact)),
+    })
 }
 
-fn check(fact: &Fact) -> Row {
-    let ours = check_scheme(fact.scheme).map_err(|error| error.to_string()).and_then(|scheme| {
-        let capacity = Capacity::Constant(Rate::from_mbps(fact.mbps));
-        let comparison = Comparison {
-            flows: fact.flows,
-            warmup: Span::from_secs(20),
-            duration: Span::from_secs(80),
-            ..Comparison::new("constant", capacity, scheme)
-        };
-        // Schemes with a receiver's half keep their own way of acknowledging.
-        let each = !fact.scheme.starts_with("abc");
-        measure(&comparison, each.then_some(AckPolicy::EACH))
-    });
-    match ours {
-        Err(reason) => unmeasured(fact.name.into(), fact.source, fact.expected, reason),
-        Ok(ours) => {
-            let measured = (fact.figure)(&ours);
-            row(fact.name.into(), fact.source, fact.expected, measured, fact.tolerance)
-        }
-    }
+fn measure(fact: &Fact) -> Result<Observations, String> {
+    let scheme = check_scheme(fact.scheme).map_err(|error| error.to_string())?;
+    let capacity = Capacity::Constant(Rate::from_mbps(fact.mbps));
+    let comparison = Comparison {
+        flows: fact.flows,
+        warmup: Span::from_secs(20),
+        duration: Span::from_secs(80),
+        ..Comparison::new("constant", capacity, scheme)
+    };
+    // Schemes with a receiver's half keep their own way of acknowledging.
+    let ack = (!fact.scheme.starts_with("abc")).then_some(AckPolicy::EACH);
+    let row = match fact.flows {
+        1 => network::plain(&comparison, ack)?,
+        _ => network::behind_access_links(&comparison, ack)?,
+    };
+    Ok(vec![vec![(fact.figure)(&row)]])
 }

@@ -1,0 +1,277 @@
+//! One bottleneck of constant rate, as ns-3, ns-2 and htsim measured it.
+
+use paceline_cc::{AckPolicy, Rate, Span};
+use paceline_path::BufferSize;
+
+use super::bound::{Bound, Tolerance};
+use super::case::{Case, Check, Observations, Ours};
+use super::network;
+use crate::compare::Comparison;
+use paceline_sim::scenario::{Capacity, check_scheme};
+
+/// A peer's figures of one run.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Run {
+    /// The peer's names of the scheme and the queue.
+    scheme: &'static str,
+    queue: &'static str,
+    flows: u32,
+    /// The window that was measured, in seconds: from here to 60.
+    from: u64,
+    throughput: f64,
+    mean: f64,
+    p95: f64,
+    jain: f64,
+    mbps: f64,
+    rtt_ms: u64,
+    buffer: u64,
+    /// Every second packet is acknowledged, not each.
+    delayed: bool,
+    /// An earlier version had this row with other bounds.
+    known: bool,
+}
+
+/// A run on 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets, each acknowledged. Figures
+/// are the throughput in Mbit/s, the mean and the 95th percentile of the time from arrival until
+/// transmission starts in milliseconds, and Jain's index.
+pub(super) const fn run(
+    scheme: &'static str,
+    queue: &'static str,
+    flows: u32,
+    from: u64,
+    [throughput, mean, p95, jain]: [f64; 4],
+) -> Run {
+    let (mbps, rtt_ms, buffer, delayed, known) = (12.0, 100, 250, false, false);
+    Run {
+        scheme,
+        queue,
+        flows,
+        from,
+        throughput,
+        mean,
+        p95,
+        jain,
+        mbps,
+        rtt_ms,
+        buffer,
+        delayed,
+        known,
+    }
+}
+
+impl Run {
+    pub(super) const fn on(self, mbps: f64, rtt_ms: u64, buffer: u64) -> Run {
+        Run { mbps, rtt_ms, buffer, ..self }
+    }
+
+    pub(super) const fn delayed(self) -> Run {
+        Run { delayed: true, ..self }
+    }
+
+    pub(super) const fn known(self) -> Run {
+        Run { known: true, ..self }
+    }
+
+    /// What was measured, without what all runs share.
+    fn name(&self) -> String {
+        let mut name = format!("{} over {}", self.scheme, self.queue);
+        if self.flows > 1 {
+            name += &format!(", {} flows", self.flows);
+        }
+        if self.mbps != 12.0 || self.rtt_ms != 100 || self.buffer != 250 {
+            name += &format!(", {} Mbit/s {} ms {} packets", self.mbps, self.rtt_ms, self.buffer);
+        }
+        if self.delayed {
+            name += ", delayed acknowledgements";
+        }
+        name + &format!(", {} to 60 s", self.from)
+    }
+
+    /// The transmission time of a packet in milliseconds, which the peers' delays leave out.
+    fn packet_ms(&self) -> f64 {
+        12.0 / self.mbps
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let packet = self.packet_ms();
+        let half = Tolerance::Packets(0.1, 0.5, packet);
+        let mean = match self.known {
+            true => Bound { stated: Tolerance::Either(0.1, 2.0), changed: Some(half) },
+            false => Bound::stated(half),
+        };
+        let mut checks = vec![
+            Check::new(
+                "throughput, Mbit/s",
+                self.throughput,
+                Bound::stated(Tolerance::Share(0.02)),
+            ),
+            Check::new("mean delay, ms", self.mean, mean),
+            Check::new(
+                "p95 delay, ms",
+                self.p95,
+                Bound::stated(Tolerance::Packets(0.1, 1.0, packet)),
+            ),
+        ];
+        if self.flows > 1 {
+            let bound = Bound::stated(Tolerance::Within(0.02));
+            checks.push(Check::new("Jain's index", self.jain, bound));
+        }
+        checks
+    }
+
+    fn measure(&self, scheme: &str) -> Result<Observations, String> {
+        let first = self.observe(scheme, 1, 0)?;
+        // Runs that the seed does not change repeat themselves.
+        let random = self.observe(scheme, 2, 0)?.digest != first.digest;
+        // In a window that begins after the start, chance is where in its cycle the flow is then.
+        let phases = self.from > 0;
+        let runs = match (random, phases) {
+            (true, _) => RANDOM,
+            (false, true) => PHASES,
+            (false, false) => 1,
+        };
+        let mut observations = vec![first.figures];
+        for number in 1..runs {
+            let shift = if phases { number % PHASES } else { 0 };
+            observations.push(self.observe(scheme, number + 1, shift)?.figures);
+        }
+        Ok(observations)
+    }
+
+    /// Runs the scheme with this seed, and measures from `shift` seconds later on, as long.
+    fn observe(&self, scheme: &str, seed: u64, shift: u64) -> Result<Observation, String> {
+        let capacity = Capacity::Constant(Rate::from_mbps(self.mbps));
+        let scheme = check_scheme(scheme).map_err(|error| error.to_string())?;
+        let comparison = Comparison {
+            flows: self.flows,
+            seed,
+            rtt: Span::from_millis(self.rtt_ms),
+            buffer: BufferSize::Packets(self.buffer),
+            warmup: Span::from_secs(self.from + shift),
+            duration: Span::from_secs(60 + shift),
+            ..Comparison::new("constant", capacity, scheme)
+        };
+        let ack = (!self.delayed).then_some(AckPolicy::EACH);
+        let row = network::behind_access_links(&comparison, ack)?;
+        let own = self.packet_ms();
+        let mut figures =
+            vec![row.throughput_mbps, row.queue_delay_ms.mean - own, row.queue_delay_ms.p95 - own];
+        if self.flows > 1 {
+            figures.push(row.jain);
+        }
+        Ok(Observation { figures, digest: row.digest })
+    }
+}
+
+/// Runs of what depends on random numbers: each with its own seed.
+const RANDOM: u64 = 30;
+/// Windows of what does not, each a second later than the one before.
+const PHASES: u64 = 10;
+
+struct Observation {
+    figures: Vec<f64>,
+    digest: String,
+}
+
+/// Cubic as ns-3 3.37 has it: no Reno-friendly region yet, and slow start ends when the delay has
+/// grown by the base RTT.
+const CUBIC_NS3: &str = "cubic[tcp_friendliness=false,whole_packets=true,hystart=ns3]";
+/// The same, silent after a loss until half of the window is acknowledged.
+const CUBIC_NS3_SILENT: &str =
+    "cubic[tcp_friendliness=false,whole_packets=true,hystart=ns3,prr=false]";
+const RENO_NS3: &str = "newreno[after_recovery=covered,prr=false]";
+const WHY_CUBIC: &str = "ns-3's Cubic has no Reno-friendly region and another HyStart";
+const WHY_RENO: &str =
+    "ns-3 counts what arrived during a recovery when it ends, and is silent for half a window";
+const WHY_CUBIC_RING: &str = "ns-3's Cubic, whose device holds one packet that the queue does not \
+                              see, and which is silent for half a window after a loss";
+const WHY_RENO_RING: &str = "ns-3's recovery, and a device that holds one packet that the queue \
+                             does not see";
+const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin, no allowance for \
+                       aggregated acknowledgements and no detection of policers";
+
+/// What runs here for a peer's scheme over a peer's queue: the default first, then variants with
+/// what they change.
+fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
+    let default = |scheme: &str| Ours::default(scheme);
+    let variant = |scheme: String, why| Ours::variant(&scheme, why);
+    match (simulator, run.scheme, run.queue) {
+        ("ns-3", "TcpCubic", "fifo") => {
+            vec![default("cubic"), variant(CUBIC_NS3.into(), WHY_CUBIC)]
+        }
+        ("ns-3", "TcpLinuxReno" | "TcpNewReno", "fifo") => {
+            vec![default("newreno"), variant(RENO_NS3.into(), WHY_RENO)]
+        }
+        ("ns-3", "TcpVegas", _) => vec![
+            default("vegas"),
+            variant(
+                "vegas[rtt=smoothed]".into(),
+                "ns-3's Vegas compares the smoothed RTT with the smallest one",
+            ),
+        ],
+        ("ns-3", "TcpBbr", _) => vec![
+            default("bbr"),
+            variant(
+                "bbr[min_quantum=1,pacing_margin=0,aggregation=false,policer=false]".into(),
+                WHY_BBR,
+            ),
+        ],
+        ("ns-3", "TcpDctcp", _) => vec![
+            default("dctcp+step[k=20]"),
+            variant(
+                "dctcp+red[min=20,max=20,w=1,gentle=true,ecn=true,hard_drop=false,ring=1]".into(),
+                "the peer's step is a gentle RED, above a device that holds one packet more",
+            ),
+        ],
+        ("ns-3", scheme, queue) => {
+            let (name, plain, silent, why) = match scheme {
+                "TcpCubic" => ("cubic", CUBIC_NS3, CUBIC_NS3_SILENT, WHY_CUBIC_RING),
+                _ => ("newreno", "newreno", RENO_NS3, WHY_RENO_RING),
+            };
+            let (ours, theirs) = match queue {
+                "fqcodel" => ("fq_codel", "fq_codel[backlog=queue,ring=1]"),
+                "pie" => ("pie", "pie[ring=1]"),
+                _ => ("codel", "codel[ring=1]"),
+            };
+            vec![
+                default(&format!("{name}+{ours}")),
+                variant(
+                    format!("{plain}+{theirs}"),
+                    "ns-3's queue, whose device holds one packet that the queue does not see",
+                ),
+                variant(format!("{silent}+{theirs}"), why),
+            ]
+        }
+        ("ns-2", "cubic", _) => vec![
+            default("cubic"),
+            variant("cubic[hystart=off]".into(), "ns-2's Cubic of Linux has no HyStart"),
+        ],
+        ("ns-2", "vegas", _) => vec![
+            default("vegas"),
+            variant("vegas[diff=linux]".into(), "Linux counts waiting packets by the longer RTT"),
+        ],
+        ("ns-2", "vegas2", _) => vec![default("vegas[alpha=1,beta=3]")],
+        ("ns-2", "compound", _) => vec![default("compound")],
+        ("ns-2", "xcp", _) => vec![default("xcp")],
+        ("htsim", "dctcp", _) => vec![default("dctcp+step[k=20]")],
+        _ => vec![default("newreno")],
+    }
+}
+
+/// A case for each run and each scheme here.
+pub(super) fn cases(simulator: &'static str, runs: &'static [Run]) -> Vec<Case<'static>> {
+    let mut cases = Vec::new();
+    for run in runs {
+        for ours in ours(simulator, run) {
+            let scheme = ours.scheme.clone();
+            cases.push(Case {
+                peer: simulator,
+                group: run.name(),
+                ours,
+                checks: run.checks(),
+                run: Box::new(move || run.measure(&scheme)),
+            });
+        }
+    }
+    cases
+}

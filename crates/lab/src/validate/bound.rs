@@ -1,0 +1,137 @@
+//! How far our figures may lie from a peer's, and what one further run of ours could show.
+
+/// How far two figures may lie apart.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Tolerance {
+    /// A share of the expected figure.
+    Share(f64),
+    /// A number.
+    Within(f64),
+    /// A share, or a number if that is more.
+    Either(f64, f64),
+    /// A share, or so many packets' transmission times of so many milliseconds if that is more.
+    Packets(f64, f64, f64),
+}
+
+impl Tolerance {
+    /// The distance that is allowed from this figure.
+    pub(crate) fn of(self, expected: f64) -> f64 {
+        match self {
+            Tolerance::Share(share) => share * expected.abs(),
+            Tolerance::Within(distance) => distance,
+            Tolerance::Either(share, distance) => (share * expected.abs()).max(distance),
+            Tolerance::Packets(share, packets, each) => {
+                (share * expected.abs()).max(packets * each)
+            }
+        }
+    }
+
+    /// True if `measured` lies near enough to `expected`. What is not a number never does.
+    pub(crate) fn holds(self, expected: f64, measured: f64) -> bool {
+        // Figures of peers are rounded; a bound is not missed by the last bit.
+        (measured - expected).abs() <= self.of(expected) + 1e-9
+    }
+
+    /// The bound in words.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Tolerance::Share(share) => percent(share),
+            Tolerance::Within(distance) => format!("{distance}"),
+            Tolerance::Either(share, distance) => format!("{} or {distance}", percent(share)),
+            Tolerance::Packets(share, packets, _) => {
+                let unit = if packets == 1.0 { "packet" } else { "packets" };
+                format!("{} or {packets} {unit}", percent(share))
+            }
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A bound as it was stated before the first run, and as it is now if it was changed afterwards.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) stated: Tolerance,
+    pub(crate) changed: Option<Tolerance>,
+}
+
+impl Bound {
+    /// A bound that stands as it was stated.
+    pub(crate) fn stated(tolerance: Tolerance) -> Bound {
+        Bound { stated: tolerance, changed: None }
+    }
+
+    /// The bound that counts today.
+    pub(crate) fn today(self) -> Tolerance {
+        self.changed.unwrap_or(self.stated)
+    }
+
+    /// Today's bound in words, with the first one if it was another.
+    pub(crate) fn words(self) -> String {
+        match self.changed {
+            None => self.stated.words(),
+            Some(now) => format!("{} (stated: {})", now.words(), self.stated.words()),
+        }
+    }
+}
+
+/// The 97.5 % points of Student's t distribution for 1, 2, ... degrees of freedom.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+/// The mean of the figures of several runs.
+pub(crate) fn mean(figures: &[f64]) -> f64 {
+    figures.iter().sum::<f64>() / figures.len().max(1) as f64
+}
+
+/// Where the figure of one further run would lie with probability 95 %, if runs are distributed
+/// normally: the mean, plus and minus Student's t times the standard deviation times √(1 + 1/n).
+/// Unlike the range of the runs it does not grow with their number. None for a single run.
+pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
+    let runs = figures.len();
+    if runs < 2 {
+        return None;
+    }
+    let mean = mean(figures);
+    let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
+    let deviation = (squares / (runs - 1) as f64).sqrt();
+    let student = STUDENT[(runs - 2).min(STUDENT.len() - 1)];
+    let reach = student * deviation * (1.0 + 1.0 / runs as f64).sqrt();
+    Some([mean - reach, mean + reach])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_five_runs() {
+        // Mean 3, deviation √2.5, t of four degrees of freedom: 3 ± 2.776 · 1.5811 · √1.2.
+        let [low, high] = prediction(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("five runs");
+        assert!((low + 1.808).abs() < 0.001 && (high - 7.808).abs() < 0.001, "{low} {high}");
+        assert_eq!(prediction(&[1.0]), None);
+        assert_eq!(prediction(&[2.0, 2.0]), Some([2.0, 2.0]));
+    }
+
+    #[test]
+    fn the_interval_does_not_grow_with_the_number_of_runs() {
+        let figures = |count: usize| (0..count).map(|i| (i % 5) as f64).collect::<Vec<_>>();
+        let width = |count| prediction(&figures(count)).map_or(0.0, |[low, high]| high - low);
+        assert!(width(30) < width(10) && width(10) < width(5));
+    }
+
+    #[test]
+    fn bounds_hold_on_both_sides_and_never_for_nan() {
+        let half = Tolerance::Packets(0.1, 0.5, 0.125);
+        assert!(half.holds(0.04, 0.1) && !half.holds(0.04, 0.11) && half.holds(10.0, 9.0));
+        assert!(!Tolerance::Share(0.02).holds(12.0, 11.7) && !half.holds(1.0, f64::NAN));
+        assert_eq!(half.words(), "10 % or 0.5 packets");
+        let bound = Bound { stated: Tolerance::Either(0.1, 2.0), changed: Some(half) };
+        assert_eq!(bound.words(), "10 % or 0.5 packets (stated: 10 % or 2)");
+    }
+}

@@ -1,0 +1,60 @@
+//! ABC at a real Linux endpoint, behind its authors' router.
+
+use super::bound::{Bound, Tolerance};
+use super::case::{Case, Check, Ours};
+use super::recorded::Recorded;
+
+/// Figures of a real Linux endpoint with the authors' module behind their router: 50 ms each way, 250
+/// packets, 60 s.
+struct Run {
+    trace: &'static str,
+    checks: &'static [(&'static str, f64, Tolerance)],
+}
+
+static RUNS: [Run; 2] = [
+    Run {
+        trace: "12Mbps",
+        checks: &[
+            ("utilisation", 0.985, Tolerance::Within(0.04)),
+            ("p95 delay, ms", 5.0, Tolerance::Within(1.0)),
+        ],
+    },
+    Run {
+        trace: "Verizon-LTE-short.up",
+        checks: &[
+            ("utilisation", 0.923, Tolerance::Within(0.04)),
+            ("mean delay, ms", 31.0, Tolerance::Share(0.2)),
+            ("p50 delay, ms", 22.0, Tolerance::Share(0.2)),
+            ("p95 delay, ms", 88.0, Tolerance::Share(0.2)),
+            ("p99 delay, ms", 184.0, Tolerance::Share(0.2)),
+        ],
+    },
+];
+
+/// A case for each run and each scheme here.
+pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
+    let mut cases = Vec::new();
+    for run in &RUNS {
+        let variant = "the sender's second window, Cubic's, never limits it there";
+        for ours in [Ours::default("abc"), Ours::variant("abc[dual_window=false]", variant)] {
+            let scheme = ours.scheme.clone();
+            let check =
+                |(figure, expected, bound)| Check::new(figure, expected, Bound::stated(bound));
+            cases.push(Case {
+                peer: "ABC's authors",
+                group: format!("Linux endpoint and router on {}", run.trace),
+                ours,
+                checks: run.checks.iter().copied().map(check).collect(),
+                run: Box::new(move || {
+                    let row = recorded.alone(run.trace, &scheme, None)?;
+                    let delay = row.queue_delay_ms;
+                    Ok(vec![match run.trace {
+                        "12Mbps" => vec![row.utilization, delay.p95],
+                        _ => vec![row.utilization, delay.mean, delay.p50, delay.p95, delay.p99],
+                    }])
+                }),
+            });
+        }
+    }
+    cases
+}

@@ -1,0 +1,204 @@
+//! The page that shows every check: docs/validation.md.
+
+use super::case::{Counts, Row};
+
+const HEAD: &str = "# Validation
+
+Made by `paceline validate --traces DIR -o docs/validation.md`. Each check holds a figure of ours
+against one of a peer's. A row of a peer's file is a group: the scheme with its defaults, and then
+variants that copy what the peer does differently. The verdict of the default counts; variants are
+marked by an indent and are not counted.
+
+- Runs of ns-3, ns-2 and htsim have a bottleneck of 12 Mbit/s, an RTT of 100 ms and a buffer of 250
+  packets unless the row says otherwise; each packet is acknowledged; each flow has an access link of
+  100 Mbit/s. Delays are counted from arrival until transmission starts. In windows that begin after
+  10 s, ours are means of 10 windows, each a second later than the one before, and of 30 runs with
+  seeds of their own where there are random numbers.
+- `one run of ours` is where the figure of one further run lies with probability 95 %: the mean, plus
+  and minus Student's t times the standard deviation times the root of 1 + 1/n.
+- A bound in packets is one in transmission times of a packet. A bound that was changed after its first
+  run has the stated one behind it.
+- `differs, within the spread`: beyond the bound, but the peer's figure, which is one run, lies where
+  one of ours may. `differs, explained`: a variant that copies the peer agrees, or has the figure
+  within its spread; below the tables stands which, and what it copies.
+- Not shown are figures that the peers' files mark as doubtful: ns-3's LEDBAT, whose window does not
+  move, and its four Cubic flows over CoDel, which stay in recovery; ns-2's single Cubic flow, which
+  sends 33,791 packets again. Of the rows shown, numbers of drops and largest delays are not checked:
+  they depend on a few packets at the end of slow start.
+- 802.11 has references of its own, which are not part of this command.
+";
+
+/// What was found about whole groups of differences. Figures in it were measured when it was written.
+const FOUND: &str = "
+## What was found
+
+**Reno and Cubic under managed queues.** Without variants, Reno has up to 4 % less throughput here
+than in ns-3 over CoDel and PIE, and PIE's mean delay is a fifth lower. Runs of ns-3 3.37 itself,
+traced, and variants here that change one thing at a time show four causes:
+
+1. ns-3's device takes a packet from the queue before it can send it. The queue does not see this
+   packet's delay. With a ring of one packet (`codel[ring=1]`, and so for `pie`, `fq_codel` and `red`)
+   the largest and the 95th percentile of delay over CoDel become ns-3's to the packet.
+2. In ns-3 the acknowledgement that ends a recovery also counts for the packets that were acknowledged
+   selectively during it, so that the window grows by two packets at once
+   (`newreno[after_recovery=covered]`). Linux does not count them, and neither does the default.
+3. ns-3's sender falls silent after a quarter of a window when a recovery begins, where PRR sends a
+   packet for every two that arrive. The queue drains at once. PIE's probability is still high then, and
+   drops of packets that are sent during the recovery reduce the window a second time: that happened 20
+   times in 30 runs of 50 s here, and twice in 14 runs of ns-3. With `prr=false`, which is silent, the
+   throughput and the mean delay under PIE come to ns-3's.
+4. ns-3's FQ-CoDel spares the last packet of a flow's queue, RFC 8290 the last one of all queues
+   (`fq_codel[backlog=queue]`). With few packets per flow this makes a tenth of the throughput.
+
+ns-3's figure for Reno over PIE is an unlikely one for ns-3 as well: 12 of its seeds give a mean delay
+of 7.3 ms with a standard deviation of 0.5 ms, and the figure in the table is 8.25 ms.
+
+**Copa.** The authors' program waits a gap after a full window (`copa[send=authors]`), and real paths
+have some jitter, without which the queueing delay in slow start is zero and its target infinite.
+With 1 ms of jitter in the mean (`compare --jitter 1ms`) the 95th percentiles, 178 and 212 ms by the
+defaults on the two downlinks, become 117 and 118 ms; the program has 89 and 130 ms in two runs on the
+first, and 102 ms on the second.
+
+**Sprout.** The program has data both ways, and its forecasts ride on the data of the other way. At
+an RTT of 100 ms that takes it from 23 to 16 % of Verizon's downlink, where the program has 10 to 11;
+at 40 ms from 76 to 39, where it has 51. The gaps between forecasts of `feedback=flights` are those
+that were measured there; at an RTT of 40 ms the directions are busy and forecasts come in every tick.
+What is left is, by steps of its own code: packets of 1,502 bytes that become two fragments, and a
+sender that wakes every 10 ms.
+
+**PCC Vivace.** The program decides by the slope of the RTT over ten packets or more, cut to even
+hundredths. At the floor of 1.3 Mbit/s ten packets take 90 ms, so that 2 ms of noise are a slope of
+2 %, whose price of 226 per Mbit/s is far above what a higher rate is worth (1.3). Votes are a matter of
+chance there, and a rate must win two of them in a row to leave the floor. The rule was compared with a
+published version of the program and differs in details under loss only. What it does is random: ten
+seeds are far apart, and random delays of some milliseconds keep it at low rates for longer. How much jitter the
+machine had on which the program ran is not known, so that this is an explanation of the kind of
+difference, not of its size. The default of `vivace` is the kernel module, another rule. Proteus-P, of
+PCC's master, is not here, and neither is a RemyCC.
+
+**Verus** smooths its profile by an isotonic fit here, the program by a penalised spline, which at times
+maps a delay to an absurd window. The spline is not here.
+
+**Vegas** keeps up to one packet more in the queue here than in ns-3 and ns-2, and htsim's DCTCP uses
+less of the link than ns-3's; these causes were not looked for.
+";
+
+fn figure(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// The cells of a row that do not depend on a run: what is checked, and how.
+pub(super) fn planned(row: &Row) -> String {
+    let indent = if row.variant { "variant: " } else { "" };
+    let Row { group, scheme, figure: what, expected, bound, .. } = row;
+    format!("| {group} | {indent}`{scheme}` | {what} | {expected} | {bound} |")
+}
+
+fn measured(row: &Row) -> String {
+    let ours = row.measured.map_or("-".into(), figure);
+    let interval = row
+        .interval
+        .map_or(String::new(), |[low, high]| format!("{} to {}", figure(low), figure(high)));
+    format!(" {ours} | {interval} | {} |", row.verdict().words())
+}
+
+/// The page as Markdown.
+pub fn page(rows: &[Row]) -> String {
+    let mut text = format!("{HEAD}\n{}\n", Counts::of(rows).words());
+    let mut peer = "";
+    for row in rows {
+        let section = section(&row.peer);
+        if section != peer {
+            peer = section;
+            text += &format!(
+                "\n## {peer}\n\n| peer's run | ours | figure | expected | bound | measured | one run \
+                 of ours | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+            );
+        }
+        text += &format!("{}{}\n", planned(row), measured(row));
+    }
+    text += "\n## Causes\n";
+    for row in rows.iter().filter(|row| !row.variant && !row.reason.is_empty()) {
+        text += &format!("\n{}, {}, {}: {}.\n", row.peer, row.group, row.figure, row.reason);
+    }
+    text + FOUND
+}
+
+/// The heading above a peer's rows.
+fn section(peer: &str) -> &'static str {
+    match peer {
+        "ns-3" => "ns-3 3.37",
+        "ns-2" => "ns-2 2.35",
+        "htsim" => "htsim",
+        "Linux 6.18" => "Real Linux TCP behind Mahimahi",
+        "programs" => "The authors' programs",
+        "ABC's authors" => "ABC at a real endpoint",
+        _ => "Facts of papers and RFCs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::validate::cases;
+
+    /// docs/validation.md holds every check of the program, in order, with the same expected figure and
+    /// bound, and no other; its counts are those of its rows.
+    #[test]
+    fn the_page_is_the_programs() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
+        let text = std::fs::read_to_string(path).expect("docs/validation.md");
+        let remedy = "make it anew with paceline validate --traces DIR -o docs/validation.md";
+        let head: String = text.chars().take(HEAD.chars().count()).collect();
+        assert_eq!(head, HEAD, "{remedy}");
+        assert!(text.ends_with(FOUND), "{remedy}");
+        let mut lines = text
+            .lines()
+            .filter(|line| line.starts_with("| ") && !line.starts_with("| peer's run"))
+            .filter(|line| !line.starts_with("| ---"));
+        let (mut counts, mut checks) = ([0_usize; 5], 0);
+        for row in cases(None).iter().flat_map(|case| case.plan()) {
+            let line = lines.next().unwrap_or_else(|| panic!("{row:?} is missing; {remedy}"));
+            assert!(
+                line.starts_with(&planned(&row)),
+                "{line}\nis not\n{}\n{remedy}",
+                planned(&row)
+            );
+            if !row.variant {
+                checks += 1;
+                let words = ["agrees", "within the spread", "explained", "differs", "not measured"];
+                let verdict = words.iter().position(|word| line.ends_with(&format!("{word} |")));
+                counts[verdict.expect("a verdict")] += 1;
+            }
+        }
+        assert_eq!(lines.next(), None, "{remedy}");
+        let [agree, spread, explained, differ, unmeasured] = counts;
+        let sums = [
+            format!("Of {checks} checks"),
+            format!("{agree} by the bounds as they are now"),
+            format!("spread of our runs in {spread},"),
+            format!("within its spread in {explained},"),
+            format!("{differ} differ"),
+            format!("and {unmeasured} were not"),
+        ];
+        let sentence = text.lines().find(|line| line.starts_with("Of ")).expect("the counts");
+        for sum in sums {
+            assert!(sentence.contains(&sum), "{sum}: {sentence}");
+        }
+        // README.md has two of these numbers.
+        let stated = sentence.split_whitespace().nth(5).expect("a number");
+        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        let readme = std::fs::read_to_string(readme).expect("README.md");
+        let words: Vec<&str> = readme.split_whitespace().collect();
+        let said = format!("Of {checks} checks of schemes with their defaults {stated} agree");
+        assert!(words.join(" ").contains(&said), "README.md does not say: {said}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs over recorded traces, which are no part of the program.
+
+use std::path::Path;
+
+use paceline_cc::{AckPolicy, Rate, Span};
+
+use super::network;
+use crate::compare::{CompareRow, Comparison};
+use paceline_sim::scenario::{Capacity, check_scheme};
+
+/// Where the recorded traces are, if anywhere.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Recorded<'a>(pub(super) Option<&'a Path>);
+
+/// A path over a recorded link, or one of a constant rate.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Way {
+    /// The capacity that data has: a trace's name, or `12Mbps`.
+    pub(super) trace: &'static str,
+    /// The capacity of the other direction.
+    pub(super) reverse: &'static str,
+    pub(super) rtt_ms: u64,
+    pub(super) seconds: u64,
+}
+
+impl Recorded<'_> {
+    fn capacity(self, name: &str) -> Result<Capacity, String> {
+        if name == "12Mbps" {
+            return Ok(Capacity::Constant(Rate::from_mbps(12.0)));
+        }
+        let path = self.0.map(|folder| folder.join(name)).filter(|path| path.exists());
+        let path = path.as_deref().and_then(Path::to_str).ok_or_else(|| {
+            format!("the recorded trace {name} is not here; name its folder with --traces")
+        })?;
+        paceline_trace::load(path).map(Capacity::trace).map_err(|error| error.to_string())
+    }
+
+    fn comparison(self, way: &Way, scheme: &str) -> Result<Comparison, String> {
+        let scheme = check_scheme(scheme).map_err(|error| error.to_string())?;
+        Ok(Comparison {
+            reverse: Some(self.capacity(way.reverse)?),
+            rtt: Span::from_millis(way.rtt_ms),
+            duration: Span::from_secs(way.seconds),
+            ..Comparison::new(way.trace, self.capacity(way.trace)?, scheme)
+        })
+    }
+
+    /// Data over the trace, acknowledgements and reports over the other direction; with this mean
+    /// random delay of acknowledgements.
+    pub(super) fn one_way(
+        self,
+        way: &Way,
+        scheme: &str,
+        jitter: Span,
+        seed: u64,
+    ) -> Result<CompareRow, String> {
+        let comparison = Comparison { jitter, seed, ..self.comparison(way, scheme)? };
+        network::plain(&comparison, None)
+    }
+
+    /// The same on a link without a queue on the way back, with this policy of acknowledgements.
+    pub(super) fn alone(
+        self,
+        trace: &'static str,
+        scheme: &str,
+        ack: Option<AckPolicy>,
+    ) -> Result<CompareRow, String> {
+        let way = Way { trace, reverse: "12Mbps", rtt_ms: 100, seconds: 60 };
+        let comparison = Comparison { reverse: None, ..self.comparison(&way, scheme)? };
+        network::plain(&comparison, ack)
+    }
+
+    /// Data both ways at once.
+    pub(super) fn two_ways(self, way: &Way, scheme: &str, seed: u64) -> Result<CompareRow, String> {
+        network::two_ways(&Comparison { seed, ..self.comparison(way, scheme)? })
+    }
+}

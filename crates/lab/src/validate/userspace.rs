@@ -1,0 +1,236 @@
+//! The authors' own programs over real UDP, through this project's emulator.
+
+use paceline_cc::Span;
+
+use super::bound::{Bound, Tolerance};
+use super::case::{Case, Check, Observations, Ours};
+use super::recorded::{Recorded, Way};
+use crate::compare::CompareRow;
+
+/// The figures of one run of a program; 250 packets of droptail, the whole run counted.
+struct Run {
+    program: &'static str,
+    trace: &'static str,
+    reverse: &'static str,
+    rtt_ms: u64,
+    seconds: u64,
+    utilization: f64,
+    p95: f64,
+    note: &'static str,
+}
+
+const fn run(
+    program: &'static str,
+    trace: &'static str,
+    reverse: &'static str,
+    rtt_ms: u64,
+    seconds: u64,
+    utilization: f64,
+    p95: f64,
+) -> Run {
+    Run { program, trace, reverse, rtt_ms, seconds, utilization, p95, note: "" }
+}
+
+impl Run {
+    /// The machine was busy, and the emulator released packets late: the row weighs little.
+    const fn late(self) -> Run {
+        Run { note: ", released late", ..self }
+    }
+
+    /// The program's sending thread probably got too little of the processor.
+    const fn starved(self) -> Run {
+        Run { note: ", program probably starved", ..self }
+    }
+}
+
+/// Every row. The capacity that the other way has comes behind the trace; Sprout's program sends
+/// data both ways at once, and has a row for each way.
+#[rustfmt::skip]
+static RUNS: [Run; 44] = [
+    run("Sprout", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.1032, 42.0),
+    run("Sprout", "12Mbps", "Verizon-LTE-short.down", 100, 60, 0.0828, 15.0),
+    run("Sprout", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.0818, 48.0),
+    run("Sprout", "12Mbps", "ATT-LTE-driving-2016.down", 100, 60, 0.0534, 14.0),
+    run("Sprout", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.1092, 47.0),
+    run("Sprout", "12Mbps", "Verizon-LTE-short.down", 100, 60, 0.1139, 26.0),
+    run("Sprout", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.1252, 57.0).late(),
+    run("Sprout", "12Mbps", "ATT-LTE-driving-2016.down", 100, 60, 0.0731, 19.0).late(),
+    run("Sprout", "Verizon-LTE-short.up", "12Mbps", 100, 60, 0.1239, 31.0),
+    run("Sprout", "12Mbps", "Verizon-LTE-short.up", 100, 60, 0.0892, 18.0),
+    run("Sprout", "Verizon-LTE-short.up", "Verizon-LTE-short.down", 100, 60, 0.1018, 25.0),
+    run("Sprout", "Verizon-LTE-short.down", "Verizon-LTE-short.up", 100, 60, 0.0983, 36.0),
+    run("Sprout", "ATT-LTE-driving-2016.down", "ATT-LTE-driving-2016.up", 100, 60, 0.0919, 44.0),
+    run("Sprout", "Verizon-LTE-short.down", "12Mbps", 40, 60, 0.5099, 69.0).late(),
+    run("Sprout", "12Mbps", "Verizon-LTE-short.down", 40, 60, 0.9412, 39.0).late(),
+    run("Sprout", "ATT-LTE-driving-2016.down", "12Mbps", 40, 60, 0.4879, 61.0),
+    run("Sprout", "12Mbps", "ATT-LTE-driving-2016.down", 40, 60, 0.8681, 36.0),
+    run("Sprout", "12Mbps", "12Mbps", 100, 30, 0.2359, 27.0),
+    run("Sprout", "12Mbps", "12Mbps", 40, 30, 0.9859, 32.0),
+    run("Sprout", "12Mbps", "12Mbps", 100, 30, 0.1926, 28.0),
+    run("Sprout", "12Mbps", "12Mbps", 40, 30, 0.9860, 30.0),
+    run("Sprout sendonly", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.1858, 48.0).late(),
+    run("Sprout sendonly", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.1888, 52.0).late(),
+    run("Sprout sendonly", "Verizon-LTE-short.down", "12Mbps", 40, 60, 0.7162, 76.0).late(),
+    run("Sprout-EWMA, as published", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.0023, 30.0),
+    run("Sprout-EWMA, forecasts count from 0.2", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.4137, 79.0).late(),
+    run("Sprout-EWMA, as published", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.0025, 143.0),
+    run("Sprout-EWMA, forecasts count from 0.2", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.3557, 78.0).late(),
+    run("Copa", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.7164, 89.0).late(),
+    run("Copa", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.6458, 102.0),
+    run("Copa", "Verizon-LTE-short.up", "12Mbps", 100, 60, 0.7846, 85.0).late(),
+    run("Copa", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.7749, 130.0),
+    run("Verus", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.8683, 752.0),
+    run("Verus", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.5133, 946.0).starved(),
+    run("Verus", "Verizon-LTE-short.up", "12Mbps", 100, 60, 0.8529, 664.0).late(),
+    run("PCC Vivace-latency", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.4390, 411.0),
+    run("PCC Vivace-loss", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.8485, 1413.0),
+    run("PCC Proteus-P", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.8036, 1518.0).late(),
+    run("RemyCC-2014-100x", "Verizon-LTE-short.down", "12Mbps", 100, 60, 0.8012, 158.0).late(),
+    run("PCC Vivace-latency", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.6029, 1925.0),
+    run("PCC Vivace-loss", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.7936, 1808.0).late(),
+    run("PCC Proteus-P", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.8498, 1786.0),
+    run("RemyCC-2014-100x", "ATT-LTE-driving-2016.down", "12Mbps", 100, 60, 0.8985, 199.0).late(),
+    run("PCC Vivace-latency", "Verizon-LTE-short.up", "12Mbps", 100, 60, 0.6201, 793.0),
+];
+
+/// What a run here is, beside the scheme: written behind it.
+#[derive(Copy, Clone, Debug)]
+struct Setting {
+    /// The scheme; none if there is no such scheme here.
+    scheme: Option<&'static str>,
+    /// The mean random delay of acknowledgements in milliseconds.
+    jitter: u64,
+    /// True if a second flow carries data the other way.
+    two_ways: bool,
+    /// For a variant: what of the program it copies.
+    why: Option<&'static str>,
+}
+
+const fn default(scheme: &'static str) -> Setting {
+    Setting { scheme: Some(scheme), jitter: 0, two_ways: false, why: None }
+}
+
+const fn variant(scheme: &'static str, why: &'static str) -> Setting {
+    Setting { why: Some(why), ..default(scheme) }
+}
+
+impl Setting {
+    const fn jitter(self, jitter: u64) -> Setting {
+        Setting { jitter, ..self }
+    }
+
+    const fn two_ways(self) -> Setting {
+        Setting { two_ways: true, ..self }
+    }
+
+    fn name(&self) -> String {
+        let mut name = self.scheme.unwrap_or("none here").to_string();
+        if self.jitter > 0 {
+            name += &format!(", jitter {} ms", self.jitter);
+        }
+        if self.two_ways {
+            name += ", data both ways";
+        }
+        name
+    }
+
+    fn run(&self, recorded: Recorded<'_>, way: &Way, seed: u64) -> Result<CompareRow, String> {
+        let scheme = self.scheme.ok_or_else(|| "there is no such scheme here".to_string())?;
+        if self.two_ways {
+            return recorded.two_ways(way, scheme, seed);
+        }
+        recorded.one_way(way, scheme, Span::from_millis(self.jitter), seed)
+    }
+}
+
+const COPA_AUTHORS: &str = "copa[send=authors,velocity=authors,detection=authors,loss=authors]";
+const WHY_BOTH: &str = "data flow both ways, as in the program's run, and slow each other down";
+const WHY_FLIGHTS: &str = "forecasts ride on the first packet of a flight of the other direction, \
+                           35 ms apart in the mean";
+const WHY_SEND: &str = "the authors' loop lets a packet wait a whole gap after a full window";
+const WHY_JITTER: &str = "the same over a path whose acknowledgements have 1 ms of random delay, \
+                          which makes the target of slow start finite";
+const WHY_AUTHORS: &str = "all that the authors' code does differently, over the same path";
+const WHY_VIVACE: &str = "the program's own rule";
+const WHY_NOISE: &str = "the program's rule goes by RTT slopes of 2 % over ten packets, and random \
+                         delays of some milliseconds, as a busy machine has them, decide its votes \
+                         at low rates";
+
+/// What runs here for a program: the default, then variants.
+fn ours(program: &str) -> Vec<Setting> {
+    let none = Setting { scheme: None, ..default("") };
+    match program {
+        "Sprout" => vec![
+            default("sprout"),
+            variant("sprout", WHY_BOTH).two_ways(),
+            variant("sprout[feedback=flights]", WHY_FLIGHTS).two_ways(),
+        ],
+        "Sprout sendonly" => vec![default("sprout")],
+        "Sprout-EWMA, as published" => vec![default("sprout-ewma[least=0]")],
+        "Sprout-EWMA, forecasts count from 0.2" => vec![default("sprout-ewma")],
+        "Copa" => vec![
+            default("copa"),
+            variant("copa[send=authors]", WHY_SEND),
+            variant("copa[send=authors]", WHY_JITTER).jitter(1),
+            variant(COPA_AUTHORS, WHY_AUTHORS).jitter(1),
+        ],
+        "Verus" => vec![default("verus")],
+        "PCC Vivace-latency" => vec![
+            default("vivace[utility=latency]"),
+            variant("vivace[rule=nsdi2018,utility=latency]", WHY_VIVACE),
+            variant("vivace[rule=nsdi2018,utility=latency]", WHY_NOISE).jitter(4),
+        ],
+        "PCC Vivace-loss" => vec![
+            default("vivace[utility=loss]"),
+            variant("vivace[rule=nsdi2018,utility=loss]", WHY_VIVACE),
+        ],
+        _ => vec![none],
+    }
+}
+
+/// Runs of what depends on random numbers, each with a seed of its own.
+const RANDOM: u64 = 10;
+
+fn measure(recorded: Recorded<'_>, setting: &Setting, way: &Way) -> Result<Observations, String> {
+    let figures = |row: &CompareRow| vec![row.utilization, row.queue_delay_ms.p95];
+    let first = setting.run(recorded, way, 1)?;
+    let second = setting.run(recorded, way, 2)?;
+    let mut runs = vec![figures(&first)];
+    if second.digest != first.digest {
+        runs.push(figures(&second));
+        for seed in 3..=RANDOM {
+            runs.push(figures(&setting.run(recorded, way, seed)?));
+        }
+    }
+    Ok(runs)
+}
+
+/// A case for each run and each scheme here.
+pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
+    let mut cases = Vec::new();
+    for (number, run) in RUNS.iter().enumerate() {
+        for setting in ours(run.program) {
+            let Run { program, trace, reverse, rtt_ms, seconds, .. } = *run;
+            let way = Way { trace, reverse, rtt_ms, seconds };
+            cases.push(Case {
+                peer: "programs",
+                group: format!(
+                    "{}: {program} on {trace}, {reverse} back, RTT {rtt_ms} ms, {seconds} s{}",
+                    number + 1,
+                    run.note
+                ),
+                ours: Ours { scheme: setting.name(), why: setting.why },
+                checks: vec![
+                    Check::new(
+                        "utilisation",
+                        run.utilization,
+                        Bound::stated(Tolerance::Within(0.03)),
+                    ),
+                    Check::new("p95 delay, ms", run.p95, Bound::stated(Tolerance::Share(0.2))),
+                ],
+                run: Box::new(move || measure(recorded, &setting, &way)),
+            });
+        }
+    }
+    cases
+}

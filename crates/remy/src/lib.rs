@@ -2,10 +2,14 @@
 
 mod dna;
 mod eval;
+pub mod evaluate;
 mod file;
 mod network;
 mod readable;
 pub mod score;
+pub mod spec;
+pub mod usage;
+pub mod words;
 
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, eval};

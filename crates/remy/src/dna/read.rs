@@ -125,6 +125,9 @@ impl Reader {
                     let bytes = self.message(&field, PART)?;
                     children.push(self.node(bytes, depth + 1)?);
                 }
+                field::TREE_LEAF if leaf.is_some() => {
+                    return Err(self.broken(PART, "it has two rules"));
+                }
                 field::TREE_LEAF => {
                     leaf = Some(self.whisker(self.message(&field, PART)?)?);
                     self.rules += 1;

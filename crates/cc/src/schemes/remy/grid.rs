@@ -1,12 +1,13 @@
 //! Rules laid out as a grid: where a memory is on each axis names a cell, and the cell a rule.
 
-use std::fmt;
-
 use super::memory::{Memory, SIGNALS};
 use super::tree::{Domain, RuleTree};
 
 /// The most cells of a grid: beyond, tables are looked up in their tree.
 const MAX_CELLS: usize = 1 << 19;
+/// The most cells that are written while a grid is made: tables are written over a few times, one
+/// for each division within another.
+const MAX_WRITES: usize = 64 * MAX_CELLS;
 /// The rule of cells for which there is none.
 const NONE: u16 = u16::MAX;
 
@@ -21,13 +22,6 @@ pub(super) struct Grid {
     cells: Vec<u16>,
 }
 
-/// Without the cells, which are many.
-impl fmt::Debug for Grid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Grid of {} axes and {} cells", self.axes.len(), self.cells.len())
-    }
-}
-
 struct Axis {
     /// Which signal.
     signal: usize,
@@ -37,6 +31,14 @@ struct Axis {
     ends: Vec<f64>,
     /// How far apart neighbours on this axis are in the table of cells.
     stride: usize,
+}
+
+/// How far the writing of a grid is.
+struct Paint {
+    /// One more than the number of the next rule.
+    next: usize,
+    /// Cells written.
+    writes: usize,
 }
 
 impl Axis {
@@ -96,20 +98,19 @@ impl Grid {
         }
         let mut grid = Grid { axes, cells: vec![NONE; cells] };
         let all: Vec<(usize, usize)> = grid.axes.iter().map(|axis| (0, axis.intervals())).collect();
-        let mut next = tree.rules();
-        grid.paint(tree, &whole, &all, &mut next);
-        Some(grid)
+        let mut paint = Paint { next: tree.rules(), writes: 0 };
+        grid.paint(tree, &whole, &all, &mut paint);
+        (paint.writes <= MAX_WRITES).then_some(grid)
     }
 
     /// Writes the rules of `tree` into the cells of `region` that its box covers. Rules are met
-    /// from the last to the first, so that the first one stays; `next` is one more than the number
-    /// of the next one.
+    /// from the last to the first, so that the first one stays. Without an end if that takes too long.
     fn paint(
         &mut self,
         tree: &RuleTree,
         whole: &Domain,
         region: &[(usize, usize)],
-        next: &mut usize,
+        progress: &mut Paint,
     ) {
         let domain = tree.domain();
         let covered = |(axis, &(from, to)): (&Axis, &(usize, usize))| {
@@ -132,22 +133,25 @@ impl Grid {
         let empty = domain.is_empty()
             || (0..SIGNALS).any(beside)
             || mine.iter().any(|(from, to)| from >= to);
+        if !empty {
+            progress.writes += mine.iter().map(|(from, to)| to - from).product::<usize>();
+        }
+        if progress.writes > MAX_WRITES {
+            return;
+        }
         match tree {
             RuleTree::Leaf(_) => {
-                *next -= 1;
+                progress.next -= 1;
                 if !empty {
-                    self.fill(&mine, *next as u16);
+                    self.fill(&mine, progress.next as u16);
                 }
             }
+            RuleTree::Inner { .. } if empty => progress.next -= tree.rules(),
             RuleTree::Inner { children, .. } => {
-                if empty {
-                    *next -= tree.rules();
-                    return;
-                }
                 // A box that contains the memory decides even if none of its children does.
                 self.fill(&mine, NONE);
                 for child in children.iter().rev() {
-                    self.paint(child, whole, &mine, next);
+                    self.paint(child, whole, &mine, progress);
                 }
             }
         }

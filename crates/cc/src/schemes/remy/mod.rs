@@ -65,6 +65,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod walk;
 
 use std::sync::Arc;
 

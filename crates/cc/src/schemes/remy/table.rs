@@ -9,6 +9,7 @@ use super::action::Action;
 use super::grid::{Grid, Place};
 use super::memory::Memory;
 use super::tree::{Domain, Rule, RuleTree};
+use super::walk::Walk;
 
 /// The most rules of a table.
 pub const MAX_RULES: usize = 60_000;
@@ -64,13 +65,19 @@ pub struct RuleTable {
 /// Without the rules, which are many.
 impl fmt::Debug for RuleTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RuleTable of {} rules, {:?}", self.rules.len(), self.shape.grid)
+        write!(f, "RuleTable of {} rules", self.rules.len())
     }
 }
 
 struct Shape {
     tree: RuleTree,
-    grid: Option<Grid>,
+    index: Index,
+}
+
+/// How rules are looked up.
+enum Index {
+    Grid(Grid),
+    Walk(Walk),
 }
 
 impl RuleTable {
@@ -84,8 +91,8 @@ impl RuleTable {
         if rules.is_empty() {
             return Err(TableError::Empty);
         }
-        let grid = Grid::new(&tree);
-        Ok(RuleTable { rules, shape: Arc::new(Shape { tree, grid }) })
+        let index = Grid::new(&tree).map_or_else(|| Index::Walk(Walk::new(&tree)), Index::Grid);
+        Ok(RuleTable { rules, shape: Arc::new(Shape { tree, index }) })
     }
 
     /// A table of rules of which the first whose box contains the memory decides.
@@ -126,12 +133,15 @@ impl RuleTable {
     /// True if looking up takes the same time for all memories: by a grid, which tables have unless
     /// their boxes would divide the space into very many cells.
     pub fn has_grid(&self) -> bool {
-        self.shape.grid.is_some()
+        matches!(self.shape.index, Index::Grid(_))
     }
 
     /// A memory for which no rule is, if the table has a grid and its boxes leave a gap.
     pub fn gap(&self) -> Option<Memory> {
-        self.shape.grid.as_ref().and_then(|grid| grid.gap(self.shape.tree.domain()))
+        match &self.shape.index {
+            Index::Grid(grid) => grid.gap(self.shape.tree.domain()),
+            Index::Walk(_) => None,
+        }
     }
 
     /// The number of the rule for a memory. Values beyond the whole table's box count as the nearest
@@ -139,9 +149,9 @@ impl RuleTable {
     /// one nearby is found faster.
     #[inline]
     pub fn find(&self, memory: &Memory, place: &mut Place) -> Option<usize> {
-        match &self.shape.grid {
-            Some(grid) => grid.find(memory, place),
-            None => self.shape.tree.find(&clamped(&self.shape.tree, memory)),
+        match &self.shape.index {
+            Index::Grid(grid) => grid.find(memory, place),
+            Index::Walk(walk) => walk.find(memory),
         }
     }
 
@@ -199,15 +209,4 @@ fn put_actions<'a>(tree: &mut RuleTree, rules: &mut impl Iterator<Item = &'a Rul
             }
         }
     }
-}
-
-/// A memory moved into the box of the whole tree.
-fn clamped(tree: &RuleTree, memory: &Memory) -> Memory {
-    let domain = tree.domain();
-    let mut inside = *memory;
-    for (axis, value) in inside.values.iter_mut().enumerate() {
-        let highest = domain.upper[axis].next_down().max(domain.lower[axis]);
-        *value = value.max(domain.lower[axis]).min(highest);
-    }
-    inside
 }

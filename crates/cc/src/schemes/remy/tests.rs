@@ -222,6 +222,7 @@ fn the_grid_finds_what_a_walk_down_the_tree_finds() {
             let wanted = tree.find(&memory);
             assert!(wanted.is_some() || table.gap().is_some() || !table.has_grid());
             assert_eq!(table.find(&memory, &mut place), wanted, "{memory:?} in {tree:?}");
+            assert_eq!(walk::Walk::new(&tree).find(&memory), wanted, "{memory:?} in {tree:?}");
             (found, gaps) =
                 (found + u32::from(wanted.is_some()), gaps + u32::from(wanted.is_none()));
         }

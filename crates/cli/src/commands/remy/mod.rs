@@ -1,6 +1,8 @@
 //! `paceline remy`: tables of rules for the scheme `remy`.
 
+mod convert;
 mod eval;
+mod show;
 
 use std::sync::Arc;
 
@@ -14,12 +16,24 @@ use crate::output::Error;
 pub(crate) enum Remy {
     /// What tables and schemes reach on a network: throughput, delay, score
     Eval(eval::Eval),
+    /// Show a table: its size, the rules that are used most, what they do in words
+    Show(show::Show),
+    /// Show what two tables do with the same memories
+    Compare(show::Compare),
+    /// Write a published table (.dna) in a readable form, TOML or JSON
+    Import(convert::Import),
+    /// Write a readable table in the published form (.dna)
+    Export(convert::Export),
 }
 
 impl Remy {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
             Remy::Eval(command) => command.run(),
+            Remy::Show(command) => command.run(),
+            Remy::Compare(command) => command.run(),
+            Remy::Import(command) => command.run(),
+            Remy::Export(command) => command.run(),
         }
     }
 }

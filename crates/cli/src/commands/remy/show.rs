@@ -1,0 +1,183 @@
+//! `paceline remy show` and `compare`: what tables do.
+
+use std::sync::Arc;
+
+use clap::Args;
+use paceline_cc::schemes::remy::{RemyParams, RuleTable, RuleTree, halves};
+use paceline_cc::{Rate, Span};
+use paceline_remy::usage::{RuleUse, Usage};
+use paceline_remy::{Network, score, words};
+use paceline_sim::scenario::MadeScheme;
+
+use super::table;
+use crate::args;
+use crate::output::{self, Error};
+use crate::table::Grid;
+
+/// The network on which the uses of rules are counted.
+#[derive(Args)]
+pub(crate) struct Trial {
+    /// The link on which uses of rules are counted
+    #[arg(long, default_value = "15Mbps", value_parser = args::rate)]
+    link: Rate,
+    /// The RTT there
+    #[arg(long, default_value = "150ms", value_parser = args::length, allow_hyphen_values = true)]
+    rtt: Span,
+    /// How many senders there, on and off for 5 s each
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    senders: u32,
+    /// How long
+    #[arg(long, default_value = "100s", value_parser = args::length, allow_hyphen_values = true)]
+    duration: Span,
+}
+
+impl Trial {
+    /// How often each rule of a table is used.
+    fn uses(&self, table: &Arc<RuleTable>) -> Result<Vec<RuleUse>, Error> {
+        let network =
+            Network::new(self.link, self.rtt).with(|network| network.senders = self.senders);
+        let usage = Arc::new(Usage::new(table.rules().len()));
+        let params = RemyParams { as_published: true, ..RemyParams::default() };
+        let halves = halves(params, Arc::clone(table), Some(usage.clone()));
+        let scheme = MadeScheme::new("remy", halves).into();
+        score::run(&network, &scheme, self.duration, 1)
+            .map_err(|error| Error::Message(error.to_string()))?;
+        Ok(usage.rules())
+    }
+
+    fn text(&self) -> String {
+        let Trial { link, rtt, senders, duration } = self;
+        format!("{senders} senders over {link}, RTT {rtt}, for {duration}")
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// A table: a file, or the name of a built-in one
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// How many of the most used rules to describe
+    #[arg(long, default_value_t = 10)]
+    rules: usize,
+    /// Print the whole tree of boxes as well
+    #[arg(long)]
+    tree: bool,
+    #[command(flatten)]
+    trial: Trial,
+}
+
+impl Show {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let table = table(&self.table)?;
+        let tree = table.tree();
+        let empty = table.rules().iter().filter(|rule| rule.domain.is_empty()).count();
+        let mut text = format!(
+            "{}: {} rules, {} divisions, at most {} within each other; {empty} boxes are empty\n{}\n",
+            self.table,
+            tree.rules(),
+            tree.splits(),
+            tree.depth(),
+            words::beginning(&table),
+        );
+        let uses = self.trial.uses(&table)?;
+        let total: u64 = uses.iter().map(|one| one.count).sum();
+        let used = uses.iter().filter(|one| one.count > 0).count();
+        let mut order: Vec<usize> = (0..uses.len()).filter(|&rule| uses[rule].count > 0).collect();
+        order.sort_by_key(|&rule| std::cmp::Reverse(uses[rule].count));
+        text += &format!(
+            "\nThe most used of the {used} rules that are used by {}:\n\n",
+            self.trial.text()
+        );
+        let mut grid =
+            Grid::words(&["rule", "uses", "with a memory of", "with each acknowledgement it"]);
+        for rule in order.into_iter().take(self.rules) {
+            let here = &table.rules()[rule];
+            grid.row(vec![
+                rule.to_string(),
+                format!("{:.1} %", 100.0 * uses[rule].count as f64 / total.max(1) as f64),
+                words::domain(&here.domain),
+                words::action(&here.action),
+            ]);
+        }
+        text += &grid.text();
+        if self.tree {
+            text += "\n";
+            branch(&tree, 0, &mut 0, &uses, &mut text);
+        }
+        output::print(&text)
+    }
+}
+
+/// Appends a tree, a line for each box.
+fn branch(tree: &RuleTree, depth: usize, rule: &mut usize, uses: &[RuleUse], text: &mut String) {
+    let place = "  ".repeat(depth);
+    let domain = words::domain(tree.domain());
+    match tree {
+        RuleTree::Leaf(leaf) => {
+            let count = uses.get(*rule).map_or(0, |one| one.count);
+            let action = words::action(&leaf.action);
+            *text += &format!("{place}rule {rule}, {count} uses: {domain}: {action}\n");
+            *rule += 1;
+        }
+        RuleTree::Inner { children, .. } => {
+            *text += &format!("{place}{domain}:\n");
+            for child in children {
+                branch(child, depth + 1, rule, uses, text);
+            }
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// A table: a file, or the name of a built-in one
+    #[arg(value_name = "TABLE")]
+    one: String,
+    /// Another
+    #[arg(value_name = "OTHER")]
+    other: String,
+    #[command(flatten)]
+    trial: Trial,
+}
+
+impl Compare {
+    /// Tables are compared where they are used: by the memories that the first one has on a network.
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let (one, other) = (table(&self.one)?, table(&self.other)?);
+        if one == other {
+            return output::print(&format!(
+                "{} and {} have the same rules\n",
+                self.one, self.other
+            ));
+        }
+        let mut text = String::new();
+        for (name, table) in [(&self.one, &one), (&self.other, &other)] {
+            let rules = table.rules().len();
+            text += &format!("{name}: {rules} rules. {}\n", words::beginning(table));
+        }
+        let uses = self.trial.uses(&one)?;
+        let total: u64 = uses.iter().map(|one| one.count).sum();
+        let mut order: Vec<usize> = (0..uses.len()).filter(|&rule| uses[rule].count > 0).collect();
+        order.sort_by_key(|&rule| std::cmp::Reverse(uses[rule].count));
+        text += &format!(
+            "\nWhat each does with the median memories of the rules that the first uses most, with {}:\n\n",
+            self.trial.text()
+        );
+        let mut grid = Grid::words(&["uses", "rule", &self.one, "rule", &self.other]);
+        for rule in order.into_iter().take(10) {
+            let mut memory = paceline_cc::schemes::remy::Memory::default();
+            for signal in paceline_cc::schemes::remy::Signal::ALL {
+                memory.values[signal.index()] = uses[rule].median(signal).unwrap_or(0.0);
+            }
+            let theirs = other.rule_for(&memory);
+            grid.row(vec![
+                format!("{:.1} %", 100.0 * uses[rule].count as f64 / total.max(1) as f64),
+                rule.to_string(),
+                words::action(&one.rules()[rule].action),
+                theirs.map_or("none".into(), |rule| rule.to_string()),
+                theirs.map_or("-".into(), |rule| words::action(&other.rules()[rule].action)),
+            ]);
+        }
+        output::print(&(text + &grid.text()))
+    }
+}

@@ -1,0 +1,78 @@
+//! How fast tables are evaluated, on one core: `cargo run --release -p paceline-remy --example speed
+//! [TABLE]`. Measures looking up rules, and the 36 general-purpose networks of 100 s.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use paceline_cc::Stream;
+use paceline_cc::schemes::remy::{Action, Memory, Place, RuleTable, RuleTree};
+use paceline_remy::evaluate::{Evaluator, EvaluatorError, Local, Trial, evaluate_by};
+use paceline_remy::spec::{Specification, Specimen};
+
+/// One network after the other.
+struct OneCore;
+
+impl Evaluator for OneCore {
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError> {
+        let one = |specimen| Local.trials(table, std::slice::from_ref(specimen), uses);
+        let trials: Result<Vec<Vec<Trial>>, _> = specimens.iter().map(one).collect();
+        Ok(trials?.into_iter().flatten().collect())
+    }
+}
+
+/// Nanoseconds per rule looked up: memories that move on by small steps, and ones all over.
+fn look_up(table: &RuleTable) -> [f64; 2] {
+    [0.02, 4.0].map(|step| {
+        let mut random = Stream::new(1, "memories");
+        let mut memory = Memory { values: [1.0; 6] };
+        let memories: Vec<Memory> = (0..4096)
+            .map(|_| {
+                for value in &mut memory.values {
+                    *value = (*value + step * (random.uniform() - 0.5)).clamp(0.0, 20.0);
+                }
+                memory
+            })
+            .collect();
+        let (mut place, mut sum) = (Place::default(), 0);
+        let start = Instant::now();
+        for _ in 0..1000 {
+            for memory in &memories {
+                sum += table.find(black_box(memory), &mut place).unwrap_or(0);
+            }
+        }
+        black_box(sum);
+        start.elapsed().as_secs_f64() * 1e9 / (1000.0 * memories.len() as f64)
+    })
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let table = match std::env::args().nth(1) {
+        Some(path) => paceline_remy::load(path)?.table,
+        // The published program's first rule.
+        None => RuleTable::new(RuleTree::single(Action::new(1.0, 1, 3.0)))?,
+    };
+    let [near, far] = look_up(&table);
+    let table = Arc::new(table);
+    let specification = Specification::general_purpose();
+    let mut text = format!("looking up: {near:.1} ns by small steps, {far:.1} ns all over\n");
+    for uses in [false, true] {
+        let start = Instant::now();
+        let score = evaluate_by(&OneCore, &table, &specification, 1, uses)?;
+        let seconds = start.elapsed().as_secs_f64();
+        text += &format!(
+            "score {:.3}, {:.0} simulated s per s, {:.2} million packets per s{}\n",
+            score.total,
+            score.simulated_s / seconds,
+            score.packets / seconds / 1e6,
+            if uses { ", uses of rules counted" } else { "" }
+        );
+    }
+    std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! The core of a trainer: what a table is worth on the networks of a specification.
+
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
+use paceline_sim::BuildError;
+use paceline_sim::scenario::MadeScheme;
+use rayon::prelude::*;
+
+use crate::score::{self, SenderFigures};
+use crate::spec::{Objective, Specification, Specimen};
+use crate::usage::{self, RuleUse, Usage};
+
+/// The score of a sender of whose packets none arrived, as published.
+const STARVED: f64 = -2_147_483_647.0;
+
+/// What a table did on one network.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Trial {
+    /// What each sender got.
+    pub senders: Vec<SenderFigures>,
+    /// The uses of each rule, if they were counted.
+    pub uses: Vec<RuleUse>,
+}
+
+impl Trial {
+    /// The mean over the senders of their utilities; 0 for a sender that was never on.
+    pub fn score(&self, objective: &Objective) -> f64 {
+        let utility = |sender: &SenderFigures| {
+            if sender.share_s == 0.0 {
+                0.0
+            } else if sender.packets == 0.0 {
+                STARVED
+            } else {
+                objective.utility(sender.throughput(), sender.delay_ms / 100.0)
+            }
+        };
+        let sum: f64 = self.senders.iter().map(utility).sum();
+        sum / self.senders.len().max(1) as f64
+    }
+}
+
+/// What a table is worth.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Score {
+    /// The sum over the networks of the mean utility of their senders.
+    pub total: f64,
+    /// That of each network.
+    pub specimens: Vec<f64>,
+    /// The uses of each rule on all networks, if they were counted.
+    pub uses: Vec<RuleUse>,
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Packets that arrived.
+    pub packets: f64,
+}
+
+/// Somebody who tries tables on networks: this machine, or others.
+pub trait Evaluator: Sync {
+    /// Tries a table on each of the networks, and gives the results in their order. Rules' uses are
+    /// counted if `uses`.
+    ///
+    /// # Errors
+    /// If a network cannot be built, or somebody else cannot be reached.
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError>;
+}
+
+/// Why a table could not be tried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvaluatorError {
+    /// A network cannot be built.
+    #[error("{0}")]
+    Build(#[from] BuildError),
+    /// Somebody else failed.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// All cores of this machine. The results do not depend on how many there are.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Local;
+
+impl Evaluator for Local {
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError> {
+        let trial = |specimen: &Specimen| Ok(trial(table, specimen, uses)?);
+        specimens.par_iter().map(trial).collect()
+    }
+}
+
+/// Tries a table on one network.
+fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
+    let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
+    let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
+    let params = RemyParams { as_published: true, ..RemyParams::default() };
+    let scheme = MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into();
+    let senders = score::run(&specimen.network, &scheme, specimen.duration, specimen.seed)?;
+    Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
+}
+
+/// What a table is worth on the networks of a specification, tried by `evaluator`.
+///
+/// # Errors
+/// As of [`Evaluator::trials`].
+pub fn evaluate_by(
+    evaluator: &impl Evaluator,
+    table: &Arc<RuleTable>,
+    specification: &Specification,
+    seed: u64,
+    uses: bool,
+) -> Result<Score, EvaluatorError> {
+    let specimens = specification.specimens(seed);
+    let trials = evaluator.trials(table, &specimens, uses)?;
+    let scores: Vec<f64> =
+        trials.iter().map(|trial| trial.score(&specification.objective)).collect();
+    let packets = trials.iter().flat_map(|trial| &trial.senders).map(|sender| sender.packets).sum();
+    let simulated_s = specimens.iter().map(|specimen| specimen.duration.as_secs_f64()).sum();
+    let uses = usage::join(trials.into_iter().map(|trial| trial.uses));
+    Ok(Score { total: scores.iter().sum(), specimens: scores, uses, simulated_s, packets })
+}
+
+/// What a table is worth on the networks of a specification, tried on all cores, with the uses of
+/// its rules.
+///
+/// # Errors
+/// If a network cannot be built.
+pub fn evaluate(
+    table: &Arc<RuleTable>,
+    specification: &Specification,
+    seed: u64,
+) -> Result<Score, EvaluatorError> {
+    evaluate_by(&Local, table, specification, seed, true)
+}

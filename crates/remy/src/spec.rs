@@ -1,0 +1,391 @@
+//! What a table is to be good at: networks and an objective, written in a file.
+//!
+//! ```toml
+//! duration = "100s"
+//!
+//! [networks]
+//! link = { from = "10Mbps", to = "20Mbps", steps = 3 }
+//! rtt = { from = "100ms", to = "200ms", steps = 3, scale = "logarithmic" }
+//! senders = { from = 1, to = 16, scale = "random" }
+//! on = "5s"
+//! off = "5s"
+//! buffer = "inf"
+//! loss = 0.0
+//! draws = 4
+//!
+//! [objective]
+//! alpha = 1.0
+//! delta = 1.0
+//! ```
+//!
+//! The networks are all combinations of the steps; each combination is taken `draws` times, with
+//! its random values drawn anew.
+
+use paceline_cc::{ParamValue, Rate, Span, Stream};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::path::BufferSize;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::network::Network;
+
+/// The most networks of a specification.
+const MAX_NETWORKS: usize = 100_000;
+/// The most senders of a network.
+const MAX_SENDERS: f64 = 10_000.0;
+
+/// Why a specification makes no sense.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum SpecificationError {
+    /// It is not TOML, lacks a key or has one that there is not.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value does not fit.
+    #[error("{key}: {problem}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// How the values of a range lie.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Equally far apart.
+    #[default]
+    Linear,
+    /// Equal factors apart.
+    Logarithmic,
+    /// Drawn with equal probability, anew for each network.
+    Random,
+}
+
+/// A range of values.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The first.
+    pub from: f64,
+    /// The last.
+    pub to: f64,
+    /// How many; one is `from`.
+    pub steps: u32,
+    /// How they lie.
+    pub scale: Scale,
+}
+
+impl Range {
+    /// One value.
+    pub const fn one(value: f64) -> Range {
+        Range { from: value, to: value, steps: 1, scale: Scale::Linear }
+    }
+
+    /// How many combinations it adds.
+    fn count(&self) -> usize {
+        if self.scale == Scale::Random { 1 } else { self.steps.max(1) as usize }
+    }
+
+    /// The value of step `step`, or one drawn from `random`.
+    fn value(&self, step: usize, random: &mut Stream) -> f64 {
+        let Range { from, to, .. } = *self;
+        let part = match self.scale {
+            Scale::Random => random.uniform(),
+            _ if self.steps <= 1 => 0.0,
+            _ => step as f64 / f64::from(self.steps - 1),
+        };
+        match self.scale {
+            Scale::Logarithmic => from * (to / from).powf(part),
+            _ => from + (to - from) * part,
+        }
+    }
+}
+
+/// What a network's senders are worth: throughput by `alpha`-fairness, less `delta` times delay.
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Objective {
+    /// The exponent of throughput: 0 counts its sum, 1 the logarithms, more is fairer.
+    pub alpha: f64,
+    /// The exponent of delay; 1 for its logarithm.
+    pub beta: f64,
+    /// What delay counts against throughput.
+    pub delta: f64,
+}
+
+impl Default for Objective {
+    fn default() -> Objective {
+        Objective { alpha: 1.0, beta: 1.0, delta: 1.0 }
+    }
+}
+
+impl Objective {
+    /// The utility of a throughput in packets per ms with a delay in units of 100 ms. With exponents
+    /// of 1 these are logarithms to base 2, as in the published program.
+    pub fn utility(&self, throughput: f64, delay: f64) -> f64 {
+        let power = |value: f64, exponent: f64| match exponent {
+            1.0 => value.log2(),
+            _ => value.powf(1.0 - exponent) / (1.0 - exponent),
+        };
+        power(throughput, self.alpha) - self.delta * power(delay, self.beta)
+    }
+}
+
+/// What a table is to be good at.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Specification {
+    /// The link's rate in Mbit/s.
+    pub link_mbps: Range,
+    /// The RTT in milliseconds.
+    pub rtt_ms: Range,
+    /// How many senders.
+    pub senders: Range,
+    /// How long senders are on in the mean, in seconds.
+    pub on_s: Range,
+    /// How long senders are off in the mean, in seconds.
+    pub off_s: Range,
+    /// The buffer.
+    pub buffer: BufferSize,
+    /// The share of packets that get lost behind the link.
+    pub loss: Range,
+    /// How often each combination is taken.
+    pub draws: u32,
+    /// How long each network is simulated.
+    pub duration: Span,
+    /// What counts.
+    pub objective: Objective,
+}
+
+/// One network of a specification, with its seed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Specimen {
+    /// The network.
+    pub network: Network,
+    /// How long it is simulated.
+    pub duration: Span,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl Specification {
+    /// The thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to 16
+    /// senders, on and off for 5 s in the mean, with unlimited buffers, for 100 s.
+    pub fn general_purpose() -> Specification {
+        let range = |from, to, steps| Range { from, to, steps, scale: Scale::Linear };
+        Specification {
+            link_mbps: range(10.0, 20.0, 3),
+            rtt_ms: range(100.0, 200.0, 3),
+            senders: range(1.0, 16.0, 4),
+            on_s: Range::one(5.0),
+            off_s: Range::one(5.0),
+            buffer: BufferSize::Unlimited,
+            loss: Range::one(0.0),
+            draws: 1,
+            duration: Span::from_secs(100),
+            objective: Objective::default(),
+        }
+    }
+
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn parse(text: &str) -> Result<Specification, SpecificationError> {
+        let written: Written =
+            toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
+        written.read()
+    }
+
+    /// The networks, with seeds that follow from `seed`. Equal seeds give equal networks, so that
+    /// tables can be compared on the same ones.
+    pub fn specimens(&self, seed: u64) -> Vec<Specimen> {
+        let ranges =
+            [&self.link_mbps, &self.rtt_ms, &self.senders, &self.on_s, &self.off_s, &self.loss];
+        let counts = ranges.map(Range::count);
+        let all = counts.iter().product::<usize>() * self.draws.max(1) as usize;
+        let specimen = |index: usize| {
+            let mut random = Stream::new(seed, &format!("specimen {index}"));
+            let mut rest = index / self.draws.max(1) as usize;
+            let mut values = [0.0; 6];
+            for ((value, range), count) in values.iter_mut().zip(ranges).zip(counts) {
+                *value = range.value(rest % count, &mut random);
+                rest /= count;
+            }
+            let [link, rtt, senders, on, off, loss] = values;
+            let rtt = Span::from_secs_f64(rtt / 1e3);
+            let network = Network::new(Rate::from_mbps(link), rtt).with(|network| {
+                network.senders = senders.round() as u32;
+                network.on = On::Time(Amount::Exponential(on));
+                network.off = Amount::Exponential(off);
+                (network.buffer, network.loss) = (self.buffer, loss);
+            });
+            Specimen { network, duration: self.duration, seed: random.next_u64() }
+        };
+        (0..all).map(specimen).collect()
+    }
+}
+
+/// A value with its unit, or a number.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Quantity {
+    Number(f64),
+    Text(String),
+}
+
+/// One value, or a range.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Values {
+    One(Quantity),
+    Range(WrittenRange),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRange {
+    from: Quantity,
+    to: Quantity,
+    steps: Option<u32>,
+    #[serde(default)]
+    scale: Scale,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    duration: Option<String>,
+    networks: Networks,
+    #[serde(default)]
+    objective: Objective,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Networks {
+    link: Values,
+    rtt: Values,
+    senders: Values,
+    on: Values,
+    off: Values,
+    buffer: Option<String>,
+    loss: Option<Values>,
+    draws: Option<u32>,
+}
+
+/// How a value is read: the least and the largest one, and how text becomes a number.
+struct Kind {
+    key: &'static str,
+    least: f64,
+    most: f64,
+    read: fn(&str) -> Result<f64, String>,
+}
+
+fn mbps(text: &str) -> Result<f64, String> {
+    Rate::read(text).map(Rate::as_mbps)
+}
+fn seconds(text: &str) -> Result<f64, String> {
+    Span::read(text).map(Span::as_secs_f64)
+}
+fn millis(text: &str) -> Result<f64, String> {
+    Span::read(text).map(Span::as_millis_f64)
+}
+
+impl Kind {
+    fn fail(&self, problem: impl Into<String>) -> SpecificationError {
+        SpecificationError::Value { key: self.key, problem: problem.into() }
+    }
+
+    fn quantity(&self, quantity: &Quantity) -> Result<f64, SpecificationError> {
+        let value = match quantity {
+            Quantity::Text(text) => (self.read)(text).map_err(|problem| self.fail(problem))?,
+            // A number without a unit is one only where there are no units.
+            Quantity::Number(number) => {
+                (self.read)(&number.to_string()).map_err(|problem| self.fail(problem))?
+            }
+        };
+        let Kind { least, most, .. } = self;
+        if !(*least..=*most).contains(&value) {
+            return Err(self.fail(format!("{value} is not from {least} to {most}")));
+        }
+        Ok(value)
+    }
+
+    fn range(&self, values: &Values) -> Result<Range, SpecificationError> {
+        let written = match values {
+            Values::One(quantity) => return Ok(Range::one(self.quantity(quantity)?)),
+            Values::Range(written) => written,
+        };
+        let (from, to) = (self.quantity(&written.from)?, self.quantity(&written.to)?);
+        let steps = match (written.scale, written.steps) {
+            (Scale::Random, None) => 1,
+            (Scale::Random, Some(_)) => {
+                return Err(self.fail("a random range has no steps: write draws instead"));
+            }
+            (_, None) => return Err(self.fail("a range needs steps, such as steps = 3")),
+            (_, Some(steps @ 1..=10_000)) => steps,
+            (_, Some(steps)) => return Err(self.fail(format!("{steps} steps are not 1 to 10000"))),
+        };
+        if written.scale == Scale::Logarithmic && from <= 0.0 {
+            return Err(self.fail("a logarithmic range begins above zero"));
+        }
+        Ok(Range { from, to, steps, scale: written.scale })
+    }
+}
+
+impl Written {
+    fn read(&self) -> Result<Specification, SpecificationError> {
+        let kind = |key, least, most, read| Kind { key, least, most, read };
+        let value = |key, problem: String| SpecificationError::Value { key, problem };
+        let networks = &self.networks;
+        let duration = match &self.duration {
+            None => Span::from_secs(100),
+            Some(text) => Span::read(text).map_err(|problem| value("duration", problem))?,
+        };
+        if duration.is_zero() || duration > Span::from_secs(1_000_000) {
+            return Err(value("duration", format!("{duration} is not above 0 and up to 1000000s")));
+        }
+        let loss = match &networks.loss {
+            None => Range::one(0.0),
+            Some(values) => {
+                kind("networks.loss", 0.0, 0.999, <f64 as ParamValue>::read).range(values)?
+            }
+        };
+        let buffer = match &networks.buffer {
+            None => BufferSize::Unlimited,
+            Some(text) => {
+                BufferSize::parse(text).map_err(|problem| value("networks.buffer", problem))?
+            }
+        };
+        let draws = networks.draws.unwrap_or(1);
+        let specification = Specification {
+            link_mbps: kind("networks.link", 1e-3, 1e6, mbps).range(&networks.link)?,
+            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&networks.rtt)?,
+            senders: kind("networks.senders", 1.0, MAX_SENDERS, <f64 as ParamValue>::read)
+                .range(&networks.senders)?,
+            on_s: kind("networks.on", 1e-6, 1e6, seconds).range(&networks.on)?,
+            off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
+            buffer,
+            loss,
+            draws,
+            duration,
+            objective: self.objective,
+        };
+        let Specification { link_mbps, rtt_ms, senders, on_s, off_s, loss, .. } = &specification;
+        let counts = [link_mbps, rtt_ms, senders, on_s, off_s, loss].map(Range::count);
+        let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
+        if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
+            let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
+            return Err(value("networks", problem));
+        }
+        let Objective { alpha, beta, delta } = self.objective;
+        if ![alpha, beta, delta].iter().all(|number| number.is_finite() && *number >= 0.0) {
+            return Err(value("objective", "its numbers are finite and not below 0".into()));
+        }
+        Ok(specification)
+    }
+}

@@ -1,0 +1,117 @@
+//! Which rules senders use, and with which memories.
+
+use std::sync::{Mutex, PoisonError};
+
+use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
+
+/// The most memories that are kept of a rule. When there are more, every second one goes, and from
+/// then on half as many are taken: always the same ones of equal runs.
+const SAMPLES: usize = 512;
+
+/// How often a rule was used, and some of the memories that it was used for.
+#[derive(Clone, Debug)]
+pub struct RuleUse {
+    /// How often.
+    pub count: u64,
+    samples: Vec<Memory>,
+    stride: u64,
+}
+
+impl Default for RuleUse {
+    fn default() -> RuleUse {
+        RuleUse { count: 0, samples: Vec::new(), stride: 1 }
+    }
+}
+
+impl RuleUse {
+    fn add(&mut self, memory: &Memory) {
+        if self.count.is_multiple_of(self.stride) {
+            if self.samples.len() == SAMPLES {
+                let mut place = 0;
+                self.samples.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.stride *= 2;
+            }
+            if self.count.is_multiple_of(self.stride) {
+                self.samples.push(*memory);
+            }
+        }
+        self.count += 1;
+    }
+
+    /// Adds the uses of another run. Of its memories the same share is taken for both.
+    fn join(&mut self, other: &RuleUse) {
+        self.count += other.count;
+        self.samples.extend_from_slice(&other.samples);
+        // A run with half as many samples per use counts twice: good enough for where to divide.
+        self.stride = self.stride.max(other.stride);
+    }
+
+    /// The median of a signal among the memories that were kept; `None` without a use.
+    pub fn median(&self, signal: Signal) -> Option<f64> {
+        let mut values: Vec<f64> = self.samples.iter().map(|memory| memory.get(signal)).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    }
+}
+
+/// Counts the uses of each rule of a table.
+#[derive(Debug, Default)]
+pub struct Usage {
+    rules: Mutex<Vec<RuleUse>>,
+}
+
+impl Usage {
+    /// No uses of a table of so many rules.
+    pub fn new(rules: usize) -> Usage {
+        Usage { rules: Mutex::new(vec![RuleUse::default(); rules]) }
+    }
+
+    /// The uses so far, by the number of the rule.
+    pub fn rules(&self) -> Vec<RuleUse> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl RuleObserver for Usage {
+    fn on_use(&self, rule: usize, memory: &Memory) {
+        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rule) = rules.get_mut(rule) {
+            rule.add(memory);
+        }
+    }
+}
+
+/// The uses of several runs together, in their order.
+pub fn join(runs: impl IntoIterator<Item = Vec<RuleUse>>) -> Vec<RuleUse> {
+    let mut all: Vec<RuleUse> = Vec::new();
+    for run in runs {
+        all.resize_with(all.len().max(run.len()), RuleUse::default);
+        all.iter_mut().zip(&run).for_each(|(sum, one)| sum.join(one));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_medians() {
+        let usage = Usage::new(2);
+        for value in 0..10_001 {
+            usage.on_use(1, &Memory { values: [f64::from(value); 6] });
+        }
+        usage.on_use(7, &Memory::default());
+        let rules = usage.rules();
+        assert_eq!((rules[0].count, rules[1].count), (0, 10_001));
+        assert_eq!(rules[0].median(Signal::RttRatio), None);
+        assert!(rules[1].samples.len() <= SAMPLES && rules[1].samples.len() > SAMPLES / 2);
+        let median = rules[1].median(Signal::RttRatio).expect("used");
+        assert!((median - 5000.0).abs() < 100.0, "{median}");
+        let both = join([rules.clone(), rules]);
+        assert_eq!((both.len(), both[1].count), (2, 20_002));
+    }
+}

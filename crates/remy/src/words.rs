@@ -1,0 +1,92 @@
+//! What a table does, in words.
+
+use paceline_cc::schemes::remy::{Action, DOMAIN_END, Domain, Memory, RuleTable, Signal};
+
+use crate::network::PACKET;
+
+/// Ends that are wider than every real value.
+const FAR: f64 = 16_384.0;
+
+/// What an action does to window and pacing.
+pub fn action(action: &Action) -> String {
+    let Action { multiple, increment, intersend_ms } = *action;
+    let packets = |count: f64| if count == 1.0 { "packet" } else { "packets" };
+    let added = f64::from(increment);
+    let window = if multiple == 1.0 {
+        match increment {
+            0 => "keeps the window".to_string(),
+            1.. => format!("adds {increment} {} to the window", packets(added)),
+            _ => format!("takes {} {} off the window", -increment, packets(-added)),
+        }
+    } else if multiple == 0.0 {
+        format!("sets the window to {} {}", increment.max(0), packets(added))
+    } else if multiple < 1.0 && increment > 0 {
+        // Where the window stays if the rule is applied again and again.
+        let rest = added / (1.0 - multiple);
+        format!("moves the window by {:.1} % towards {rest:.0} packets", 100.0 * (1.0 - multiple))
+    } else {
+        format!("multiplies the window by {multiple} and adds {increment}")
+    };
+    let pace = if intersend_ms > 0.0 {
+        let mbps = f64::from(PACKET) * 8.0 / 1e3 / intersend_ms;
+        format!("at most a packet every {intersend_ms:.4} ms ({mbps:.1} Mbit/s)")
+    } else {
+        "without pacing".to_string()
+    };
+    format!("{window}, {pace}")
+}
+
+/// The memories in a box: only the ends that are no ends of everything.
+pub fn domain(domain: &Domain) -> String {
+    let mut parts = Vec::new();
+    for signal in Signal::ALL.into_iter().filter(|signal| domain.active[signal.index()]) {
+        let (lower, upper) = (domain.lower[signal.index()], domain.upper[signal.index()]);
+        let name = signal.name();
+        match (lower > 0.0, upper < FAR.min(DOMAIN_END)) {
+            (false, false) => {}
+            (true, false) => parts.push(format!("{name} from {lower:.6}")),
+            (false, true) => parts.push(format!("{name} below {upper:.6}")),
+            (true, true) => parts.push(format!("{name} {lower:.6} to {upper:.6}")),
+        }
+    }
+    if parts.is_empty() { "everything".to_string() } else { parts.join(", ") }
+}
+
+/// What a connection begins with.
+pub fn beginning(table: &RuleTable) -> String {
+    let Some(rule) = table.rule_for(&Memory::default()) else {
+        return "There is no rule for the beginning of a connection.".to_string();
+    };
+    let action = &table.rules()[rule].action;
+    let window = action.apply(0);
+    let gap = action.intersend_ms;
+    format!(
+        "A connection begins with a window of {window} packets, sent {gap} ms apart (rule {rule})."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_in_words() {
+        let words = |m, b, r| action(&Action::new(m, b, r));
+        assert!(words(0.9, 10, 1.0).starts_with("moves the window by 10.0 % towards 100 packets"));
+        assert!(words(1.0, 1, 2.0).ends_with("at most a packet every 2.0000 ms (5.0 Mbit/s)"));
+        assert!(words(1.0, 1, 0.0).starts_with("adds 1 packet to the window, without pacing"));
+        assert!(words(1.0, -2, 0.0).starts_with("takes 2 packets off"));
+        assert!(words(1.0, 0, 0.0).starts_with("keeps the window"));
+        assert!(words(0.0, 7, 0.0).starts_with("sets the window to 7 packets"));
+        assert!(words(1.5, 7, 0.0).starts_with("multiplies the window by 1.5 and adds 7"));
+    }
+
+    #[test]
+    fn boxes_in_words() {
+        assert_eq!(domain(&Domain::WHOLE), "everything");
+        let part = Domain::WHOLE.between(Signal::RttRatio, 1.0, 1.5);
+        assert_eq!(domain(&part), "rtt_ratio 1.000000 to 1.500000");
+        let above = Domain::WHOLE.between(Signal::RecEwma, 2.0, 16_384.0);
+        assert_eq!(domain(&above), "rec_ewma from 2.000000");
+    }
+}

@@ -1,0 +1,81 @@
+//! Files of tables that somebody has tampered with: an error or a table, and never a panic.
+
+use paceline_cc::Stream;
+use paceline_cc::schemes::remy::{Action, Domain, Memory, Rule, RuleTable, RuleTree, Signal};
+use paceline_remy::{Dna, Readable, parse};
+
+fn starter() -> RuleTree {
+    let tables = paceline_remy::tables();
+    tables.find("starter").expect("built in").table().expect("sane").tree()
+}
+
+/// Changes, removes, adds or repeats a few bytes.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(bytes.len().max(1) as u64) as usize;
+        match random.below(4) {
+            0 if at < bytes.len() => bytes[at] = random.below(256) as u8,
+            1 if at < bytes.len() => drop(bytes.remove(at)),
+            2 => bytes.insert(at.min(bytes.len()), random.below(256) as u8),
+            _ => {
+                let part: Vec<u8> = bytes[at.min(bytes.len())..].iter().take(40).copied().collect();
+                let to = random.below(bytes.len() as u64 + 1) as usize;
+                bytes.splice(to..to, part);
+            }
+        }
+    }
+}
+
+#[test]
+fn tampered_files_give_an_error_or_a_table() {
+    let readable = Readable::of(&starter(), "a table");
+    let json = readable.to_json().expect("finite").into_bytes();
+    let files = [
+        ("dna", Dna::of(&starter()).write()),
+        ("toml", readable.to_toml().into_bytes()),
+        ("json", json),
+    ];
+    let mut random = Stream::new(1, "hostile");
+    for (extension, bytes) in files {
+        let (mut tables, mut errors) = (0, 0);
+        for _ in 0..4000 {
+            let mut bytes = bytes.clone();
+            mutate(&mut bytes, &mut random);
+            match parse(&bytes, extension) {
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    errors += 1;
+                }
+                Ok(loaded) => {
+                    let written = loaded.dna.write();
+                    assert_eq!(Dna::read(&written).expect("its own bytes").write(), written);
+                    let _ = loaded.table.rule_for(&Memory { values: [f64::INFINITY; 6] });
+                    tables += 1;
+                }
+            }
+        }
+        assert!(tables > 20 && errors > 100, "{extension}: {tables} tables, {errors} errors");
+    }
+}
+
+/// Thousands of boxes that cover everything, one within another side by side: no time or memory
+/// beyond what their number needs.
+#[test]
+fn many_overlapping_boxes_take_bounded_time() {
+    let mut children = Vec::new();
+    for number in 0..20_000u32 {
+        let end = f64::from(number + 1);
+        // Ends on four axes, so that a grid would have very many cells.
+        let mut domain = Domain::WHOLE;
+        for signal in Signal::ALL.into_iter().take(4).filter(|_| number < 25) {
+            domain = domain.between(signal, 0.0, end);
+        }
+        let action = Action::new(1.0, 1, 1.0);
+        children.push(RuleTree::Leaf(Rule { domain, action }));
+    }
+    let tree = RuleTree::Inner { domain: Domain::WHOLE, children };
+    let table = RuleTable::new(tree).expect("sane");
+    assert!(!table.has_grid());
+    assert_eq!(table.rule_for(&Memory::default()), Some(0));
+    assert_eq!(table.rule_for(&Memory { values: [100.0; 6] }), Some(25));
+}

@@ -1,0 +1,113 @@
+//! Scores of published tables beside those of the published program, and of the core of a trainer.
+
+mod support;
+
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{Action, RemyParams, RuleTable, RuleTree, halves};
+use paceline_cc::{Rate, Span};
+use paceline_remy::evaluate::{Local, evaluate, evaluate_by};
+use paceline_remy::spec::{Scale, Specification};
+use paceline_remy::{Network, eval};
+use paceline_sim::scenario::MadeScheme;
+
+/// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,
+/// so that the bound is .03. `paceline remy eval` takes all rows at their length: docs/remy.md.
+#[test]
+fn published_tables_score_as_published() {
+    let Some(folder) = support::reference("published scores") else { return };
+    let text = std::fs::read_to_string(folder.join("reference/remy_reference_summary.csv"))
+        .expect("the summary");
+    let mut lines = text.lines();
+    let heads: Vec<&str> = lines.next().expect("a heading").split(',').collect();
+    let mut rows = 0;
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |name: &str| cells[heads.iter().position(|head| *head == name).expect(name)];
+        if cell("nsrc") != "8" {
+            continue;
+        }
+        let name = cell("table");
+        let path = folder.join(format!("remycc/RemyCC-{name}.dna"));
+        let table = Arc::new(paceline_remy::load(path).expect("a table").table);
+        let params = RemyParams { as_published: true, ..RemyParams::default() };
+        let scheme = MadeScheme::new(name, halves(params, table, None)).into();
+        let number = |name: &str| cell(name).parse::<f64>().expect("a number");
+        let rate = Rate::from_mbps(number("link_mbps"));
+        let network =
+            Network::new(rate, Span::from_millis(150)).with(|network| network.senders = 8);
+        let duration = Span::from_secs(1000);
+        let ours = eval(name, &network, number("link_ppt_pkts_per_ms"), &scheme, duration, &[1]);
+        let ours = ours.expect("runs");
+        let score = number("normalized_score_per_sender");
+        assert!((ours.normalized_score_per_sender - score).abs() < 0.03, "{score}: {ours:?}");
+        assert!((ours.delay_ms / number("mean_delay_ms") - 1.0).abs() < 0.02, "{ours:?}");
+        rows += 1;
+    }
+    assert_eq!(rows, 4);
+}
+
+#[test]
+fn specifications_are_read() {
+    let example = "duration = \"20s\"\n[networks]\n\
+        link = { from = \"1Mbps\", to = \"100Mbps\", steps = 3, scale = \"logarithmic\" }\n\
+        rtt = \"150ms\"\nsenders = { from = 1, to = 16, scale = \"random\" }\n\
+        on = \"5s\"\noff = \"5s\"\nloss = \"1%\"\ndraws = 4\n[objective]\ndelta = 0.1\n";
+    let specification = Specification::parse(example).expect("sane");
+    assert_eq!(specification.senders.scale, Scale::Random);
+    assert_eq!((specification.objective.alpha, specification.objective.delta), (1.0, 0.1));
+    let specimens = specification.specimens(1);
+    assert_eq!(specimens.len(), 12);
+    let rates: Vec<f64> = specimens
+        .iter()
+        .map(|one| one.network.packets_per_ms(one.duration).expect("a link"))
+        .collect();
+    for (rate, wanted) in rates.iter().step_by(4).zip([0.1, 1.0, 10.0]) {
+        assert!((rate / wanted - 1.0).abs() < 1e-6, "{rates:?}");
+    }
+    let senders = |seed| -> Vec<u32> {
+        specification.specimens(seed).iter().map(|one| one.network.senders).collect()
+    };
+    assert_eq!(senders(1), senders(1));
+    assert_ne!(senders(1), senders(2));
+    assert!(senders(1).iter().all(|count| (1..=16).contains(count)));
+    assert_eq!(Specification::general_purpose().specimens(1).len(), 36);
+}
+
+#[test]
+fn mistakes_in_specifications_are_told() {
+    let whole =
+        "[networks]\nlink = \"10Mbps\"\nrtt = \"150ms\"\nsenders = 2\non = \"5s\"\noff = \"5s\"\n";
+    let error = |from: &str, to: &str| {
+        let changed = whole.replacen(from, to, 1);
+        assert_ne!(changed, whole);
+        Specification::parse(&changed).expect_err("broken").to_string()
+    };
+    assert!(Specification::parse(whole).is_ok());
+    assert!(error("\"10Mbps\"", "10").contains("networks.link: a rate needs a unit"));
+    assert!(error("\"150ms\"", "\"0s\"").contains("networks.rtt: 0 is not from"));
+    assert!(error("2", "0").contains("networks.senders"));
+    assert!(error("2", "{ from = 1, to = 3 }").contains("needs steps"));
+    assert!(error("2", "{ from = 1, to = 3, steps = 2, scale = \"random\" }").contains("draws"));
+    assert!(error("off =", "of =").contains("of"));
+    assert!(error("off", "draws = 0\noff").contains("no networks"));
+}
+
+#[test]
+fn a_table_is_evaluated_with_the_uses_of_its_rules() {
+    let table = RuleTable::new(RuleTree::single(Action::new(1.0, 1, 3.0))).expect("sane");
+    let table = Arc::new(table);
+    let mut specification = Specification::general_purpose();
+    specification.duration = Span::from_secs(5);
+    let score = evaluate(&table, &specification, 1).expect("runs");
+    assert_eq!(score.specimens.len(), 36);
+    assert!((score.total - score.specimens.iter().sum::<f64>()).abs() < 1e-9);
+    assert_eq!((score.uses.len(), score.simulated_s), (1, 180.0));
+    // Each acknowledgement is a use, and so is the beginning of each connection.
+    assert!(score.uses[0].count as f64 > 0.9 * score.packets, "{}", score.uses[0].count);
+    // The same networks with the same seed; uses change nothing, and neither do threads.
+    let again = evaluate_by(&Local, &table, &specification, 1, false).expect("runs");
+    assert_eq!(again.specimens, score.specimens);
+    assert!(again.uses.is_empty());
+    assert_ne!(evaluate(&table, &specification, 2).expect("runs").specimens, score.specimens);
+}

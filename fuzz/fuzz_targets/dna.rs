@@ -1,0 +1,20 @@
+//! Tables of rules in files, published (`.dna`) and readable: no panic, bounded memory, and what is
+//! accepted survives both forms.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paceline_cc::schemes::remy::Memory;
+use paceline_remy::{Dna, parse};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((kind, bytes)) = bytes.split_first() else { return };
+    let extension = ["dna", "toml", "json"][usize::from(kind % 3)];
+    let Ok(loaded) = parse(bytes, extension) else { return };
+    let _ = loaded.table.rule_for(&Memory::default());
+    let _ = loaded.table.rule_for(&Memory { values: [f64::NAN; 6] });
+    let written = loaded.dna.write();
+    let again = Dna::read(&written).expect("its own bytes");
+    assert_eq!(again.write(), written);
+    let readable = parse(loaded.readable().to_toml().as_bytes(), "toml").expect("its own form");
+    assert!(readable.table == loaded.table);
+});

@@ -11,6 +11,38 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&seen.out).expect("JSON and nothing else")
 }
 
+#[test]
+fn delays_follow_a_recording() {
+    let folder = Folder::new("recording");
+    let lines = "20\n".repeat(100) + &"40\n".repeat(100);
+    let file = folder.write("delays", lines.as_bytes());
+    fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        let quick =
+            ["compare", "--duration", "8s", "--trace", "24Mbps", "--buffer", "50", "--json"];
+        [&quick[..], &["--schemes", "cubic"], more].concat()
+    }
+    let run = |more: &[&str]| json(&with(more))["runs"][0].clone();
+    let moving = run(&["--delay-trace", &file]);
+    let number = |name: &str, part: &str| moving[name][part].as_f64().expect("a number");
+    // Half of the time 20 ms one way, half of it 40, and up to 25 ms in the queue; no RTT beside it.
+    let rtt = number("rtt_ms", "mean");
+    assert!((60.0..86.0).contains(&rtt), "{rtt}");
+    assert!(number("rtt_ms", "max") > 80.0, "{moving}");
+    // The recording's mean is no fault of the sender's.
+    let own = number("self_inflicted_delay_ms", "p95");
+    assert!(own < number("end_to_end_delay_ms", "p95") - 29.0, "{moving}");
+    let beside = run(&["--delay-trace", &file, "--rtt", "10ms"]);
+    let more = beside["rtt_ms"]["mean"].as_f64().expect("a number");
+    assert!((5.0..15.0).contains(&(more - rtt)), "{rtt} {more}");
+    assert_eq!(paceline(&with(&["--delay-trace", &file, "--omniscient"])).code, 2);
+    let missing = paceline(&with(&["--delay-trace", "no.such"]));
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("no.such: no such file"), "{}", missing.err);
+    let told = json(&["trace", "info", "--delays", "--json", &file, "leo"]);
+    assert_eq!(told["traces"][0]["mean_ms"], 30.0);
+    assert_eq!(told["traces"][1]["target"]["max_ms"], 68.0);
+}
+
 const QUICK: [&str; 8] = [
     "compare",
     "--duration",

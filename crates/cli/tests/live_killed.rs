@@ -9,7 +9,7 @@ mod common;
 use std::fs::File;
 use std::io::Write;
 
-use alone::{alone, lines, skip, text};
+use alone::{PROGRAM, alone, lines, skip, text};
 use common::Folder;
 
 /// Makes an interface with a default route, whose forwarding the emulator turns on.
@@ -207,4 +207,39 @@ fn firewalls_that_refuse_are_named() {
     let named = |part: &str| lines[1..].iter().any(|line| line.contains(part));
     assert!(named("nftables (inet lab pass) drops") && named("iifname '\"delay-*\"'"), "{lines:?}");
     assert!(named("firewalld refuses") && named("--add-interface=delay-"), "{lines:?}");
+}
+
+#[test]
+fn an_ordinary_users_programs_are_found_too() {
+    let test = "an_ordinary_users_programs_are_found_too";
+    let folder = Folder::new("ordinary");
+    let program = folder.path("paceline");
+    std::fs::copy(PROGRAM, &program).expect("a copy that everybody may execute");
+    // One of the programs has cleared its environment, so that only its network tells whose it is.
+    // Where /dev/net/tun is for root alone, a second node of it lies over it meanwhile, in this
+    // mount namespace only.
+    let script = format!(
+        "as='setpriv --reuid=65534 --regid=65534 --clear-groups'\n\
+         chmod 755 {folder} {program}; mkdir -m 777 {folder}/tmp; export TMPDIR={folder}/tmp\n\
+         $as unshare --user true 2>/dev/null || {{ echo none; exit 0; }}\n\
+         mknod -m 666 {folder}/tun c 10 200 && mount --bind {folder}/tun /dev/net/tun || {{ echo none; exit 0; }}\n\
+         set +m; $as {program} delay 1ms -q -- sh -c \
+             'env -i sleep 1000 & setsid sleep 1000 & echo up > {folder}/tmp/up; sleep 1000' & emulator=$!\n\
+         for i in $(seq 200); do [ -s {folder}/tmp/up ] && break; sleep 0.02; done; sleep 0.1\n\
+         ls {folder}/tmp/paceline-65534 | wc -l\n\
+         kill -KILL $emulator $(cat /proc/$emulator/task/$emulator/children)\n\
+         wait $emulator 2>/dev/null; sleep 0.1; $as {program} cleanup 2>&1 | grep -c killed\n\
+         $as {program} cleanup; rm -f {folder}/tmp/up; ls {folder}/tmp | wc -l\n\
+         umount /dev/net/tun; rm -rf {folder}/tun {folder}/tmp; export TMPDIR={kept}",
+        folder = folder.path(""),
+        kept = "$OLD",
+    );
+    let script = format!("OLD=$TMPDIR\n{script}");
+    let Some(output) = alone(test, &["setpriv"], &script) else { return };
+    let err = text(&output.stderr);
+    if lines(&output) == ["none"] {
+        return skip(test, "no right to become another user, or no user namespaces");
+    }
+    assert_eq!(lines(&output), ["1", "3", "0"], "{err}");
+    assert!(err.contains("nothing was left behind"), "{err}");
 }

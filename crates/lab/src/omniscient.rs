@@ -4,7 +4,7 @@
 use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
 use paceline_path::{Dropped, Link, Queue};
 use paceline_sim::metrics::{Age, Samples};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
 use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, service};
 
 /// The most packets followed: a bound on time and memory for links that would carry billions.
@@ -141,11 +141,17 @@ pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<
     Ok(())
 }
 
-/// The propagation delay of a flow's data, that of links included.
+/// The propagation delay of a flow's data, that of links included. Of delays that follow a
+/// recording, their mean.
 fn propagation(scenario: &Scenario, flow: &FlowSpec) -> Span {
+    let own = |stretch: &Stretch| {
+        let recorded = stretch.impairments.delays.as_ref();
+        let mean = recorded.map_or(0.0, |delays| delays.stats().mean);
+        stretch.delay + Span::from_secs_f64(mean / 1e3)
+    };
     let passed = |link: &&LinkSpec| flow.path.contains(&link.name);
-    let links = scenario.links.iter().filter(passed).map(|link| link.after.delay);
-    links.fold(flow.rtt / 2 + flow.data.delay, |sum, delay| sum + delay)
+    let links = scenario.links.iter().filter(passed).map(|link| own(&link.after));
+    links.fold(flow.rtt / 2 + own(&flow.data), |sum, delay| sum + delay)
 }
 
 /// The sender, where the link sees a queue: it always has a packet, sent at this very moment.

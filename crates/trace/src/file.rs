@@ -1,6 +1,8 @@
 //! Traces from files and to files: the only part of the crate that touches the file system.
 
-use crate::synthetic::{DEFAULT_SEED, default_length, names, nearest, synthetic};
+use crate::synthetic::{
+    DEFAULT_SEED, default_length, delay_target, names, nearest, synthetic, synthetic_delays,
+};
 use crate::{Delays, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
 use std::fs::File;
 use std::io::Read;
@@ -32,15 +34,19 @@ pub fn load_file(path: &str) -> Result<Trace, TraceError> {
     if is_csv(path) { csv::parse(path, &bytes) } else { mahimahi::parse(path, &bytes) }
 }
 
-/// The recording of delays in a file: rows `time_ms,delay_ms` if its name ends in `.csv`, a line for
+/// The delays of a built-in name, `leo`, or the recording in a file: rows `time_ms,delay_ms` if its name ends in `.csv`, a line for
 /// each 10 ms otherwise.
 ///
 /// # Errors
 /// A file that cannot be read or is too large, and everything that [`Delays::parse`] and
 /// [`Delays::parse_csv`] refuse.
 pub fn load_delays(path: &str) -> Result<Delays, TraceError> {
+    if delay_target(path).is_some() {
+        let length = default_length(path).unwrap_or_default();
+        return synthetic_delays(path, DEFAULT_SEED, length);
+    }
     let bytes = read(path).map_err(|error| match std::fs::exists(path) {
-        Ok(false) => TraceError::new(path, "no such file", "name a recording of delays"),
+        Ok(false) => TraceError::new(path, "no such file", "name a recording of delays, or leo"),
         _ => error,
     })?;
     if is_csv(path) { Delays::parse_csv(path, &bytes) } else { Delays::parse(path, &bytes) }

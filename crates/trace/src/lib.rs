@@ -28,5 +28,8 @@ pub use file::{load, load_delays};
 pub use generate::{constant, square_wave, steps};
 pub use rates::{from_rates, rates};
 pub use stats::Stats;
-pub use synthetic::{DEFAULT_SEED, Target, default_length, names, nearest, synthetic, target};
+pub use synthetic::{
+    DEFAULT_SEED, Target, default_length, delay_target, names, nearest, synthetic,
+    synthetic_delays, target,
+};
 pub use trace::{MAX_OPPORTUNITIES, PACKET_BYTES, Trace};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use paceline_cc::{Rate, Span};
-use paceline_trace::{Stats, Trace, TraceError};
+use paceline_trace::{DelayStats, Stats, Trace, TraceError};
 use serde_json::{Map, Value, json};
 
 use crate::args;
@@ -50,6 +50,9 @@ pub(crate) struct Info {
     /// Built-in traces or files
     #[arg(required = true, value_name = "NAME|FILE")]
     traces: Vec<String>,
+    /// They are recordings of propagation delay: a line per 10 ms, or time_ms,delay_ms in files .csv
+    #[arg(long)]
+    delays: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -57,6 +60,9 @@ pub(crate) struct Info {
 
 impl Info {
     fn run(self) -> Result<(), Error> {
+        if self.delays {
+            return self.run_delays();
+        }
         let mut listing = Vec::new();
         for name in &self.traces {
             let trace = load(name)?;
@@ -102,6 +108,58 @@ impl Info {
         }
         if self.json { output::print_json(&json!({ "traces": listing })) } else { Ok(()) }
     }
+}
+
+impl Info {
+    fn run_delays(&self) -> Result<(), Error> {
+        let mut listing = Vec::new();
+        for name in &self.traces {
+            let delays = paceline_trace::load_delays(name).map_err(tell)?;
+            let target = paceline_trace::delay_target(name);
+            let stats = delay_columns(&delays.stats());
+            if self.json {
+                let map = |columns: &[(&str, f64)]| -> Map<String, Value> {
+                    columns.iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
+                };
+                let mut entry = map(&stats);
+                entry.insert("trace".into(), json!(delays.name()));
+                entry.insert("length_s".into(), json!(delays.period().as_secs_f64()));
+                if let Some(target) = &target {
+                    entry.insert("target".into(), json!(map(&delay_columns(target))));
+                }
+                listing.push(Value::Object(entry));
+                continue;
+            }
+            let mut headings = vec![delays.name(), ""];
+            headings.extend(target.iter().flat_map(|_| ["target", "difference"]));
+            let mut grid = Grid::numbers(&headings);
+            let targets = target.map(|target| delay_columns(&target));
+            for (at, (column, value)) in stats.iter().enumerate() {
+                let mut row = vec![column.to_string(), show(*value)];
+                if let Some((_, wanted)) = targets.and_then(|targets| targets.get(at).copied()) {
+                    let difference = 100.0 * (value / wanted - 1.0);
+                    row.extend([show(wanted), format!("{difference:+.0} %")]);
+                }
+                grid.row(row);
+            }
+            output::print(&format!("{}\n", grid.text()))?;
+        }
+        if self.json { output::print_json(&json!({ "traces": listing })) } else { Ok(()) }
+    }
+}
+
+fn delay_columns(stats: &DelayStats) -> [(&'static str, f64); 8] {
+    let DelayStats { mean, sd, min, p5, p50, p95, max, step } = *stats;
+    [
+        ("mean_ms", mean),
+        ("sd_ms", sd),
+        ("min_ms", min),
+        ("p5_ms", p5),
+        ("p50_ms", p50),
+        ("p95_ms", p95),
+        ("max_ms", max),
+        ("step_ms", step),
+    ]
 }
 
 fn columns(stats: &Stats) -> Map<String, Value> {

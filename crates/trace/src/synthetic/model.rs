@@ -4,8 +4,10 @@ use crate::trace::too_many;
 use crate::{MAX_OPPORTUNITIES, TraceError};
 use paceline_cc::Stream;
 
+use super::moves::Moves;
+
 /// The step of the rate and outage processes.
-const STEP_MS: u32 = 10;
+pub(super) const STEP_MS: u32 = 10;
 
 /// The standard normal's quantiles at which [`Model::knots`] are given: 5, 25, 50, 75, 95 %.
 const KNOTS_AT: [f64; 5] = [-1.645, -0.674, 0.0, 0.674, 1.645];
@@ -38,11 +40,14 @@ pub(crate) struct Model {
     pub(crate) even: f64,
     /// The most packets that one grant may hold at the end of an outage; 0 for no such grants.
     pub(crate) backlog: u64,
+    /// For links to satellites, which have neither outages nor grants of the above kinds, nor the
+    /// slow process.
+    pub(crate) moves: Option<Moves>,
 }
 
 impl Model {
     /// The rate in Mbit/s, zero or more, for a standard normal `z`.
-    fn rate(&self, z: f64) -> f64 {
+    pub(super) fn rate(&self, z: f64) -> f64 {
         let last = KNOTS_AT.len() - 1;
         if z > KNOTS_AT[last] {
             return (self.knots[last] + self.tail * (z - KNOTS_AT[last])).max(0.0);
@@ -60,7 +65,11 @@ impl Model {
         random: Randomness,
         length: u32,
     ) -> Result<Vec<u32>, TraceError> {
-        let Randomness { mut rate, mut outage, mut grant } = random;
+        if let Some(moves) = self.moves {
+            let Randomness { seed, take, .. } = random;
+            return moves.generate(self, (name, seed, take), random, length);
+        }
+        let Randomness { mut rate, mut outage, mut grant, .. } = random;
         let mut slow = Ar::new(self.slow_s, &mut rate);
         let mut fast = Ar::new(self.fast_s, &mut rate);
         let (slow_part, fast_part) = (libm::sqrt(self.slow), libm::sqrt(1.0 - self.slow));
@@ -118,33 +127,36 @@ impl Model {
 
 /// One stream per process, so that a change of one parameter disturbs little else.
 pub(crate) struct Randomness {
-    rate: Stream,
+    seed: u64,
+    take: u32,
+    pub(super) rate: Stream,
     outage: Stream,
-    grant: Stream,
+    pub(super) grant: Stream,
 }
 
 impl Randomness {
     /// The streams of a named trace under a seed; `take` varies them all.
     pub(crate) fn new(name: &str, seed: u64, take: u32) -> Randomness {
         let stream = |part| Stream::new(seed, &format!("trace {name} {take} {part}"));
-        Randomness { rate: stream("rate"), outage: stream("outage"), grant: stream("grant") }
+        let (rate, outage, grant) = (stream("rate"), stream("outage"), stream("grant"));
+        Randomness { seed, take, rate, outage, grant }
     }
 }
 
 /// A first-order autoregressive process with standard normal values.
-struct Ar {
+pub(super) struct Ar {
     value: f64,
     keep: f64,
     kick: f64,
 }
 
 impl Ar {
-    fn new(time_constant_s: f64, random: &mut Stream) -> Ar {
+    pub(super) fn new(time_constant_s: f64, random: &mut Stream) -> Ar {
         let keep = libm::exp(-f64::from(STEP_MS) / 1e3 / time_constant_s);
         Ar { value: random.normal(), keep, kick: libm::sqrt(1.0 - keep * keep) }
     }
 
-    fn step(&mut self, random: &mut Stream) -> f64 {
+    pub(super) fn step(&mut self, random: &mut Stream) -> f64 {
         self.value = self.keep * self.value + self.kick * random.normal();
         self.value
     }

@@ -5,7 +5,8 @@
 
 use super::Target;
 use super::model::Model;
-use crate::Stats;
+use super::moves::{DelayModel, Moves};
+use crate::{DelayStats, Stats};
 
 /// One built-in trace.
 pub(crate) struct Entry {
@@ -17,6 +18,18 @@ pub(crate) struct Entry {
     pub(crate) target: Target,
     pub(crate) model: Model,
 }
+
+/// What the built-in delays are meant to look like, in milliseconds: starlink.delay (LeoCC).
+pub(crate) const LEO_DELAYS: DelayStats = DelayStats {
+    mean: 10.667,
+    sd: 2.165,
+    min: 7.0,
+    p5: 8.0,
+    p50: 11.0,
+    p95: 13.0,
+    max: 68.0,
+    step: 0.914,
+};
 
 /// A target without a recorded trace behind it.
 const OWN: &str = "our own choice of plausible values, no recorded trace";
@@ -40,7 +53,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [0.9658, 2.242, 3.819, 6.369, 12.21], tail: 10.44,
             slow_s: 8.789, fast_s: 0.02862, slow: 0.7819,
             outage_every_s: 52.69, outage_min_s: 0.1981, outage_max_s: 2.658, outage_shape: 0.5816,
-            batch: 1.228, even: 0.2705, backlog: 0,
+            batch: 1.228, even: 0.2705, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -59,7 +72,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [0.9684, 3.332, 5.25, 7.674, 12.15], tail: 7.952,
             slow_s: 4.556, fast_s: 0.3016, slow: 0.8101,
             outage_every_s: 32.25, outage_min_s: 0.1532, outage_max_s: 1.216, outage_shape: 1.547,
-            batch: 1.073, even: 0.5223, backlog: 43,
+            batch: 1.073, even: 0.5223, backlog: 43, moves: None,
         },
     },
     Entry {
@@ -78,7 +91,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [2.323, 4.921, 9.395, 12.21, 15.65], tail: 5.949,
             slow_s: 12.51, fast_s: 0.1495, slow: 0.5504,
             outage_every_s: 93.47, outage_min_s: 0.5087, outage_max_s: 1.609, outage_shape: 1.763,
-            batch: 1.107, even: 0.3002, backlog: 0,
+            batch: 1.107, even: 0.3002, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -97,7 +110,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [10.56, 14.59, 16.42, 17.85, 20.1], tail: 2.406,
             slow_s: 1.079, fast_s: 0.3028, slow: 0.7211,
             outage_every_s: 27.16, outage_min_s: 0.08682, outage_max_s: 0.1, outage_shape: 1.147,
-            batch: 1.225, even: 0.3, backlog: 0,
+            batch: 1.225, even: 0.3, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -116,7 +129,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [-3.609, 0.646, 1.821, 2.801, 5.888], tail: 2.078,
             slow_s: 11.15, fast_s: 0.02163, slow: 0.8041,
             outage_every_s: 380.9, outage_min_s: 0.4547, outage_max_s: 18.53, outage_shape: 1.875,
-            batch: 1.076, even: 0.3368, backlog: 0,
+            batch: 1.076, even: 0.3368, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -135,7 +148,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [0.04845, 0.8461, 1.103, 1.205, 1.341], tail: 0.3233,
             slow_s: 23.65, fast_s: 0.06835, slow: 0.965,
             outage_every_s: 24.84, outage_min_s: 0.07551, outage_max_s: 5.468, outage_shape: 0.5932,
-            batch: 1.027, even: 0.6563, backlog: 22,
+            batch: 1.027, even: 0.6563, backlog: 22, moves: None,
         },
     },
     Entry {
@@ -154,7 +167,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [0.06141, 0.1711, 0.3399, 0.7623, 1.69], tail: 1.726,
             slow_s: 4.816, fast_s: 0.06478, slow: 0.7502,
             outage_every_s: 17.01, outage_min_s: 0.2572, outage_max_s: 16.36, outage_shape: 0.7012,
-            batch: 1.123, even: 0.2701, backlog: 0,
+            batch: 1.123, even: 0.2701, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -173,7 +186,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [0.7503, 0.8607, 0.909, 0.9624, 1.133], tail: 0.2932,
             slow_s: 0.8098, fast_s: 0.2018, slow: 0.8977,
             outage_every_s: 17.74, outage_min_s: 0.3112, outage_max_s: 8.096, outage_shape: 0.5,
-            batch: 1.024, even: 0.1913, backlog: 38,
+            batch: 1.024, even: 0.1913, backlog: 38, moves: None,
         },
     },
     Entry {
@@ -192,7 +205,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [70.23, 151.0, 248.2, 329.4, 433.8], tail: 120.4,
             slow_s: 3.878, fast_s: 0.3581, slow: 0.7436,
             outage_every_s: 28.6, outage_min_s: 0.07132, outage_max_s: 0.1236, outage_shape: 0.5162,
-            batch: 5.586, even: 0.1282, backlog: 0,
+            batch: 5.586, even: 0.1282, backlog: 0, moves: None,
         },
     },
     Entry {
@@ -211,7 +224,33 @@ pub(crate) const ENTRIES: &[Entry] = &[
             knots: [19.24, 58.14, 117.7, 215.1, 416.7], tail: 160.6,
             slow_s: 6.198, fast_s: 0.5208, slow: 0.8313,
             outage_every_s: 24.36, outage_min_s: 0.08857, outage_max_s: 1.465, outage_shape: 0.9326,
-            batch: 10.98, even: 0.184, backlog: 0,
+            batch: 10.98, even: 0.184, backlog: 0, moves: None,
+        },
+    },
+    Entry {
+        name: "leo", default_s: 150, take: 48,
+        target: Target {
+            source: "starlink.mahi (LeoCC)", recorded: true,
+            stats: Stats {
+                length_s: 120.052, opportunities: 487652, first_ms: 22,
+                mean_mbps: 48.744, std100_mbps: 10.665, cv100: 0.2189,
+                p5_mbps: 33.6, p50_mbps: 48.66, p95_mbps: 66.48,
+                longest_outage_s: 0.135, frac_zero_100ms: 0.00083, max_opps_in_1ms: 73,
+                acf_100ms_lag1s: 0.5541, acf_1s_lag1: 0.8293, p99_gap_ms: 5.0,
+            },
+        },
+        model: Model {
+            knots: [41.0, 46.0, 49.4, 52.8, 57.8], tail: 5.1,
+            slow_s: 1.0, fast_s: 0.2, slow: 0.0,
+            outage_every_s: f64::INFINITY, outage_min_s: 0.0, outage_max_s: 0.0, outage_shape: 1.0,
+            batch: 1.0, even: 1.0, backlog: 0,
+            moves: Some(Moves {
+                every_ms: 15_000, level: 0.195, silence_ms: [50.0, 130.0], growth_ms: 200.0, burst: 0.24,
+                delay: DelayModel {
+                    mean: 10.55, level: 0.7, noise: 1.0, keep: 0.5, least: 7.0,
+                    moving: [30.0, 37.0], peak: 12.0,
+                },
+            }),
         },
     },
 ];

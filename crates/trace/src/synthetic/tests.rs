@@ -33,6 +33,45 @@ fn statistics_come_near_the_targets() {
 }
 
 #[test]
+fn delays_come_near_the_recording() {
+    let seeds = 1..41u64;
+    let of = |seed| synthetic_delays("leo", seed, Span::from_secs(120)).expect("valid").stats();
+    let all: Vec<DelayStats> = seeds.map(of).collect();
+    let want = delay_target("leo").expect("a target");
+    let near = |what: &str, get: fn(&DelayStats) -> f64, factor: f64| {
+        let got = all.iter().map(get).sum::<f64>() / all.len() as f64;
+        let ratio = (got / get(&want)).max(get(&want) / got);
+        assert!(ratio <= factor, "{what}: {got:.3} for {:.3}", get(&want));
+    };
+    near("mean", |it| it.mean, 1.10);
+    near("sd", |it| it.sd, 1.25);
+    near("p5", |it| it.p5, 1.15);
+    near("p50", |it| it.p50, 1.15);
+    near("p95", |it| it.p95, 1.15);
+    near("max", |it| it.max, 2.0);
+    near("step", |it| it.step, 1.25);
+}
+
+#[test]
+fn capacity_and_delay_move_at_the_same_times() {
+    for seed in 1..20 {
+        let length = Span::from_secs(60);
+        let delays = synthetic_delays("leo", seed, length).expect("valid");
+        let trace = synthetic("leo", seed, length).expect("valid");
+        let pauses = trace.opportunities().windows(2).filter(|pair| pair[1] - pair[0] >= 45);
+        let pauses: Vec<u32> = pauses.map(|pair| pair[0]).collect();
+        assert!((3..=5).contains(&pauses.len()), "{seed}: {pauses:?}");
+        for (at, next) in pauses.iter().zip(&pauses[1..]) {
+            assert!((14_950..15_050).contains(&(next - at)), "{seed}: {pauses:?}");
+        }
+        for at in pauses {
+            let moving = delays.at(Span::from_millis(u64::from(at) + 25));
+            assert!(moving >= Span::from_millis(28), "{seed}: {moving} at {at}");
+        }
+    }
+}
+
+#[test]
 fn the_default_seed_is_a_typical_specimen() {
     for entry in ENTRIES {
         let length = Span::from_secs(entry.default_s);

@@ -1,0 +1,195 @@
+//! Links to satellites in low orbit: every 15 s the terminal is given another satellite.
+//!
+//! At each move the link is silent for a moment, then its rate grows to the new satellite's, which
+//! holds until the next move; in between, the rate varies as on other links. Opportunities come in
+//! a few bursts per 10 ms. The propagation delay has a level for each satellite and a little noise;
+//! at a move it is that of the detour, with a peak at its end.
+
+use super::model::{Ar, Model, Randomness, STEP_MS};
+use crate::delays::STEP;
+use crate::trace::too_many;
+use crate::{Delays, MAX_OPPORTUNITIES, TraceError};
+use paceline_cc::{Span, Stream};
+
+/// What distinguishes such a link.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct Moves {
+    /// The time between two moves, in milliseconds.
+    pub(crate) every_ms: u32,
+    /// The standard deviation of a satellite's mean rate, as a part of the mean.
+    pub(crate) level: f64,
+    /// The shortest and the longest silence at a move, in milliseconds.
+    pub(crate) silence_ms: [f64; 2],
+    /// How long the rate then takes to grow, in milliseconds.
+    pub(crate) growth_ms: f64,
+    /// The standard deviation of what is granted in 10 ms, as a part of the rate.
+    pub(crate) burst: f64,
+    /// The propagation delay.
+    pub(crate) delay: DelayModel,
+}
+
+/// The one-way delay, in milliseconds.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct DelayModel {
+    /// The mean over satellites, and the standard deviation from one to the other.
+    pub(crate) mean: f64,
+    pub(crate) level: f64,
+    /// The standard deviation around a satellite's own delay, and how much of a deviation is left
+    /// after 10 ms.
+    pub(crate) noise: f64,
+    pub(crate) keep: f64,
+    /// The least.
+    pub(crate) least: f64,
+    /// The delay while moving, least and most, and the mean of what the peak is above.
+    pub(crate) moving: [f64; 2],
+    pub(crate) peak: f64,
+}
+
+/// The time from one move to the next.
+#[derive(Copy, Clone, Debug)]
+struct Stay {
+    /// When it began, in milliseconds; the first began before zero.
+    start: f64,
+    silence: f64,
+    /// The satellite's rate and delay, in standard deviations.
+    rate: f64,
+    delay: f64,
+    moving: f64,
+    peak: f64,
+}
+
+/// One stay after the other, the same for the capacity and the delay of a seed.
+struct Stays {
+    moves: Moves,
+    random: Stream,
+    here: Stay,
+}
+
+impl Stays {
+    fn new(moves: Moves, name: &str, seed: u64, take: u32) -> Stays {
+        let mut random = Stream::new(seed, &format!("trace {name} {take} moves"));
+        let every = f64::from(moves.every_ms);
+        let start = -every * random.uniform();
+        let mut stays = Stays { moves, random, here: Stay::nowhere(start - every) };
+        stays.next();
+        stays
+    }
+
+    fn next(&mut self) {
+        let Moves { every_ms, silence_ms: [short, long], delay, .. } = self.moves;
+        let random = &mut self.random;
+        let [least, most] = delay.moving;
+        self.here = Stay {
+            start: self.here.start + f64::from(every_ms),
+            silence: short + (long - short) * random.uniform(),
+            rate: random.normal().clamp(-2.5, 2.5),
+            delay: random.normal().clamp(-2.5, 2.5),
+            moving: least + (most - least) * random.uniform(),
+            peak: random.exponential(delay.peak),
+        };
+    }
+
+    /// The stay at a time, in milliseconds; times do not go back.
+    fn at(&mut self, time: f64) -> Stay {
+        while time >= self.here.start + f64::from(self.moves.every_ms) {
+            self.next();
+        }
+        self.here
+    }
+}
+
+impl Stay {
+    fn nowhere(start: f64) -> Stay {
+        Stay { start, silence: 0.0, rate: 0.0, delay: 0.0, moving: 0.0, peak: 0.0 }
+    }
+
+    /// How much of its rate the link has so long after the move.
+    fn share(&self, growth_ms: f64, since: f64) -> f64 {
+        if since < self.silence {
+            return 0.0;
+        }
+        (0.1 + 0.9 * (since - self.silence) / growth_ms).min(1.0)
+    }
+}
+
+impl Moves {
+    /// The opportunities of `length` ms, the last at `length`.
+    pub(crate) fn generate(
+        self,
+        model: &Model,
+        (name, seed, take): (&str, u64, u32),
+        random: Randomness,
+        length: u32,
+    ) -> Result<Vec<u32>, TraceError> {
+        let Randomness { mut rate, mut grant, .. } = random;
+        let mut stays = Stays::new(self, name, seed, take);
+        let mut fast = Ar::new(model.fast_s, &mut rate);
+        let mut entries = Vec::new();
+        let (mut start, mut rest) = (0u32, 0.0);
+        while start < length {
+            let width = STEP_MS.min(length - start);
+            let time = f64::from(start);
+            let stay = stays.at(time);
+            let share = stay.share(self.growth_ms, time - stay.start);
+            let level = (1.0 + self.level * stay.rate).max(0.1);
+            let burst = (1.0 + self.burst * grant.normal()).max(0.0);
+            let mbps = model.rate(fast.step(&mut rate)) * level * share * burst;
+            // Mbit/s times ms are kbit; a packet is 12 of them.
+            rest += mbps * f64::from(width) / 12.0;
+            let packets = libm::floor(rest);
+            rest -= packets;
+            let mut counts = [0u64; STEP_MS as usize];
+            let bursts = 2 + grant.below(3);
+            let first = grant.below(width.into());
+            for packet in 0..packets as u64 {
+                let place =
+                    (first + (packet % bursts) * u64::from(width) / bursts) % u64::from(width);
+                counts[place as usize] += 1;
+            }
+            for (ms, &n) in (start + 1..).zip(&counts) {
+                entries.extend(std::iter::repeat_n(ms, n as usize));
+            }
+            if entries.len() >= MAX_OPPORTUNITIES {
+                return Err(too_many(name));
+            }
+            start += width;
+        }
+        if entries.last() != Some(&length) {
+            entries.push(length);
+        }
+        Ok(entries)
+    }
+
+    /// The one-way delay of the same link over `length` ms, a value for each 10 ms.
+    pub(crate) fn delays(
+        self,
+        (name, seed, take): (&str, u64, u32),
+        length: u32,
+    ) -> Result<Delays, TraceError> {
+        let DelayModel { mean, level, noise, keep, least, .. } = self.delay;
+        let mut random = Stream::new(seed, &format!("trace {name} {take} delay"));
+        let mut stays = Stays::new(self, name, seed, take);
+        let kick = libm::sqrt(1.0 - keep * keep);
+        let mut deviation = random.normal();
+        let step = STEP.as_millis_f64();
+        let mut series = Vec::new();
+        for index in 0..length.div_ceil(STEP_MS) {
+            let time = f64::from(index) * step;
+            let stay = stays.at(time);
+            deviation = keep * deviation + kick * random.normal();
+            let own = (mean + level * stay.delay + noise * deviation).max(least);
+            // Steps since the end of the silence: the peak, and what is left of it.
+            let since = time - stay.start - stay.silence;
+            let ms = if since < 0.0 {
+                stay.moving
+            } else if since < 6.0 * step {
+                let left = libm::pow(0.5, libm::floor(since / step));
+                own + (stay.moving + stay.peak - own) * left
+            } else {
+                own
+            };
+            series.push((STEP, Span::from_nanos((ms * 1e6 + 0.5) as u64)));
+        }
+        Delays::new(name, &series)
+    }
+}

@@ -10,9 +10,11 @@ mod loss;
 pub(crate) mod mahimahi;
 mod meter;
 mod onoff;
+mod recv;
 mod reproduce;
 pub(crate) mod run;
 mod schemes;
+mod send;
 mod trace;
 mod traffic;
 mod validate;
@@ -52,6 +54,10 @@ pub(crate) enum Command {
     Onoff(onoff::OnOff),
     /// Show the traffic of a program, unchanged
     Meter(meter::Meter),
+    /// Send a file, a pipe or bulk data over UDP, under any scheme
+    Send(send::Send),
+    /// Receive what `paceline send` sends
+    Recv(recv::Recv),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -96,6 +102,8 @@ impl Command {
             Command::Loss(command) => return command.run(),
             Command::Onoff(command) => return command.run(),
             Command::Meter(command) => return command.run(),
+            Command::Send(command) => command.run(),
+            Command::Recv(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -13,9 +13,11 @@ pub(crate) mod mahimahi;
 mod meter;
 mod onoff;
 mod remy;
+mod recv;
 mod reproduce;
 pub(crate) mod run;
 mod schemes;
+mod send;
 mod trace;
 mod traffic;
 mod validate;
@@ -62,6 +64,10 @@ pub(crate) enum Command {
     Cleanup(cleanup::Cleanup),
     /// What the logs of a link say, Mahimahi's or ours: rates, delays, a plot
     Log(log::Log),
+    /// Send a file, a pipe or bulk data over UDP, under any scheme
+    Send(send::Send),
+    /// Receive what `paceline send` sends
+    Recv(recv::Recv),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -109,6 +115,8 @@ impl Command {
             Command::Meter(command) => return command.run(),
             Command::Cleanup(command) => command.run(),
             Command::Log(command) => command.run(),
+            Command::Send(command) => command.run(),
+            Command::Recv(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

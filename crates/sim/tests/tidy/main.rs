@@ -95,14 +95,14 @@ fn the_protocol_crates_do_no_input_or_output() {
         "unsafe ",
         "println!",
     ];
-    for name in ["cc", "flow", "path"] {
+    for name in ["cc", "flow", "path", "wire"] {
         must_not_use(name, &banned, &[]);
     }
 }
 
 #[test]
 fn there_are_no_globals_but_immutable_tables() {
-    for name in ["cc", "flow", "path", "trace"] {
+    for name in ["cc", "flow", "path", "trace", "wire"] {
         for (path, code) in crate_code(name) {
             assert_eq!(globals(&code), Vec::<String>::new(), "{}", path.display());
         }
@@ -171,7 +171,7 @@ fn every_scheme_and_queue_says_what_it_is() {
 #[test]
 fn files_have_one_subject() {
     let mut lengths = Vec::new();
-    for name in ["cc", "flow", "path", "trace", "sim", "lab", "report"] {
+    for name in ["cc", "flow", "path", "trace", "sim", "lab", "report", "wire"] {
         for (path, text) in crate_sources(name) {
             let lines = text.lines().count();
             assert!(lines <= 600, "{} has {lines} lines", path.display());
@@ -185,7 +185,7 @@ fn files_have_one_subject() {
 
 #[test]
 fn crates_depend_one_way() {
-    let allowed: [(&str, &[&str]); 9] = [
+    let allowed: [(&str, &[&str]); 10] = [
         ("testing", &[]),
         ("cc", &[]),
         ("flow", &["cc"]),
@@ -195,6 +195,7 @@ fn crates_depend_one_way() {
         ("sim", &["cc", "flow", "measure", "path", "trace"]),
         ("lab", &["cc", "flow", "path", "sim", "trace"]),
         ("report", &["cc"]),
+        ("wire", &["cc", "flow"]),
     ];
     for (name, may) in allowed {
         let manifest = root().join("crates").join(name).join("Cargo.toml");

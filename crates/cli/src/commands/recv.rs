@@ -1,0 +1,137 @@
+//! `paceline recv`: takes files and measurements from `paceline send`.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paceline_cc::Span;
+use paceline_live::udp::{Event, ServerOptions, Target, connect_to, serve};
+use paceline_wire::ServerLimits;
+use paceline_wire::key::Identity;
+
+use crate::args;
+use crate::output::{self, Error};
+
+/// Receive files over UDP from `paceline send`
+///
+/// Prints a line `key STRING`; those who have the key may send. A file gets its name when all of it
+/// has arrived and its hash is right.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline recv --listen 0.0.0.0:5311 -o incoming/
+  paceline recv --listen [::]:5311 -o FILE --once
+  paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
+pub(crate) struct Recv {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5311", value_parser = address)]
+    listen: SocketAddr,
+    /// A file, a folder (existing, or with a slash at its end) or - for standard output; without it
+    /// what arrives is checked and not kept
+    #[arg(short, long, value_name = "FILE|DIR/|-")]
+    output: Option<PathBuf>,
+    /// End with the first connection
+    #[arg(long)]
+    once: bool,
+    /// Keep the keys in this file, so that the key stays the same; made if it is not there
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+    /// Take unencrypted packets, for measurements in a laboratory; `paceline send` needs it, too
+    #[arg(long)]
+    plaintext: bool,
+    /// After so long without a packet a sender is taken to be gone
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
+    timeout: Span,
+    /// Say nothing but the key
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    connect_to(text).map_err(|error| error.to_string())
+}
+
+/// What both ends say about plain text.
+pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are neither encrypted nor \
+    authenticated; anybody on the way can read and change them. For measurements in a laboratory \
+    only.";
+
+impl Recv {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let identity = self.identity()?;
+        let key = format!("key {}\n", identity.key());
+        let target = target(self.output.as_deref());
+        let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
+        limits.each.idle = self.timeout;
+        if self.plaintext {
+            output::note(PLAINTEXT);
+        }
+        let to_output = target == Target::Output;
+        let options =
+            ServerOptions { listen: self.listen, identity, limits, target, once: self.once };
+        let mut printed = Ok(());
+        let good = serve(&options, &mut |event| match event {
+            Event::Listening(at) => {
+                self.say(&format!("listening at {at}"));
+                // Standard output is the file's if it goes there.
+                match to_output {
+                    true => output::note(key.trim_end()),
+                    false => printed = output::print(&key),
+                }
+            }
+            event => self.say(&words(&event)),
+        });
+        printed?;
+        match good.map_err(|error| Error::Message(error.to_string()))? {
+            false if self.once => Err(Error::Message("the connection ended badly".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            output::note(text);
+        }
+    }
+
+    fn identity(&self) -> Result<Identity, Error> {
+        let fail = |error: paceline_wire::key::KeyError| Error::Message(error.to_string());
+        let Some(path) = &self.identity else { return Identity::generate().map_err(fail) };
+        if path.exists() {
+            let bytes = output::read(path, 4096)?;
+            let text = String::from_utf8_lossy(&bytes);
+            return Identity::parse(&text)
+                .map_err(|error| Error::Message(format!("{}: {error}", path.display())));
+        }
+        let identity = Identity::generate().map_err(fail)?;
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        file.and_then(|mut file| {
+            std::io::Write::write_all(&mut file, identity.to_text().as_bytes())
+        })
+        .map_err(|source| Error::Io { path: Some(path.clone()), source })?;
+        Ok(identity)
+    }
+}
+
+fn target(output: Option<&Path>) -> Target {
+    match output {
+        None => Target::Nowhere,
+        Some(path) if path == Path::new("-") => Target::Output,
+        Some(path) if path.is_dir() || path.to_string_lossy().ends_with('/') => {
+            Target::Folder(path.to_path_buf())
+        }
+        Some(path) => Target::File(path.to_path_buf()),
+    }
+}
+
+fn words(event: &Event) -> String {
+    match event {
+        Event::Listening(at) => format!("listening at {at}"),
+        Event::Connected(from) => format!("{from}: connected"),
+        Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
+        Event::Failed(why) => format!("a file has not arrived: {why}"),
+        Event::Ended { from, reason } if reason.is_empty() => format!("{from}: done"),
+        Event::Ended { from, reason } => format!("{from}: ended: {reason}"),
+    }
+}

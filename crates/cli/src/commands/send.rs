@@ -1,0 +1,218 @@
+//! `paceline send`: a file, a pipe or bulk data over UDP, under any scheme.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use paceline_cc::{Span, registry};
+use paceline_lab::compare::P95;
+use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
+use paceline_wire::key::Key;
+use paceline_wire::{Limits, Offer, Service};
+use serde::Serialize;
+
+use super::recv::PLAINTEXT;
+use crate::args;
+use crate::output::{self, Error};
+
+/// Send a file over UDP to `paceline recv`, under any scheme
+///
+/// What is lost is sent again; the receiver compares the hash of the whole file.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline send FILE 192.0.2.1:5311 --key STRING --scheme abc
+  tar c folder | paceline send - 192.0.2.1:5311 --key STRING
+  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json")]
+pub(crate) struct Send {
+    /// A file, or - for standard input; not with --bulk
+    #[arg(value_name = "FILE|-")]
+    first: String,
+    /// The receiver
+    #[arg(value_name = "HOST:PORT")]
+    second: Option<String>,
+    /// The key that `paceline recv` has printed
+    #[arg(long, value_name = "STRING", value_parser = key)]
+    key: Key,
+    /// The scheme that decides how fast to send
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    scheme: String,
+    /// Send nothing but packets for so long
+    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    bulk: Option<Span>,
+    /// The largest packet in bytes, IP and UDP headers included; smaller ones are used if it does
+    /// not pass
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+        value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
+    /// Do not encrypt, for measurements in a laboratory; `paceline recv` needs it, too
+    #[arg(long)]
+    plaintext: bool,
+    /// After so long without an answer the receiver is taken to be gone
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
+    timeout: Span,
+    /// The seed of what schemes draw at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the run as JSON, in the fields of `paceline compare`
+    #[arg(long)]
+    json: bool,
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).map_err(|error| error.to_string())
+}
+
+/// A run, in the fields of a row of `paceline compare`; what a sender cannot know is null.
+#[derive(Serialize)]
+struct Row {
+    trace: Option<String>,
+    to: SocketAddr,
+    scheme: String,
+    flows: u32,
+    duration_s: f64,
+    capacity_mbps: Option<f64>,
+    throughput_mbps: f64,
+    utilization: Option<f64>,
+    goodput_mbps: f64,
+    /// One-way delays, less the shortest.
+    queue_delay_ms: Delays,
+    /// The same with half of the shortest round-trip time, as if the way back were as long.
+    one_way_delay_ms: Delays,
+    rtt_ms: Delays,
+    end_to_end_delay_ms: P95,
+    self_inflicted_delay_ms: Option<P95>,
+    power: Option<f64>,
+    drops: Option<u64>,
+    marks: u64,
+    retransmits: u64,
+    timeouts: u64,
+    jain: f64,
+    jain_1s: Option<f64>,
+    packets: u64,
+    digest: Option<String>,
+    /// Packets sent, and those of them that were taken for lost.
+    sent: u64,
+    lost: u64,
+    file_bytes: u64,
+    kept: Option<String>,
+    mtu: u16,
+    encrypted: bool,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    rows: [&'a Row; 1],
+}
+
+impl Send {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let (source, to) = self.ends()?;
+        let parsed = paceline_cc::Spec::parse(&self.scheme);
+        let built = parsed.and_then(|spec| registry::build(&spec));
+        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        if self.plaintext {
+            output::note(PLAINTEXT);
+        }
+        let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
+        let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
+        limits.seed = self.seed;
+        limits.stop = self.bulk.unwrap_or(Span::MAX);
+        let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
+        let offer = Offer {
+            plaintext: self.plaintext,
+            service,
+            scheme: self.scheme.clone(),
+            mtu: self.mtu,
+            window: limits.window,
+            ..Offer::default()
+        };
+        let to = connect_to(&to).map_err(fail)?;
+        let options = ClientOptions { to, key: self.key.clone(), offer, limits, source };
+        let finished = send(&options).map_err(fail)?;
+        let row = self.row(&finished);
+        if self.json {
+            output::print_json(&Rows { rows: [&row] })
+        } else {
+            output::print(&words(&row))
+        }
+    }
+
+    /// What is sent, and where to.
+    fn ends(&self) -> Result<(Source, String), Error> {
+        match (&self.second, self.bulk) {
+            (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
+            (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
+            (Some(to), None) => Ok((Source::File(PathBuf::from(&self.first)), to.clone())),
+            (Some(_), Some(_)) => Err(Error::Message(format!(
+                "--bulk sends no file: leave `{}` out, or --bulk",
+                self.first
+            ))),
+            (None, None) => Err(Error::Message(
+                "what is to be sent, and where to? `paceline send FILE HOST:PORT`, or `paceline \
+                 send HOST:PORT --bulk 30s`"
+                    .into(),
+            )),
+        }
+    }
+
+    fn row(&self, finished: &Finished) -> Row {
+        let Finished { summary, sent, .. } = finished;
+        let seconds = finished.duration.as_secs_f64().max(1e-9);
+        let rate = |bytes: u64| bytes as f64 * 8e-6 / seconds;
+        let half = finished.least_rtt.as_millis_f64() / 2.0;
+        let age = summary.age_p95_ms.unwrap_or(0.0) + half;
+        let goodput_mbps = rate(summary.goodput);
+        Row {
+            trace: None,
+            to: finished.address,
+            scheme: self.scheme.clone(),
+            flows: 1,
+            duration_s: seconds,
+            capacity_mbps: None,
+            throughput_mbps: rate(summary.bytes),
+            utilization: None,
+            goodput_mbps,
+            queue_delay_ms: summary.queue_delay_ms,
+            one_way_delay_ms: summary.queue_delay_ms.later(half),
+            rtt_ms: finished.rtt_ms,
+            end_to_end_delay_ms: P95 { p95: age },
+            self_inflicted_delay_ms: None,
+            power: (age > 0.0).then(|| goodput_mbps / (age / 1000.0)),
+            drops: None,
+            marks: summary.ce_packets,
+            retransmits: sent.retransmits,
+            timeouts: sent.timeouts,
+            jain: 1.0,
+            jain_1s: None,
+            packets: summary.packets,
+            digest: None,
+            sent: sent.sent,
+            lost: sent.lost,
+            file_bytes: finished.file_bytes,
+            kept: finished.kept.clone(),
+            mtu: finished.mtu,
+            encrypted: !self.plaintext,
+        }
+    }
+}
+
+fn words(row: &Row) -> String {
+    let file = match &row.kept {
+        Some(kept) => format!("{} bytes are whole at the receiver ({kept})\n", row.file_bytes),
+        None => String::new(),
+    };
+    format!(
+        "{file}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \
+         {} packets sent, {} lost, {} marked\n",
+        row.scheme,
+        row.goodput_mbps,
+        row.duration_s,
+        row.rtt_ms.p50,
+        row.rtt_ms.p95,
+        row.queue_delay_ms.p95,
+        row.sent,
+        row.lost,
+        row.marks,
+    )
+}

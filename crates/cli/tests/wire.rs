@@ -1,0 +1,207 @@
+//! `paceline send` and `paceline recv` on the loopback interface.
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Folder;
+
+/// A receiver that runs, with its key and its address.
+struct Receiver {
+    child: Child,
+    key: String,
+    at: String,
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.args(arguments).env("NO_COLOR", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl Receiver {
+    fn start(arguments: &[&str]) -> Receiver {
+        let all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
+        let mut child = program(&all).spawn().expect("the program starts");
+        let mut line = String::new();
+        let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+        err.read_line(&mut line).expect("a line");
+        if line.starts_with("WARNING") {
+            line.clear();
+            err.read_line(&mut line).expect("a line");
+        }
+        let at = line.trim().strip_prefix("listening at ").expect("an address").to_string();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        let key = line.trim().strip_prefix("key ").expect("a key").to_string();
+        child.stderr = Some(err.into_inner());
+        Receiver { child, key, at }
+    }
+
+    /// Waits for its end; its status and what it said.
+    fn finish(&mut self, patience: u64) -> (Option<i32>, String) {
+        let code = wait(&mut self.child, patience);
+        let mut err = String::new();
+        let mut pipe = self.child.stderr.take().expect("a pipe");
+        pipe.read_to_string(&mut err).expect("text");
+        (code, err)
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait(child: &mut Child, patience: u64) -> Option<i32> {
+    let end = Instant::now() + Duration::from_secs(patience);
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    panic!("not over within {patience} s");
+}
+
+fn bytes(length: usize, seed: u64) -> Vec<u8> {
+    let mut random = paceline_cc::Stream::new(seed, "file");
+    (0..length).map(|_| random.next_u64() as u8).collect()
+}
+
+fn file(folder: &Folder, name: &str, length: usize) -> (String, Vec<u8>) {
+    let bytes = bytes(length, length as u64);
+    (folder.write(name, &bytes), bytes)
+}
+
+#[test]
+fn a_file_arrives_whole_and_the_run_is_told_in_the_fields_of_compare() {
+    let folder = Folder::new("wire-file");
+    let (path, content) = file(&folder, "in", 3_000_000);
+    for (scheme, more) in [("cubic", None), ("abc", None), ("bbr", Some("--plaintext"))] {
+        let out = folder.path(&format!("out-{scheme}"));
+        let arguments: Vec<&str> = ["-o", &out, "--once"].into_iter().chain(more).collect();
+        let mut receiver = Receiver::start(&arguments);
+        let mut arguments =
+            vec!["send", &path, &receiver.at, "--key", &receiver.key, "--scheme", scheme, "--json"];
+        arguments.extend(more);
+        let seen = common::paceline(&arguments);
+        assert_eq!(seen.code, 0, "{scheme}: {}", seen.err);
+        assert_eq!(receiver.finish(20).0, Some(0), "{scheme}");
+        assert!(std::fs::read(&out).expect("the file") == content, "{scheme}");
+        let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+        let row = &rows["rows"][0];
+        assert_eq!(row["scheme"], scheme);
+        assert_eq!(row["encrypted"], more.is_none());
+        for field in ["throughput_mbps", "goodput_mbps", "duration_s", "packets"] {
+            assert!(row[field].as_f64().is_some_and(|value| value > 0.0), "{field}: {row}");
+        }
+        assert!(row["rtt_ms"]["p95"].as_f64().is_some_and(|rtt| rtt > 0.0), "{row}");
+        assert!(row["capacity_mbps"].is_null(), "{row}");
+    }
+}
+
+#[test]
+fn many_senders_at_once_a_pipe_and_bulk() {
+    let folder = Folder::new("wire-many");
+    let into = folder.path("into/");
+    let receiver = Receiver::start(&["-o", &into]);
+    let files: Vec<_> = (1..6).map(|n| file(&folder, &format!("f{n}"), n * 100_000)).collect();
+    let mut senders: Vec<Child> = Vec::new();
+    for (path, _) in &files {
+        let arguments = ["send", path, &receiver.at, "--key", &receiver.key];
+        senders.push(program(&arguments).spawn().expect("the program starts"));
+    }
+    let mut pipe = program(&["send", "-", &receiver.at, "--key", &receiver.key])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let bulk = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "1s", "--scheme", "sprout"];
+    senders.push(program(&bulk).spawn().expect("the program starts"));
+    let mut input = pipe.stdin.take().expect("a pipe");
+    for piece in 0..5u8 {
+        input.write_all(&[piece; 10_000]).expect("room");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(input);
+    senders.push(pipe);
+    for mut sender in senders {
+        assert_eq!(wait(&mut sender, 40), Some(0));
+    }
+    for (path, content) in &files {
+        let name = path.rsplit('/').next().expect("a name");
+        assert!(std::fs::read(format!("{into}{name}")).expect("the file") == *content, "{name}");
+    }
+    let piped = std::fs::read(format!("{into}input")).expect("the file");
+    assert!(piped == (0..5u8).flat_map(|piece| [piece; 10_000]).collect::<Vec<u8>>());
+    assert_eq!(std::fs::read_dir(&into).expect("the folder").count(), 6, "nothing half stays");
+}
+
+#[test]
+fn a_wrong_key_gets_no_answer() {
+    let folder = Folder::new("wire-key");
+    let (path, _) = file(&folder, "in", 1000);
+    let receiver = Receiver::start(&["--once"]);
+    let other = Receiver::start(&["--once"]);
+    let seen =
+        common::paceline(&["send", &path, &receiver.at, "--key", &other.key, "--timeout", "1s"]);
+    assert_eq!(seen.code, 1);
+    assert!(seen.err.contains("nobody answers at") && seen.err.contains("key"), "{}", seen.err);
+    let seen = common::paceline(&["send", &path, &receiver.at, "--key", "hello"]);
+    assert_eq!(seen.code, 2);
+    assert!(seen.err.contains("a key begins with"), "{}", seen.err);
+    let seen =
+        common::paceline(&["send", &path, &receiver.at, "--key", &receiver.key, "--plaintext"]);
+    assert!(seen.code == 1 && seen.err.contains("both ends need --plaintext"), "{}", seen.err);
+}
+
+#[test]
+fn a_sender_that_is_killed_is_missed_and_leaves_no_file() {
+    let folder = Folder::new("wire-killed");
+    let into = folder.path("into/");
+    let mut receiver = Receiver::start(&["-o", &into, "--once", "--timeout", "1s"]);
+    let mut sender = program(&["send", "-", &receiver.at, "--key", &receiver.key])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = sender.stdin.take().expect("a pipe");
+    input.write_all(&bytes(300_000, 1)).expect("room");
+    std::thread::sleep(Duration::from_millis(500));
+    sender.kill().expect("killed");
+    sender.wait().expect("a status");
+    let (code, err) = receiver.finish(20);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("has died, or the path is down"), "{err}");
+    assert_eq!(std::fs::read_dir(&into).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn a_receiver_that_is_killed_is_missed() {
+    let mut receiver = Receiver::start(&[]);
+    let sender = program(&[
+        "send",
+        &receiver.at,
+        "--key",
+        &receiver.key,
+        "--bulk",
+        "30s",
+        "--timeout",
+        "1s",
+    ]);
+    let mut sender = { sender }.spawn().expect("the program starts");
+    std::thread::sleep(Duration::from_millis(700));
+    receiver.child.kill().expect("killed");
+    receiver.child.wait().expect("a status");
+    assert_eq!(wait(&mut sender, 20), Some(1));
+    let mut err = String::new();
+    sender.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+    assert!(err.contains("has died, or the path is down"), "{err}");
+}

@@ -1,0 +1,33 @@
+//! Datagrams, decrypted payloads, handshake terms and records of files: no panic, and frames that
+//! are read are written as bytes that are read as the same frames.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paceline_wire::frame::{self, Frames};
+use paceline_wire::packet::Packet;
+use paceline_wire::records::Unpacker;
+use paceline_wire::{Answer, Offer};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(Packet::Transport(packet)) = Packet::read(bytes) {
+        assert!(packet.payload_at <= bytes.len());
+    }
+    let mut again = vec![0; bytes.len() + 64];
+    for frame in Frames::new(bytes).flatten() {
+        let length = frame::write(&frame, &mut again).expect("what was read can be written");
+        let back = Frames::new(&again[..length]).next();
+        let back = back.expect("a frame").expect("a good frame");
+        let mut third = vec![0; length];
+        assert_eq!(frame::write(&back, &mut third), Ok(length));
+        assert_eq!(third, again[..length], "{frame:?}");
+    }
+    let _ = Offer::read(bytes);
+    let _ = Answer::read(bytes);
+    // The first byte says how the stream is cut.
+    let mut unpacker = Unpacker::new();
+    if let Some((&cut, stream)) = bytes.split_first() {
+        let mut pieces = stream.chunks(usize::from(cut).max(1));
+        let _ = pieces.try_for_each(|piece| unpacker.push(piece, &mut |_| {}));
+    }
+    assert!(unpacker.open() <= paceline_wire::records::MOST_FILES);
+});

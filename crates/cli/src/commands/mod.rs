@@ -5,6 +5,7 @@ mod compare;
 mod delay;
 mod gap;
 mod generate;
+mod kernel;
 mod link;
 mod loss;
 pub(crate) mod mahimahi;
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     Reproduce(reproduce::Reproduce),
     /// Hold the simulator against real TCP in the emulator
     Gap(gap::Gap),
+    /// Put congestion control into this machine's own TCP (eBPF)
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// Emulate a delay around a program, in real time
@@ -89,6 +93,7 @@ impl Command {
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
+            Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Delay(command) => return command.run(),

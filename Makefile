@@ -3,12 +3,14 @@ SHELL := /bin/bash
 CARGO ?= cargo
 OUT ?= out
 SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
+# What of the workspace can be built here beside the rest: the programs of `paceline kernel`.
+FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
 .PHONY: demo test bench lint digests docs docs-check api setup build clean
 
 build: setup
-	$(CARGO) build --release --locked -p paceline-cli
+	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
 
 ## Builds the program, compares ABC with Cubic and Cubic+CoDel on built-in cellular traces, and
 ## leaves plots and a page in out/demo.
@@ -20,7 +22,7 @@ demo: build
 ## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure.
 test: setup lint
 	@mkdir -p $(dir $(SKIPS)); rm -f $(SKIPS)
-	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace
+	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
 	@tests/skipped.sh $(SKIPS)
@@ -28,8 +30,8 @@ test: setup lint
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items --quiet
+	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace $(FEATURES) --no-deps --document-private-items --quiet
 
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build

@@ -150,13 +150,18 @@ fn counter(text: &str, table: &str, name: &str) -> u64 {
 }
 
 /// Receives whatever comes to `at`, and keeps the number of bytes so far in the file `count`.
-/// Goes on until it is ended.
+/// Goes on until it is ended. The listening socket has the scheme `scheme`, which decides what the
+/// receiver agrees to (Accurate ECN); without one it is the system's.
 ///
 /// # Errors
-/// The address or the file is refused.
-pub fn receive(at: IpAddr, count: &Path) -> Result<(), LiveError> {
+/// The address, the scheme or the file is refused.
+pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), LiveError> {
     let listener = TcpListener::bind((at, PORT))
         .map_err(LiveError::system(format!("listening at {at}, port {PORT}")))?;
+    if let Some(scheme) = scheme {
+        setsockopt(&listener, sockopt::TcpCongestion, &scheme.into())
+            .map_err(LiveError::system(format!("congestion control `{scheme}`")))?;
+    }
     let received = Arc::new(AtomicU64::new(0));
     let all = Arc::clone(&received);
     thread::spawn(move || {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
+use paceline_kernel::Program;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::Scenario;
@@ -14,6 +15,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
 use crate::args;
+use crate::commands::kernel::Loaded;
 use crate::commands::run::read_scenario;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
@@ -23,12 +25,14 @@ use emulated::Emulated;
 #[derive(Args)]
 #[command(after_help = "\
 Each scheme runs in the simulator, and for as long in real time in the emulator with this
-machine's own TCP. The schemes are those that both have: cubic, bbr, reno.
+machine's own TCP. The schemes are those that both have: cubic, bbr, reno, and those of
+`paceline kernel`.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
   paceline gap --trace verizon.up --reverse-trace verizon.down --json
-  paceline gap scenarios/outage.toml --schemes cubic,bbr")]
+  paceline gap scenarios/outage.toml --schemes cubic,bbr
+  sudo paceline gap --kernel abc --trace lte-driving --realtime")]
 pub(crate) struct Gap {
     /// A scenario file, instead of --trace and what belongs to it
     #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
@@ -43,6 +47,10 @@ pub(crate) struct Gap {
     /// reno, or those of the scenario's flows
     #[arg(long, value_name = "LIST", value_parser = schemes)]
     schemes: Option<args::Schemes>,
+    /// Congestion controls of `paceline kernel`, separated by commas, instead of --schemes: they
+    /// are loaded for the length of the run
+    #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with = "schemes")]
+    kernel: Option<args::Schemes>,
     /// Round-trip propagation delay
     #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
@@ -98,8 +106,30 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
     Ok(schemes)
 }
 
+/// The simulator's schemes of programs of `paceline kernel`, perhaps with queues.
+fn programs(text: &str) -> Result<args::Schemes, String> {
+    let ours = paceline_cc::spec::split_list(text).into_iter().map(|part| {
+        let end = part.find(['+', '[']).unwrap_or(part.len());
+        let program = paceline_kernel::find(&part[..end]).map_err(|error| error.to_string())?;
+        Ok(format!("{}{}", program.scheme, &part[end..]))
+    });
+    let ours = ours.collect::<Result<Vec<String>, String>>()?;
+    let schemes = args::schemes(&ours.join(","))?;
+    schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;
+    Ok(schemes)
+}
+
+/// The program of `paceline kernel` that is this scheme, if there is one.
+fn program(scheme: &SchemeSpec) -> Option<&'static Program> {
+    let text = scheme.sender.to_string();
+    paceline_kernel::PROGRAMS.iter().find(|program| program.scheme == text)
+}
+
 /// What the kernel calls the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
+    if let Some(program) = program(scheme) {
+        return Ok(program.name.to_string());
+    }
     if !scheme.sender.args.is_empty() {
         return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
     }
@@ -115,6 +145,12 @@ impl Gap {
             Some(file) => self.of_file(file)?,
             None => self.comparisons()?,
         };
+        let mut loaded = Vec::new();
+        for scheme in self.kernel.iter().flat_map(|schemes| &schemes.0) {
+            if let Some(program) = program(scheme) {
+                loaded.push(Loaded::ensure(program)?);
+            }
+        }
         // The emulations first: they start processes, which is best done by a program that has
         // no threads yet.
         let mut rows = Vec::new();
@@ -144,6 +180,11 @@ impl Gap {
         }
     }
 
+    /// The schemes that were named.
+    fn schemes(&self) -> Option<&args::Schemes> {
+        self.schemes.as_ref().or(self.kernel.as_ref())
+    }
+
     fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {
         let read = |text: &str| args::capacity(text).map_err(Error::Message);
         let reverse = self.reverse_trace.as_deref().map(read).transpose()?;
@@ -152,7 +193,7 @@ impl Gap {
         let mut runs = Vec::new();
         for written in &self.traces {
             let (name, capacity) = read(written)?;
-            for scheme in &self.schemes.as_ref().unwrap_or(&usual).0 {
+            for scheme in &self.schemes().unwrap_or(&usual).0 {
                 let mut comparison = Comparison {
                     reverse: reverse.clone(),
                     flows: self.flows,
@@ -200,7 +241,7 @@ impl Gap {
                 return Err(refuse(&format!("flow `{name}` starts or stops on the way")));
             } else if way(flow) != way(&first) {
                 return Err(refuse(&format!("flow `{name}` takes another way than the first")));
-            } else if self.schemes.is_none() && flow.scheme != first.scheme {
+            } else if self.schemes().is_none() && flow.scheme != first.scheme {
                 let text =
                     format!("flow `{name}` has another scheme than the first: name --schemes");
                 return Err(refuse(&text));
@@ -215,7 +256,7 @@ impl Gap {
         // Schemes of files have names.
         let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
         let mut runs = Vec::new();
-        for scheme in &self.schemes.as_ref().unwrap_or(&own).0 {
+        for scheme in &self.schemes().unwrap_or(&own).0 {
             kernel_name(scheme).map_err(|problem| {
                 Error::Message(format!("{}: {problem}; name --schemes", file.display()))
             })?;

@@ -6,6 +6,7 @@ mod compare;
 mod delay;
 mod gap;
 mod generate;
+mod kernel;
 mod link;
 mod log;
 mod loss;
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     Reproduce(reproduce::Reproduce),
     /// Hold the simulator against real TCP in the emulator
     Gap(gap::Gap),
+    /// Put congestion control into this machine's own TCP (eBPF)
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// Tables of rules that a computer has found: what they reach, and what they do
@@ -105,6 +109,7 @@ impl Command {
             Command::Trace(command) => command.run(),
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
+            Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Remy(command) => command.run(),

@@ -23,12 +23,18 @@ pub(crate) enum Traffic {
         /// Ask for explicit congestion notification
         #[arg(long)]
         ecn: bool,
+        /// Let packets of this program's sockets leave as accelerates, at every device
+        #[arg(long, value_name = "NAME")]
+        accelerate: Option<String>,
         /// Where to write what the kernel has counted (JSON)
         #[arg(long, value_name = "FILE")]
         counts: PathBuf,
     },
     /// Receive at $PACELINE_BASE until ended
     Receive {
+        /// The scheme of the listening socket, as the kernel names it
+        #[arg(long)]
+        scheme: Option<String>,
         /// Where to keep the number of bytes
         #[arg(long, value_name = "FILE")]
         bytes: PathBuf,
@@ -40,7 +46,10 @@ impl Traffic {
         let base = base()?;
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         match self {
-            Traffic::Send { schemes, duration, ecn, counts } => {
+            Traffic::Send { schemes, duration, ecn, accelerate, counts } => {
+                if let Some(name) = accelerate {
+                    super::kernel::accelerate_everywhere(&name)?;
+                }
                 traffic::prepare(ecn).map_err(fail)?;
                 let length = args::wall(duration.as_secs_f64());
                 let counted = traffic::send(base, &schemes, length).map_err(fail)?;
@@ -48,7 +57,9 @@ impl Traffic {
                 std::fs::write(&counts, text)
                     .map_err(|source| Error::Io { path: Some(counts), source })
             }
-            Traffic::Receive { bytes } => traffic::receive(base, &bytes).map_err(fail),
+            Traffic::Receive { scheme, bytes } => {
+                traffic::receive(base, scheme.as_deref(), &bytes).map_err(fail)
+            }
         }
     }
 }

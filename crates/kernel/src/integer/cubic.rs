@@ -1,5 +1,5 @@
 //! Cubic's window, as in `bpf/cubic.h`: `paceline_cc`'s `CubicWindow` with its default parameters
-//! and without HyStart.
+//! and without HyStart, which C2TCP adds.
 
 use super::fixed::{MOST_ACKED, MOST_WINDOW, NEVER, ONE, cube, cube_root, scale, seconds};
 use super::{Congestion, Feedback};
@@ -212,6 +212,30 @@ impl Cubic {
             self.ssthresh = self.ssthresh.max(scale(cwnd, 3, 4));
             self.curve.epoch = NEVER;
         }
+    }
+
+    /// True below the slow-start threshold.
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Ends slow start here.
+    pub(super) fn leave_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Opens the window beside Cubic's own growth (C2TCP).
+    pub(super) fn add(&mut self, packets: u64) {
+        self.set_cwnd(self.cwnd + packets);
+    }
+
+    /// Reacts as to a loss, and then closes the window to one packet; it cannot be undone.
+    pub(super) fn back_off(&mut self) {
+        let before = self.curve_before;
+        self.congested();
+        self.curve_before = before;
+        self.before = None;
+        self.cwnd = ONE;
     }
 
     /// Lowers the window to at most `packets`.

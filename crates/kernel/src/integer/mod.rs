@@ -6,10 +6,13 @@
 //! the programs' C code with the same feedback and compares the windows.
 
 mod abc;
+mod c2tcp;
 mod cubic;
 mod fixed;
+mod hystart;
 
 pub use abc::Abc;
+pub use c2tcp::C2tcp;
 pub use cubic::Cubic;
 pub use fixed::{MOST_WINDOW, NEVER, ONE};
 

@@ -9,7 +9,9 @@ use super::record::{Event, Step};
 /// Compiles `bpf/host.c`; a C compiler is there, because Rust links with it.
 pub(crate) fn compile() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/host.c");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
+    // Tests run side by side, each with a file of its own.
+    let name = format!("host-{}", paceline_testing::this_test().replace(':', "-"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let mut command = Command::new(compiler);
     command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(&source);
@@ -18,9 +20,8 @@ pub(crate) fn compile() -> PathBuf {
     program
 }
 
-/// The windows that the C code makes of these events: the one that marks move, Cubic's, and the
-/// pacing rate.
-pub(crate) fn run(program: &Path, steps: &[Step]) -> Vec<[u64; 3]> {
+/// The words that the C code of `scheme` makes of these events: see `bpf/host.c`.
+pub(crate) fn run(program: &Path, scheme: &str, steps: &[Step]) -> Vec<[u64; 3]> {
     let mut input = Vec::with_capacity(steps.len() * 14 * 8);
     for step in steps {
         let mut words = [0; 14];
@@ -32,6 +33,7 @@ pub(crate) fn run(program: &Path, steps: &[Step]) -> Vec<[u64; 3]> {
         words.iter().for_each(|word| input.extend(word.to_ne_bytes()));
     }
     let mut command = Command::new(program);
+    command.arg(scheme);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the C program");
     let mut stdin = child.stdin.take().expect("a pipe");

@@ -36,12 +36,16 @@ struct Recorder {
 
 impl Recorder {
     fn note(&self, event: Event) {
-        let (mut w, mut cubic) = (f64::NAN, f64::NAN);
+        let (mut w, mut cubic, mut cwnd) = (f64::NAN, f64::NAN, f64::NAN);
         self.inner.inspect(&mut |name, value| match name {
             "w_abc" => w = value,
             "w_cubic" => cubic = value,
+            "cwnd" => cwnd = value,
             _ => {}
         });
+        // A scheme of one window has it twice.
+        let or_only = |window: f64| if window.is_nan() { cwnd } else { window };
+        let (w, cubic) = (or_only(w), or_only(cubic));
         self.steps.lock().expect("one thread").push(Step { event, w, cubic });
     }
 }
@@ -54,6 +58,12 @@ impl Controller for Recorder {
         self.inner.on_send(now, packet)
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        // The kernel's clock counts microseconds: what happens within one happens at once.
+        let mut feedback = feedback.clone();
+        feedback.now = Time::from_nanos(feedback.now.as_nanos() / 1000 * 1000);
+        feedback.rtt = feedback.rtt.map(|rtt| Span::from_micros(micros(rtt.as_nanos())));
+        feedback.srtt = Span::from_micros(micros(feedback.srtt.as_nanos()));
+        let feedback = &feedback;
         self.inner.on_feedback(feedback);
         self.note(Event::Feedback(whole(feedback)));
     }

@@ -1,10 +1,12 @@
 //! The emulated half: this machine's TCP through the emulator.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use paceline_kernel::Program;
 use paceline_lab::compare::Comparison;
 use paceline_live::traffic::Counts;
 use paceline_sim::scenario::Scenario;
@@ -30,6 +32,9 @@ pub(super) struct Emulated {
     pub(super) retransmits: u64,
     /// Expiries of retransmission timers.
     pub(super) timeouts: u64,
+    /// What the program of `paceline kernel` has counted in this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) counters: Option<Counters>,
     /// True if packets were released so late that the results are not those of the link.
     pub(super) late: bool,
     /// How late packets were released.
@@ -58,6 +63,31 @@ pub(super) struct Delay {
     pub(super) p95: f64,
     pub(super) p99: f64,
     pub(super) max: f64,
+}
+
+/// Counters by name.
+pub(super) type Counters = BTreeMap<&'static str, u64>;
+
+/// What a program has counted so far.
+fn counters(program: &Program) -> Result<Counters, Error> {
+    let counted = paceline_kernel::stats(program);
+    let counted = counted.map_err(|error| Error::Message(error.to_string()))?;
+    Ok(counted.into_iter().collect())
+}
+
+/// What a program has counted since `before`. A connection that fell back to Cubic is no result.
+fn counted_since(program: &Program, before: &Counters) -> Result<Counters, Error> {
+    let mut now = counters(program)?;
+    for (name, value) in &mut now {
+        *value -= before.get(name).copied().unwrap_or(0);
+    }
+    match now.get("fallbacks") {
+        Some(0) => Ok(now),
+        _ => Err(Error::Message(format!(
+            "a connection of `{}` has fallen back to Cubic: its ends did not agree on ECN",
+            program.name
+        ))),
+    }
 }
 
 /// A folder for the files of one run, which goes with this value.
@@ -115,9 +145,16 @@ pub(super) fn run(
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
+    let program = super::program(&comparison.scheme);
+    if program.is_some_and(|program| program.accelerates) {
+        command.extend(["--accelerate".into(), OsString::from(&kernel_scheme)]);
+    }
     command.extend((0..comparison.flows).map(|_| OsString::from(&kernel_scheme)));
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
-    let outside = format!("exec {} traffic receive --bytes {}", quoted(&own), quoted(&bytes));
+    let mut outside = format!("exec {} traffic receive --bytes {}", quoted(&own), quoted(&bytes));
+    if program.is_some() {
+        outside += &format!(" --scheme {kernel_scheme}");
+    }
     let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
     let options = Emulation {
         command,
@@ -127,10 +164,15 @@ pub(super) fn run(
         quiet: true,
         ..priority
     };
+    let before = program.map(counters).transpose()?;
     let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
     if status != std::process::ExitCode::SUCCESS {
         return Err(Error::Message("the sender inside the emulation has failed".into()));
     }
+    let counters = match (program, &before) {
+        (Some(program), Some(before)) => Some(counted_since(program, before)?),
+        _ => None,
+    };
     let summary: Value = read(&json)?;
     let counts: Counts = read(&counts)?;
     let received: f64 = read(&bytes)?;
@@ -143,6 +185,7 @@ pub(super) fn run(
         flows: comparison.flows,
         retransmits: counts.retransmits,
         timeouts: counts.timeouts,
+        counters,
         late: summary["late"] == true,
         lateness_ms: summary["lateness_ms"].clone(),
     })

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What ABC's senders have in common, however they learn of marks. */
+#ifndef PACELINE_ABC_SENDER_H
+#define PACELINE_ABC_SENDER_H
+
+#include "sockets.h"
+#include "abc.h"
+
+struct abc_socket {
+	struct abc abc;
+	/* The kernel's counts at the last acknowledgement. */
+	u32 accelerated;
+	u32 braked;
+	u32 ce;
+	u32 delivered_ce;
+	/* The packets delivered when the round trip ends. */
+	u32 round_end;
+	/* The acknowledgement under way carries ECE. */
+	u32 echo;
+	/* As a receiver: whether the last packet had CE, and what was expected after it. */
+	u32 marked;
+	u32 expected;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct abc_socket);
+} sockets SEC(".maps");
+
+inline_always struct abc_socket *find(struct sock *sk)
+{
+	return bpf_sk_storage_get(&sockets, sk, 0, 0);
+}
+
+inline_always struct abc_socket *begin(struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct abc_socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!s)
+		return 0;
+	abc_init(&s->abc);
+	s->accelerated = tp->delivered_ecn_bytes[BYTES_ECT1];
+	s->braked = tp->delivered_ecn_bytes[BYTES_ECT0];
+	s->ce = tp->delivered_ecn_bytes[BYTES_CE];
+	s->delivered_ce = tp->delivered_ce;
+	s->round_end = tp->delivered;
+	s->echo = 0;
+	s->marked = 0;
+	s->expected = 0;
+	count(COUNT_SOCKETS, 1);
+	return s;
+}
+
+/* True on the first acknowledgement of a round trip. */
+inline_always u64 round_starts(struct abc_socket *s, struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	if ((s32)(rs->prior_delivered - s->round_end) < 0)
+		return 0;
+	s->round_end = tp->delivered;
+	return 1;
+}
+
+inline_always void apply(struct abc_socket *s, struct sock *sk, const struct feedback *f)
+{
+	abc_on_feedback(&s->abc, f);
+	set_window(sk, abc_window(&s->abc));
+	set_pacing(sk, abc_pacing(&s->abc, f->mss));
+	count(COUNT_ACKS, 1);
+}
+
+/* Cubic's window reacts when the state changes; the next acknowledgement sets the window. */
+inline_always void react(struct sock *sk, u64 congestion)
+{
+	struct abc_socket *s = find(sk);
+
+	if (!s || congestion == CONGESTION_NONE)
+		return;
+	cubic_react(&s->abc.cubic, congestion);
+	if (congestion != CONGESTION_UNDO)
+		s->abc.cubic.repairing = 1;
+}
+
+/* Sending resumes with nothing in flight. */
+inline_always void resume(struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct abc_socket *s = find(sk);
+	u64 now = tp->tcp_mstamp;
+	u64 srtt = tp->srtt_us >> 3;
+
+	if (!s || !s->abc.cubic.last || now <= s->abc.cubic.last)
+		return;
+	cubic_on_idle(&s->abc.cubic, now, now - s->abc.cubic.last, srtt + tp->rttvar_us);
+}
+
+#endif

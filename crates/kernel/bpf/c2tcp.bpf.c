@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * C2TCP over Cubic: the receiver and the network need nothing. Unlike the kernel's own schemes it
+ * does without Proportional Rate Reduction, because it sets the window at every acknowledgement.
+ */
+#include "sockets.h"
+#include "c2tcp.h"
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct c2tcp);
+} sockets SEC(".maps");
+
+inline_always struct c2tcp *find(struct sock *sk)
+{
+	return bpf_sk_storage_get(&sockets, sk, 0, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(c2tcp_start, struct sock *sk)
+{
+	struct c2tcp *c = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c) {
+		fall_back(sk);
+		return;
+	}
+	c2tcp_init(c);
+	count(COUNT_SOCKETS, 1);
+}
+
+SEC("struct_ops")
+void BPF_PROG(c2tcp_ack, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct c2tcp *c = find(sk);
+	struct feedback f;
+
+	if (!c)
+		return;
+	tell(&f, sk, rs, TCP_CA_CWR);
+	if (c2tcp_on_feedback(c, &f))
+		count(COUNT_BACKOFFS, 1);
+	set_window(sk, c->cubic.cwnd);
+	count(COUNT_ACKS, 1);
+}
+
+inline_always void react(struct sock *sk, u64 congestion)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct c2tcp *c = find(sk);
+	struct feedback f = {};
+
+	if (!c || congestion == CONGESTION_NONE)
+		return;
+	cubic_react(&c->cubic, congestion);
+	if (congestion == CONGESTION_UNDO)
+		return;
+	c->cubic.repairing = 1;
+	if (congestion == CONGESTION_TIMEOUT) {
+		f.now = tp->tcp_mstamp;
+		f.delivered = (u64)tp->delivered * ONE;
+		f.prior_in_flight = (u64)tp->packets_out * ONE;
+		hystart_time_out(&c->hystart, &f);
+		c->timed_out = 1;
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(c2tcp_state, struct sock *sk, u8 next)
+{
+	react(sk, meaning_of(sk, next, TCP_CA_CWR));
+}
+
+SEC("struct_ops")
+void BPF_PROG(c2tcp_event, struct sock *sk, int event)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct c2tcp *c;
+	u64 now = tp->tcp_mstamp;
+
+	if (event != CA_EVENT_TX_START)
+		return;
+	c = find(sk);
+	if (c && c->cubic.last && now > c->cubic.last)
+		cubic_on_idle(&c->cubic, now, now - c->cubic.last, (tp->srtt_us >> 3) + tp->rttvar_us);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(c2tcp_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	/* The window is set by every acknowledgement; the kernel's threshold moves nothing. */
+	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(c2tcp_undo, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	count(COUNT_UNDONE, 1);
+	react(sk, CONGESTION_UNDO);
+	return tp->snd_cwnd;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops c2tcp = {
+	.init = (void *)c2tcp_start,
+	.cong_control = (void *)c2tcp_ack,
+	.set_state = (void *)c2tcp_state,
+	.cwnd_event = (void *)c2tcp_event,
+	.ssthresh = (void *)c2tcp_ssthresh,
+	.undo_cwnd = (void *)c2tcp_undo,
+	.flags = CONG_NON_RESTRICTED,
+	.name = "c2tcp",
+};

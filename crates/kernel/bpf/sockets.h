@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the programs keep: a state per socket, and counters of all sockets.
+ *
+ * The kernel gives a socket's storage back when the socket goes.
+ */
+#ifndef PACELINE_SOCKETS_H
+#define PACELINE_SOCKETS_H
+
+#include "kernel.h"
+#include "feedback.h"
+
+/* The order in which `src/programs.rs` names them. */
+enum counter {
+	COUNT_SOCKETS,
+	COUNT_FALLBACKS,
+	COUNT_ACKS,
+	COUNT_ACCELERATED,
+	COUNT_BRAKED,
+	COUNT_CE,
+	COUNT_LOSSES,
+	COUNT_MARKED,
+	COUNT_TIMEOUTS,
+	COUNT_UNDONE,
+	COUNT_BACKOFFS,
+	COUNT_REWRITTEN,
+	COUNT_FLUSHED,
+	COUNTERS,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+inline_always void count(u32 which, u64 more)
+{
+	u64 *value = bpf_map_lookup_elem(&counters, &which);
+
+	if (value && more)
+		__sync_fetch_and_add(value, more);
+}
+
+/* Gives the socket to the kernel's Cubic. */
+inline_always void fall_back(struct sock *sk)
+{
+	char cubic[] = "cubic";
+
+	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, cubic, sizeof(cubic));
+	count(COUNT_FALLBACKS, 1);
+}
+
+/* What the end of an acknowledgement's processing tells, marks left out; `repairs` as below. */
+inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_sample *rs,
+			u32 repairs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u32 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+	u64 flight = (u64)tp->packets_out + tp->retrans_out;
+	u64 out = (u64)tp->sacked_out + tp->lost_out;
+
+	f->now = tp->tcp_mstamp;
+	f->acked = (u64)rs->acked_sacked * ONE;
+	f->accelerates = 0;
+	f->brakes = 0;
+	f->prior_in_flight = (u64)rs->prior_in_flight * ONE;
+	f->in_flight = (flight > out ? flight - out : 0) * ONE;
+	f->delivered = (u64)tp->delivered * ONE;
+	f->rtt = rs->rtt_us > 0 ? rs->rtt_us : 0;
+	f->srtt = tp->srtt_us >> 3;
+	f->mss = tp->mss_cache;
+	f->congestion = CONGESTION_NONE;
+	f->in_recovery = state >= repairs;
+	f->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	f->round_start = 0;
+}
+
+/*
+ * What the new state of the connection means to a window: one of `enum congestion`. `repairs` is
+ * the lowest state that counts as a reaction: TCP_CA_CWR, or TCP_CA_Recovery where marks are no
+ * congestion.
+ */
+inline_always u64 meaning_of(struct sock *sk, u8 next, u32 repairs)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	u32 state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+
+	if (next == TCP_CA_Loss) {
+		count(COUNT_TIMEOUTS, 1);
+		return CONGESTION_TIMEOUT;
+	}
+	if (state >= repairs)
+		return CONGESTION_NONE;
+	if (next == TCP_CA_Recovery) {
+		count(COUNT_LOSSES, 1);
+		return CONGESTION_LOSS;
+	}
+	if (next == TCP_CA_CWR && repairs == TCP_CA_CWR) {
+		count(COUNT_MARKED, 1);
+		return CONGESTION_ECN;
+	}
+	return CONGESTION_NONE;
+}
+
+/* Sets the window, in packets of 16 fraction bits. */
+inline_always void set_window(struct sock *sk, u64 window)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	tp->snd_cwnd = smaller(larger(window >> 16, 1), tp->snd_cwnd_clamp);
+}
+
+/* Sets the pacing rate, in bytes per second; the kernel paces by itself. */
+inline_always void set_pacing(struct sock *sk, u64 rate)
+{
+	if (!rate)
+		return;
+	sk->sk_pacing_rate = rate;
+	if (!sk->sk_pacing_status)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+#endif

@@ -1,0 +1,39 @@
+//! What a build without the eBPF programs says.
+
+use crate::{KernelError, Program, probe};
+
+fn missing<T>() -> Result<T, KernelError> {
+    Err(probe().check().err().unwrap_or_else(|| KernelError::Message("nothing is built in".into())))
+}
+
+/// Puts a program into the kernel.
+///
+/// # Errors
+/// This build has no programs.
+pub fn load(_program: &Program) -> Result<(), KernelError> {
+    missing()
+}
+
+/// Takes a program out of the kernel.
+///
+/// # Errors
+/// This build has no programs.
+pub fn unload(_program: &Program) -> Result<(), KernelError> {
+    missing()
+}
+
+/// A program's counters.
+///
+/// # Errors
+/// This build has no programs.
+pub fn stats(_program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
+    missing()
+}
+
+/// Lets the packets of a program's sockets leave a device as accelerates.
+///
+/// # Errors
+/// This build has no programs.
+pub fn accelerate(_program: &Program, _device: &str) -> Result<(), KernelError> {
+    missing()
+}

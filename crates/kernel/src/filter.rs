@@ -1,0 +1,92 @@
+//! The filter of devices that lets packets leave as accelerates.
+
+use std::fs;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{ErrorKind, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use nix::net::if_::{if_nameindex, if_nametoindex};
+
+use crate::{KernelError, Program, loader, pins, probe};
+
+/// The filter's number and priority on a device, by which it is found again.
+const HANDLE: u32 = 0x5043;
+const PRIORITY: u32 = 0x5043;
+
+fn hook(filter: &OwnedFd, device: u32) -> TcHook {
+    TcHookBuilder::new(filter.as_fd())
+        .ifindex(device as i32)
+        .replace(true)
+        .handle(HANDLE)
+        .priority(PRIORITY)
+        .hook(TC_EGRESS)
+}
+
+fn open(program: &Program) -> Result<OwnedFd, KernelError> {
+    let path = pins::filter(program);
+    libbpf_rs::Program::fd_from_pinned_path(&path).map_err(|error| {
+        let name = program.name;
+        KernelError::Message(format!("{}: {error}: is `{name}` loaded?", path.display()))
+    })
+}
+
+/// A folder that tells that the queueing discipline of a device was made for the filter. Devices
+/// are numbered anew in each network namespace.
+fn made(program: &Program, device: u32) -> Option<PathBuf> {
+    let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
+    Some(pins::folder(program).join(format!("made-{namespace}-{device}")))
+}
+
+/// Lets the packets of a program's sockets leave a device of this network namespace as
+/// accelerates. The filter goes with the device, or when the program is unloaded from within the
+/// same network namespace.
+///
+/// # Errors
+/// No such device, or the program is not loaded.
+pub fn accelerate(program: &Program, device: &str) -> Result<(), KernelError> {
+    probe().check()?;
+    loader::listen_to_libbpf();
+    let filter = open(program)?;
+    let index =
+        if_nametoindex(device).map_err(KernelError::system(format!("device `{device}`")))?;
+    let mut hook = hook(&filter, index);
+    // With a discipline, but without our filter, asking for it finds nothing; without a discipline
+    // the question is not valid.
+    let there = hook.query().map_or_else(|error| error.kind() == ErrorKind::NotFound, |_| true);
+    if let Some(made) = made(program, index).filter(|_| !there) {
+        // If it was there before, nothing is lost but a discipline that does nothing.
+        let _ = fs::create_dir(made);
+    }
+    hook.create()
+        .and_then(|mut hook| hook.attach())
+        .map(drop)
+        .map_err(|error| KernelError::Message(format!("a filter at device `{device}`: {error}")))
+}
+
+/// Removes the filters of a program from the devices of this network namespace.
+pub(crate) fn remove_all(program: &Program) -> Result<(), KernelError> {
+    if !pins::filter(program).exists() {
+        return Ok(());
+    }
+    loader::listen_to_libbpf();
+    let filter = open(program)?;
+    let devices = if_nameindex().map_err(KernelError::system("the list of devices"))?;
+    for device in &devices {
+        let place = device.name().to_string_lossy();
+        let fail = |error| KernelError::Message(format!("the filter at device `{place}`: {error}"));
+        let mut hook = hook(&filter, device.index());
+        // What is there under our number may be of another program.
+        let Ok(id) = hook.query() else { continue };
+        let ours = ProgInfoIter::default().any(|info| info.id == id && info.name == *"accelerate");
+        if !ours {
+            continue;
+        }
+        hook.detach().map_err(fail)?;
+        if made(program, device.index()).is_some_and(|made| made.exists()) {
+            hook.attach_point(TC_INGRESS | TC_EGRESS).destroy().map_err(fail)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! C2TCP over Cubic, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` with its default
+//! parameters.
+
+use super::cubic::Cubic;
+use super::fixed::{MOST_ACKED, ONE, scale};
+use super::hystart::HyStart;
+use super::{Congestion, Feedback};
+
+/// Microseconds.
+const TARGET: u64 = 100_000;
+const INTERVAL: u64 = 100_000;
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    Waiting,
+    Bad,
+}
+
+/// Cubic's window, which long RTTs close and short ones open.
+#[derive(Copy, Clone, Debug)]
+pub struct C2tcp {
+    cubic: Cubic,
+    hystart: HyStart,
+    /// The last RTT was below the target.
+    first: bool,
+    /// When the condition is next found bad.
+    next: u64,
+    /// Back-offs since the condition became bad, plus one.
+    backoffs: u64,
+    /// Newton's approximation of `1 / sqrt(backoffs)`, in units of 2^-16.
+    inverse_sqrt: u64,
+    /// The repair under way began with a timeout.
+    timed_out: bool,
+}
+
+impl Default for C2tcp {
+    fn default() -> C2tcp {
+        C2tcp {
+            cubic: Cubic::default(),
+            hystart: HyStart::default(),
+            first: true,
+            next: 0,
+            backoffs: 1,
+            inverse_sqrt: 0,
+            timed_out: false,
+        }
+    }
+}
+
+impl C2tcp {
+    /// The window in packets.
+    pub fn cwnd(&self) -> u64 {
+        self.cubic.cwnd()
+    }
+
+    /// An acknowledgement came, or a loss timer expired. Returns whether the window was closed
+    /// because the condition is bad.
+    pub fn on_feedback(&mut self, feedback: &Feedback) -> bool {
+        let before = self.cubic.cwnd();
+        if self.cubic.in_slow_start() && self.hystart.observe(feedback, before) {
+            self.cubic.leave_slow_start();
+        }
+        self.cubic.on_feedback(feedback);
+        self.timed_out &= feedback.in_recovery;
+        if feedback.congestion == Congestion::Timeout {
+            self.hystart.time_out(feedback);
+            self.timed_out = true;
+        }
+        let grows = feedback.cwnd_limited && (!feedback.in_recovery || self.timed_out);
+        let avoiding = grows && !self.cubic.in_slow_start();
+        if feedback.rtt == 0 {
+            return false;
+        }
+        match self.condition(feedback.now, feedback.rtt) {
+            Verdict::Good if grows => {
+                let opened = self.cubic.cwnd().saturating_sub(before);
+                self.cubic.add(self.growth(feedback, opened, avoiding));
+                false
+            }
+            Verdict::Good | Verdict::Waiting => false,
+            Verdict::Bad => {
+                self.cubic.back_off();
+                true
+            }
+        }
+    }
+
+    fn condition(&mut self, now: u64, rtt: u64) -> Verdict {
+        let whole = |micros: u64| micros / 1000 * 1000;
+        if rtt / 1000 <= TARGET / 1000 {
+            self.first = true;
+            self.backoffs = 1;
+            return Verdict::Good;
+        }
+        if self.first {
+            self.first = false;
+            self.backoffs = 1;
+            self.inverse_sqrt = 0xffff;
+            self.newton();
+            self.next = whole(now + INTERVAL);
+            return Verdict::Waiting;
+        }
+        if now <= self.next {
+            return Verdict::Waiting;
+        }
+        self.next = whole(now + ((INTERVAL * self.inverse_sqrt) >> 16));
+        self.backoffs += 1;
+        self.newton();
+        Verdict::Bad
+    }
+
+    fn newton(&mut self) {
+        let x = self.inverse_sqrt << 16;
+        let taken = (self.backoffs.min(1 << 20) * ((x * x) >> 32)).min(3 << 32);
+        let step = ((3 << 32) - taken) >> 2;
+        self.inverse_sqrt = (((step * x) >> 31) >> 16) & 0xffff;
+    }
+
+    /// By how much an RTT below the target opens the window, beside the `opened` packets of Cubic.
+    fn growth(&self, feedback: &Feedback, opened: u64, avoiding: bool) -> u64 {
+        let counts = (TARGET / 1000) / (feedback.rtt / 1000).max(1) * ONE;
+        let cwnd = self.cubic.cwnd();
+        let (acked, opened) = (feedback.acked.min(MOST_ACKED), opened.min(MOST_ACKED));
+        if !avoiding {
+            scale(counts, ONE, cwnd)
+        } else if acked == 0 {
+            0
+        } else if opened * cwnd >= acked * ONE {
+            scale(counts, opened, acked)
+        } else {
+            scale(counts + acked, ONE, cwnd).saturating_sub(opened)
+        }
+    }
+
+    /// Sending resumes after `idle` microseconds with nothing in flight.
+    pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
+        self.cubic.on_idle(now, idle, rto);
+    }
+}

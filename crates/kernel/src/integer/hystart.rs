@@ -1,0 +1,91 @@
+//! HyStart as in Linux, as in `bpf/hystart.h`.
+
+use super::Feedback;
+use super::fixed::{NEVER, ONE};
+
+const LOW_WINDOW: u64 = 16 * ONE;
+/// Acknowledgements no further apart belong to one train, in microseconds.
+const TRAIN_GAP: u64 = 2000;
+const MIN_SAMPLES: u64 = 8;
+
+/// Watches slow start.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct HyStart {
+    found: bool,
+    /// The smallest RTT in slow start in microseconds; 0 if unknown.
+    delay_min: u64,
+    round_start: u64,
+    /// The packets delivered beyond which the round trip is over.
+    round_end: u64,
+    last_ack: u64,
+    round_min: u64,
+    samples: u64,
+}
+
+impl Default for HyStart {
+    fn default() -> HyStart {
+        HyStart {
+            found: false,
+            delay_min: 0,
+            round_start: 0,
+            round_end: NEVER,
+            last_ack: 0,
+            round_min: NEVER,
+            samples: 0,
+        }
+    }
+}
+
+impl HyStart {
+    fn begin_round(&mut self, now: u64) {
+        self.round_start = now;
+        self.last_ack = now;
+        self.round_min = NEVER;
+        self.samples = 0;
+    }
+
+    /// A timeout voids what was learnt, and begins a round trip.
+    pub(super) fn time_out(&mut self, feedback: &Feedback) {
+        self.found = false;
+        self.delay_min = 0;
+        self.round_end = feedback.delivered + feedback.prior_in_flight;
+        self.begin_round(feedback.now);
+    }
+
+    /// An acknowledgement in slow start. True if slow start ends here.
+    pub(super) fn observe(&mut self, feedback: &Feedback, cwnd: u64) -> bool {
+        let rtt = feedback.rtt;
+        if self.found || rtt == 0 {
+            return false;
+        }
+        self.delay_min = if self.delay_min > 0 { self.delay_min.min(rtt) } else { rtt };
+        if cwnd < LOW_WINDOW {
+            return false;
+        }
+        if self.round_end == NEVER || feedback.delivered > self.round_end {
+            self.round_end = feedback.delivered + feedback.in_flight;
+            self.begin_round(feedback.now);
+        }
+        self.found = self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt);
+        self.found
+    }
+
+    fn train_is_long(&mut self, feedback: &Feedback, cwnd: u64) -> bool {
+        let bytes = (cwnd * feedback.mss.min(65_536)) >> 16;
+        let cushion = (feedback.srtt.min(1 << 40) * 131_072 / bytes.max(1)).min(1000);
+        if feedback.now > self.last_ack + TRAIN_GAP {
+            return false;
+        }
+        self.last_ack = feedback.now;
+        feedback.now > self.round_start + (self.delay_min + cushion) / 2
+    }
+
+    fn delay_has_risen(&mut self, rtt: u64) -> bool {
+        self.round_min = self.round_min.min(rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.round_min > self.delay_min + (self.delay_min / 8).clamp(4000, 16_000)
+    }
+}

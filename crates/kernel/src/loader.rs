@@ -1,0 +1,175 @@
+//! Putting programs into the kernel and taking them out.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libbpf_rs::{
+    Link, MapCore as _, MapFlags, MapHandle, MapType, Object, ObjectBuilder, PrintLevel, set_print,
+};
+use nix::mount::{MsFlags, mount};
+
+use crate::probe::{BPF_FS, available, bpf_fs};
+use crate::{COUNTERS, KernelError, Program, filter, pins, probe};
+
+/// How long the kernel may take to forget a name.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What libbpf has said, kept for when loading fails.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+fn listen(_: PrintLevel, text: String) {
+    if let Ok(mut said) = SAID.lock() {
+        said.push_str(&text);
+    }
+}
+
+/// What libbpf says goes into errors, and not to the terminal.
+pub(crate) fn listen_to_libbpf() {
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    set_print(Some((PrintLevel::Info, listen)));
+}
+
+/// The compiled program.
+fn object(program: &Program) -> &'static [u8] {
+    match program.name {
+        "abc" => include_bytes!(concat!(env!("OUT_DIR"), "/abc.bpf.o")),
+        "abc_ecn" => include_bytes!(concat!(env!("OUT_DIR"), "/abc_ecn.bpf.o")),
+        "c2tcp" => include_bytes!(concat!(env!("OUT_DIR"), "/c2tcp.bpf.o")),
+        _ => &[],
+    }
+}
+
+/// Puts a program into the kernel, where sockets of all network namespaces can choose it until
+/// [`unload`].
+///
+/// # Errors
+/// What is missing, or what the kernel refused.
+pub fn load(program: &Program) -> Result<(), KernelError> {
+    probe().check()?;
+    let name = program.name;
+    if pins::link(program).exists() {
+        let text =
+            format!("`{name}` is loaded already: `paceline kernel unload {name}` removes it");
+        return Err(KernelError::Message(text));
+    }
+    if available().iter().any(|known| known == name) {
+        let text = format!(
+            "this kernel has a congestion control `{name}` that is not ours, or ours is pinned in \
+             another mount namespace: enter network namespaces with `nsenter --net`, because \
+             `ip netns exec` hides {BPF_FS}"
+        );
+        return Err(KernelError::Message(text));
+    }
+    if !bpf_fs() {
+        mount(Some("bpf"), BPF_FS, Some("bpf"), MsFlags::empty(), None::<&str>)
+            .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))?;
+    }
+    // What a loader left that was ended on the way.
+    if pins::folder(program).exists() {
+        let place = pins::folder(program).display().to_string();
+        pins::remove(program).map_err(KernelError::system(place))?;
+    }
+    let made = make(program);
+    if made.is_err() {
+        let _ = pins::remove(program);
+    }
+    made
+}
+
+fn make(program: &Program) -> Result<(), KernelError> {
+    listen_to_libbpf();
+    let mut object = ObjectBuilder::default()
+        .open_memory(object(program))
+        .and_then(|object| object.load())
+        .map_err(|error| refused(program, "the kernel refused the program", &error))?;
+    let folder = pins::folder(program);
+    fs::create_dir_all(&folder).map_err(KernelError::system(folder.display().to_string()))?;
+    // The link first: whatever happens afterwards, the folder tells that the program is loaded.
+    attach(program, &mut object)?.pin(pins::link(program)).map_err(pinning(&folder))?;
+    for mut map in object.maps_mut() {
+        if map.name() == "counters" {
+            map.pin(pins::counters(program)).map_err(pinning(&folder))?;
+        }
+    }
+    for mut function in object.progs_mut() {
+        if function.name() == "accelerate" {
+            function.pin(pins::filter(program)).map_err(pinning(&folder))?;
+        }
+    }
+    Ok(())
+}
+
+/// Registers the congestion control.
+fn attach(program: &Program, object: &mut Object) -> Result<Link, KernelError> {
+    let mut operations = object.maps_mut().filter(|map| map.map_type() == MapType::StructOps);
+    let Some(mut operations) = operations.next() else {
+        let text = format!("the program `{}` has no operations", program.name);
+        return Err(KernelError::Message(text));
+    };
+    operations.attach_struct_ops().map_err(|error| {
+        let what = "the kernel refused to register it (does it know the ECN modes it asks for?)";
+        refused(program, what, &error)
+    })
+}
+
+fn pinning(folder: &Path) -> impl FnOnce(libbpf_rs::Error) -> KernelError {
+    move |error| KernelError::Message(format!("naming a file in {}: {error}", folder.display()))
+}
+
+/// An error with the last lines that libbpf and the kernel's verifier said.
+fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelError {
+    let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(12)..].join("\n  ");
+    KernelError::Message(format!("{}: {what}: {error}\n  {last}", program.name))
+}
+
+/// Takes a program out of the kernel. Sockets that use it keep it until they close; new ones can
+/// no longer choose it.
+///
+/// # Errors
+/// It is not loaded, or a file cannot be removed.
+pub fn unload(program: &Program) -> Result<(), KernelError> {
+    let (name, folder) = (program.name, pins::folder(program));
+    if !folder.exists() {
+        let text = format!("`{name}` is not loaded, as far as {BPF_FS} shows here");
+        return Err(KernelError::Message(text));
+    }
+    filter::remove_all(program)?;
+    pins::remove(program).map_err(KernelError::system(folder.display().to_string()))?;
+    let end = Instant::now() + PATIENCE;
+    while available().iter().any(|known| known == name) {
+        if Instant::now() > end {
+            let text = format!("`{name}` is still registered: something else holds its link");
+            return Err(KernelError::Message(text));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// A program's counters, with their names.
+///
+/// # Errors
+/// It is not loaded, or root is missing.
+pub fn stats(program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
+    let path = pins::counters(program);
+    if !path.exists() {
+        let text = format!("`{0}` is not loaded: `sudo paceline kernel load {0}`", program.name);
+        return Err(KernelError::Message(text));
+    }
+    let fail = |error| KernelError::Message(format!("{}: {error}", path.display()));
+    let map = MapHandle::from_pinned_path(&path).map_err(fail)?;
+    let mut counted = Vec::new();
+    for (at, name) in (0u32..).zip(COUNTERS) {
+        let value = map.lookup(&at.to_ne_bytes(), MapFlags::ANY).map_err(fail)?;
+        let bytes = value.and_then(|bytes| bytes.try_into().ok());
+        counted.push((name, bytes.map_or(0, u64::from_ne_bytes)));
+    }
+    Ok(counted)
+}

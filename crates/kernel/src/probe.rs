@@ -1,0 +1,106 @@
+//! What this machine can do.
+
+use std::fs;
+use std::path::Path;
+
+use nix::net::if_::if_nameindex;
+use nix::unistd::geteuid;
+use serde::Serialize;
+
+use crate::KernelError;
+
+/// Types of the running kernel, which the programs are fitted to when they are loaded.
+pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// Where eBPF objects can have names.
+pub(crate) const BPF_FS: &str = "/sys/fs/bpf";
+const SCHEMES: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// What loading needs, and what there is of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Probe {
+    /// The kernel's release.
+    pub kernel: String,
+    /// This program was built with the eBPF programs in it.
+    pub built: bool,
+    /// The user is root.
+    pub root: bool,
+    /// The kernel tells its types.
+    pub btf: bool,
+    /// A file system for eBPF objects is mounted; loading mounts it.
+    pub bpf_fs: bool,
+    /// The kernel's TCP counts acknowledged bytes per ECN mark (Accurate ECN); unknown without its
+    /// types.
+    pub accurate_ecn: Option<bool>,
+    /// The congestion controls that this network namespace offers.
+    pub available: Vec<String>,
+}
+
+/// Looks.
+pub fn probe() -> Probe {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Probe {
+        kernel: release.trim().to_string(),
+        built: cfg!(feature = "bpf"),
+        root: geteuid().is_root(),
+        btf: Path::new(BTF).exists(),
+        bpf_fs: bpf_fs(),
+        accurate_ecn: accurate_ecn(),
+        available: available(),
+    }
+}
+
+/// True if a BPF file system is mounted at its usual place.
+pub(crate) fn bpf_fs() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // Of mounts at one place the last one shows.
+    let mut fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let shown = fields.rfind(|fields| fields.get(1) == Some(&BPF_FS));
+    shown.is_some_and(|fields| fields.get(2) == Some(&"bpf"))
+}
+
+/// The congestion controls that this network namespace offers.
+pub(crate) fn available() -> Vec<String> {
+    let text = fs::read_to_string(SCHEMES).unwrap_or_default();
+    text.split_whitespace().map(String::from).collect()
+}
+
+/// The devices of this network namespace.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn devices() -> Result<Vec<String>, KernelError> {
+    let devices = if_nameindex().map_err(KernelError::system("the list of devices"))?;
+    Ok(devices.iter().map(|device| device.name().to_string_lossy().into_owned()).collect())
+}
+
+/// The kernel's type information names each member it has; the loader checks the very member of
+/// the very structure.
+fn accurate_ecn() -> Option<bool> {
+    let types = fs::read(BTF).ok()?;
+    let name = b"\0delivered_ecn_bytes\0";
+    Some(types.windows(name.len()).any(|window| window == name))
+}
+
+impl Probe {
+    /// What loading lacks, in one sentence.
+    ///
+    /// # Errors
+    /// Something is missing.
+    pub fn check(&self) -> Result<(), KernelError> {
+        let problem = if !self.built {
+            "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
+             libelf-dev and zlib1g-dev and build it with `make build`, or with \
+             `cargo build --features bpf`"
+        } else if !self.root {
+            "loading eBPF programs takes root: run this with sudo"
+        } else if !self.btf {
+            "this kernel does not tell its types (/sys/kernel/btf/vmlinux is missing): it must be \
+             built with CONFIG_DEBUG_INFO_BTF"
+        } else if self.accurate_ecn == Some(false) {
+            "this kernel's TCP has no Accurate ECN: Linux 6.18 or newer is needed"
+        } else {
+            return Ok(());
+        };
+        Err(KernelError::Message(problem.into()))
+    }
+}

@@ -1,0 +1,69 @@
+//! The table of programs.
+
+use crate::KernelError;
+
+/// A congestion control for the kernel.
+#[derive(Copy, Clone, Debug)]
+pub struct Program {
+    /// The name by which sockets choose it.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// The simulator's scheme that it corresponds to.
+    pub scheme: &'static str,
+    /// True if its packets are to leave as accelerates, which takes a filter on the device.
+    pub accelerates: bool,
+}
+
+/// All programs.
+pub const PROGRAMS: [Program; 3] = [
+    Program {
+        name: "abc",
+        summary: "ABC over Accurate ECN: accelerate is ECT(1), brake is ECT(0)",
+        scheme: "abc",
+        accelerates: true,
+    },
+    Program {
+        name: "abc_ecn",
+        summary: "ABC over the ECN of RFC 3168: accelerate is ECT(0), brake is CE",
+        scheme: "abc[proxied=true]",
+        accelerates: false,
+    },
+    Program {
+        name: "c2tcp",
+        summary: "C2TCP over Cubic: RTTs above 100 ms for 100 ms count as a loss",
+        scheme: "c2tcp",
+        accelerates: false,
+    },
+];
+
+/// The counters of a program over all of its sockets, in the order of `bpf/sockets.h`.
+pub const COUNTERS: [&str; 13] = [
+    "sockets",
+    "fallbacks",
+    "acks",
+    "accelerated_bytes",
+    "braked_bytes",
+    "ce_bytes",
+    "losses",
+    "marked_windows",
+    "timeouts",
+    "undone",
+    "backoffs",
+    "packets_sent_as_accelerates",
+    "flushed_acks",
+];
+
+/// The program of this name.
+///
+/// # Errors
+/// There is none.
+pub fn find(name: &str) -> Result<&'static Program, KernelError> {
+    PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
+        let names: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();
+        KernelError::Message(format!(
+            "there is no program `{name}`; there are {}",
+            names.join(", ")
+        ))
+    })
+}

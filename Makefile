@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test bench lint digests docs docs-check api setup build clean
+.PHONY: demo test bench pgo lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -36,6 +36,22 @@ lint: setup
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build
 	$(PROGRAM) bench --instructions
+
+## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
+## stands in docs/performance.md. Needs the toolchain's llvm-tools.
+PGO = $(abspath $(or $(CARGO_TARGET_DIR),target))/pgo
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata
+PGO_BUILD = $(CARGO) build --release --locked -p paceline-cli --target-dir $(PGO) --target $(HOST)
+pgo: setup
+	@test -x $(PROFDATA) || { echo 'first: rustup component add llvm-tools' >&2; exit 1; }
+	rm -rf $(PGO)/profiles
+	RUSTFLAGS='-Cprofile-generate=$(PGO)/profiles' $(PGO_BUILD)
+	$(PGO)/$(HOST)/release/paceline bench a b d f
+	$(PGO)/$(HOST)/release/paceline compare --trace lte-driving --schemes cubic,bbr,copa,abc,cubic+codel
+	$(PROFDATA) merge -o $(PGO)/profile $(PGO)/profiles
+	RUSTFLAGS='-Cprofile-use=$(PGO)/profile' $(PGO_BUILD)
+	cp $(PGO)/$(HOST)/release/paceline $(PGO)/paceline
 
 ## The event digests of an unoptimised and of an optimised build, on one and on two threads.
 digests: setup

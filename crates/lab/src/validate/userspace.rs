@@ -145,8 +145,11 @@ impl Setting {
 
 const COPA_AUTHORS: &str = "copa[send=authors,velocity=authors,detection=authors,loss=authors]";
 const WHY_BOTH: &str = "data flow both ways, as in the program's run, and slow each other down";
-const WHY_FLIGHTS: &str = "forecasts ride on the first packet of a flight of the other direction, \
-                           35 ms apart in the mean";
+const WHY_POLL: &str = "the authors' sender looks for the end of a tick every 10 ms";
+const WHY_POLL_BOTH: &str = "data flow both ways, and the sender looks for the end of a tick every \
+                             10 ms";
+const WHY_FLIGHTS: &str = "the same, and forecasts ride on the first packet of a flight of the \
+                           other direction, 35 ms apart in the mean";
 const WHY_SEND: &str = "the authors' loop lets a packet wait a whole gap after a full window";
 const WHY_JITTER: &str = "the same over a path whose acknowledgements have 1 ms of random delay, \
                           which makes the target of slow start finite";
@@ -163,11 +166,14 @@ fn ours(program: &str) -> Vec<Setting> {
         "Sprout" => vec![
             default("sprout"),
             variant("sprout", WHY_BOTH).two_ways(),
-            variant("sprout[feedback=flights]", WHY_FLIGHTS).two_ways(),
+            variant("sprout[poll=10ms]", WHY_POLL_BOTH).two_ways(),
+            variant("sprout[feedback=flights,poll=10ms]", WHY_FLIGHTS).two_ways(),
         ],
-        "Sprout sendonly" => vec![default("sprout")],
+        "Sprout sendonly" => vec![default("sprout"), variant("sprout[poll=10ms]", WHY_POLL)],
         "Sprout-EWMA, as published" => vec![default("sprout-ewma[least=0]")],
-        "Sprout-EWMA, forecasts count from 0.2" => vec![default("sprout-ewma")],
+        "Sprout-EWMA, forecasts count from 0.2" => {
+            vec![default("sprout-ewma"), variant("sprout-ewma[poll=10ms]", WHY_POLL)]
+        }
         "Copa" => vec![
             default("copa"),
             variant("copa[send=authors]", WHY_SEND),

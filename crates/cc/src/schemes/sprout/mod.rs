@@ -30,6 +30,7 @@
 //! | `lookahead` | ticks | 5 | thesis §2.2.5 |
 //! | `heartbeat` | time | 50 ms | the authors' code |
 //! | `feedback` | | tick | see below |
+//! | `poll` | time | 0: at once | 10 ms in the authors' code |
 //! | `outage_column` | | as-written | the authors' code; thesis §2.2.2: normalised |
 //! | `drain` | | cumulative | the authors' code; thesis §2.2.5: incremental |
 //! | `ticks` | | independent | the authors' code; thesis §2.2.3: joint |
@@ -44,6 +45,9 @@
 //! 20 to 50 ms after the one before, 35 ms in the mean. Together with a flow of the same scheme the
 //! other way this is their program, in which each direction slows the other down. Reports cease when
 //! nothing has come for 2 s.
+//!
+//! `poll`: the authors' loop sleeps for 10 ms unless a packet comes, so that it notices the end of a
+//! tick, and with it the room in the window, up to 10 ms late.
 //!
 //! `outage_column`: the authors' weights of what stays in an outage and of what leaves it add up
 //! to 0.55, so that every tick halves the odds of an outage; the thesis speaks of nothing but a
@@ -149,6 +153,9 @@ crate::params! {
         heartbeat: Span = Span::from_millis(50),
         /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
         feedback: Feedback = Feedback::Tick,
+        /// How long the sender's loop sleeps at most (the authors' code: 10 ms); it notices the end of a
+        /// tick when it wakes up. 0: at once.
+        poll: Span = Span::ZERO,
         /// Whether the weights of an outage add up to one (thesis) or not (the authors' code).
         outage_column: OutageColumn = OutageColumn::AsWritten,
         /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
@@ -171,6 +178,7 @@ impl SproutParams {
         spec.require(sane, "lookahead", "expected 1 to 7 ticks")?;
         let sane = Span::from_millis(1) <= self.heartbeat && self.heartbeat <= Span::from_secs(60);
         spec.require(sane, "heartbeat", "expected 1 ms to 60 s")?;
+        spec.require(self.poll <= Span::from_secs(1), "poll", "expected 0 to 1 s")?;
         for (bytes, name) in
             [(self.received_packet, "received_packet"), (self.sent_packet, "sent_packet")]
         {

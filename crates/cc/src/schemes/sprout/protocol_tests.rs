@@ -379,3 +379,22 @@ fn forecasts_ride_on_flights() {
     assert_eq!(flights.iter().sum::<u64>(), 2 * 140, "{flights:?}");
     assert!(flights.iter().all(|pause| (20..=50).contains(pause)), "{flights:?}");
 }
+
+/// A forecast comes at 1,003 ms, its first tick is over at 1,023 ms: a loop that sleeps for 8 ms at a
+/// time notices that at 1,027 ms, and acknowledgements do not wake it up.
+#[test]
+fn a_loop_that_sleeps_notices_the_end_of_a_tick_late() {
+    let timer = |poll: u64| {
+        let params = SproutParams { poll: Span::from_millis(poll), ..Default::default() };
+        let mut sender = SproutSender::new(&params, &Setup::new(1, 1));
+        let forecast = Forecast { total: 0, from: ms(900), counts: [1, 2, 3, 4, 5, 6, 7, 8] };
+        sender.on_report(ms(1003), &Report::Forecast(forecast));
+        sender.on_send(ms(1003), &mut Outgoing::new(0, 1500, 0));
+        let queue = sender.queue();
+        sender.on_feedback(&crate::control::Feedback::new(ms(1024), 1500));
+        (sender.plan().timer, sender.queue() < queue)
+    };
+    assert_eq!(timer(8), (ms(1027), false));
+    // The first tick's packets have left, and the second tick is the next to end.
+    assert_eq!(timer(0), (ms(1043), true));
+}

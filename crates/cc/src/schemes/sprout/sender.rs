@@ -37,6 +37,8 @@ pub struct SproutSender {
     in_flight: u64,
     last_sent: Time,
     beat: bool,
+    /// When the loop last woke up: for a report or to look for the end of a tick.
+    awake: Time,
 }
 
 impl SproutSender {
@@ -58,6 +60,7 @@ impl SproutSender {
             last_sent: Time::ZERO,
             // Nothing is known before the first forecast: only a packet without data may leave.
             beat: true,
+            awake: Time::ZERO,
         }
     }
 
@@ -104,6 +107,16 @@ impl SproutSender {
             self.tick += 1;
             self.next_tick = if self.tick < LAST { self.next_tick + TICK } else { Time::NEVER };
         }
+    }
+
+    /// When the loop notices that the tick is over: it sleeps for the same time again and again.
+    fn notices(&self) -> Time {
+        let poll = self.params.poll.as_nanos();
+        if poll == 0 || self.next_tick == Time::NEVER {
+            return self.next_tick;
+        }
+        let sleeps = self.next_tick.since(self.awake).as_nanos().div_ceil(poll);
+        self.awake + self.params.poll * sleeps
     }
 
     /// When a packet without data is to leave if none with data does before.
@@ -156,12 +169,16 @@ impl Controller for SproutSender {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.advance(feedback.now);
+        // The authors' protocol has no acknowledgements that would wake its loop up.
+        if feedback.now >= self.notices() {
+            self.advance(feedback.now);
+        }
         self.in_flight = feedback.in_flight;
     }
 
     fn on_report(&mut self, now: Time, report: &Report) {
         self.advance(now);
+        self.awake = now;
         if let Report::Forecast(forecast) = report {
             self.on_forecast(now, forecast);
         }
@@ -169,13 +186,14 @@ impl Controller for SproutSender {
 
     fn on_timer(&mut self, now: Time) {
         self.advance(now);
+        self.awake = now;
         self.beat |= self.beat_at() <= now;
     }
 
     fn plan(&self) -> Plan {
         Plan::window(self.in_flight + self.on_wire())
             .exact()
-            .timer(self.next_tick.min(self.beat_at()))
+            .timer(self.notices().min(self.beat_at()))
             .empty_packet(self.beat)
     }
 

@@ -58,6 +58,8 @@ crate::params! {
         heartbeat: Span = Span::from_millis(50),
         /// When forecasts go back: in each tick, once per heartbeat, or with flights the other way.
         feedback: Feedback = Feedback::Tick,
+        /// How long the sender's loop sleeps at most (the authors' code: 10 ms); 0: not at all.
+        poll: Span = Span::ZERO,
         /// Whether ticks drain their own packets (thesis) or all so far (the authors' code).
         drain: Drain = Drain::Cumulative,
         /// Bytes of payload that count as a packet at the receiver (the authors' code).
@@ -80,6 +82,7 @@ pub const SCHEME: Scheme = Scheme {
             lookahead,
             heartbeat,
             feedback,
+            poll,
             drain,
             received_packet,
             sent_packet,
@@ -91,6 +94,7 @@ pub const SCHEME: Scheme = Scheme {
             lookahead,
             heartbeat,
             feedback,
+            poll,
             drain,
             received_packet,
             sent_packet,

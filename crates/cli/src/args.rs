@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_sim::scenario::{Capacity, check_scheme, check_scheme_with};
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
@@ -59,13 +59,14 @@ pub(crate) struct Schemes(pub(crate) Vec<SchemeSpec>);
 
 /// Reads a list of schemes and makes sure that each can be built.
 pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
+    let registry = paceline_remy::registry();
     let mut specs = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part == "all" {
             let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
             specs.extend(all.filter_map(|name| check_scheme(name).ok()));
         } else {
-            specs.push(check_scheme(part).map_err(|error| error.to_string())?);
+            specs.push(check_scheme_with(part, &registry).map_err(|error| error.to_string())?);
         }
     }
     if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }

@@ -60,13 +60,14 @@ pub(crate) struct Schemes(pub(crate) Vec<SchemeSpec>);
 
 /// Reads a list of schemes and makes sure that each can be built.
 pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
+    let names = paceline_remy::names();
     let mut specs = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part == "all" {
             let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
             specs.extend(all.filter_map(|name| check_scheme(name).ok()));
         } else {
-            specs.push(check_scheme(part).map_err(|error| error.to_string())?);
+            specs.push(names.check_scheme(part).map_err(|error| error.to_string())?);
         }
     }
     if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }

@@ -14,12 +14,13 @@ pub mod validate;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};
 
-/// Runs a scenario to its end; the outcome has the self-inflicted delays as well.
+/// Runs a scenario to its end; the outcome has the self-inflicted delays as well. Schemes are the
+/// built-in ones, and `remy` may follow tables from files.
 ///
 /// # Errors
 /// What cannot be built: see [`BuildError`].
 pub fn run(scenario: &Scenario) -> Result<Outcome, BuildError> {
-    let mut outcome = paceline_sim::run(scenario)?;
+    let mut outcome = paceline_sim::run_with(scenario, &paceline_remy::names())?;
     omniscient::add_self_inflicted(scenario, &mut outcome)?;
     Ok(outcome)
 }

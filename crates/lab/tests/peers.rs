@@ -32,12 +32,7 @@ fn recorded() -> Option<PathBuf> {
 
 /// The checks of this peer's runs that `wanted` is true of, by the run and what runs here, agree, or
 /// the peer's single run lies within what one of ours may show.
-fn agree(
-    peer: &str,
-    traces: Option<&Path>,
-    wanted: impl Fn(&str, &str) -> bool,
-    at_least: usize,
-) {
+fn agree(peer: &str, traces: Option<&Path>, wanted: impl Fn(&str, &str) -> bool, at_least: usize) {
     let mut cases = validate::cases(traces);
     cases.retain(|case| case.peer == peer && wanted(&case.group, &case.ours.scheme));
     let rows: Vec<_> = cases.iter().flat_map(|case| case.measure()).collect();
@@ -68,7 +63,12 @@ fn cubic_agrees_with_linux_on_recorded_traces() {
 fn abc_agrees_with_the_authors_router() {
     agree("ABC's authors", None, |run, _| run.ends_with("12Mbps"), 4);
     if let Some(traces) = recorded() {
-        agree("ABC's authors", Some(&traces), |run, ours| !run.ends_with("12Mbps") && ours.contains("false"), 5);
+        agree(
+            "ABC's authors",
+            Some(&traces),
+            |run, ours| !run.ends_with("12Mbps") && ours.contains("false"),
+            5,
+        );
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 use paceline_cc::Stream;
 use paceline_cc::schemes::remy::{Action, Memory, Place, RuleTable, RuleTree};
+use paceline_remy::CpuClock;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Local, Trial, evaluate_by};
 use paceline_remy::spec::{Specification, Specimen};
 
@@ -40,14 +40,14 @@ fn look_up(table: &RuleTable) -> [f64; 2] {
             })
             .collect();
         let (mut place, mut sum) = (Place::default(), 0);
-        let start = Instant::now();
+        let start = CpuClock::start();
         for _ in 0..1000 {
             for memory in &memories {
                 sum += table.find(black_box(memory), &mut place).unwrap_or(0);
             }
         }
         black_box(sum);
-        start.elapsed().as_secs_f64() * 1e9 / (1000.0 * memories.len() as f64)
+        start.seconds() * 1e9 / (1000.0 * memories.len() as f64)
     })
 }
 
@@ -62,11 +62,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let specification = Specification::general_purpose();
     let mut text = format!("looking up: {near:.1} ns by small steps, {far:.1} ns all over\n");
     for uses in [false, true] {
-        let start = Instant::now();
+        let start = CpuClock::start();
         let score = evaluate_by(&OneCore, &table, &specification, 1, uses)?;
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = start.seconds();
         text += &format!(
-            "score {:.3}, {:.0} simulated s per s, {:.2} million packets per s{}\n",
+            "score {:.3}, {:.0} simulated s per CPU s, {:.2} million packets per CPU s{}\n",
             score.total,
             score.simulated_s / seconds,
             score.packets / seconds / 1e6,

@@ -1,13 +1,12 @@
 //! `paceline remy eval`: what tables and schemes reach on one network, over several seeds.
 
-use std::time::Instant;
-
 use paceline_cc::Span;
 use paceline_sim::BuildError;
 use paceline_sim::scenario::SchemeChoice;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::clock::CpuClock;
 use crate::network::{Network, PACKET};
 use crate::score::{self, SenderFigures};
 
@@ -54,7 +53,7 @@ pub fn eval(
     seeds: &[u64],
 ) -> Result<EvalRow, BuildError> {
     let run = |&seed: &u64| {
-        let start = Clock::start();
+        let start = CpuClock::start();
         let senders = score::run(network, scheme, duration, seed)?;
         Ok(Run { senders, cpu_s: start.seconds() })
     };
@@ -92,29 +91,4 @@ fn deviation(values: &[f64]) -> f64 {
     let centre = mean(values.iter().copied());
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     (squares / (values.len().max(2) - 1) as f64).sqrt()
-}
-
-/// The processor time of this thread, where the system tells it; else the time on the clock.
-struct Clock {
-    cpu: Option<u64>,
-    wall: Instant,
-}
-
-impl Clock {
-    fn start() -> Clock {
-        Clock { cpu: cpu_nanos(), wall: Instant::now() }
-    }
-
-    fn seconds(&self) -> f64 {
-        match (self.cpu, cpu_nanos()) {
-            (Some(before), Some(now)) if now > before => (now - before) as f64 / 1e9,
-            _ => self.wall.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-/// Nanoseconds that this thread has run, from Linux' statistics of its scheduler.
-fn cpu_nanos() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse().ok()
 }

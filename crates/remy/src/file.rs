@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use paceline_cc::Registry;
 use paceline_cc::schemes::remy::{RemyTables, RuleTable, RuleTree, Signal, TableError};
+use paceline_sim::Names;
 use thiserror::Error;
 
 use crate::dna::{Dna, DnaError};
@@ -134,9 +134,9 @@ pub fn tables() -> RemyTables {
     })
 }
 
-/// The built-in schemes, with a `remy` that reads tables from files: [`tables`].
-pub fn registry() -> Registry {
-    let mut registry = Registry::builtin();
-    registry.set(tables().scheme());
-    registry
+/// The built-in schemes and queues, with a `remy` that reads tables from files: [`tables`].
+pub fn names() -> Names {
+    let mut names = Names::default();
+    names.schemes.set(tables().scheme());
+    names
 }

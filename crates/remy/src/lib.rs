@@ -1,5 +1,6 @@
 //! Tables of rules for the scheme `remy`: files, scores, and what they do in words.
 
+mod clock;
 mod dna;
 mod eval;
 pub mod evaluate;
@@ -11,8 +12,9 @@ pub mod spec;
 pub mod usage;
 pub mod words;
 
+pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, eval};
-pub use file::{FileError, Loaded, Problem, load, parse, registry, tables};
+pub use file::{FileError, Loaded, Problem, load, names, parse, tables};
 pub use network::{Network, PACKET};
 pub use readable::{Readable, ReadableError};

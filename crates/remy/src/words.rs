@@ -59,7 +59,7 @@ pub fn beginning(table: &RuleTable) -> String {
     };
     let action = &table.rules()[rule].action;
     let window = action.apply(0);
-    let gap = action.intersend_ms;
+    let gap = format!("{:.4}", action.intersend_ms);
     format!(
         "A connection begins with a window of {window} packets, sent {gap} ms apart (rule {rule})."
     )

@@ -12,7 +12,7 @@ fn starter() -> RuleTree {
 
 #[test]
 fn published_files_are_written_as_they_were_read() {
-    let Some(folder) = support::reference("published files") else { return };
+    let Some(folder) = support::reference() else { return };
     let files = support::files(&folder.join("remycc"));
     assert!(files.len() >= 29, "{} files", files.len());
     for path in files {
@@ -34,7 +34,7 @@ fn published_files_are_written_as_they_were_read() {
 
 #[test]
 fn shapes_of_the_published_tables() {
-    let Some(folder) = support::reference("published shapes") else { return };
+    let Some(folder) = support::reference() else { return };
     // Rules, divisions, depth, and boxes that are empty.
     let shapes = [
         ("2013-delta0.1", (162, 23, 7, 12)),

@@ -116,7 +116,7 @@ struct Golden {
 }
 
 fn golden() -> Option<Vec<Golden>> {
-    let folder = support::reference("golden traces")?;
+    let folder = support::reference()?;
     let files = support::files(&folder.join("reference/remy-golden"));
     assert_eq!(files.len(), 8);
     let read = |path: &PathBuf| {

@@ -15,7 +15,7 @@ use paceline_sim::scenario::MadeScheme;
 /// so that the bound is .03. `paceline remy eval` takes all rows at their length: docs/remy.md.
 #[test]
 fn published_tables_score_as_published() {
-    let Some(folder) = support::reference("published scores") else { return };
+    let Some(folder) = support::reference() else { return };
     let text = std::fs::read_to_string(folder.join("reference/remy_reference_summary.csv"))
         .expect("the summary");
     let mut lines = text.lines();

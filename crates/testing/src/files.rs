@@ -15,14 +15,14 @@ pub fn recording(name: &str) -> Option<PathBuf> {
 }
 
 /// The path of a reference file or folder, which is looked for in the folder that
-/// `PACELINE_REFERENCE` names, or else in `shared/reference` beside the repository. Without it the
-/// test that asks is told as skipped.
+/// `PACELINE_REFERENCE` names, or else in `shared` beside the repository: `reference/...` for figures of
+/// peers, `remycc` for published tables of rules. Without it the test that asks is told as skipped.
 ///
 /// # Panics
 ///
 /// As [`skip`].
 pub fn reference(name: &str) -> Option<PathBuf> {
-    find(Need::Reference, "PACELINE_REFERENCE", "shared/reference", name)
+    find(Need::Reference, "PACELINE_REFERENCE", "shared", name)
 }
 
 fn find(need: Need, variable: &str, beside: &str, name: &str) -> Option<PathBuf> {

@@ -7,7 +7,7 @@ use paceline_testing::{recording, reference};
 use paceline_trace::{Stats, load, mahimahi, names, target};
 
 /// The table of statistics.
-const TABLE: &str = "trace_stats.csv";
+const TABLE: &str = "reference/trace_stats.csv";
 
 /// The recordings that are read, by name, so that other files beside them do no harm.
 const RECORDINGS: [&str; 12] = [

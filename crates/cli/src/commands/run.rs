@@ -62,7 +62,7 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let text = String::from_utf8(text).map_err(|_| {
         Error::Message(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
-    scenario::parse(&name, &text, file.parent())
+    scenario::parse_with(&name, &text, file.parent(), &paceline_remy::names())
         .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))
 }
 

@@ -1,23 +1,12 @@
 //! Published tables and reference results, which are no part of the repository.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of reference material: what `PACELINE_REFERENCE` names, or `../shared` beside the
-/// repository. `None`, and a line that says so, if there is none.
-pub(crate) fn reference(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = std::env::var_os("PACELINE_REFERENCE").map_or(beside, PathBuf::from);
-    if folder.join("remycc").is_dir() {
-        return Some(folder);
-    }
-    // Past the test harness, which would hide what a passing test prints.
-    let line = format!(
-        "SKIPPED {test}: no remycc in {}; name its folder in PACELINE_REFERENCE\n",
-        folder.display()
-    );
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    None
+/// The folder that has both, if it is there.
+pub(crate) fn reference() -> Option<PathBuf> {
+    let tables = paceline_testing::reference("remycc")?;
+    paceline_testing::reference("reference/remy-golden")?;
+    tables.parent().map(Path::to_path_buf)
 }
 
 /// All files of a folder and the folders in it.

@@ -143,7 +143,7 @@ impl Eval {
         for name in &self.tables {
             all.push((name.clone(), scheme(name, table(name)?)));
         }
-        let names = paceline_sim::Names::from(paceline_remy::registry());
+        let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
             let spec =
                 names.check_scheme(text).map_err(|error| Error::Message(error.to_string()))?;

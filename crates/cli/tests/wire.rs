@@ -1,11 +1,14 @@
-//! `paceline send` and `paceline recv` on the loopback interface.
+//! `paceline send` and `paceline recv` on the loopback interface, and through the emulator.
 
+#[path = "common/alone.rs"]
+mod alone;
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use alone::{alone, text};
 use common::Folder;
 
 /// A receiver that runs, with its key and its address.
@@ -204,4 +207,36 @@ fn a_receiver_that_is_killed_is_missed() {
     let mut err = String::new();
     sender.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
     assert!(err.contains("has died, or the path is down"), "{err}");
+}
+
+#[test]
+fn gap_holds_the_simulator_against_udp() {
+    let folder = Folder::new("gap-udp");
+    let script = "chrt -f 1 true 2>/dev/null && ahead=--realtime; \
+                  $P gap --udp $ahead --trace 12Mbps --schemes cubic,abc --duration 5s --rtt 40ms \
+                  --buffer 60 --json -q; s=$?; ls $TMPDIR >&2; exit $s";
+    let script = format!("export TMPDIR={}\n{script}", folder.path(""));
+    let Some(output) = alone("gap_holds_the_simulator_against_udp", &[], &script) else {
+        return;
+    };
+    let err = text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+    for (row, scheme) in all["rows"].as_array().expect("rows").iter().zip(["cubic", "abc"]) {
+        assert_eq!(row["scheme"], scheme);
+        let number = |side: &str, name: &str| row[side][name].as_f64().unwrap_or(f64::NAN);
+        let p95 = |side: &str| row[side]["queue_delay_ms"]["p95"].as_f64().unwrap_or(f64::NAN);
+        // Sender and receiver are ordinary processes: where others compute, too, they run late, and
+        // a loss or two more costs much of five seconds. This says that it runs, not how near it is
+        // (docs/gap.md).
+        assert!(number("emulated", "utilization") > 0.5, "{row}");
+        assert!((number("emulated", "capacity_mbps") - 12.0).abs() < 0.01, "{row}");
+        assert!(p95("emulated") > 5.0 && p95("emulated") < 62.0, "{row}");
+        assert!(number("emulated", "goodput_mbps") > 5.0, "{row}");
+        assert!(number("simulated", "utilization") > 0.8, "{row}");
+        assert!(number("emulated", "handshake_s") > 0.08, "two round trips of 40 ms: {row}");
+    }
+    // ABC's router marks what it wants less of: without its marks the queue would be full.
+    assert!(all["rows"][1]["emulated"]["marks"].as_u64() > Some(0), "{err}");
+    assert!(!err.contains("paceline-gap"), "its files are gone: {err}");
 }

@@ -26,7 +26,8 @@ use emulated::Emulated;
 #[command(after_help = "\
 Each scheme runs in the simulator, and for as long in real time in the emulator with this
 machine's own TCP. The schemes are those that both have: cubic, bbr, reno, and those of
-`paceline kernel`.
+`paceline kernel`. With --udp, this program's own senders and receivers run instead, and all
+schemes can be named.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
@@ -49,8 +50,11 @@ pub(crate) struct Gap {
     schemes: Option<args::Schemes>,
     /// Congestion controls of `paceline kernel`, separated by commas, instead of --schemes: they
     /// are loaded for the length of the run
-    #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with = "schemes")]
+    #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with_all = ["schemes", "udp"])]
     kernel: Option<args::Schemes>,
+    /// Run this program's own senders over UDP instead of the machine's TCP
+    #[arg(long)]
+    udp: bool,
     /// Round-trip propagation delay
     #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
@@ -101,9 +105,7 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
         Some(rest) if rest.is_empty() || rest.starts_with(['+', '[']) => format!("newreno{rest}"),
         _ => part.to_string(),
     });
-    let schemes = args::schemes(&ours.collect::<Vec<_>>().join(","))?;
-    schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;
-    Ok(schemes)
+    args::schemes(&ours.collect::<Vec<_>>().join(","))
 }
 
 /// The simulator's schemes of programs of `paceline kernel`, perhaps with queues.
@@ -141,6 +143,7 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
 
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
+        self.check()?;
         let runs = match &self.scenario {
             Some(file) => self.of_file(file)?,
             None => self.comparisons()?,
@@ -161,11 +164,15 @@ impl Gap {
             }
             let priority =
                 Emulation { cpu: self.cpu, realtime: self.realtime, ..Emulation::default() };
-            let emulated = emulated::run(&comparison, &scenario, priority)?;
+            let emulated = match self.udp {
+                true => emulated::run_udp(&comparison, &scenario, priority)?,
+                false => emulated::run(&comparison, &scenario, priority)?,
+            };
             // Real flows begin with a handshake, and their programs take a moment to start. On a
             // trace with outages a tenth of a second decides what happens, so that the simulated
             // flows begin when the real ones' first data came to the link.
-            let start = Span::from_secs_f64(emulated.link.first_data_s.unwrap_or(0.0));
+            let first = emulated.link.first_data_s.unwrap_or(0.0) + emulated.handshake_s;
+            let start = Span::from_secs_f64(first);
             scenario.flows.iter_mut().for_each(|flow| flow.start = start);
             let outcome =
                 paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
@@ -183,6 +190,21 @@ impl Gap {
     /// The schemes that were named.
     fn schemes(&self) -> Option<&args::Schemes> {
         self.schemes.as_ref().or(self.kernel.as_ref())
+    }
+
+    /// Whether the schemes can be had on the other side.
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |problem: String| Error::Message(format!("--schemes {problem}"));
+        let schemes = self.schemes.iter().flat_map(|schemes| &schemes.0);
+        if !self.udp {
+            return schemes.map(kernel_name).try_for_each(|name| name.map(drop)).map_err(wrong);
+        }
+        if self.scenario.is_some() || self.flows != 1 {
+            return Err(Error::Message(
+                "--udp runs one flow over --trace: leave the scenario and --flows out".into(),
+            ));
+        }
+        Ok(())
     }
 
     fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {

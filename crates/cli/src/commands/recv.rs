@@ -99,19 +99,26 @@ impl Recv {
         let fail = |error: paceline_wire::key::KeyError| Error::Message(error.to_string());
         let Some(path) = &self.identity else { return Identity::generate().map_err(fail) };
         if path.exists() {
-            let bytes = output::read(path, 4096)?;
-            let text = String::from_utf8_lossy(&bytes);
-            return Identity::parse(&text)
-                .map_err(|error| Error::Message(format!("{}: {error}", path.display())));
+            return read_identity(path);
         }
-        let identity = Identity::generate().map_err(fail)?;
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        file.and_then(|mut file| {
-            std::io::Write::write_all(&mut file, identity.to_text().as_bytes())
-        })
-        .map_err(|source| Error::Io { path: Some(path.clone()), source })?;
-        Ok(identity)
+        make_identity(path)
     }
+}
+
+/// Reads a file of keys.
+pub(super) fn read_identity(path: &Path) -> Result<Identity, Error> {
+    let bytes = output::read(path, 4096)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Identity::parse(&text).map_err(|error| Error::Message(format!("{}: {error}", path.display())))
+}
+
+/// Makes keys, and keeps them in a file that only this user can read.
+pub(super) fn make_identity(path: &Path) -> Result<Identity, Error> {
+    let identity = Identity::generate().map_err(|error| Error::Message(error.to_string()))?;
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| std::io::Write::write_all(&mut file, identity.to_text().as_bytes()))
+        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })?;
+    Ok(identity)
 }
 
 fn target(output: Option<&Path>) -> Target {

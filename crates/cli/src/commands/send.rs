@@ -128,7 +128,8 @@ impl Send {
             ..Offer::default()
         };
         let to = connect_to(&to).map_err(fail)?;
-        let options = ClientOptions { to, key: self.key.clone(), offer, limits, source };
+        let key = self.key.clone();
+        let options = ClientOptions { to, key, offer, limits, source, abandons: false };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {

@@ -1,14 +1,31 @@
 //! `paceline traffic`: what `gap` runs inside and outside its emulation.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Subcommand;
 use paceline_cc::Span;
 use paceline_live::traffic;
+use paceline_live::udp::{self, ClientOptions, Source};
+use paceline_wire::{Limits, Offer, Service};
+use serde::{Deserialize, Serialize};
 
 use crate::args;
 use crate::output::{self, Error};
+
+/// The port of `paceline recv` in emulations.
+pub(super) const UDP_PORT: u16 = 5311;
+
+/// What a sender over UDP has counted.
+#[derive(Serialize, Deserialize)]
+pub(super) struct UdpCounts {
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u64,
+    /// Bytes on the wire that were acknowledged, each piece of data once.
+    pub(super) acknowledged: u64,
+    /// How long the handshake took.
+    pub(super) handshake_s: f64,
+}
 
 #[derive(Subcommand)]
 pub(crate) enum Traffic {
@@ -27,6 +44,23 @@ pub(crate) enum Traffic {
         #[arg(long, value_name = "NAME")]
         accelerate: Option<String>,
         /// Where to write what the kernel has counted (JSON)
+        #[arg(long, value_name = "FILE")]
+        counts: PathBuf,
+    },
+    /// Send to `paceline recv` at $PACELINE_BASE over UDP
+    SendUdp {
+        /// The scheme
+        scheme: String,
+        /// How long
+        #[arg(long, value_parser = args::length)]
+        duration: Span,
+        /// The keys of the receiver
+        #[arg(long, value_name = "FILE")]
+        identity: PathBuf,
+        /// The seed of what the scheme draws at random
+        #[arg(long)]
+        seed: u64,
+        /// Where to write what was counted (JSON)
         #[arg(long, value_name = "FILE")]
         counts: PathBuf,
     },
@@ -53,6 +87,37 @@ impl Traffic {
                 traffic::prepare(ecn).map_err(fail)?;
                 let length = args::wall(duration.as_secs_f64());
                 let counted = traffic::send(base, &schemes, length).map_err(fail)?;
+                let text = output::to_json(&counted)?;
+                std::fs::write(&counts, text)
+                    .map_err(|source| Error::Io { path: Some(counts), source })
+            }
+            Traffic::SendUdp { scheme, duration, identity, seed, counts } => {
+                let identity = super::recv::read_identity(&identity)?;
+                let mut limits = Limits { stop: duration, seed, ..Limits::default() };
+                // A link may be silent for longer than a user would wait.
+                (limits.idle, limits.silence) = (duration, duration);
+                let offer = Offer {
+                    service: Service::Filler,
+                    scheme,
+                    mtu: 1500,
+                    window: limits.window,
+                    ..Offer::default()
+                };
+                let options = ClientOptions {
+                    to: SocketAddr::new(base, UDP_PORT),
+                    key: identity.key().clone(),
+                    offer,
+                    limits,
+                    source: Source::Packets,
+                    abandons: true,
+                };
+                let finished = udp::send(&options).map_err(fail)?;
+                let counted = UdpCounts {
+                    retransmits: finished.sent.retransmits,
+                    timeouts: finished.sent.timeouts,
+                    acknowledged: finished.acknowledged,
+                    handshake_s: finished.handshake.as_secs_f64(),
+                };
                 let text = output::to_json(&counted)?;
                 std::fs::write(&counts, text)
                     .map_err(|source| Error::Io { path: Some(counts), source })

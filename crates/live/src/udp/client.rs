@@ -35,6 +35,9 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// What is sent.
     pub source: Source,
+    /// True if it goes at once when sending stops, without asking what has arrived: what waits in
+    /// queues stays there.
+    pub abandons: bool,
 }
 
 /// What has come of a client's work.
@@ -56,8 +59,12 @@ pub struct Finished {
     pub least_rtt: Span,
     /// The largest packets.
     pub mtu: u16,
-    /// Bytes of memory that the connection's window may use.
+    /// The address of the server.
     pub address: SocketAddr,
+    /// How long the handshake took.
+    pub handshake: Span,
+    /// Bytes on the wire that were acknowledged, each piece of data once.
+    pub acknowledged: u64,
 }
 
 /// The address that `text` names: `host:port`.
@@ -170,7 +177,7 @@ impl Client {
             Some(_) => Time::NEVER,
             None => start + options.limits.stop,
         };
-        let mut work = Work::default();
+        let mut work = Work { abandons: options.abandons, ..Work::default() };
         let mut ready = true;
         loop {
             let mut now = self.clock.now();
@@ -190,6 +197,9 @@ impl Client {
             });
             if let Some(end) = connection.ended() {
                 work.check(end)?;
+                break;
+            }
+            if work.asked && work.abandons {
                 break;
             }
             let full = count == BURST;
@@ -219,6 +229,8 @@ impl Client {
             least_rtt: if rtts.least == Span::MAX { Span::ZERO } else { rtts.least },
             mtu,
             address: connection.remote().0,
+            handshake: start.since(Time::ZERO),
+            acknowledged: acknowledged(&connection, mtu),
         })
     }
 
@@ -237,6 +249,16 @@ impl Client {
         })?;
         Ok(())
     }
+}
+
+/// Bytes on the wire that were acknowledged, each piece of data once: what was sent, less what was
+/// lost and what is still on its way. Packets that came late, and were repeated for nothing, count as
+/// lost.
+fn acknowledged(connection: &Connection, mtu: u16) -> u64 {
+    let sent = connection.sent().unwrap_or_default();
+    let in_flight = connection.sender().map_or(0, paceline_flow::Sender::in_flight);
+    let gone = sent.sent.saturating_sub(sent.lost);
+    gone.saturating_mul(u64::from(mtu)).saturating_sub(in_flight)
 }
 
 /// The ECN field of two bits.
@@ -262,6 +284,7 @@ struct Work {
     failed: Option<String>,
     summary: Option<Summary>,
     interrupted: bool,
+    abandons: bool,
 }
 
 impl Work {
@@ -291,6 +314,10 @@ impl Work {
                 self.asked = true;
                 self.finished = now;
                 self.stopped = Time::NEVER;
+                if self.abandons {
+                    connection.close(0, "");
+                    return Ok(());
+                }
                 self.deadline = now + PATIENCE;
                 connection.stop();
                 connection.send_message(Note::Summarize.to_bytes());

@@ -13,6 +13,7 @@ use paceline_sim::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::commands::{recv, traffic};
 use crate::emulation::{Emulation, Plan, scenario};
 use crate::output::Error;
 
@@ -39,6 +40,9 @@ pub(super) struct Emulated {
     pub(super) late: bool,
     /// How late packets were released.
     pub(super) lateness_ms: Value,
+    /// From the first packet to the first with data, of flows over UDP; of TCP, whose handshake has
+    /// no data, 0.
+    pub(super) handshake_s: f64,
 }
 
 /// The part of an emulation's summary that is of its first link up.
@@ -188,6 +192,64 @@ pub(super) fn run(
         counters,
         late: summary["late"] == true,
         lateness_ms: summary["lateness_ms"].clone(),
+        handshake_s: 0.0,
+    })
+}
+
+/// The same with this program's own sender and receiver over UDP.
+pub(super) fn run_udp(
+    comparison: &Comparison,
+    scenario: &Scenario,
+    priority: Emulation,
+) -> Result<Emulated, Error> {
+    let folder = Folder::make()?;
+    let (json, counts, identity) =
+        (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
+    recv::make_identity(&identity)?;
+    let own = std::env::current_exe()
+        .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
+    let scheme = comparison.scheme.sender.to_string();
+    let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send-udp".into()];
+    command.push(scheme.clone().into());
+    command.extend(["--duration".into(), comparison.duration.to_string().into()]);
+    command.extend(["--seed".into(), scenario.seed.to_string().into()]);
+    command.extend(["--identity".into(), identity.clone().into()]);
+    command.extend(["--counts".into(), counts.clone().into()]);
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+    let outside = format!(
+        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {} > /dev/null",
+        quoted(&own),
+        traffic::UDP_PORT,
+        quoted(&identity),
+    );
+    let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
+    let options = Emulation {
+        command,
+        outside: Some(outside),
+        json: Some(json.clone()),
+        seed: Some(scenario.seed),
+        quiet: true,
+        ..priority
+    };
+    let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
+    if status != std::process::ExitCode::SUCCESS {
+        return Err(Error::Message("the sender inside the emulation has failed".into()));
+    }
+    let summary: Value = read(&json)?;
+    let counts: traffic::UdpCounts = read(&counts)?;
+    let link: Link = serde_json::from_value(summary["up"].clone())
+        .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))?;
+    Ok(Emulated {
+        counters: None,
+        goodput_mbps: counts.acknowledged as f64 * 8e-6 / link.duration_s,
+        link,
+        kernel_scheme: format!("{scheme} over UDP"),
+        flows: comparison.flows,
+        retransmits: counts.retransmits,
+        timeouts: counts.timeouts,
+        late: summary["late"] == true,
+        lateness_ms: summary["lateness_ms"].clone(),
+        handshake_s: counts.handshake_s,
     })
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage};
 use nix::sys::socket::{connect, setsockopt, socket, sockopt};
 use paceline_kernel::{PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
@@ -132,6 +133,46 @@ fn programs_are_loaded_and_unloaded_under_traffic_and_leave_nothing() {
                 stream.shutdown(Shutdown::Both).expect("is open");
             }
         }
+        assert_nothing_is_left(&before);
+    });
+}
+
+/// The default congestion control of this thread's network namespace.
+fn make_default(scheme: &str) {
+    let path = "/proc/sys/net/ipv4/tcp_congestion_control";
+    std::fs::write(path, scheme).expect("root may");
+}
+
+#[test]
+fn a_thousand_connections_of_a_namespaces_default_leave_nothing() {
+    alone(|| {
+        // Two descriptors a connection.
+        setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may");
+        let before = ours();
+        let abc = &PROGRAMS[0];
+        load(abc).expect("loads");
+        make_default(abc.name);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("an address");
+        let to = listener.local_addr().expect("an address");
+        let bytes = vec![7; 10_000];
+        let mut open: Vec<(TcpStream, TcpStream)> = Vec::new();
+        for _ in 0..1000 {
+            let mut sender = TcpStream::connect(to).expect("somebody listens");
+            let (receiver, _) = listener.accept().expect("a connection");
+            sender.write_all(&bytes).expect("there is room");
+            open.push((sender, receiver));
+        }
+        for (sender, receiver) in &mut open {
+            sender.shutdown(Shutdown::Write).expect("is open");
+            let mut all = Vec::new();
+            receiver.read_to_end(&mut all).expect("it comes");
+            assert_eq!(all, bytes);
+        }
+        assert_eq!((count(abc, "sockets"), count(abc, "fallbacks")), (2000, 0));
+        // A namespace keeps its default, unloaded or not. Cubic is not for every namespace.
+        make_default("reno");
+        unload(abc).expect("unloads");
+        drop((open, listener));
         assert_nothing_is_left(&before);
     });
 }

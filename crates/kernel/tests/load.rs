@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage};
@@ -194,6 +195,20 @@ fn a_program_is_loaded_once_and_mistakes_are_told() {
         let state = &list()[0];
         assert!(state.loaded && state.available && !state.leftover, "{state:?}");
         unload(abc).expect("unloads");
+    });
+}
+
+#[test]
+fn loading_where_it_would_not_last_is_refused() {
+    alone(|| {
+        // As `ip netns exec` does it: mounts of one's own, in which the BPF file system is hidden.
+        unshare(CloneFlags::CLONE_NEWNS).expect("root may");
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may");
+        let _ = umount2("/sys/fs/bpf", MntFlags::MNT_DETACH);
+        let error = load(&PROGRAMS[0]).expect_err("would not last").to_string();
+        assert!(error.contains("nsenter --net"), "{error}");
+        assert!(list().iter().all(|state| !state.available));
     });
 }
 

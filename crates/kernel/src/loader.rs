@@ -44,6 +44,12 @@ fn object(program: &Program) -> &'static [u8] {
     }
 }
 
+/// True if this process has other mounts than the system's first one.
+fn own_mounts() -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    namespace("thread-self") != namespace("1")
+}
+
 /// Puts a program into the kernel, where sockets of all network namespaces can choose it until
 /// [`unload`].
 ///
@@ -66,6 +72,13 @@ pub fn load(program: &Program) -> Result<(), KernelError> {
         return Err(KernelError::Message(text));
     }
     if !bpf_fs() {
+        if own_mounts() {
+            return Err(KernelError::Message(format!(
+                "{BPF_FS} does not show in this mount namespace, and what is loaded would go with \
+                 it: enter network namespaces with `nsenter --net`, because `ip netns exec` makes \
+                 a mount namespace of its own"
+            )));
+        }
         mount(Some("bpf"), BPF_FS, Some("bpf"), MsFlags::empty(), None::<&str>)
             .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))?;
     }

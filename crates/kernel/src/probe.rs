@@ -51,7 +51,7 @@ pub fn probe() -> Probe {
 
 /// True if a BPF file system is mounted at its usual place.
 pub(crate) fn bpf_fs() -> bool {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = fs::read_to_string("/proc/thread-self/mounts").unwrap_or_default();
     // Of mounts at one place the last one shows.
     let mut fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let shown = fields.rfind(|fields| fields.get(1) == Some(&BPF_FS));

@@ -10,7 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage};
 use nix::sys::socket::{connect, setsockopt, socket, sockopt};
 use paceline_kernel::{PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
@@ -136,6 +138,46 @@ fn programs_are_loaded_and_unloaded_under_traffic_and_leave_nothing() {
     });
 }
 
+/// The default congestion control of this thread's network namespace.
+fn make_default(scheme: &str) {
+    let path = "/proc/sys/net/ipv4/tcp_congestion_control";
+    std::fs::write(path, scheme).expect("root may");
+}
+
+#[test]
+fn a_thousand_connections_of_a_namespaces_default_leave_nothing() {
+    alone(|| {
+        // Two descriptors a connection.
+        setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may");
+        let before = ours();
+        let abc = &PROGRAMS[0];
+        load(abc).expect("loads");
+        make_default(abc.name);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("an address");
+        let to = listener.local_addr().expect("an address");
+        let bytes = vec![7; 10_000];
+        let mut open: Vec<(TcpStream, TcpStream)> = Vec::new();
+        for _ in 0..1000 {
+            let mut sender = TcpStream::connect(to).expect("somebody listens");
+            let (receiver, _) = listener.accept().expect("a connection");
+            sender.write_all(&bytes).expect("there is room");
+            open.push((sender, receiver));
+        }
+        for (sender, receiver) in &mut open {
+            sender.shutdown(Shutdown::Write).expect("is open");
+            let mut all = Vec::new();
+            receiver.read_to_end(&mut all).expect("it comes");
+            assert_eq!(all, bytes);
+        }
+        assert_eq!((count(abc, "sockets"), count(abc, "fallbacks")), (2000, 0));
+        // A namespace keeps its default, unloaded or not. Cubic is not for every namespace.
+        make_default("reno");
+        unload(abc).expect("unloads");
+        drop((open, listener));
+        assert_nothing_is_left(&before);
+    });
+}
+
 #[test]
 fn a_program_is_loaded_once_and_mistakes_are_told() {
     alone(|| {
@@ -153,6 +195,20 @@ fn a_program_is_loaded_once_and_mistakes_are_told() {
         let state = &list()[0];
         assert!(state.loaded && state.available && !state.leftover, "{state:?}");
         unload(abc).expect("unloads");
+    });
+}
+
+#[test]
+fn loading_where_it_would_not_last_is_refused() {
+    alone(|| {
+        // As `ip netns exec` does it: mounts of one's own, in which the BPF file system is hidden.
+        unshare(CloneFlags::CLONE_NEWNS).expect("root may");
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may");
+        let _ = umount2("/sys/fs/bpf", MntFlags::MNT_DETACH);
+        let error = load(&PROGRAMS[0]).expect_err("would not last").to_string();
+        assert!(error.contains("nsenter --net"), "{error}");
+        assert!(list().iter().all(|state| !state.available));
     });
 }
 

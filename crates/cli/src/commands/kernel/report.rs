@@ -24,7 +24,7 @@ pub(super) fn list(json: bool) -> Result<(), Error> {
         let how = match (state.loaded, state.leftover, state.available) {
             (true, _, _) => "loaded",
             (_, true, _) => "left over: unload it",
-            (_, _, true) => "of another program",
+            (_, _, true) => "registered, not from here",
             _ => "-",
         };
         grid.row(vec![state.name.into(), how.into(), state.summary.into()]);

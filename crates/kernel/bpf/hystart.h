@@ -80,12 +80,12 @@ inline_always u64 hystart_observe(struct hystart *h, const struct feedback *f, u
 	if (h->found || !f->rtt)
 		return 0;
 	h->delay_min = h->delay_min ? smaller(h->delay_min, f->rtt) : f->rtt;
-	if (cwnd < HYSTART_LOW_WINDOW)
-		return 0;
 	if (h->round_end == NEVER || f->delivered > h->round_end) {
 		h->round_end = f->delivered + f->in_flight;
 		hystart_begin_round(h, f->now);
 	}
+	if (cwnd < HYSTART_LOW_WINDOW)
+		return 0;
 	h->found = hystart_train(h, f, cwnd) || hystart_delay(h, f->rtt);
 	return h->found;
 }

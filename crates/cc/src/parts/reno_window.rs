@@ -87,9 +87,15 @@ impl RenoWindow {
         if !self.in_slow_start() {
             return acked;
         }
-        let opened = (self.cwnd + acked).min(self.ssthresh);
-        let rest = acked - (opened - self.cwnd);
-        self.cwnd = opened;
+        let opened = self.cwnd + acked;
+        if opened <= self.ssthresh {
+            self.cwnd = opened;
+            // Exactly nothing: the difference of rounded sums would be a rest of its own, which
+            // begins an epoch of Cubic in the midst of slow start.
+            return 0.0;
+        }
+        let rest = acked - (self.ssthresh - self.cwnd);
+        self.cwnd = self.ssthresh;
         rest
     }
 
@@ -184,5 +190,24 @@ impl RenoWindow {
     /// Lowers the window to at most `packets` (but not below 1).
     pub fn cap(&mut self, packets: f64) {
         self.cwnd = self.cwnd.min(packets.max(1.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of fractions are rounded; what they miss is no acknowledgement left over.
+    #[test]
+    fn slow_start_below_the_threshold_leaves_nothing() {
+        let mut window = RenoWindow::new(10.1);
+        for acked in (0..200).map(|i| 0.1 + f64::from(i) / 7.0) {
+            assert_eq!(window.slow_start(acked), 0.0);
+        }
+        let mut window = RenoWindow::new(10.0);
+        window.reduce(12.0);
+        window.set_cwnd(10.0);
+        assert_eq!(window.slow_start(3.0), 1.0);
+        assert_eq!(window.cwnd(), 12.0);
     }
 }

@@ -59,12 +59,12 @@ impl HyStart {
             return false;
         }
         self.delay_min = if self.delay_min > 0 { self.delay_min.min(rtt) } else { rtt };
-        if cwnd < LOW_WINDOW {
-            return false;
-        }
         if self.round_end == NEVER || feedback.delivered > self.round_end {
             self.round_end = feedback.delivered + feedback.in_flight;
             self.begin_round(feedback.now);
+        }
+        if cwnd < LOW_WINDOW {
+            return false;
         }
         self.found = self.train_is_long(feedback, cwnd) || self.delay_has_risen(rtt);
         self.found

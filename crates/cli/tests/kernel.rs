@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use paceline_testing::{Need, skip, this_test};
 
@@ -64,6 +64,11 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
     if !can_load() {
         return;
     }
+    // How long loading takes here, so that loaders are killed before, during and after it.
+    let begun = Instant::now();
+    assert!(paceline(&["kernel", "load", "abc"]).status.success());
+    let whole = begun.elapsed();
+    assert!(paceline(&["kernel", "unload", "abc"]).status.success());
     let mut outcomes = [0; 2];
     for step in 0..24 {
         let mut loader = Command::new(env!("CARGO_BIN_EXE_paceline"))
@@ -71,7 +76,7 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
             .stderr(Stdio::null())
             .spawn()
             .expect("runs");
-        thread::sleep(Duration::from_millis(5 * step));
+        thread::sleep(whole * step / 12);
         loader.kill().expect("is ours");
         loader.wait().expect("is ours");
         // What its descriptors held goes a moment after it.
@@ -87,7 +92,8 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
         let state = abc();
         assert!(state["available"] == false && state["leftover"] == false, "{state}");
     }
-    // The last ones had more than 100 ms; a loader that never comes that far proves nothing.
+    // The last ones had twice the time that they need; a loader that never comes that far proves
+    // nothing.
     assert!(outcomes[1] > 0, "no loader came to its end: {outcomes:?}");
 }
 

@@ -44,10 +44,14 @@ fn object(program: &Program) -> &'static [u8] {
     }
 }
 
-/// True if this process has other mounts than the system's first one.
+/// True if this thread has other mounts than the system's first process, this process or the one that
+/// started it (`ip netns exec` makes mounts of its own). Where theirs cannot be seen, as in some
+/// containers, they are taken to be the same.
 fn own_mounts() -> bool {
-    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    namespace("thread-self") != namespace("1")
+    let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    let own = mounts("thread-self");
+    let others = ["1", "self", &std::os::unix::process::parent_id().to_string()].map(mounts);
+    others.into_iter().flatten().any(|other| own.as_ref().is_some_and(|own| *own != other))
 }
 
 /// Puts a program into the kernel, where sockets of all network namespaces can choose it until

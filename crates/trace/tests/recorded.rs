@@ -76,10 +76,28 @@ fn targets_are_rows_of_the_recorded_table() {
     let table = std::fs::read_to_string(table).expect("readable");
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
     for target in names().filter_map(target).filter(|target| target.recorded) {
+        // The satellites' recording is not in the table: see the test below.
+        if target.source.starts_with("starlink.mahi") {
+            continue;
+        }
         let row = rows.iter().find(|row| row[0] == target.source).expect("a row");
         for (name, value) in target.stats.columns() {
             let at = rows[0].iter().position(|&column| column == name).expect("a column");
             assert_eq!(row[at].parse(), Ok(value), "{} {name}", target.source);
         }
+    }
+}
+
+#[test]
+fn the_target_of_leo_is_what_the_recording_has() {
+    let Some(path) = reference("leo/starlink.mahi") else { return };
+    let stats = Stats::of(&load(&path.to_string_lossy()).expect("a valid trace"));
+    let target = target("leo").expect("built in");
+    for ((name, value), (_, want)) in stats.columns().into_iter().zip(target.stats.columns()) {
+        // The target has four decimals.
+        assert!(
+            (value - want).abs() <= 0.5e-4 * value.abs().max(1.0),
+            "{name}: {value} for {want}"
+        );
     }
 }

@@ -23,7 +23,15 @@ echo "Skipped, whole or in part, since something is missing here: $total tests."
 cut -f1 "$list" | sort -u | while read -r need; do
   echo
   echo "$need ($(remedy "$need")):"
-  awk -F'\t' -v need="$need" '$1 == need { print "  " $2 ": " $3 }' "$list"
+  # One line for each test: its first reason, and how many more there are.
+  awk -F'\t' -v need="$need" '
+    $1 == need && !count[$2]++ { order[++tests] = $2; why[$2] = $3 }
+    END {
+      for (i = 1; i <= tests; i++) {
+        more = count[order[i]] - 1
+        print "  " order[i] ": " why[order[i]] (more ? " (and " more " more)" : "")
+      }
+    }' "$list"
 done
 echo
 echo "PACELINE_REQUIRE=$(cut -f1 "$list" | sort -u | paste -sd,) make test makes failures of these."

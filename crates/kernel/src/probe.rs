@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use nix::net::if_::if_nameindex;
-use nix::unistd::geteuid;
 use serde::Serialize;
 
 use crate::KernelError;
@@ -22,7 +21,7 @@ pub struct Probe {
     pub kernel: String,
     /// This program was built with the eBPF programs in it.
     pub built: bool,
-    /// The user is root.
+    /// The user is root, with the capabilities that loading takes, and not of a user namespace only.
     pub root: bool,
     /// The kernel tells its types.
     pub btf: bool,
@@ -41,12 +40,28 @@ pub fn probe() -> Probe {
     Probe {
         kernel: release.trim().to_string(),
         built: cfg!(feature = "bpf"),
-        root: geteuid().is_root(),
+        root: root(),
         btf: Path::new(BTF).exists(),
         bpf_fs: bpf_fs(),
         accurate_ecn: accurate_ecn(),
         available: available(),
     }
+}
+
+fn root() -> bool {
+    let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/{name}"));
+    may_load(&read("status").unwrap_or_default(), &read("uid_map").unwrap_or_default())
+}
+
+/// Whether a process with this status and these users may load programs.
+fn may_load(status: &str, users: &str) -> bool {
+    const NET_ADMIN: u64 = 1 << 12;
+    const SYS_ADMIN: u64 = 1 << 21;
+    let has = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let has = has.and_then(|has| u64::from_str_radix(has.trim(), 16).ok()).unwrap_or(0);
+    // The first user namespace is the one with all users in it.
+    let first = users.split_whitespace().eq(["0", "0", "4294967295"]);
+    has & NET_ADMIN != 0 && has & SYS_ADMIN != 0 && first
 }
 
 /// True if a BPF file system is mounted at its usual place.
@@ -92,7 +107,8 @@ impl Probe {
              libelf-dev and zlib1g-dev and build it with `make build`, or with \
              `cargo build --features bpf`"
         } else if !self.root {
-            "loading eBPF programs takes root: run this with sudo"
+            "loading eBPF programs takes root with its capabilities: run this with sudo; a container needs \
+             CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace of its own"
         } else if !self.btf {
             "this kernel does not tell its types (/sys/kernel/btf/vmlinux is missing): it must be \
              built with CONFIG_DEBUG_INFO_BTF"
@@ -102,5 +118,19 @@ impl Probe {
             return Ok(());
         };
         Err(KernelError::Message(problem.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_load;
+
+    #[test]
+    fn root_without_capabilities_or_of_a_user_namespace_may_not_load() {
+        let (all, none) = ("Name:\tx\nCapEff:\t000001ffffffffff\n", "CapEff:\t0000000000000000\n");
+        let (first, own) =
+            ("         0          0 4294967295\n", "         0       1000          1\n");
+        assert!(may_load(all, first));
+        assert!(!may_load(none, first) && !may_load(all, own) && !may_load("", ""));
     }
 }

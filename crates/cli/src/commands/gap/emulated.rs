@@ -159,29 +159,15 @@ pub(super) fn run(
     if program.is_some() {
         outside += &format!(" --scheme {kernel_scheme}");
     }
-    let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
-    let options = Emulation {
-        command,
-        outside: Some(outside),
-        json: Some(json.clone()),
-        seed: Some(scenario.seed),
-        quiet: true,
-        ..priority
-    };
     let before = program.map(counters).transpose()?;
-    let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
-    if status != std::process::ExitCode::SUCCESS {
-        return Err(Error::Message("the sender inside the emulation has failed".into()));
-    }
+    let summary = emulate(scenario, command, outside, &json, priority)?;
     let counters = match (program, &before) {
         (Some(program), Some(before)) => Some(counted_since(program, before)?),
         _ => None,
     };
-    let summary: Value = read(&json)?;
     let counts: Counts = read(&counts)?;
     let received: f64 = read(&bytes)?;
-    let link: Link = serde_json::from_value(summary["up"].clone())
-        .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))?;
+    let link = link_of(&summary)?;
     Ok(Emulated {
         goodput_mbps: received * 8e-6 / link.duration_s,
         link,
@@ -222,23 +208,9 @@ pub(super) fn run_udp(
         traffic::UDP_PORT,
         quoted(&identity),
     );
-    let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
-    let options = Emulation {
-        command,
-        outside: Some(outside),
-        json: Some(json.clone()),
-        seed: Some(scenario.seed),
-        quiet: true,
-        ..priority
-    };
-    let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
-    if status != std::process::ExitCode::SUCCESS {
-        return Err(Error::Message("the sender inside the emulation has failed".into()));
-    }
-    let summary: Value = read(&json)?;
+    let summary = emulate(scenario, command, outside, &json, priority)?;
     let counts: traffic::UdpCounts = read(&counts)?;
-    let link: Link = serde_json::from_value(summary["up"].clone())
-        .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))?;
+    let link = link_of(&summary)?;
     Ok(Emulated {
         counters: None,
         goodput_mbps: counts.acknowledged as f64 * 8e-6 / link.duration_s,
@@ -251,6 +223,37 @@ pub(super) fn run_udp(
         lateness_ms: summary["lateness_ms"].clone(),
         handshake_s: counts.handshake_s,
     })
+}
+
+/// Runs a command inside the scenario's path and another outside of it, and returns the emulator's
+/// summary, which it writes to `json`.
+fn emulate(
+    scenario: &Scenario,
+    command: Vec<OsString>,
+    outside: String,
+    json: &Path,
+    priority: Emulation,
+) -> Result<Value, Error> {
+    let (up, down) = scenario::sides_of(scenario, &scenario.name, None)?;
+    let options = Emulation {
+        command,
+        outside: Some(outside),
+        json: Some(json.to_path_buf()),
+        seed: Some(scenario.seed),
+        quiet: true,
+        ..priority
+    };
+    let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
+    if status != std::process::ExitCode::SUCCESS {
+        return Err(Error::Message("the sender inside the emulation has failed".into()));
+    }
+    read(json)
+}
+
+/// The part of a summary that is of the first link up.
+fn link_of(summary: &Value) -> Result<Link, Error> {
+    serde_json::from_value(summary["up"].clone())
+        .map_err(|error| Error::Message(format!("summary of the emulation: {error}")))
 }
 
 fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {

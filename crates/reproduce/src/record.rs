@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 ///   throughput,delay}`;
 /// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
-/// - `all.{goodput,jain}`, `all.{owd,rtt}.*`;
+/// - `all.{goodput,jain,end_to_end,self_inflicted}`, `all.{owd,rtt}.*` (95th percentiles of the age of the
+///   newest packet, ms: `end_to_end`; `self_inflicted` where it was asked for);
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
 /// - `bin`: seconds per entry of the series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,6 +94,10 @@ impl From<&Outcome> for Record {
         }
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
+        record.set("all.end_to_end", outcome.pooled.end_to_end_p95_ms);
+        if let Some(delay) = outcome.pooled.self_inflicted_p95_ms {
+            record.set("all.self_inflicted", delay);
+        }
         record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
         record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
         if let Some(arrivals) = &outcome.arrivals {

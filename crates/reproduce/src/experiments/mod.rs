@@ -11,6 +11,8 @@ mod coexistence;
 mod common;
 mod lte_series;
 mod lte_sweeps;
+mod sprout_cellular;
+mod sprout_sweeps;
 mod two_links;
 mod wifi;
 mod wifi_estimator;
@@ -57,6 +59,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,
+    sprout_cellular::EXPERIMENT,
+    sprout_sweeps::EXPERIMENT,
 ];
 
 /// The experiment of a name.

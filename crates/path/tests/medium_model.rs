@@ -3,7 +3,7 @@
 //! Stated before the first run: throughput within 3 % of Bianchi's fixed point for 1 to 20 stations
 //! at each rate, and within 3 % of both simulators; with one slow station within 5 %.
 
-use paceline_cc::{Rate, Span};
+use paceline_cc::{Rate, Span, Stream};
 use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, Saturation, saturate};
 
 const PACKET: u32 = 1300;
@@ -14,7 +14,8 @@ fn dsss() -> Phy {
 
 fn run(phy: &Phy, stations: u32, mbps: f64, load: Load, seconds: u64) -> Saturation {
     let config = MediumConfig::new(phy.clone(), stations, Rate::from_mbps(mbps));
-    saturate(config, load, PACKET, Span::from_secs(seconds), 1).expect("legal settings")
+    saturate(config, load, PACKET, Span::from_secs(seconds), &Stream::new(1, "medium"))
+        .expect("legal settings")
 }
 
 /// Bianchi's fixed point (JSAC 2000) with a retry limit: the throughput in Mbit/s and the
@@ -110,7 +111,9 @@ fn one_slow_station_slows_all() {
     for (slow, peers) in [(1.0, [1.9164, 1.9430]), (2.0, [3.040, 3.085])] {
         let mut config = MediumConfig::new(dsss(), 3, Rate::from_mbps(11.0));
         config.stations[3].rates = vec![(Span::ZERO, Rate::from_mbps(slow))];
-        let got = saturate(config, Load::Up, PACKET, Span::from_secs(60), 1).expect("legal");
+        let got =
+            saturate(config, Load::Up, PACKET, Span::from_secs(60), &Stream::new(1, "medium"))
+                .expect("legal");
         for peer in peers {
             let off = 100.0 * (got.total_mbps() / peer - 1.0);
             assert!(off.abs() < 5.0, "{slow} Mbit/s: {off} %");

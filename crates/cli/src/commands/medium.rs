@@ -1,7 +1,7 @@
 //! `paceline medium`: what saturated stations get of a shared 802.11 channel.
 
 use clap::{Args, ValueEnum};
-use paceline_cc::{Rate, Span};
+use paceline_cc::{Rate, Span, Stream};
 use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, Protection, saturate};
 use serde::Serialize;
 
@@ -144,7 +144,7 @@ impl Medium {
             Direction::Both => Load::Both,
         };
         let span = Span::from_secs_f64(self.seconds);
-        let got = saturate(config, load, self.packet, span, self.seed)
+        let got = saturate(config, load, self.packet, span, &Stream::new(self.seed, "medium"))
             .map_err(|error| Error::Message(error.to_string()))?;
         let report = Report {
             throughput_mbps: got.total_mbps(),

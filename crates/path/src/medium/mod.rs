@@ -194,6 +194,11 @@ impl Medium {
         })
     }
 
+    /// Starts or stops the logs of all stations.
+    pub fn record(&mut self, on: bool) {
+        self.stations.iter_mut().for_each(|station| station.link.record(on));
+    }
+
     /// Tells which stations send and receive the packets of each route, by its number.
     pub fn set_hops(&mut self, hops: Vec<Hop>) {
         self.hops = hops;
@@ -218,6 +223,11 @@ impl Medium {
     /// The same, for those who empty the log.
     pub fn station_mut(&mut self, number: usize) -> Option<&mut Link> {
         self.stations.get_mut(number).map(|station| &mut station.link)
+    }
+
+    /// Packets that have arrived and that the driver has not collected yet.
+    pub fn uncollected(&self) -> usize {
+        self.ready.len()
     }
 
     /// What a station has done on air.

@@ -54,7 +54,8 @@ const WAITING: usize = 8;
 const CHECK: u64 = 64;
 
 /// Runs the stations of `config` (the access point excepted if they only send up) with packets of
-/// so many bytes for a second and then for `span`, which is measured.
+/// so many bytes for a second and then for `span`, which is measured. `random`
+/// is the medium's random stream.
 ///
 /// # Errors
 /// As of [`Medium::new`].
@@ -63,13 +64,13 @@ pub fn saturate(
     load: Load,
     packet: u32,
     span: Span,
-    seed: u64,
+    random: &Stream,
 ) -> Result<Saturation, ServiceError> {
     let stations = config.stations.len().saturating_sub(1) as u32;
     let fifo = || Box::new(Fifo::new(Limit::NONE));
     let parts = config.stations.iter().map(|_| StationParts { queue: fifo(), router: None });
     let parts = parts.collect();
-    let mut medium = Medium::new(config, parts, &Stream::new(seed, "medium"))?;
+    let mut medium = Medium::new(config, parts, random)?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
     let mut hops: Vec<Hop> = Vec::new();

@@ -109,7 +109,11 @@ fn an_rts_costs_its_time_and_saves_the_frames_that_collide() {
     };
     let run = |rts| {
         let ten = Span::from_secs(10);
-        saturate(config(rts), Load::Up, 1300, ten, 1).expect("legal").streams_mbps.iter().sum()
+        saturate(config(rts), Load::Up, 1300, ten, &Stream::new(1, "medium"))
+            .expect("legal")
+            .streams_mbps
+            .iter()
+            .sum()
     };
     let (without, with): (f64, f64) = (run(None), run(Some(500)));
     assert!(with > 1.05 * without, "{with} {without}");

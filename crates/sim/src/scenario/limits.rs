@@ -113,8 +113,9 @@ fn expected(arrivals: &Arrivals, duration: Span) -> f64 {
 pub(super) fn bins(scenario: &Scenario) -> Result<(), Excess> {
     let Record::Series(bin) = scenario.record else { return Ok(()) };
     let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+    let ports: usize = scenario.media.iter().map(|medium| medium.stations.len() + 1).sum();
     let each = scenario.duration.as_nanos() / bin.as_nanos().max(1);
-    let bins = each.saturating_mul(flows + scenario.links.len() as u64);
+    let bins = each.saturating_mul(flows + (scenario.links.len() + ports) as u64);
     let many = || format!("{bins} bins of time series are more than {BINS}");
     require(bins <= BINS, many, "write a longer bin, for example bin = \"10s\"")
 }

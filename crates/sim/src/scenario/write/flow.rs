@@ -3,7 +3,7 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
-use super::super::{Arrivals, FlowSpec, Scenario, ScenarioError, SchemeChoice};
+use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError, SchemeChoice};
 use super::link::stretch;
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
@@ -61,11 +61,19 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
         let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
         list(&names)
     };
-    if !matches!(&scenario.links[..], [link] if spec.path == [link.name.as_str()]) {
+    let only = matches!(&scenario.links[..], [link] if spec.path == [link.name.as_str()]);
+    let none = scenario.links.is_empty() && spec.path.is_empty();
+    if !only && !none {
         table.set("path", route(&spec.path));
     }
     if !spec.back.is_empty() {
         table.set("back", route(&spec.back));
+    }
+    if let Some(hop) = &spec.station {
+        table.set("station", quoted(&hop.station));
+        if hop.direction == Direction::Up {
+            table.set("direction", quoted("up"));
+        }
     }
     table.unless("rtt", spec.rtt, usual.rtt)?;
     stretch(&mut table, "data", &spec.data)?;

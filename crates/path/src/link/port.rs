@@ -1,7 +1,7 @@
 //! A link whose transmissions somebody else decides about: the queue, router, counters and log of
 //! a station at a shared medium.
 
-use paceline_cc::{Packet, Time};
+use paceline_cc::{LinkView, Packet, Time, TrafficClass};
 
 use super::{EventKind, Link, LinkEvent};
 use crate::queue::{DropReason, Dropped};
@@ -36,6 +36,15 @@ impl Link {
     pub(crate) fn deliver(&mut self, now: Time) -> Packet {
         self.finish(now);
         self.serving
+    }
+
+    /// A packet of somebody else's has come in at `now`: the router sees it.
+    pub(crate) fn input(&mut self, now: Time, packet: &mut Packet) {
+        let Some(router) = &mut self.router else { return };
+        let (queue_packets, queue_bytes) =
+            self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+        let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
+        router.on_input(now, packet, &view);
     }
 
     /// The packet in transmission is given up at `now`.

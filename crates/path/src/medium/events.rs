@@ -132,7 +132,12 @@ impl Medium {
     /// The frame on air has arrived; its acknowledgement follows.
     fn arrive(&mut self, at: Time) {
         if let Some(station) = self.stations.get_mut(self.sender) {
-            self.ready.push_back((at, station.link.deliver(at)));
+            let mut packet = station.link.deliver(at);
+            let to = self.hop(&packet).to as usize;
+            if let Some(receiver) = self.stations.get_mut(to) {
+                receiver.link.input(at, &mut packet);
+            }
+            self.ready.push_back((at, packet));
         }
         (self.phase, self.due) = (Phase::Answer, self.end);
     }

@@ -25,6 +25,7 @@ enum counter {
 	COUNT_BACKOFFS,
 	COUNT_REWRITTEN,
 	COUNT_FLUSHED,
+	COUNT_RESTARTS,
 	COUNTERS,
 };
 
@@ -75,6 +76,7 @@ inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_s
 	f->in_recovery = state >= repairs;
 	f->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	f->round_start = 0;
+	f->ahead = 1;
 }
 
 /*

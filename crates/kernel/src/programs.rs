@@ -16,7 +16,7 @@ pub struct Program {
 }
 
 /// All programs.
-pub const PROGRAMS: [Program; 3] = [
+pub const PROGRAMS: [Program; 4] = [
     Program {
         name: "abc",
         summary: "ABC over Accurate ECN: accelerate is ECT(1), brake is ECT(0)",
@@ -35,10 +35,16 @@ pub const PROGRAMS: [Program; 3] = [
         scheme: "c2tcp",
         accelerates: false,
     },
+    Program {
+        name: "remy",
+        summary: "Remy: follows a table of rules, `starter` or a published one",
+        scheme: "remy[per=packet,resolution=1ms]",
+        accelerates: false,
+    },
 ];
 
 /// The counters of a program over all of its sockets, in the order of `bpf/sockets.h`.
-pub const COUNTERS: [&str; 13] = [
+pub const COUNTERS: [&str; 14] = [
     "sockets",
     "fallbacks",
     "acks",
@@ -52,6 +58,7 @@ pub const COUNTERS: [&str; 13] = [
     "backoffs",
     "packets_sent_as_accelerates",
     "flushed_acks",
+    "restarts",
 ];
 
 /// The program of this name.

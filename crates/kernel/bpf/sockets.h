@@ -106,6 +106,20 @@ inline_always u64 meaning_of(struct sock *sk, u8 next, u32 repairs)
 	return CONGESTION_NONE;
 }
 
+/*
+ * True on the first acknowledgement of a round trip; `round_end` are the packets delivered when it
+ * ends.
+ */
+inline_always u64 round_starts(u32 *round_end, struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	if ((s32)(rs->prior_delivered - *round_end) < 0)
+		return 0;
+	*round_end = tp->delivered;
+	return 1;
+}
+
 /* Sets the window, in packets of 16 fraction bits. */
 inline_always void set_window(struct sock *sk, u64 window)
 {

@@ -41,6 +41,7 @@ fn object(program: &Program) -> &'static [u8] {
         "abc" => include_bytes!(concat!(env!("OUT_DIR"), "/abc.bpf.o")),
         "abc_ecn" => include_bytes!(concat!(env!("OUT_DIR"), "/abc_ecn.bpf.o")),
         "c2tcp" => include_bytes!(concat!(env!("OUT_DIR"), "/c2tcp.bpf.o")),
+        "vegas_ebpf" => include_bytes!(concat!(env!("OUT_DIR"), "/vegas_ebpf.bpf.o")),
         "remy" => include_bytes!(concat!(env!("OUT_DIR"), "/remy.bpf.o")),
         _ => &[],
     }

@@ -16,7 +16,7 @@ pub struct Program {
 }
 
 /// All programs.
-pub const PROGRAMS: [Program; 4] = [
+pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "abc",
         summary: "ABC over Accurate ECN: accelerate is ECT(1), brake is ECT(0)",
@@ -31,7 +31,7 @@ pub const PROGRAMS: [Program; 4] = [
     },
     Program {
         name: "c2tcp",
-        summary: "C2TCP over Cubic: RTTs above 100 ms for 100 ms count as a loss",
+        summary: "C2TCP over Cubic or NewReno: RTTs above 100 ms for 100 ms count as a loss",
         scheme: "c2tcp",
         accelerates: false,
     },
@@ -39,6 +39,12 @@ pub const PROGRAMS: [Program; 4] = [
         name: "remy",
         summary: "Remy: follows a table of rules, `starter` or a published one",
         scheme: "remy[per=packet,resolution=1ms]",
+        accelerates: false,
+    },
+    Program {
+        name: "vegas_ebpf",
+        summary: "Vegas: keeps two to four packets in queues; an example for programs of one's own",
+        scheme: "vegas",
         accelerates: false,
     },
 ];

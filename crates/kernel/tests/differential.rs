@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
 use paceline_cc::{Halves, Rate, Span, Stream};
-use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE, Remy, RemyTable};
+use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE, Remy, RemyTable, Vegas};
 use paceline_path::BufferSize;
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
@@ -100,6 +100,17 @@ impl Core for C2tcp {
     fn on_idle(&mut self, now: u64, idle: u64, rto: u64) -> [u64; 3] {
         self.on_idle(now, idle, rto);
         [self.cwnd(), self.cwnd(), 0]
+    }
+}
+
+impl Core for Vegas {
+    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+        self.on_feedback(feedback);
+        [self.cwnd(), self.cwnd(), self.ssthresh()]
+    }
+    fn on_idle(&mut self, _now: u64, idle: u64, rto: u64) -> [u64; 3] {
+        self.on_idle(idle, rto);
+        [self.cwnd(), self.cwnd(), self.ssthresh()]
     }
 }
 
@@ -207,8 +218,8 @@ fn abc_has_the_simulators_windows_within_a_packet_over_a_million_events() {
 }
 
 /// RTTs of 40 ms leave room below the target; three times as long, for fewer packets pass.
-fn scenarios_of_c2tcp() -> Vec<(&'static str, Scenario)> {
-    let mut scenarios = scenarios("c2tcp", 3);
+fn scenarios_of_c2tcp(scheme: &str) -> Vec<(&'static str, Scenario)> {
+    let mut scenarios = scenarios(scheme, 3);
     for (_, scenario) in &mut scenarios {
         scenario.flows[0].rtt = Span::from_millis(40);
     }
@@ -218,7 +229,25 @@ fn scenarios_of_c2tcp() -> Vec<(&'static str, Scenario)> {
 #[test]
 fn c2tcp_has_the_simulators_windows_within_a_packet_over_a_million_events() {
     let scheme = Scheme::named("c2tcp", C2tcp::default());
-    compare_on_a_million(&scheme, scenarios_of_c2tcp());
+    compare_on_a_million(&scheme, scenarios_of_c2tcp("c2tcp"));
+}
+
+fn c2tcp_over_reno() -> Scheme<C2tcp> {
+    Scheme {
+        halves: halves("c2tcp[base=newreno]"),
+        core: C2tcp::over_reno(),
+        args: vec!["c2tcp-over-reno".into()],
+    }
+}
+
+#[test]
+fn c2tcp_over_newreno_has_the_simulators_windows_within_a_packet_over_a_million_events() {
+    compare_on_a_million(&c2tcp_over_reno(), scenarios_of_c2tcp("c2tcp[base=newreno]"));
+}
+
+#[test]
+fn vegas_has_the_simulators_windows_within_a_packet_over_a_million_events() {
+    compare_on_a_million(&Scheme::named("vegas", Vegas::default()), scenarios("vegas", 2));
 }
 
 /// A table in the simulator, as an integer core and in C.
@@ -312,6 +341,8 @@ fn rust_and_c_agree_on_anything() {
     }
     agree(&Scheme::named("abc", Abc::default()), &steps);
     agree(&Scheme::named("c2tcp", C2tcp::default()), &steps);
+    agree(&c2tcp_over_reno(), &steps);
+    agree(&Scheme::named("vegas", Vegas::default()), &steps);
     let table = starter();
     agree(&remy(&table, whole(&table)), &steps);
 }

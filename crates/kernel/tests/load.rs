@@ -75,7 +75,7 @@ fn send(stream: &mut TcpStream) {
 
 /// Everything in the kernel that bears a name of our programs.
 fn ours() -> BTreeSet<String> {
-    let prefixes = ["abc_", "ecn_", "c2tcp_", "remy_", "accelerate"];
+    let prefixes = ["abc_", "ecn_", "c2tcp_", "remy_", "vegas_", "accelerate"];
     let programs = ProgInfoIter::default().map(|info| info.name.to_string_lossy().into_owned());
     let programs = programs.filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
     let names = PROGRAMS.map(|program| program.name);
@@ -199,6 +199,26 @@ fn a_program_is_loaded_once_and_mistakes_are_told() {
         let state = &list()[0];
         assert!(state.loaded && state.available && !state.leftover, "{state:?}");
         unload(abc).expect("unloads");
+    });
+}
+
+/// What a program was loaded with is told, and holds.
+#[test]
+fn options_are_told_and_every_one_loads() {
+    alone(|| {
+        let before = ours();
+        let find = |name| paceline_kernel::find(name).expect("a program");
+        let over_reno = Options::with(|options| options.over_reno = true);
+        load(find("c2tcp"), &over_reno).expect("loads");
+        assert_eq!(paceline_kernel::options(find("c2tcp")), ["over=newreno"]);
+        send(&mut connection(find("c2tcp")));
+        assert!(count(find("c2tcp"), "acks") > 0);
+        unload(find("c2tcp")).expect("unloads");
+        load(find("remy"), &Options::default()).expect("loads");
+        let told = paceline_kernel::options(find("remy"));
+        assert!(told.contains(&"table=starter".to_string()), "{told:?}");
+        unload(find("remy")).expect("unloads");
+        assert_nothing_is_left(&before);
     });
 }
 

@@ -12,6 +12,8 @@ mod fixed;
 mod hystart;
 mod remy;
 mod remy_table;
+mod reno;
+mod vegas;
 
 pub use abc::Abc;
 pub use c2tcp::C2tcp;
@@ -19,6 +21,7 @@ pub use cubic::Cubic;
 pub use fixed::{MOST_WINDOW, NEVER, ONE};
 pub use remy::Remy;
 pub use remy_table::{RemyTable, RemyTableError};
+pub use vegas::Vegas;
 
 /// What the connection's state machine concludes, as numbers that the C code shares.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

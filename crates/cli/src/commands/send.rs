@@ -11,7 +11,7 @@ use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
-use super::recv::PLAINTEXT;
+use super::recv::{PLAINTEXT, run_ahead};
 use crate::args;
 use crate::output::{self, Error};
 
@@ -54,6 +54,9 @@ pub(crate) struct Send {
     /// The seed of what schemes draw at random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    #[arg(long)]
+    realtime: bool,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -113,6 +116,9 @@ impl Send {
         built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
+        }
+        if self.realtime {
+            run_ahead();
         }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };

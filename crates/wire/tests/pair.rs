@@ -125,6 +125,37 @@ fn datagrams_arrive_whole_or_not_at_all() {
 }
 
 #[test]
+fn datagrams_of_all_sizes_fill_a_link() {
+    for scheme in ["sprout", "cubic", "abc"] {
+        let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
+        let mut world = World::new(14, Weather::fair(), offer, ServerLimits::default());
+        let mut sent = 0u64;
+        world.run(Time::from_secs(20), |world| {
+            // One at a time, long and short ones in turn, and more wait.
+            while let Some(connection) = &mut world.connection
+                && connection.waiting_datagrams() == 0
+            {
+                let longest = connection.longest_datagram();
+                assert!((1390..=1421).contains(&longest), "{longest}");
+                assert!(!connection.write_datagram(&vec![0; longest + 1]));
+                let length = if sent.is_multiple_of(3) { longest } else { 1 + (sent % 7) as usize };
+                connection.announce_datagrams(100_000);
+                assert!(connection.write_datagram(&vec![0; length]));
+                sent += 1;
+                world.transmit();
+            }
+            false
+        });
+        let arrived = world.at_server.wire_bytes as f64 * 8e-6 / 20.0;
+        // Of 12 Mbit/s. Sprout's counts are of packets of 1440 bytes, and it is cautious; the window
+        // of ABC, which sees no router here, grows as Cubic's.
+        assert!(arrived > 5.0, "{scheme}: {arrived} Mbit/s");
+        let sender = world.connection.as_ref().and_then(|c| c.sender()).expect("a sender");
+        assert!(sender.deliverable() > 10_000, "{scheme}");
+    }
+}
+
+#[test]
 fn messages_arrive_once_and_in_order() {
     let mut world = World::new(10, Weather::foul(), offer("cubic"), ServerLimits::default());
     let mut told = false;

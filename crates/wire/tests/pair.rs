@@ -103,11 +103,31 @@ fn a_small_path_is_found() {
     assert!(world.at_server.stream == data);
 }
 
+fn tunnel() -> ServerLimits {
+    ServerLimits { datagrams: true, ..ServerLimits::default() }
+}
+
+#[test]
+fn datagrams_are_for_tunnels_only() {
+    for (service, limits) in
+        [(Service::Datagrams, ServerLimits::default()), (Service::Stream, tunnel())]
+    {
+        let offer = Offer { service, ..offer("cubic") };
+        let mut world = World::new(15, Weather::fair(), offer, limits);
+        world.run(Time::from_secs(20), |world| world.failure.is_some());
+        assert!(
+            matches!(&world.failure, Some(ConnectError::Refused(why)) if why.contains("it is `paceline")),
+            "{:?}",
+            world.failure
+        );
+    }
+}
+
 #[test]
 fn datagrams_arrive_whole_or_not_at_all() {
     for scheme in ["sprout", "cubic"] {
         let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
-        let mut world = World::new(9, Weather::foul(), offer, ServerLimits::default());
+        let mut world = World::new(9, Weather::foul(), offer, tunnel());
         let sent: Vec<Vec<u8>> = (0..400).map(|i| bytes(1 + i * 3, i as u64)).collect();
         let mut next = 0;
         world.run(Time::from_secs(30), |world| {
@@ -128,7 +148,7 @@ fn datagrams_arrive_whole_or_not_at_all() {
 fn datagrams_of_all_sizes_fill_a_link() {
     for scheme in ["sprout", "cubic", "abc"] {
         let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
-        let mut world = World::new(14, Weather::fair(), offer, ServerLimits::default());
+        let mut world = World::new(14, Weather::fair(), offer, tunnel());
         let mut sent = 0u64;
         world.run(Time::from_secs(20), |world| {
             // One at a time, long and short ones in turn, and more wait.

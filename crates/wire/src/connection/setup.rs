@@ -182,7 +182,8 @@ fn outgoing(
     });
     let sender = Sender::new(config, halves.controller.clone(), limits.signals)
         .map_err(|error| format!("{scheme}: {error}"))?;
-    Ok(Outgoing::new(sender, offer.service, overhead as u64, limits.buffer))
+    let sizes = (u64::from(offer.mtu), overhead as u64);
+    Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
 }
 
 fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {

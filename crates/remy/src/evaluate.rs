@@ -36,7 +36,12 @@ impl Trial {
                 objective.utility(sender.throughput(), sender.delay_ms / 100.0)
             }
         };
-        let sum: f64 = self.senders.iter().map(utility).sum();
+        self.mean(utility)
+    }
+
+    /// The mean of a figure over the senders.
+    pub fn mean(&self, figure: impl Fn(&SenderFigures) -> f64) -> f64 {
+        let sum: f64 = self.senders.iter().map(figure).sum();
         sum / self.senders.len().max(1) as f64
     }
 }

@@ -1,5 +1,7 @@
 //! Remy's model of a network, as a scenario: senders that switch on and off, over a link.
 
+use std::fmt;
+
 use paceline_cc::{Rate, Span};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Loss};
@@ -8,6 +10,45 @@ use paceline_sim::{BuildError, mean_rate, service};
 
 /// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
 pub const PACKET: u32 = 1250;
+
+impl fmt::Display for Network {
+    /// The network in a few words: `2 senders over 15Mbps, 150ms, on 5s, off 5s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let senders = if self.senders == 1 { "sender" } else { "senders" };
+        write!(f, "{} {senders} over ", self.senders)?;
+        match &self.link {
+            Capacity::Constant(rate) => write!(f, "{rate}")?,
+            Capacity::Trace { trace, .. } => write!(f, "{}", trace.name())?,
+            Capacity::Schedule { .. } => write!(f, "a schedule of rates")?,
+            Capacity::Wifi(_) => write!(f, "Wi-Fi")?,
+        }
+        write!(f, ", {}, on ", self.rtt)?;
+        match self.on {
+            On::Time(time) => write!(f, "{}", seconds(&time))?,
+            On::Bytes(bytes) => write!(f, "{} bytes", size(&bytes))?,
+        }
+        write!(f, ", off {}", seconds(&self.off))?;
+        if self.buffer != BufferSize::Unlimited {
+            write!(f, ", buffer {}", self.buffer)?;
+        }
+        if self.loss > 0.0 {
+            write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
+        }
+        Ok(())
+    }
+}
+
+/// An amount: its mean, or its least value if it is Pareto's.
+fn size(amount: &Amount) -> f64 {
+    match *amount {
+        Amount::Fixed(value) | Amount::Exponential(value) => value,
+        Amount::Pareto { scale, .. } => scale,
+    }
+}
+
+fn seconds(amount: &Amount) -> Span {
+    Span::from_secs_f64(size(amount))
+}
 
 /// Senders over one link, which begin off and switch on and off.
 #[derive(Clone, Debug)]

@@ -109,9 +109,6 @@ fn on(text: &str) -> Result<Where, String> {
     })
 }
 
-/// The most bytes of a specification.
-const LARGEST: u64 = 1 << 20;
-
 #[derive(Serialize)]
 struct Report {
     rows: Vec<EvalRow>,
@@ -254,9 +251,7 @@ impl Eval {
 /// Reads a specification.
 fn specification(file: &std::path::Path) -> Result<Specification, Error> {
     let name = file.display();
-    let text = String::from_utf8(output::read(file, LARGEST)?)
-        .map_err(|_| Error::Message(format!("{name}: a specification is text in UTF-8")))?;
-    Specification::parse(&text).map_err(|error| Error::Message(format!("{name}: {error}")))
+    Specification::load(file).map_err(|error| Error::Message(format!("{name}: {error}")))
 }
 
 /// A mean with its confidence interval.

@@ -18,5 +18,5 @@ pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, eval};
 pub use file::{FileError, Loaded, Problem, load, names, parse, tables};
-pub use network::{Network, PACKET};
+pub use network::{Network, Others, PACKET};
 pub use readable::{Readable, ReadableError};

@@ -37,6 +37,10 @@ pub(crate) struct Reproduce {
     /// synthetic traces take their place
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// The folder of published tables of rules for claims about Remy, as files and in folders;
+    /// without it, these claims are not measured
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// List the claims and what is expected, and measure nothing
     #[arg(long)]
     list: bool,
@@ -153,7 +157,18 @@ impl Reproduce {
                 folder.display()
             )));
         }
-        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
+        if let Some(folder) = self.tables.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Error::Message(format!(
+                "{}: not a folder; --tables wants one of published tables of rules",
+                folder.display()
+            )));
+        }
+        let setting = Setting {
+            quick: self.quick,
+            traces: self.traces.clone(),
+            tables: self.tables.clone(),
+            seed: self.seed,
+        };
         if let Some(folder) = &self.scenarios {
             let written = write_scenarios(&chosen, &setting, folder)?;
             return output::print(&summary(&written, folder));
@@ -317,6 +332,7 @@ fn word(verdict: Verdict) -> String {
         Verdict::SyntheticAll => "(holds)",
         Verdict::SyntheticSome => "(partly)",
         Verdict::SyntheticNone => "(not)",
+        Verdict::NotMeasured => "not measured",
     }
     .to_string()
 }

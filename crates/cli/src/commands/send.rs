@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_cc::{Span, registry};
+use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
 use paceline_wire::key::Key;
@@ -111,9 +111,8 @@ struct Rows<'a> {
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (source, to) = self.ends()?;
-        let parsed = paceline_cc::Spec::parse(&self.scheme);
-        let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        let (halves, offered) = args::sender(&self.scheme)
+            .map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -122,13 +121,13 @@ impl Send {
         }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
-        limits.seed = self.seed;
+        (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
         let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
         let offer = Offer {
             plaintext: self.plaintext,
             service,
-            scheme: self.scheme.clone(),
+            scheme: offered,
             mtu: self.mtu,
             window: limits.window,
             ..Offer::default()

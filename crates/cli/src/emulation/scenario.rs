@@ -112,6 +112,6 @@ fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Erro
         // Scenarios of files name their queues.
         other => return Err(Error::Message(format!("the queue `{other}` has no name"))),
     };
-    let router = choose::router(scenario, spec, None).map_err(fail)?;
+    let router = choose::router(scenario, spec, Some(&paceline_remy::names())).map_err(fail)?;
     Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

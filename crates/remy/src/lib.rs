@@ -10,6 +10,7 @@ mod network;
 mod readable;
 pub mod score;
 pub mod spec;
+pub mod train;
 pub mod usage;
 pub mod words;
 

@@ -380,6 +380,9 @@ struct Written {
     networks: Networks,
     #[serde(default)]
     objective: Objective,
+    /// How a table is trained: read by [`crate::train::Settings`].
+    #[serde(default, rename = "training")]
+    _training: serde::de::IgnoredAny,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -101,8 +101,8 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Rows<'a> {
-    rows: [&'a Row; 1],
+struct Runs<'a> {
+    runs: [&'a Row; 1],
 }
 
 impl Send {
@@ -110,7 +110,7 @@ impl Send {
         let (source, to) = self.ends()?;
         let parsed = paceline_cc::Spec::parse(&self.scheme);
         let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -133,7 +133,7 @@ impl Send {
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {
-            output::print_json(&Rows { rows: [&row] })
+            output::print_json(&Runs { runs: [&row] })
         } else {
             output::print(&words(&row))
         }
@@ -145,11 +145,11 @@ impl Send {
             (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
             (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
             (Some(to), None) => Ok((Source::File(PathBuf::from(&self.first)), to.clone())),
-            (Some(_), Some(_)) => Err(Error::Message(format!(
+            (Some(_), Some(_)) => Err(Error::Usage(format!(
                 "--bulk sends no file: leave `{}` out, or --bulk",
                 self.first
             ))),
-            (None, None) => Err(Error::Message(
+            (None, None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send FILE HOST:PORT`, or `paceline \
                  send HOST:PORT --bulk 30s`"
                     .into(),

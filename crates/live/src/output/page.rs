@@ -22,7 +22,8 @@ pub struct PageFacts {
     pub seed: Option<u64>,
 }
 
-/// Writes `emulation.html`, and a plot of each direction with a link, into a folder.
+/// Writes `emulation.html`, `emulation.json`, and a plot of each direction with a link, into a
+/// folder.
 pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::Result<()> {
     let file = |name: &str, text: &str| {
         std::fs::write(folder.join(name), text)
@@ -31,6 +32,8 @@ pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::
     for (way, _, runs) in views(account) {
         file(&format!("{way}.svg"), &time_series_svg(&runs))?;
     }
+    let json = serde_json::to_string_pretty(account).map_err(io::Error::other)?;
+    file("emulation.json", &(json + "\n"))?;
     file("emulation.html", &page(facts, account))
 }
 

@@ -125,7 +125,7 @@ impl Eval {
 
     /// The network, and its mean rate in packets per millisecond.
     fn network(&self) -> Result<(Network, f64), Error> {
-        let (_, link) = args::capacity(&self.link)?;
+        let (_, link) = args::capacity(&self.link).map_err(Error::Usage)?;
         let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
         let network = Network::new(paceline_cc::Rate::ZERO, self.rtt).with(|network| {
             network.link = link;
@@ -145,8 +145,7 @@ impl Eval {
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
-            let spec =
-                names.check_scheme(text).map_err(|error| Error::Message(error.to_string()))?;
+            let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
             let choice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Message(error.to_string()))?;

@@ -49,7 +49,7 @@ fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
         Err(error) => {
             let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
             let names = names.join(", ");
-            Err(Error::Message(format!("{error}; a built-in table would be one of {names}")))
+            Err(Error::Usage(format!("{error}; a built-in table would be one of {names}")))
         }
     }
 }

@@ -353,7 +353,7 @@ fn the_path_of_a_scenario_is_emulated() {
     let err = text(&output.stderr);
     assert!(err.contains("--flow"), "{err}");
     let out = text(&output.stdout);
-    assert!(out.starts_with("1\n"), "{out}");
+    assert!(out.starts_with("2\n"), "{out}");
     // 60 ms, and the time of 84 bytes at 2 Mbit/s: 0.336 ms.
     let times = times(&out);
     assert_eq!(times.len(), 9, "{out}{err}");

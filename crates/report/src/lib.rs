@@ -75,7 +75,7 @@ pub use scatter::{Dot, Marker, Scatter};
 pub use scenario::{FlowView, scenario_page};
 pub use series::{Fold, Series, Shade};
 pub use style::Paint;
-pub use summary::{bars_figure, bars_svg, summary_table};
+pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use table::{Cell, Table};
 pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};

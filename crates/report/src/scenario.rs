@@ -9,7 +9,7 @@ use crate::palette::Palette;
 use crate::run::{Quantiles, RunView};
 use crate::scatter::{Dot, Marker, Scatter};
 use crate::series::{Fold, Series, Shade};
-use crate::summary::link_table;
+use crate::summary::table_of;
 use crate::table::{Cell, Table};
 use crate::timeline::{TOGETHER, time_series_figure};
 
@@ -56,14 +56,14 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
         );
     }
     page.heading("Links");
-    page.table(&link_table(links, &of_links));
+    page.table(&table_of(links, &of_links, ["link", "flows' schemes"]));
     page.paragraph("Queueing delays are per packet, in milliseconds.");
     if !flows.is_empty() {
         page.heading("Flows");
         page.table(&flow_table(flows, &keys, &palette));
     }
     for link in links {
-        page.heading(&format!("Link {} over time", link.trace));
+        page.heading(&format!("Over time: {}", link.trace));
         let figure = time_series_figure(std::slice::from_ref(link), &of_links);
         page.figure(
             &figure,
@@ -187,7 +187,7 @@ mod tests {
         let flows = [flow("abc", "abc"), flow("abc 2", "abc"), flow("other", "cubic")];
         let html = scenario_page(&info, &[run("narrow", "abc, cubic", 40.0)], &flows);
         assert_sound(&html);
-        for text in ["Link narrow over time", "other (cubic)", "Goodput (Mbit/s)", ">abc 2<"] {
+        for text in ["Over time: narrow", "other (cubic)", "Goodput (Mbit/s)", ">abc 2<"] {
             assert!(html.contains(text), "{text}");
         }
         let broken = FlowView { goodput_mbps: f64::NAN, ..flow("<f>", "<s>") };

@@ -63,15 +63,11 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The table of all runs. Columns for which no run has a value are left out.
 pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
-    table(runs, palette, ["trace", "scheme"])
+    table_of(runs, palette, ["trace", "scheme"])
 }
 
-/// The same of links: the trace of each view is the link, the scheme those of its flows.
-pub(crate) fn link_table(links: &[RunView], palette: &Palette) -> Table {
-    table(links, palette, ["link", "flows' schemes"])
-}
-
-fn table(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
+/// The same with other heads for what views have as trace and as scheme: links and their queues.
+pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
     type Column = (&'static str, &'static str, fn(&RunView) -> Option<f64>, usize);
     const COLUMNS: [Column; 10] = [
         ("Mbit/s", "throughput of all flows together, in Mbit/s", |r| Some(r.throughput_mbps), 2),

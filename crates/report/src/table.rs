@@ -103,6 +103,7 @@ fn write(m: &mut Markup, cell: Option<&Cell>) {
     let td = match cell.key {
         Some(key) if key == f64::MAX => td.a("data-key", "1e300").class("num"),
         Some(key) => td.a("data-key", &format!("{key}")).class("num"),
+        None if cell.look.is_some() => td.class("label"),
         None if cell.text.len() > LONG && !cell.code => td.class("long"),
         None => td,
     };

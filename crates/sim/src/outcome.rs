@@ -193,6 +193,7 @@ pub struct SenderCounters {
     /// Packets declared lost.
     pub lost: u64,
     /// Of these, packets whose acknowledgement came after all.
+    #[serde(rename = "spurious")]
     pub late: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,

@@ -87,6 +87,29 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     build().map_err(|error: SpecError| error.to_string())
 }
 
+/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
+/// which it works, as the registry has it, and a note that says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared(pub(crate) Vec<(SchemeSpec, Option<String>)>);
+
+/// Reads the schemes of a comparison.
+pub(crate) fn compared(text: &str) -> Result<Compared, String> {
+    let mut all = Vec::new();
+    for part in paceline_cc::spec::split_list(text) {
+        if part != "all" {
+            all.extend(schemes(part)?.0.into_iter().map(|spec| (spec, None)));
+            continue;
+        }
+        for scheme in paceline_cc::SCHEMES {
+            let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
+            // A scheme that needs more than its name, such as a file, is left out.
+            let Ok(spec) = check_scheme(written) else { continue };
+            all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
+        }
+    }
+    if all.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Compared(all)) }
+}
+
 /// A link's capacity with its name: a rate, a built-in trace, or a file.
 pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();

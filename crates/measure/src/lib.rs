@@ -15,9 +15,14 @@ mod student;
 
 pub use age::{Age, EXACT_STRETCHES};
 pub use histogram::Histogram;
-pub use quantiles::Quantiles;
+pub use quantiles::{P95, Quantiles};
 pub use samples::{EXACT, Samples};
 pub use student::student;
+
+/// The version of the names and meanings of fields in every JSON document that Paceline writes: its
+/// `schema_version`. It counts up when a field is renamed or removed, or changes its meaning or unit;
+/// new fields leave it as it is. `docs/json.md` has all fields.
+pub const SCHEMA_VERSION: u32 = 1;
 
 use paceline_cc::Span;
 

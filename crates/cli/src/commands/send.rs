@@ -104,15 +104,15 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Rows<'a> {
-    rows: [&'a Row; 1],
+struct Runs<'a> {
+    runs: [&'a Row; 1],
 }
 
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
-            .map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+            .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -138,7 +138,7 @@ impl Send {
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {
-            output::print_json(&Rows { rows: [&row] })
+            output::print_json(&Runs { runs: [&row] })
         } else {
             output::print(&words(&row))
         }
@@ -150,11 +150,11 @@ impl Send {
             (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
             (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
             (Some(to), None) => Ok((Source::File(PathBuf::from(&self.first)), to.clone())),
-            (Some(_), Some(_)) => Err(Error::Message(format!(
+            (Some(_), Some(_)) => Err(Error::Usage(format!(
                 "--bulk sends no file: leave `{}` out, or --bulk",
                 self.first
             ))),
-            (None, None) => Err(Error::Message(
+            (None, None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send FILE HOST:PORT`, or `paceline \
                  send HOST:PORT --bulk 30s`"
                     .into(),

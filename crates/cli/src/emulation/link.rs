@@ -68,7 +68,7 @@ pub(crate) fn link(
     queue: &Spec,
     limit: impl FnOnce(&Service) -> Limit,
 ) -> Result<Link, Error> {
-    let fail = |problem: String| Error::Message(format!("link `{}`: {problem}", spec.name));
+    let fail = |problem: String| Error::Usage(format!("link `{}`: {problem}", spec.name));
     if let Capacity::Wifi(wifi) = &spec.capacity
         && wifi.queue_per_station
     {
@@ -77,7 +77,7 @@ pub(crate) fn link(
         return Err(fail(problem.into()));
     }
     let service =
-        paceline_sim::service(scenario, spec).map_err(|error| Error::Message(error.to_string()))?;
+        paceline_sim::service(scenario, spec).map_err(|error| Error::Usage(error.to_string()))?;
     let stream = paceline_sim::queue_stream(scenario, &spec.name);
     let queue =
         queue::build(queue, limit(&service), stream).map_err(|error| fail(error.to_string()))?;
@@ -122,7 +122,7 @@ pub(crate) fn pipe(
     let stream = Stream::new(seed, place);
     Pipe::with_impairments(delay, stretch.impairments.clone(), stream)
         .map(Some)
-        .map_err(|error| Error::Message(format!("{place}: {error}")))
+        .map_err(|error| Error::Usage(format!("{place}: {error}")))
 }
 
 #[cfg(test)]

@@ -188,6 +188,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let panel = |title: &str, unit: &str, values: &[Vec<f64>]| BarPanel {
             title: title.into(),
             unit: unit.into(),
+            log: false,
             values: values.to_vec(),
         };
         let bars = Bars {

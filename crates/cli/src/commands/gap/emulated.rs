@@ -241,7 +241,7 @@ fn emulate(
     let options = Emulation {
         command,
         outside: Some(outside),
-        json: Some(json.to_path_buf()),
+        summary: Some(json.to_path_buf()),
         seed: Some(scenario.seed),
         quiet: true,
         ..priority

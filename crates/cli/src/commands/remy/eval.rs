@@ -210,7 +210,7 @@ impl Eval {
     /// The network, and its mean rate in packets per millisecond.
     fn network(&self, on: Span, duration: Span) -> Result<(Network, f64), Error> {
         let asked = &self.network;
-        let (_, link) = args::capacity(asked.link.as_deref().unwrap_or("15Mbps"))?;
+        let (_, link) = args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
         let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
         let rtt = asked.rtt.unwrap_or(Span::from_millis(150));
         let network = Network::new(paceline_cc::Rate::ZERO, rtt).with(|network| {
@@ -233,8 +233,7 @@ impl Eval {
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
-            let spec =
-                names.check_scheme(text).map_err(|error| Error::Message(error.to_string()))?;
+            let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
             let choice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Message(error.to_string()))?;

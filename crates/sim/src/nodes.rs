@@ -4,6 +4,8 @@ use paceline_cc::{Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::{Link, Pipe};
 
+use crate::transport::Foreign;
+
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
@@ -69,6 +71,8 @@ impl Carrier {
 pub(crate) enum Endpoint {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
+    /// An end of a transport that comes whole.
+    Foreign(Box<Foreign>),
 }
 
 impl Endpoint {
@@ -84,6 +88,10 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
+            Endpoint::Foreign(end) => {
+                end.push(now, packet);
+                (end.pop_into(now, answer), end.wake())
+            }
         }
     }
 
@@ -92,6 +100,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
+            Endpoint::Foreign(end) => (end.pop_into(now, place), end.wake()),
         }
     }
 
@@ -99,6 +108,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => sender.wake(),
             Endpoint::Receiver(receiver) => receiver.wake(),
+            Endpoint::Foreign(end) => end.wake(),
         }
     }
 }

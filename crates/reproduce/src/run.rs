@@ -71,29 +71,27 @@ impl Reproduction {
         let line = |verdict: fn(&Judged) -> Verdict| {
             let count =
                 |wanted| self.claims.iter().filter(|judged| verdict(judged) == wanted).count();
-            format!(
+            let words = format!(
                 "{} reproduced, {} in part, {} not",
                 count(Verdict::Reproduced),
                 count(Verdict::Partly),
                 count(Verdict::Not)
-            )
+            );
+            match count(Verdict::NotMeasured) {
+                0 => words,
+                few => format!("{words}, {few} not measured"),
+            }
         };
         let sum = |held: fn(&Judged) -> (usize, usize)| {
             let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
-            self.claims.iter().map(held).fold((0, 0), add)
+            let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
+            measured.map(held).fold((0, 0), add)
         };
         let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
-        let unmeasured =
-            self.claims.iter().filter(|judged| judged.verdict == Verdict::Unmeasured).count();
-        let unmeasured = match unmeasured {
-            0 => String::new(),
-            1 => ". 1 is not measured".into(),
-            some => format!(". {some} are not measured"),
-        };
         format!(
             "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
-             ways: {}{unmeasured}",
+             ways: {}",
             line(|judged| judged.stated_verdict),
             line(|judged| judged.verdict),
             self.claims.iter().filter(|judged| judged.holds()).count()

@@ -34,8 +34,9 @@ pub enum Verdict {
     /// The same: no check holds.
     #[serde(rename = "quick-none")]
     QuickNone,
-    /// The claim is not measured.
-    Unmeasured,
+    /// The claim is not measured: it says why, or tables that it is about are not at hand.
+    #[serde(rename = "not-measured")]
+    NotMeasured,
 }
 
 /// What keeps runs from reproducing a claim, whatever they measure.
@@ -86,7 +87,7 @@ impl Verdict {
             Verdict::QuickAll => "not measured at full length; in shortened runs: holds",
             Verdict::QuickSome => "not measured at full length; in shortened runs: in part",
             Verdict::QuickNone => "not measured at full length; in shortened runs: does not hold",
-            Verdict::Unmeasured => "not measured",
+            Verdict::NotMeasured => "not measured",
         }
     }
 }
@@ -124,6 +125,8 @@ pub struct Judged {
     pub stated_verdict: Verdict,
     /// Why not; empty if it holds both ways.
     pub reason: String,
+    /// Tables that the claim is about and that are not at hand.
+    pub missing: Vec<String>,
     /// What an investigation has found.
     pub cause: String,
     /// What shows the cause: what is measured, and its value.
@@ -216,15 +219,30 @@ impl JudgedCheck {
     }
 }
 
+/// What to do about tables that are not at hand.
+const NO_TABLES: &str = "Name a folder with these files by --tables: published tables, or such as \
+                         `paceline remy train` has made.";
+
 impl Judged {
     /// What an investigation has found, if there was need of one.
     pub fn cause_if_needed(&self) -> String {
+        if !self.missing.is_empty() {
+            return self.remedy();
+        }
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
             _ if !self.unmeasured.is_empty() => String::new(),
             (false, true) if self.checks.iter().all(JudgedCheck::holds) => String::new(),
             (false, true) => "The cause has not been found.".into(),
             (false, false) => self.cause.trim().to_string(),
+        }
+    }
+
+    /// How it could be measured; empty if it was.
+    pub fn remedy(&self) -> String {
+        match self.missing.is_empty() {
+            true => String::new(),
+            false => format!("Not at hand: {}. {NO_TABLES}", self.missing.join(", ")),
         }
     }
 
@@ -279,6 +297,12 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
         verdict: Verdict::Not,
         stated_verdict: Verdict::Not,
         reason: String::new(),
+        missing: claim
+            .tables
+            .iter()
+            .filter(|file| findings.missing.contains(file))
+            .cloned()
+            .collect(),
         cause: claim.cause.clone(),
         shown,
         sweeps: claim.sweeps.clone(),
@@ -287,8 +311,8 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
         checks,
     };
     if !judged.unmeasured.is_empty() {
-        judged.verdict = Verdict::Unmeasured;
-        judged.stated_verdict = Verdict::Unmeasured;
+        judged.verdict = Verdict::NotMeasured;
+        judged.stated_verdict = Verdict::NotMeasured;
         judged.reason = format!("not measured: {}", judged.unmeasured.trim());
         return judged;
     }
@@ -299,11 +323,17 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
     // A setting that was chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, limits);
+    if !judged.missing.is_empty() {
+        (judged.verdict, judged.stated_verdict) = (Verdict::NotMeasured, Verdict::NotMeasured);
+    }
     judged.reason = reason(&judged);
     judged
 }
 
 fn reason(judged: &Judged) -> String {
+    if !judged.missing.is_empty() {
+        return judged.remedy();
+    }
     let failed = |check: &JudgedCheck| {
         let stated = (!check.stated.holds).then_some((&check.stated, "stated in advance: "));
         let now = check.now.as_ref().filter(|now| !now.holds).map(|now| (now, ""));
@@ -393,7 +423,7 @@ checks = [
         let judged = judged(text, 1.0, 1.0, false);
         assert_eq!(
             (judged.verdict, judged.stated_verdict),
-            (Verdict::Unmeasured, Verdict::Unmeasured)
+            (Verdict::NotMeasured, Verdict::NotMeasured)
         );
         assert!(!judged.holds());
         assert_eq!(judged.reason, "not measured: No such thing here.");

@@ -41,11 +41,22 @@ fn holds(section: &str, head: &str, id: &str) -> bool {
     }
 }
 
+/// Whether the claim was not measured, for want of tables of rules that are no part of the repository.
+fn is_missing(document: &str, claim: &Claim) -> bool {
+    let section = section(document, claim);
+    let missing = section.contains("Stated in advance: **not measured**");
+    // Only a claim about tables can be beyond measuring, and the document says which are wanted.
+    let told = section.lines().any(|line| line.starts_with("Not at hand: "));
+    assert_eq!(missing, told, "{}", claim.id);
+    assert!(!missing || !claim.tables.is_empty(), "{}", claim.id);
+    missing
+}
+
 /// Whether all rows hold: by what was stated in advance, and with later changes.
 fn verdicts(document: &str, claim: &Claim) -> [bool; 2] {
     let section = section(document, claim);
-    if !claim.unmeasured.is_empty() {
-        return [false, false];
+    if !claim.unmeasured.is_empty() || is_missing(document, claim) {
+        return [false; 2];
     }
     let (mut stated, mut now) = (claim.after_trials.is_empty(), true);
     for check in &claim.checks {
@@ -75,7 +86,7 @@ fn every_check_of_every_claim_is_in_the_document() {
         assert_eq!(first.contains("**reproduced**"), stated, "{}: {line}", claim.id);
         assert_eq!(second.contains("**reproduced**"), now, "{}: {line}", claim.id);
         assert!(first.contains(words(stated)) && second.contains(words(now)));
-        let fails = !stated || !now;
+        let fails = (!stated || !now) && !is_missing(&document, &claim);
         if fails && !claim.cause.is_empty() {
             assert!(section.contains(claim.cause.trim()), "{}: cause; {AGAIN}", claim.id);
         }
@@ -88,8 +99,10 @@ fn every_check_of_every_claim_is_in_the_document() {
 #[test]
 fn every_claim_that_does_not_hold_has_a_cause_that_runs_show() {
     let document = read("docs/reproduction.md");
-    let measured = |claim: &Claim| claim.unmeasured.is_empty();
-    for claim in claims().expect("the built-in claims").into_iter().filter(measured) {
+    for claim in claims().expect("the built-in claims") {
+        if !claim.unmeasured.is_empty() || is_missing(&document, &claim) {
+            continue;
+        }
         let [stated, now] = verdicts(&document, &claim);
         // A setting chosen after trial runs is a reason of its own.
         let rows_hold = now && (stated || !claim.after_trials.is_empty());
@@ -118,9 +131,6 @@ fn the_counts_of_document_and_readme_are_those_of_the_rows() {
     ] {
         assert!(document.contains(&part), "the document does not say `{part}`; {AGAIN}");
     }
-    let unmeasured = all.iter().filter(|claim| !claim.unmeasured.is_empty()).count();
-    let of = format!("{unmeasured} are not measured");
-    assert!(unmeasured < 2 || document.contains(&of), "the document does not say `{of}`; {AGAIN}");
     let sentence = format!(
         "Of the {} claims of the papers {stated} are reproduced by what was stated before the \
          first run, {now} with what was changed since, and {both} both ways",

@@ -55,6 +55,7 @@ pub use hystart::HyStartKind;
 pub use window::CubicWindow;
 
 use crate::control::{Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::scheme::{Halves, Scheme};
@@ -114,6 +115,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Follows a cubic function of the time since the last loss; the Linux default",
     source: "RFC 9438",
     params: CubicParams::infos,
+    look: Look::new(Hue::Blue, Dash::Solid, Shape::Square),
+    bulk: None,
     build: |spec| {
         let params: CubicParams = spec.params()?;
         params.check(spec)?;

@@ -68,6 +68,7 @@ mod tests;
 
 pub use sender::VerusSender;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
@@ -104,6 +105,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Learns the delay that each window brings, and chases a delay",
     source: "Verus, ACM SIGCOMM 2015",
     params: VerusParams::infos,
+    look: Look::new(Hue::Teal, Dash::Solid, Shape::Star),
+    bulk: None,
     build: |spec| {
         let params: VerusParams = spec.params()?;
         let sane = (1.0..=1000.0).contains(&params.r);

@@ -96,11 +96,52 @@ fn an_address_that_changes_is_followed() {
 }
 
 #[test]
-fn a_small_path_is_found() {
-    let data = bytes(100_000, 8);
-    let weather = Weather { mtu: 1280 - 28, ..Weather::fair() };
-    let world = transfer(8, weather, offer("cubic"), &data);
+fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
+    // So slow that it takes a minute and more.
+    let weather = Weather { byte: Span::from_micros(8), ..Weather::fair() };
+    let data = bytes(8_000_000, 17);
+    let mut world = World::new(17, weather, offer("cubic"), ServerLimits::default());
+    let (mut written, mut changes) = (0, 0);
+    let done = world.run(Time::from_secs(300), |world| {
+        if changes < 60 && world.now >= Time::from_secs(1 + changes) {
+            changes += 1;
+            world.client = SocketAddr::from(([10, 0, 2, changes as u8], 4000 + changes as u16));
+        }
+        let Some(connection) = &mut world.connection else { return false };
+        written += connection.write(&data[written..]);
+        written == data.len() && connection.is_drained()
+    });
+    assert!(done && changes == 60, "{written} bytes written, {changes} changes, {:?}", world.now);
     assert!(world.at_server.stream == data);
+    let slot = world.slot.expect("a connection");
+    let remote = world.server.connection(slot).expect("a connection").remote();
+    // Nearly every change was found out before the next.
+    assert!(remote == (world.client, remote.1) && remote.1 >= 55, "{remote:?}");
+}
+
+#[test]
+fn the_largest_packets_that_the_path_carries_are_found() {
+    for (path, found) in [(1500, 1500), (1492, 1492), (1450, 1440), (1420, 1420), (1280, 1280)] {
+        let data = bytes(100_000, 8);
+        let weather = Weather { mtu: path - 28, ..Weather::fair() };
+        let mut world = transfer(8, weather, offer("cubic"), &data);
+        assert!(world.at_server.stream == data);
+        let mtu = world.initiator.as_ref().map(|initiator| initiator.mtu());
+        assert_eq!(mtu, Some(found), "{path}");
+        // The others have left nothing at the server.
+        world.run(world.now + Span::from_secs(11), |_| false);
+        assert!(world.server.open().0 <= 1 && world.server.stats().accepted == 1);
+    }
+}
+
+#[test]
+fn the_search_for_a_size_succeeds_on_foul_paths_too() {
+    for seed in 0..20 {
+        let weather = Weather { mtu: 1420 - 28, ..Weather::foul() };
+        let world = transfer(seed, weather, offer("cubic"), &bytes(20_000, seed));
+        let mtu = world.initiator.as_ref().map_or(0, |initiator| initiator.mtu());
+        assert!((1280..=1420).contains(&mtu), "{mtu}");
+    }
 }
 
 fn tunnel() -> ServerLimits {

@@ -11,6 +11,7 @@ mod link;
 mod log;
 mod loss;
 pub(crate) mod mahimahi;
+mod medium;
 mod meter;
 mod onoff;
 mod recv;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Kernel(kernel::Kernel),
     /// Measure the simulator's speed
     Bench(bench::Bench),
+    /// What saturated stations get of a shared 802.11 channel
+    Medium(medium::Medium),
     /// Tables of rules that a computer has found: what they reach, and what they do
     #[command(subcommand)]
     Remy(remy::Remy),
@@ -120,6 +123,7 @@ impl Command {
             Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Medium(command) => command.run(),
             Command::Remy(command) => command.run(),
             Command::Delay(command) => return command.run(),
             Command::Link(command) => return command.run(),

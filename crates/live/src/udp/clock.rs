@@ -16,6 +16,8 @@ use crate::LiveError;
 const SLACK: u64 = 1_000;
 /// A time of the kernel's that lies further back than this is not believed.
 const OLDEST_STAMP: Span = Span::from_millis(100);
+/// What is done so much later than it was due still counts as done in time.
+const LATENESS: Span = Span::from_millis(1);
 /// The clock of connections. It goes on while the machine sleeps, so that a connection that has ended
 /// meanwhile is found out at once.
 const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
@@ -48,6 +50,14 @@ impl Clock {
         let now = nanos(CLOCK).saturating_sub(self.zero);
         self.last = self.last.max(Time::from_nanos(now));
         self.last
+    }
+
+    /// The time at which something is done that was due at `due`: that time, if it is over but not
+    /// for long and not before `told`, the latest time that anybody was told; else now.
+    #[inline]
+    pub(super) fn on_time(&mut self, due: Time, told: Time) -> Time {
+        let now = self.now();
+        if due >= told && due <= now && now.since(due) <= LATENESS { due } else { now }
     }
 
     /// How far the clock of the kernel's stamps is ahead of this one.

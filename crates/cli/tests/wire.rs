@@ -149,6 +149,32 @@ fn many_senders_at_once_a_pipe_and_bulk() {
 }
 
 #[test]
+fn workloads_are_those_of_scenarios() {
+    let mut receiver = Receiver::start(&["--once"]);
+    let send = |workload: &str| {
+        let all = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "2s", "--json"];
+        common::paceline(&[&all[..], &["--workload", workload]].concat())
+    };
+    for (workload, wanted) in [
+        ("video = { speed = 3 }", "speed"),
+        ("scheme = \"bbr\"", "duplicate"),
+        ("start = \"1s\"", "expected one key"),
+        ("on_off = 3", "expected"),
+    ] {
+        let seen = send(workload);
+        assert!(seen.code == 2 && seen.err.contains(wanted), "{workload}: {}", seen.err);
+    }
+    let seen = send("video = { fps = 20, max = \"1Mbps\" }");
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let made = rows["rows"][0]["video"]["made"].as_u64().expect("frames");
+    assert!((30..=41).contains(&made), "two seconds of 20 frames: {rows}");
+    let rate = rows["rows"][0]["goodput_mbps"].as_f64().expect("a rate");
+    assert!(rate > 0.05 && rate < 1.5, "{rows}");
+    assert_eq!(receiver.finish(20).0, Some(0));
+}
+
+#[test]
 fn a_wrong_key_gets_no_answer() {
     let folder = Folder::new("wire-key");
     let (path, _) = file(&folder, "in", 1000);

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Ecn, Span, Time};
-use paceline_flow::SenderStats;
+use paceline_flow::{SenderStats, VideoStats};
 use paceline_measure::Samples;
 use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink};
@@ -65,6 +65,8 @@ pub struct Finished {
     pub handshake: Span,
     /// Bytes on the wire that were acknowledged, each piece of data once.
     pub acknowledged: u64,
+    /// The frames of a video workload.
+    pub video: Option<VideoStats>,
 }
 
 /// The address that `text` names: `host:port`.
@@ -231,6 +233,7 @@ impl Client {
             address: connection.remote().0,
             handshake: start.since(Time::ZERO),
             acknowledged: acknowledged(&connection, mtu),
+            video: connection.sender().and_then(|sender| sender.video()).map(|(_, stats)| stats),
         })
     }
 

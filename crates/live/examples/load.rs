@@ -137,6 +137,7 @@ fn connections(count: u64, seconds: u64) -> Result<(), Failure> {
             ..Limits::default()
         },
         source: Source::Packets,
+        qlog: None,
         abandons: false,
     };
     let threads: Vec<_> = (0..count)

@@ -63,6 +63,9 @@ pub(crate) struct Send {
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
+    /// Write packets, acknowledgements and windows as qlog (JSON text sequences), for qvis
+    #[arg(long, value_name = "FILE")]
+    qlog: Option<PathBuf>,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -173,7 +176,8 @@ impl Send {
         };
         let to = connect_to(&to).map_err(fail)?;
         let key = self.key.clone();
-        let options = ClientOptions { to, key, offer, limits, source, abandons: false };
+        let qlog = self.qlog.clone();
+        let options = ClientOptions { to, key, offer, limits, source, qlog, abandons: false };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {

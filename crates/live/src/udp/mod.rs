@@ -10,6 +10,7 @@ mod clock;
 mod files;
 mod note;
 mod outbox;
+mod qlog;
 mod server;
 mod source;
 

@@ -100,8 +100,8 @@ fn a_file_arrives_whole_and_the_run_is_told_in_the_fields_of_compare() {
         assert_eq!(seen.code, 0, "{scheme}: {}", seen.err);
         assert_eq!(receiver.finish(20).0, Some(0), "{scheme}");
         assert!(std::fs::read(&out).expect("the file") == content, "{scheme}");
-        let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-        let row = &rows["rows"][0];
+        let runs: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+        let row = &runs["runs"][0];
         assert_eq!(row["scheme"], scheme);
         assert_eq!(row["encrypted"], more.is_none());
         for field in ["throughput_mbps", "goodput_mbps", "duration_s", "packets"] {

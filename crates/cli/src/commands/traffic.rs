@@ -99,7 +99,9 @@ impl Traffic {
                     super::recv::run_ahead();
                 }
                 let identity = super::recv::read_identity(&identity)?;
+                let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
                 let mut limits = Limits { stop: duration, seed, ..Limits::default() };
+                limits.halves = Some(halves);
                 // A link may be silent for longer than a user would wait.
                 (limits.idle, limits.silence) = (duration, duration);
                 let offer = Offer {

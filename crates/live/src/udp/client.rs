@@ -290,7 +290,7 @@ fn acknowledged(connection: &Connection, mtu: u16) -> u64 {
 }
 
 /// The ECN field of two bits.
-pub(super) fn mark(bits: u8) -> Ecn {
+pub(crate) fn mark(bits: u8) -> Ecn {
     match bits & 3 {
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,

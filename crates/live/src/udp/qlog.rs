@@ -66,7 +66,7 @@ impl Qlog {
 
     /// Writes a record of a JSON text sequence (RFC 7464).
     fn record(&mut self, value: &Value) {
-        let written = write!(self.out, "\u{1e}{value}\n");
+        let written = writeln!(self.out, "\u{1e}{value}");
         self.failed = self.failed.take().or(written.err());
     }
 

@@ -149,7 +149,7 @@ pub(super) fn run(
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
-    let program = super::program(&comparison.scheme);
+    let program = super::program(&comparison.scheme)?.map(|chosen| chosen.program);
     if program.is_some_and(|program| program.accelerates) {
         command.extend(["--accelerate".into(), OsString::from(&kernel_scheme)]);
     }
@@ -241,7 +241,7 @@ fn emulate(
     let options = Emulation {
         command,
         outside: Some(outside),
-        json: Some(json.to_path_buf()),
+        summary: Some(json.to_path_buf()),
         seed: Some(scenario.seed),
         quiet: true,
         ..priority

@@ -8,10 +8,13 @@
 
 pub mod emulator;
 mod error;
+mod interrupts;
 pub mod linux;
 pub mod output;
+pub mod router;
 pub mod shell;
 pub mod traffic;
 pub mod udp;
 
 pub use error::LiveError;
+pub use interrupts::Interrupts;

@@ -16,6 +16,7 @@ mod onoff;
 mod recv;
 mod remy;
 mod reproduce;
+mod router;
 pub(crate) mod run;
 mod schemes;
 mod send;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     /// Put congestion control into this machine's own TCP (eBPF)
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Put an ABC router, or any link and queue, in front of a device of this machine
+    Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// Tables of rules that a computer has found: what they reach, and what they do
@@ -110,6 +113,7 @@ impl Command {
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Remy(command) => command.run(),

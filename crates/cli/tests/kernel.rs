@@ -58,6 +58,31 @@ fn what_is_missing_is_one_clear_sentence() {
     );
 }
 
+/// Root of a user namespace of its own, and a user without rights, are told what is missing.
+#[test]
+fn without_the_rights_one_sentence_says_so() {
+    let ways: [&[&str]; 2] =
+        [&["unshare", "-r"], &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]];
+    for way in ways {
+        let run = |args: &[&str]| {
+            let mut command = Command::new(way[0]);
+            command.args(&way[1..]).arg(env!("CARGO_BIN_EXE_paceline")).args(args);
+            command.output()
+        };
+        // Some containers allow neither, and some folders are root's alone.
+        if !run(&["--version"]).is_ok_and(|output| output.status.success()) {
+            skip(Need::Programs, &this_test(), &way.join(" "));
+            continue;
+        }
+        for args in [["kernel", "load", "abc"], ["kernel", "load", "remy"]] {
+            let output = run(&args).expect("runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let clear = said.contains("sudo") || said.contains("built without");
+            assert!(!output.status.success() && clear && said.lines().count() == 1, "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -207,35 +232,35 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
         for n in a r b; do ip netns add $P-$n; done
         ip link add a0 netns $P-a type veth peer name r0 netns $P-r
         ip link add b0 netns $P-b type veth peer name r1 netns $P-r
-        in() { ns=$P-$1; shift; nsenter --net=/run/netns/$ns "$@"; }
-        in a ip addr add 10.9.1.1/24 dev a0
-        in r ip addr add 10.9.1.2/24 dev r0
-        in r ip addr add 10.9.2.2/24 dev r1
-        in b ip addr add 10.9.2.1/24 dev b0
-        for d in 'a a0' 'r r0' 'r r1' 'b b0'; do set -- $d; in $1 ip link set $2 up; done
-        in a ip route add default via 10.9.1.2
-        in b ip route add default via 10.9.2.2
-        in r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
+        within() { ns=$P-$1; shift; nsenter --net=/run/netns/$ns "$@"; }
+        within a ip addr add 10.9.1.1/24 dev a0
+        within r ip addr add 10.9.1.2/24 dev r0
+        within r ip addr add 10.9.2.2/24 dev r1
+        within b ip addr add 10.9.2.1/24 dev b0
+        for d in 'a a0' 'r r0' 'r r1' 'b b0'; do set -- $d; within $1 ip link set $2 up; done
+        within a ip route add default via 10.9.1.2
+        within b ip route add default via 10.9.2.2
+        within r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
         export PACELINE_BASE=10.9.2.1
-        in r $PACELINE router r1 --rate 12Mbps --json $T/router.json --for 6s --quiet &
+        within r $PACELINE router r1 --rate 12Mbps --json $T/router.json --for 6s --quiet &
         router=$!
-        for n in $(seq 50); do in r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
-        in b $PACELINE traffic receive --scheme abc --bytes $T/bytes &
-        in a $PACELINE traffic send --duration 4s --accelerate abc --counts $T/counts abc
+        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        within b $PACELINE traffic receive --scheme abc --bytes $T/bytes &
+        within a $PACELINE traffic send --duration 4s --accelerate abc --counts $T/counts abc
         wait $router
         $PACELINE kernel stats abc --json | tr -d '\n'; echo
         cat $T/router.json | tr -d '\n'; echo
-        reaches() { in a bash -c 'exec 3<>/dev/tcp/10.9.2.1/5310' && echo reached; }
-        in r ip link show pl-r1 >/dev/null 2>&1 && echo device left
+        reaches() { within a bash -c 'exec 3<>/dev/tcp/10.9.2.1/5310' && echo reached; }
+        within r ip link show pl-r1 >/dev/null 2>&1 && echo device left
         reaches
-        in r $PACELINE router r1 --rate 12Mbps --quiet & router=$!
-        for n in $(seq 50); do in r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        within r $PACELINE router r1 --rate 12Mbps --quiet & router=$!
+        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
         sleep 0.2
         reaches
         inner=$(pgrep -P $router paceline || echo $router)
         kill -9 $inner; wait $router || true
         sleep 0.2
-        in r ip link show pl-r1 >/dev/null 2>&1 && echo device left
+        within r ip link show pl-r1 >/dev/null 2>&1 && echo device left
         reaches
         "#,
     );

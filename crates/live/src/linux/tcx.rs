@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 /// `BPF_LINK_CREATE` of the system call `bpf`.
-const LINK_CREATE: libc::c_long = 29;
+const LINK_CREATE: libc::c_long = 28;
 
 /// Where packets meet the program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

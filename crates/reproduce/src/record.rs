@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_sim::Outcome;
 use paceline_sim::metrics::Quantiles;
+use paceline_sim::{FlowSums, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// The result of a task. Names of a scenario's record:
@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 ///   `medium.NAME.ap.{throughput,drops,waiting}`, `medium.NAME.ap.delay.*`;
 /// - `all.{goodput,jain,jain_1s}`, `all.{owd,rtt}.*`;
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
+/// - if only sums are recorded, the series `sums.{bytes,packets,delay,on}` (bytes, packets, seconds)
+///   with an entry for each flow;
 /// - `bin`: seconds per entry of the series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -106,6 +108,17 @@ impl From<&Outcome> for Record {
                     record.set_series(format!("{name}.state.{variable}"), values);
                 }
             }
+        }
+        let sums: Vec<FlowSums> = outcome.flows.iter().filter_map(|flow| flow.sums).collect();
+        if !sums.is_empty() {
+            let mut set = |name: &str, figure: fn(&FlowSums) -> f64| {
+                let values: Vec<f64> = sums.iter().map(figure).collect();
+                record.set_series(format!("sums.{name}"), &values);
+            };
+            set("bytes", |sums| sums.bytes as f64);
+            set("packets", |sums| sums.packets as f64);
+            set("delay", |sums| sums.delay_s);
+            set("on", |sums| sums.on_s);
         }
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());

@@ -172,6 +172,10 @@ scheme = "cubic"
 path = ["steps"]
 on_off = { on_bytes = 30000.5, off = "70ms" }
 [[flow]]
+scheme = "cubic"
+path = ["steps"]
+on_off = { on_icsi = 16000, off = "200ms" }
+[[flow]]
 scheme = "gcc"
 path = ["steps"]
 video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", noise = 0.1, key_every = 50, key_size = 3, queue = "150ms" }

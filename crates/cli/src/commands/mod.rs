@@ -22,6 +22,7 @@ mod schemes;
 mod send;
 mod trace;
 mod traffic;
+mod tunnel;
 mod validate;
 
 use std::process::ExitCode;
@@ -75,6 +76,9 @@ pub(crate) enum Command {
     Send(send::Send),
     /// Receive what `paceline send` sends
     Recv(recv::Recv),
+    /// Carry programs' packets over a connection under Sprout or another scheme
+    #[command(subcommand)]
+    Tunnel(tunnel::Tunnel),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -126,6 +130,7 @@ impl Command {
             Command::Log(command) => command.run(),
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
+            Command::Tunnel(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

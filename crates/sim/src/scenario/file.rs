@@ -84,6 +84,8 @@ struct FileLimited {
 struct FileOnOff {
     on: Option<Period>,
     on_bytes: Option<f64>,
+    /// The flow lengths of ICSI, and so many bytes more.
+    on_icsi: Option<f64>,
     off: Period,
     /// The shape of a Pareto distribution instead of the exponential one.
     pareto: Option<f64>,
@@ -357,13 +359,23 @@ impl Reader<'_> {
             }
             Some(shape) => Amount::Pareto { shape, scale: mean },
         };
-        let on = match (on_off.on, on_off.on_bytes) {
-            (Some(time), None) => On::Time(amount(time.0.as_secs_f64())),
-            (None, Some(bytes)) if bytes >= 1.0 => On::Bytes(amount(bytes)),
+        let on = match (on_off.on, on_off.on_bytes, on_off.on_icsi) {
+            (Some(time), None, None) => On::Time(amount(time.0.as_secs_f64())),
+            (None, Some(bytes), None) if bytes >= 1.0 => On::Bytes(amount(bytes)),
+            (None, None, Some(plus))
+                if !(0.0..=1e12).contains(&plus) || on_off.pareto.is_some() =>
+            {
+                return self.fail(
+                    read,
+                    "on_icsi is a number of bytes, and has no shape of its own (pareto)",
+                    "write on_icsi = 16000",
+                );
+            }
+            (None, None, Some(plus)) => On::Bytes(Amount::Icsi { plus }),
             _ => {
                 return self.fail(
                     read,
-                    "on_off needs either on (time) or on_bytes",
+                    "on_off needs one of on (time), on_bytes and on_icsi",
                     "write on = \"5s\"",
                 );
             }

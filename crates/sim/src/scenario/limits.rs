@@ -89,6 +89,7 @@ pub(super) fn cycle(on: &On, mean_off: Span) -> Result<(), Excess> {
         On::Bytes(_) => return Ok(()),
         On::Time(Amount::Fixed(time) | Amount::Exponential(time)) => time,
         On::Time(Amount::Pareto { scale, .. }) => scale,
+        On::Time(Amount::Icsi { plus }) => plus,
     };
     let ok = Span::from_secs_f64(seconds) + mean_off >= CYCLE;
     require(ok, short, "write on = \"5s\", off = \"5s\"")

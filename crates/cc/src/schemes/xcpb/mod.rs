@@ -64,6 +64,7 @@ mod tests;
 
 pub(crate) use law::XcpbEfficiency;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
@@ -159,6 +160,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "XCP that learns the spare capacity from its queue's growth",
     source: "XCP-b, CCR 2006",
     params: XcpbParams::infos,
+    look: Look::new(Hue::Violet, Dash::Dotted, Shape::Up),
+    bulk: None,
     build: |spec| {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);

@@ -242,7 +242,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
         within b ip route add default via 10.9.2.2
         within r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
         export PACELINE_BASE=10.9.2.1
-        within r $PACELINE router r1 --rate 12Mbps --json $T/router.json --for 6s --quiet &
+        within r $PACELINE router r1 --rate 12Mbps --summary $T/router.json --for 6s --quiet &
         router=$!
         for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
         within b $PACELINE traffic receive --scheme abc --bytes $T/bytes &

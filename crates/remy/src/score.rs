@@ -30,10 +30,12 @@ pub struct SenderFigures {
     /// How long it was on, in seconds.
     pub on_s: f64,
     /// The same, each moment divided by the number of senders that were on. Of senders that do
-    /// not switch by time it is [`SenderFigures::on_s`].
+    /// not switch by time, and of those over two links, it is [`SenderFigures::on_s`].
     pub share_s: f64,
     /// The mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
     pub delay_ms: f64,
+    /// Whether it has another scheme than the one that is tried: it does not count.
+    pub other: bool,
 }
 
 impl SenderFigures {
@@ -110,7 +112,9 @@ pub fn figures(
     sums: impl ExactSizeIterator<Item = FlowSums>,
 ) -> Vec<SenderFigures> {
     let shares = shares(network, duration, seed);
+    let own = network.own() as usize;
     let figures = |(index, sums): (usize, FlowSums)| SenderFigures {
+        other: index >= own,
         packets: sums.bytes as f64 / f64::from(PACKET),
         on_s: sums.on_s,
         share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
@@ -119,8 +123,12 @@ pub fn figures(
     sums.enumerate().map(figures).collect()
 }
 
-/// The seconds of each sender's equal share; `None` if senders do not switch by time.
+/// The seconds of each sender's equal share; `None` if senders do not switch by time, or if there are
+/// two links, over which no share is equal.
 fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
+    if network.second.is_some() {
+        return None;
+    }
     let end = Time::ZERO + duration;
     let mut edges: Vec<(Time, usize, bool)> = Vec::new();
     for sender in 0..network.senders {
@@ -165,7 +173,8 @@ mod tests {
 
     #[test]
     fn utilities_are_logarithms() {
-        let sender = SenderFigures { packets: 500.0, on_s: 2.0, share_s: 1.0, delay_ms: 200.0 };
+        let (on_s, share_s, delay_ms, other) = (2.0, 1.0, 200.0, false);
+        let sender = SenderFigures { packets: 500.0, on_s, share_s, delay_ms, other };
         assert_eq!((sender.throughput(), sender.raw_throughput()), (0.5, 0.25));
         assert_eq!(sender.utility(1.0, 100.0, 1.0), -2.0);
         assert_eq!(sender.utility(0.5, 100.0, 0.1), -0.1);

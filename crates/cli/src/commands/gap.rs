@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
-use paceline_kernel::Program;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::Scenario;
@@ -15,7 +14,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
 use crate::args;
-use crate::commands::kernel::Loaded;
+use crate::commands::kernel::{self, Chosen, Loaded};
 use crate::commands::run::read_scenario;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
@@ -33,7 +32,8 @@ Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
   paceline gap --trace verizon.up --reverse-trace verizon.down --json
   paceline gap scenarios/outage.toml --schemes cubic,bbr
-  sudo paceline gap --kernel abc --trace lte-driving --realtime")]
+  sudo paceline gap --kernel abc --trace lte-driving --realtime
+  sudo paceline gap --kernel 'remy[file=RemyCC-2014-100x.dna],c2tcp[base=newreno]'")]
 pub(crate) struct Gap {
     /// A scenario file, instead of --trace and what belongs to it
     #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
@@ -79,6 +79,9 @@ pub(crate) struct Gap {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Fail if the emulator was late in a run, so that its figures are not those of the link
+    #[arg(long)]
+    strict: bool,
     /// Do not say what is running
     #[arg(short, long)]
     quiet: bool,
@@ -110,27 +113,22 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
 
 /// The simulator's schemes of programs of `paceline kernel`, perhaps with queues.
 fn programs(text: &str) -> Result<args::Schemes, String> {
-    let ours = paceline_cc::spec::split_list(text).into_iter().map(|part| {
-        let end = part.find(['+', '[']).unwrap_or(part.len());
-        let program = paceline_kernel::find(&part[..end]).map_err(|error| error.to_string())?;
-        Ok(format!("{}{}", program.scheme, &part[end..]))
-    });
-    let ours = ours.collect::<Result<Vec<String>, String>>()?;
+    let parts = paceline_cc::spec::split_list(text);
+    let ours = parts.into_iter().map(kernel::scheme).collect::<Result<Vec<String>, String>>()?;
     let schemes = args::schemes(&ours.join(","))?;
     schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;
     Ok(schemes)
 }
 
 /// The program of `paceline kernel` that is this scheme, if there is one.
-fn program(scheme: &SchemeSpec) -> Option<&'static Program> {
-    let text = scheme.sender.to_string();
-    paceline_kernel::PROGRAMS.iter().find(|program| program.scheme == text)
+fn program(scheme: &SchemeSpec) -> Result<Option<Chosen>, Error> {
+    kernel::chosen(&scheme.sender)
 }
 
 /// What the kernel calls the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
-    if let Some(program) = program(scheme) {
-        return Ok(program.name.to_string());
+    if let Some(chosen) = program(scheme).map_err(|error| error.to_string())? {
+        return Ok(chosen.program.name.to_string());
     }
     if !scheme.sender.args.is_empty() {
         return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
@@ -150,8 +148,8 @@ impl Gap {
         };
         let mut loaded = Vec::new();
         for scheme in self.kernel.iter().flat_map(|schemes| &schemes.0) {
-            if let Some(program) = program(scheme) {
-                loaded.push(Loaded::ensure(program)?);
+            if let Some(chosen) = program(scheme)? {
+                loaded.push(Loaded::ensure(&chosen)?);
             }
         }
         // The emulations first: they start processes, which is best done by a program that has
@@ -181,10 +179,13 @@ impl Gap {
             rows.push(Row { trace, scheme, simulated, emulated });
         }
         if self.json {
-            output::print_json(&Rows { rows: &rows })
+            output::print_json(&Rows { rows: &rows })?;
         } else {
-            output::print(&table::tables(&rows))
+            output::print(&table::tables(&rows))?;
         }
+        let late = rows.iter().filter(|row| self.strict && row.emulated.late);
+        let late = late.map(|row| format!("{} on {}: late", row.scheme, row.trace));
+        output::warn(&late.collect::<Vec<String>>(), self.strict)
     }
 
     /// The schemes that were named.
@@ -194,13 +195,13 @@ impl Gap {
 
     /// Whether the schemes can be had on the other side.
     fn check(&self) -> Result<(), Error> {
-        let wrong = |problem: String| Error::Message(format!("--schemes {problem}"));
+        let wrong = |problem: String| Error::Usage(format!("--schemes {problem}"));
         let schemes = self.schemes.iter().flat_map(|schemes| &schemes.0);
         if !self.udp {
             return schemes.map(kernel_name).try_for_each(|name| name.map(drop)).map_err(wrong);
         }
         if self.scenario.is_some() || self.flows != 1 {
-            return Err(Error::Message(
+            return Err(Error::Usage(
                 "--udp runs one flow over --trace: leave the scenario and --flows out".into(),
             ));
         }
@@ -208,10 +209,10 @@ impl Gap {
     }
 
     fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {
-        let read = |text: &str| args::capacity(text).map_err(Error::Message);
+        let read = |text: &str| args::capacity(text).map_err(Error::Usage);
         let reverse = self.reverse_trace.as_deref().map(read).transpose()?;
         let reverse: Option<Capacity> = reverse.map(|(_, capacity)| capacity);
-        let usual = schemes("cubic,bbr,reno").map_err(Error::Message)?;
+        let usual = schemes("cubic,bbr,reno").map_err(Error::Usage)?;
         let mut runs = Vec::new();
         for written in &self.traces {
             let (name, capacity) = read(written)?;
@@ -237,7 +238,7 @@ impl Gap {
     fn of_file(&self, file: &Path) -> Result<Vec<(Comparison, Scenario)>, Error> {
         let mut scenario = read_scenario(file)?;
         let refuse = |what: &str| {
-            Error::Message(format!(
+            Error::Usage(format!(
                 "{}: {what}; `gap` runs bulk flows over one path, from the beginning to the end",
                 file.display()
             ))
@@ -280,7 +281,7 @@ impl Gap {
         let mut runs = Vec::new();
         for scheme in &self.schemes().unwrap_or(&own).0 {
             kernel_name(scheme).map_err(|problem| {
-                Error::Message(format!("{}: {problem}; name --schemes", file.display()))
+                Error::Usage(format!("{}: {problem}; name --schemes", file.display()))
             })?;
             let mut scenario = scenario.clone();
             scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone().into());

@@ -83,7 +83,7 @@ impl LinkCommand {
                 let names = if up == down { up.clone() } else { format!("{up} {down}") };
                 (above, below, format!("[link {names}] "))
             }
-            _ => return Err(Error::Message("expected --up and --down, or --scenario".into())),
+            _ => return Err(Error::Usage("expected --up and --down, or --scenario".into())),
         };
         if let Some(log) = &self.log {
             let with = |end: &str| {
@@ -103,7 +103,7 @@ impl LinkCommand {
         both: (BufferSize, &QueueChoice),
     ) -> Result<Side, Error> {
         let (buffer, choice) = both;
-        let (name, mut capacity) = args::capacity(text).map_err(Error::Message)?;
+        let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
         if let Capacity::Trace { repeat, .. } = &mut capacity {
             *repeat = !self.once;
         }

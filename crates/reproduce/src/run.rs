@@ -53,9 +53,10 @@ impl Reproduction {
                 self.claims.iter().filter(|judged| verdict(judged)).count()
             };
             return format!(
-                "{claims} claims, on synthetic traces where the papers have recorded ones, which \
-                 reproduces none of those: all checks hold of {} by what was stated in advance, \
-                 of {} with later changes, of {} both ways",
+                "{claims} claims, measured on synthetic traces in place of recorded ones, so that no \
+                 claim about recorded traces counts as reproduced. All checks hold for {} claims by \
+                 the bounds stated before the first run, for {} by the present bounds, and for {} by \
+                 both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
                 count(Judged::holds),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The programs: `bpf/<name>.bpf.c` becomes `<name>.bpf.o`.
-const PROGRAMS: [&str; 3] = ["abc", "abc_ecn", "c2tcp"];
+const PROGRAMS: [&str; 5] = ["abc", "abc_ecn", "c2tcp", "remy", "vegas_ebpf"];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");

@@ -82,6 +82,12 @@ pub struct Halves {
     pub reliable: bool,
 }
 
+impl std::fmt::Debug for Halves {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Halves").field("ack", &self.ack).finish_non_exhaustive()
+    }
+}
+
 impl Halves {
     /// A scheme that consists of a sender only, over TCP's delayed acknowledgements.
     pub fn sender<C: Controller + 'static>(

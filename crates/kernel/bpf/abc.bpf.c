@@ -40,7 +40,7 @@ void BPF_PROG(abc_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 	mss = larger(f.mss, 1);
 	f.accelerates = ((u64)accelerated << 16) / mss;
 	f.brakes = ((u64)braked << 16) / mss;
-	f.round_start = round_starts(s, sk, rs);
+	f.round_start = round_starts(&s->round_end, sk, rs);
 	count(COUNT_ACCELERATED, accelerated);
 	count(COUNT_BRAKED, braked);
 	count(COUNT_CE, ce);

@@ -54,7 +54,7 @@ void BPF_PROG(ecn_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 		f.accelerates = f.acked;
 		count(COUNT_ACCELERATED, bytes);
 	}
-	f.round_start = round_starts(s, sk, rs);
+	f.round_start = round_starts(&s->round_end, sk, rs);
 	apply(s, sk, &f);
 }
 

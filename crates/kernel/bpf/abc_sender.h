@@ -54,17 +54,6 @@ inline_always struct abc_socket *begin(struct sock *sk)
 	return s;
 }
 
-/* True on the first acknowledgement of a round trip. */
-inline_always u64 round_starts(struct abc_socket *s, struct sock *sk, const struct rate_sample *rs)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	if ((s32)(rs->prior_delivered - s->round_end) < 0)
-		return 0;
-	s->round_end = tp->delivered;
-	return 1;
-}
-
 inline_always void apply(struct abc_socket *s, struct sock *sk, const struct feedback *f)
 {
 	abc_on_feedback(&s->abc, f);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * C2TCP over Cubic: the receiver and the network need nothing. Unlike the kernel's own schemes it
+ * C2TCP over Cubic or NewReno: the receiver and the network need nothing. Unlike the kernel's own schemes it
  * does without Proportional Rate Reduction, because it sets the window at every acknowledgement.
  */
 #include "sockets.h"
 #include "c2tcp.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
+
+/* The loader says it: NewReno, or else Cubic. */
+const volatile u8 over_reno SEC(".rodata.over_reno") = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -42,9 +45,9 @@ void BPF_PROG(c2tcp_ack, struct sock *sk, u32 ack, int flag, const struct rate_s
 	if (!c)
 		return;
 	tell(&f, sk, rs, TCP_CA_CWR);
-	if (c2tcp_on_feedback(c, &f))
+	if (c2tcp_on_feedback(c, over_reno, &f))
 		count(COUNT_BACKOFFS, 1);
-	set_window(sk, c->cubic.cwnd);
+	set_window(sk, c2tcp_cwnd(c, over_reno));
 	count(COUNT_ACKS, 1);
 }
 
@@ -56,10 +59,7 @@ inline_always void react(struct sock *sk, u64 congestion)
 
 	if (!c || congestion == CONGESTION_NONE)
 		return;
-	cubic_react(&c->cubic, congestion);
-	if (congestion == CONGESTION_UNDO)
-		return;
-	c->cubic.repairing = 1;
+	c2tcp_react(c, over_reno, congestion);
 	if (congestion == CONGESTION_TIMEOUT) {
 		f.now = tp->tcp_mstamp;
 		f.delivered = (u64)tp->delivered * ONE;
@@ -81,12 +81,15 @@ void BPF_PROG(c2tcp_event, struct sock *sk, int event)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct c2tcp *c;
 	u64 now = tp->tcp_mstamp;
+	u64 idle;
 
 	if (event != CA_EVENT_TX_START)
 		return;
 	c = find(sk);
-	if (c && c->cubic.last && now > c->cubic.last)
-		cubic_on_idle(&c->cubic, now, now - c->cubic.last, (tp->srtt_us >> 3) + tp->rttvar_us);
+	if (!c || !c->last || now <= c->last)
+		return;
+	idle = now - c->last;
+	c2tcp_on_idle(c, over_reno, now, idle, (tp->srtt_us >> 3) + tp->rttvar_us);
 }
 
 SEC("struct_ops")

@@ -34,6 +34,8 @@ struct feedback {
 	u64 in_recovery;
 	u64 cwnd_limited;
 	u64 round_start;
+	/* By how many packets the newest one acknowledged is ahead of the newest one before. */
+	u64 ahead;
 };
 
 #endif

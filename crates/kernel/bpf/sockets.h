@@ -25,6 +25,7 @@ enum counter {
 	COUNT_BACKOFFS,
 	COUNT_REWRITTEN,
 	COUNT_FLUSHED,
+	COUNT_RESTARTS,
 	COUNTERS,
 };
 
@@ -75,6 +76,7 @@ inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_s
 	f->in_recovery = state >= repairs;
 	f->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	f->round_start = 0;
+	f->ahead = 1;
 }
 
 /*
@@ -102,6 +104,20 @@ inline_always u64 meaning_of(struct sock *sk, u8 next, u32 repairs)
 		return CONGESTION_ECN;
 	}
 	return CONGESTION_NONE;
+}
+
+/*
+ * True on the first acknowledgement of a round trip; `round_end` are the packets delivered when it
+ * ends.
+ */
+inline_always u64 round_starts(u32 *round_end, struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	if ((s32)(rs->prior_delivered - *round_end) < 0)
+		return 0;
+	*round_end = tp->delivered;
+	return 1;
 }
 
 /* Sets the window, in packets of 16 fraction bits. */

@@ -1,6 +1,6 @@
 //! What a build without the eBPF programs says.
 
-use crate::{KernelError, Program, probe};
+use crate::{KernelError, Options, Program, probe};
 
 fn missing<T>() -> Result<T, KernelError> {
     Err(probe().check().err().unwrap_or_else(|| KernelError::Message("nothing is built in".into())))
@@ -10,7 +10,7 @@ fn missing<T>() -> Result<T, KernelError> {
 ///
 /// # Errors
 /// This build has no programs.
-pub fn load(_program: &Program) -> Result<(), KernelError> {
+pub fn load(_program: &Program, _options: &Options) -> Result<(), KernelError> {
     missing()
 }
 

@@ -16,6 +16,7 @@ mod filter;
 pub mod integer;
 #[cfg(feature = "bpf")]
 mod loader;
+mod options;
 mod pins;
 mod probe;
 mod programs;
@@ -27,6 +28,7 @@ pub use error::KernelError;
 pub use filter::accelerate;
 #[cfg(feature = "bpf")]
 pub use loader::{load, stats, unload};
-pub use pins::{PINS, State, list, loaded};
+pub use options::{Options, RESOLUTION};
+pub use pins::{PINS, State, list, loaded, options};
 pub use probe::{Probe, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};

@@ -7,12 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{
-    Link, MapCore as _, MapFlags, MapHandle, MapType, Object, ObjectBuilder, PrintLevel, set_print,
+    Link, MapCore as _, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject,
+    PrintLevel, set_print,
 };
 use nix::mount::{MsFlags, mount};
 
 use crate::probe::{BPF_FS, available, bpf_fs};
-use crate::{COUNTERS, KernelError, Program, filter, pins, probe};
+use crate::{COUNTERS, KernelError, Options, Program, filter, pins, probe};
 
 /// How long the kernel may take to forget a name.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -40,6 +41,8 @@ fn object(program: &Program) -> &'static [u8] {
         "abc" => include_bytes!(concat!(env!("OUT_DIR"), "/abc.bpf.o")),
         "abc_ecn" => include_bytes!(concat!(env!("OUT_DIR"), "/abc_ecn.bpf.o")),
         "c2tcp" => include_bytes!(concat!(env!("OUT_DIR"), "/c2tcp.bpf.o")),
+        "vegas_ebpf" => include_bytes!(concat!(env!("OUT_DIR"), "/vegas_ebpf.bpf.o")),
+        "remy" => include_bytes!(concat!(env!("OUT_DIR"), "/remy.bpf.o")),
         _ => &[],
     }
 }
@@ -59,8 +62,9 @@ fn own_mounts() -> bool {
 ///
 /// # Errors
 /// What is missing, or what the kernel refused.
-pub fn load(program: &Program) -> Result<(), KernelError> {
+pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
     probe().check()?;
+    let options = options.of(program)?;
     let name = program.name;
     if pins::link(program).exists() {
         let text =
@@ -91,23 +95,34 @@ pub fn load(program: &Program) -> Result<(), KernelError> {
         let place = pins::folder(program).display().to_string();
         pins::remove(program).map_err(KernelError::system(place))?;
     }
-    let made = make(program);
+    let made = make(program, &options);
     if made.is_err() {
         let _ = pins::remove(program);
     }
     made
 }
 
-fn make(program: &Program) -> Result<(), KernelError> {
+fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
     listen_to_libbpf();
     let mut object = ObjectBuilder::default()
         .open_memory(object(program))
-        .and_then(|object| object.load())
+        .and_then(|mut object| {
+            choose(&mut object, options)?;
+            object.load()
+        })
+        .and_then(|mut object| {
+            fill(&mut object, options)?;
+            Ok(object)
+        })
         .map_err(|error| refused(program, "the kernel refused the program", &error))?;
     let folder = pins::folder(program);
     fs::create_dir_all(&folder).map_err(KernelError::system(folder.display().to_string()))?;
     // The link first: whatever happens afterwards, the folder tells that the program is loaded.
     attach(program, &mut object)?.pin(pins::link(program)).map_err(pinning(&folder))?;
+    for word in options.words(program)? {
+        let place = pins::option(program, &word);
+        fs::create_dir(&place).map_err(KernelError::system(place.display().to_string()))?;
+    }
     for mut map in object.maps_mut() {
         if map.name() == "counters" {
             map.pin(pins::counters(program)).map_err(pinning(&folder))?;
@@ -116,6 +131,46 @@ fn make(program: &Program) -> Result<(), KernelError> {
     for mut function in object.progs_mut() {
         if function.name() == "accelerate" {
             function.pin(pins::filter(program)).map_err(pinning(&folder))?;
+        }
+    }
+    Ok(())
+}
+
+/// What has to be chosen before the kernel sees the program.
+fn choose(object: &mut OpenObject, options: &Options) -> libbpf_rs::Result<()> {
+    for mut map in object.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name.ends_with(".rodata.over_reno")
+            && let Some(first) = map.initial_value_mut().and_then(|value| value.first_mut())
+        {
+            *first = options.over_reno.into();
+        }
+        let Some((_, table)) = &options.table else { continue };
+        let count = match &*name {
+            "remy_ends" => table.end_words().len(),
+            "remy_cells" => table.cell_words().len(),
+            "remy_actions" => table.rules(),
+            _ => continue,
+        };
+        map.set_max_entries(count as u32)?;
+    }
+    Ok(())
+}
+
+/// Writes the table of `remy` into its maps.
+fn fill(object: &mut Object, options: &Options) -> libbpf_rs::Result<()> {
+    let Some((_, table)) = &options.table else { return Ok(()) };
+    let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    for map in object.maps_mut() {
+        let values: Vec<Vec<u8>> = match map.name().to_str() {
+            Some("remy_shapes") => vec![bytes(&table.shape())],
+            Some("remy_ends") => table.end_words().iter().map(|word| bytes(&[*word])).collect(),
+            Some("remy_cells") => table.cell_words().iter().map(|word| bytes(&[*word])).collect(),
+            Some("remy_actions") => table.action_words().iter().map(|words| bytes(words)).collect(),
+            _ => continue,
+        };
+        for (at, value) in (0u32..).zip(values) {
+            map.update(&at.to_ne_bytes(), &value, MapFlags::ANY)?;
         }
     }
     Ok(())

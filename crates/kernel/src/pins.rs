@@ -22,6 +22,8 @@ pub struct State {
     pub loaded: bool,
     /// The kernel knows a congestion control of this name, whoever brought it.
     pub available: bool,
+    /// What was chosen when it was loaded.
+    pub options: Vec<String>,
     /// There are files of a loader that did not come to its end; unloading takes them away.
     pub leftover: bool,
 }
@@ -35,6 +37,7 @@ pub fn list() -> Vec<State> {
             name: program.name,
             summary: program.summary,
             loaded,
+            options: options(program),
             available: known.iter().any(|name| name == program.name),
             leftover: !loaded && folder(program).exists(),
         }
@@ -49,6 +52,25 @@ pub fn loaded(program: &Program) -> bool {
 
 pub(crate) fn folder(program: &Program) -> PathBuf {
     PathBuf::from(PINS).join(program.name)
+}
+
+/// What was chosen when a program was loaded: see [`Options::words`](crate::Options::words).
+pub fn options(program: &Program) -> Vec<String> {
+    let entries = fs::read_dir(folder(program)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut words: Vec<String> =
+        names.filter_map(|name| name.strip_prefix(OPTION).map(String::from)).collect();
+    words.sort();
+    words
+}
+
+/// Begins the names of the folders that tell what was chosen.
+const OPTION: &str = "option-";
+
+/// The folder that tells of an option.
+#[cfg(feature = "bpf")]
+pub(crate) fn option(program: &Program, word: &str) -> PathBuf {
+    folder(program).join(format!("{OPTION}{word}"))
 }
 
 /// What keeps the congestion control registered.

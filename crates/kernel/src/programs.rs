@@ -16,7 +16,7 @@ pub struct Program {
 }
 
 /// All programs.
-pub const PROGRAMS: [Program; 3] = [
+pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "abc",
         summary: "ABC over Accurate ECN: accelerate is ECT(1), brake is ECT(0)",
@@ -31,14 +31,26 @@ pub const PROGRAMS: [Program; 3] = [
     },
     Program {
         name: "c2tcp",
-        summary: "C2TCP over Cubic: RTTs above 100 ms for 100 ms count as a loss",
+        summary: "C2TCP over Cubic or NewReno: RTTs above 100 ms for 100 ms count as a loss",
         scheme: "c2tcp",
+        accelerates: false,
+    },
+    Program {
+        name: "remy",
+        summary: "Remy: follows a table of rules, `starter` or a published one",
+        scheme: "remy[per=packet,resolution=1ms]",
+        accelerates: false,
+    },
+    Program {
+        name: "vegas_ebpf",
+        summary: "Vegas: keeps two to four packets in queues; an example for programs of one's own",
+        scheme: "vegas",
         accelerates: false,
     },
 ];
 
 /// The counters of a program over all of its sockets, in the order of `bpf/sockets.h`.
-pub const COUNTERS: [&str; 13] = [
+pub const COUNTERS: [&str; 14] = [
     "sockets",
     "fallbacks",
     "acks",
@@ -52,6 +64,7 @@ pub const COUNTERS: [&str; 13] = [
     "backoffs",
     "packets_sent_as_accelerates",
     "flushed_acks",
+    "restarts",
 ];
 
 /// The program of this name.

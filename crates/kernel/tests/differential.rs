@@ -7,13 +7,18 @@
 
 mod support;
 
-use paceline_cc::{Rate, Span, Stream};
-use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE};
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{Per, RemyParams, RemyTables, RuleTable};
+use paceline_cc::{Halves, Rate, Span, Stream};
+use paceline_kernel::integer::{self, Abc, C2tcp, Feedback, ONE, Remy, RemyTable, Vegas};
 use paceline_path::BufferSize;
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
+use paceline_testing::{Need, reference, skip, this_test};
 use support::host;
-use support::record::{Event, Step, record};
+use support::record::{Event, Step, halves, record};
 
 /// A flow over one link for `seconds`.
 fn scenario(scheme: &str, capacity: Capacity, buffer: u64, seconds: u64) -> Scenario {
@@ -59,8 +64,7 @@ fn scenarios(scheme: &str, times: u64) -> Vec<(&'static str, Scenario)> {
 }
 
 /// An integer core and the words that the C code prints of it: two windows and one word more.
-trait Core: Default + std::fmt::Debug {
-    const NAME: &str;
+trait Core: std::fmt::Debug {
     fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3];
     fn on_idle(&mut self, now: u64, idle: u64, rto: u64) -> [u64; 3];
 
@@ -70,10 +74,14 @@ trait Core: Default + std::fmt::Debug {
             Event::Idle(now, idle, rto) => self.on_idle(now, idle, rto),
         }
     }
+
+    /// The two windows in packets.
+    fn windows(words: &[u64; 3]) -> [f64; 2] {
+        [words[0], words[1]].map(|fixed| fixed as f64 / ONE as f64)
+    }
 }
 
 impl Core for Abc {
-    const NAME: &str = "abc";
     fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
         self.on_feedback(feedback);
         [self.w(), self.cubic().cwnd(), self.pacing(feedback.mss)]
@@ -85,7 +93,6 @@ impl Core for Abc {
 }
 
 impl Core for C2tcp {
-    const NAME: &str = "c2tcp";
     fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
         let closed = self.on_feedback(feedback);
         [self.cwnd(), self.cwnd(), closed.into()]
@@ -93,6 +100,49 @@ impl Core for C2tcp {
     fn on_idle(&mut self, now: u64, idle: u64, rto: u64) -> [u64; 3] {
         self.on_idle(now, idle, rto);
         [self.cwnd(), self.cwnd(), 0]
+    }
+}
+
+impl Core for Vegas {
+    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+        self.on_feedback(feedback);
+        [self.cwnd(), self.cwnd(), self.ssthresh()]
+    }
+    fn on_idle(&mut self, _now: u64, idle: u64, rto: u64) -> [u64; 3] {
+        self.on_idle(idle, rto);
+        [self.cwnd(), self.cwnd(), self.ssthresh()]
+    }
+}
+
+impl Core for Remy<'_> {
+    fn on_feedback(&mut self, feedback: &Feedback) -> [u64; 3] {
+        self.on_feedback(feedback);
+        [self.window(), self.gap(), self.pacing(feedback.mss)]
+    }
+    /// Sending after a pause is a connection of its own.
+    fn on_idle(&mut self, _now: u64, idle: u64, rto: u64) -> [u64; 3] {
+        if idle > rto {
+            self.restart();
+        }
+        [self.window(), self.gap(), self.pacing(0)]
+    }
+    fn windows(words: &[u64; 3]) -> [f64; 2] {
+        [words[0] as f64; 2]
+    }
+}
+
+/// A scheme three times: in the simulator, as an integer core, and in C.
+struct Scheme<C> {
+    halves: Halves,
+    core: C,
+    /// What `bpf/host.c` is called with.
+    args: Vec<OsString>,
+}
+
+impl<C> Scheme<C> {
+    /// A scheme with default parameters, whose name the C code shares.
+    fn named(name: &str, core: C) -> Scheme<C> {
+        Scheme { halves: halves(name), core, args: vec![name.into()] }
     }
 }
 
@@ -109,15 +159,13 @@ struct Distance {
 
 impl Distance {
     /// Feeds the integer core; returns what it made of each event.
-    fn follow<C: Core>(&mut self, steps: &[Step]) -> Vec<[u64; 3]> {
-        let mut core = C::default();
+    fn follow<C: Core>(&mut self, mut core: C, steps: &[Step]) -> Vec<[u64; 3]> {
         let mut ours = Vec::with_capacity(steps.len());
         for step in steps {
             let words = core.on_event(&step.event);
             ours.push(words);
-            let packets = |fixed: u64| fixed as f64 / ONE as f64;
-            let apart = (packets(words[0]) - step.w).abs();
-            let apart = apart.max((packets(words[1]) - step.cubic).abs());
+            let [w, cubic] = C::windows(&words);
+            let apart = (w - step.w).abs().max((cubic - step.cubic).abs());
             self.events += 1;
             self.most = self.most.max(apart);
             if apart > 1.0 {
@@ -129,23 +177,32 @@ impl Distance {
     }
 }
 
-/// Compares on all scenarios: C and Rust, and Rust and the simulator.
-fn compare<C: Core>(scenarios: Vec<(&'static str, Scenario)>) {
+/// Compares on all scenarios: C and Rust, and Rust and the simulator. Returns the events.
+fn compare<C: Core + Clone>(scheme: &Scheme<C>, scenarios: Vec<(&'static str, Scenario)>) -> usize {
     let program = host::compile();
-    let (mut events, mut beyond) = (0, 0);
+    let mut events = 0;
     for (name, scenario) in scenarios {
         let mut distance = Distance::default();
-        for steps in record(C::NAME, scenario) {
-            let ours = distance.follow::<C>(&steps);
-            assert_eq!(host::run(&program, C::NAME, &steps), ours, "{name}: C and Rust differ");
+        for steps in record(scheme.halves.clone(), scenario) {
+            let ours = distance.follow(scheme.core.clone(), &steps);
+            let theirs = host::run(&program, &scheme.args, &steps);
+            assert_eq!(theirs, ours, "{name}: C and Rust differ");
         }
         let Distance { events: of_run, most, beyond: far, first } = distance;
         print(&format!("{name}: {of_run} events, {far} beyond a packet, at most {most:.4}"));
         assert!(far == 0, "{name}: {far} of {of_run} beyond; {first:?}");
         events += of_run;
-        beyond += far;
     }
-    print(&format!("{events} events, {beyond} beyond a packet"));
+    print(&format!("{events} events, none beyond a packet"));
+    events
+}
+
+/// The same on a million events or more.
+fn compare_on_a_million<C: Core + Clone>(
+    scheme: &Scheme<C>,
+    scenarios: Vec<(&'static str, Scenario)>,
+) {
+    let events = compare(scheme, scenarios);
     assert!(events >= 1_000_000, "only {events} events");
 }
 
@@ -157,12 +214,12 @@ fn print(line: &str) {
 
 #[test]
 fn abc_has_the_simulators_windows_within_a_packet_over_a_million_events() {
-    compare::<Abc>(scenarios("abc", 1));
+    compare_on_a_million(&Scheme::named("abc", Abc::default()), scenarios("abc", 1));
 }
 
 /// RTTs of 40 ms leave room below the target; three times as long, for fewer packets pass.
-fn scenarios_of_c2tcp() -> Vec<(&'static str, Scenario)> {
-    let mut scenarios = scenarios("c2tcp", 3);
+fn scenarios_of_c2tcp(scheme: &str) -> Vec<(&'static str, Scenario)> {
+    let mut scenarios = scenarios(scheme, 3);
     for (_, scenario) in &mut scenarios {
         scenario.flows[0].rtt = Span::from_millis(40);
     }
@@ -171,7 +228,77 @@ fn scenarios_of_c2tcp() -> Vec<(&'static str, Scenario)> {
 
 #[test]
 fn c2tcp_has_the_simulators_windows_within_a_packet_over_a_million_events() {
-    compare::<C2tcp>(scenarios_of_c2tcp());
+    let scheme = Scheme::named("c2tcp", C2tcp::default());
+    compare_on_a_million(&scheme, scenarios_of_c2tcp("c2tcp"));
+}
+
+fn c2tcp_over_reno() -> Scheme<C2tcp> {
+    Scheme {
+        halves: halves("c2tcp[base=newreno]"),
+        core: C2tcp::over_reno(),
+        args: vec!["c2tcp-over-reno".into()],
+    }
+}
+
+#[test]
+fn c2tcp_over_newreno_has_the_simulators_windows_within_a_packet_over_a_million_events() {
+    compare_on_a_million(&c2tcp_over_reno(), scenarios_of_c2tcp("c2tcp[base=newreno]"));
+}
+
+#[test]
+fn vegas_has_the_simulators_windows_within_a_packet_over_a_million_events() {
+    compare_on_a_million(&Scheme::named("vegas", Vegas::default()), scenarios("vegas", 2));
+}
+
+/// A table in the simulator, as an integer core and in C.
+fn remy(table: &Arc<RuleTable>, whole: &'static RemyTable) -> Scheme<Remy<'static>> {
+    let params = RemyParams { per: Per::Packet, ..RemyParams::default() };
+    Scheme {
+        halves: paceline_cc::schemes::remy::halves(params, Arc::clone(table), None),
+        core: Remy::new(whole),
+        args: vec!["remy".into(), host::write_table(whole).into()],
+    }
+}
+
+/// The table in whole numbers, for as long as the test runs.
+fn whole(table: &RuleTable) -> &'static RemyTable {
+    Box::leak(Box::new(RemyTable::new(table, Span::ZERO).expect("fits")))
+}
+
+/// As of the others, but for a connection of its own per period of sending.
+fn scenarios_of_remy(times: u64) -> Vec<(&'static str, Scenario)> {
+    let mut scenarios = scenarios("remy", times);
+    for (_, scenario) in &mut scenarios {
+        if let Workload::OnOff { fresh, .. } = &mut scenario.flows[0].workload {
+            *fresh = true;
+        }
+    }
+    scenarios
+}
+
+fn starter() -> Arc<RuleTable> {
+    RemyTables::builtin().find("starter").expect("is built in").table().expect("is sound")
+}
+
+#[test]
+fn remy_has_the_simulators_windows_within_a_packet_over_a_million_events() {
+    let table = starter();
+    compare_on_a_million(&remy(&table, whole(&table)), scenarios_of_remy(1));
+}
+
+/// Published tables have three or four axes and up to a few hundred rules.
+#[test]
+fn remy_follows_published_tables_within_a_packet() {
+    for name in ["2013-delta1", "2014-100x"] {
+        let Some(path) = reference(&format!("remycc/RemyCC-{name}.dna")) else {
+            return skip(Need::Reference, &this_test(), "no published tables");
+        };
+        let table = Arc::new(paceline_remy::load(path).expect("a table").table);
+        let whole = whole(&table);
+        print(&format!("{name}: {whole:?}"));
+        let events = compare(&remy(&table, whole), scenarios_of_remy(1));
+        assert!(events > 0);
+    }
 }
 
 /// Nonsense included: there is nothing to compare the windows with but the C code's.
@@ -206,20 +333,25 @@ fn rust_and_c_agree_on_anything() {
                 in_recovery: random.chance(0.3),
                 cwnd_limited: random.chance(0.7),
                 round_start: random.chance(0.1),
+                ahead: random.below(300),
                 ..integer::Feedback::default()
             })
         };
         steps.push(Step { event, w: 0.0, cubic: 0.0 });
     }
-    agree::<Abc>(&steps);
-    agree::<C2tcp>(&steps);
+    agree(&Scheme::named("abc", Abc::default()), &steps);
+    agree(&Scheme::named("c2tcp", C2tcp::default()), &steps);
+    agree(&c2tcp_over_reno(), &steps);
+    agree(&Scheme::named("vegas", Vegas::default()), &steps);
+    let table = starter();
+    agree(&remy(&table, whole(&table)), &steps);
 }
 
-fn agree<C: Core>(steps: &[Step]) {
-    let mut core = C::default();
+fn agree<C: Core + Clone>(scheme: &Scheme<C>, steps: &[Step]) {
+    let mut core = scheme.core.clone();
     let ours = steps.iter().map(|step| core.on_event(&step.event));
-    let theirs = host::run(&host::compile(), C::NAME, steps);
+    let theirs = host::run(&host::compile(), &scheme.args, steps);
     for ((ours, theirs), step) in ours.zip(theirs).zip(steps) {
-        assert_eq!(ours, theirs, "{}: {:?}", C::NAME, step.event);
+        assert_eq!(ours, theirs, "{:?}: {:?}", scheme.args, step.event);
     }
 }

@@ -15,7 +15,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage};
 use nix::sys::socket::{connect, setsockopt, socket, sockopt};
-use paceline_kernel::{PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
+use paceline_kernel::{Options, PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
 use paceline_testing::{Need, skip, this_test};
 
 /// The kernel has one register of names: one test at a time.
@@ -75,12 +75,14 @@ fn send(stream: &mut TcpStream) {
 
 /// Everything in the kernel that bears a name of our programs.
 fn ours() -> BTreeSet<String> {
-    let prefixes = ["abc_", "ecn_", "c2tcp_", "accelerate"];
+    let prefixes = ["abc_", "ecn_", "c2tcp_", "remy_", "vegas_", "accelerate"];
     let programs = ProgInfoIter::default().map(|info| info.name.to_string_lossy().into_owned());
     let programs = programs.filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
     let names = PROGRAMS.map(|program| program.name);
     let maps = MapInfoIter::default().map(|info| info.name.to_string_lossy().into_owned());
-    let maps = maps.filter(|name| names.contains(&name.as_str()) || name == "sockets");
+    let maps = maps.filter(|name| {
+        names.contains(&name.as_str()) || name == "sockets" || name.starts_with("remy_")
+    });
     let links = LinkInfoIter::default()
         .filter(|link| matches!(link.info, libbpf_rs::query::LinkTypeInfo::StructOps(_)));
     let links = links.map(|link| format!("link {}", link.id));
@@ -116,7 +118,7 @@ fn programs_are_loaded_and_unloaded_under_traffic_and_leave_nothing() {
         let before = ours();
         for _ in 0..times {
             for program in &PROGRAMS {
-                load(program).expect(program.name);
+                load(program, &Options::default()).expect(program.name);
                 assert!(ours().len() > before.len(), "what is loaded is seen");
                 let mut stream = connection(program);
                 if program.accelerates {
@@ -151,7 +153,7 @@ fn a_thousand_connections_of_a_namespaces_default_leave_nothing() {
         setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may");
         let before = ours();
         let abc = &PROGRAMS[0];
-        load(abc).expect("loads");
+        load(abc, &Options::default()).expect("loads");
         make_default(abc.name);
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("an address");
         let to = listener.local_addr().expect("an address");
@@ -188,13 +190,35 @@ fn a_program_is_loaded_once_and_mistakes_are_told() {
         assert!(
             text(accelerate(abc, "lo").expect_err("is not loaded")).contains("is `abc` loaded")
         );
-        load(abc).expect("loads");
-        assert!(text(load(abc).expect_err("is loaded")).contains("loaded already"));
+        load(abc, &Options::default()).expect("loads");
+        assert!(
+            text(load(abc, &Options::default()).expect_err("is loaded")).contains("loaded already")
+        );
         let error = accelerate(abc, "nosuch0").expect_err("no such device");
         assert!(text(error).contains("`nosuch0`"));
         let state = &list()[0];
         assert!(state.loaded && state.available && !state.leftover, "{state:?}");
         unload(abc).expect("unloads");
+    });
+}
+
+/// What a program was loaded with is told, and holds.
+#[test]
+fn options_are_told_and_every_one_loads() {
+    alone(|| {
+        let before = ours();
+        let find = |name| paceline_kernel::find(name).expect("a program");
+        let over_reno = Options::with(|options| options.over_reno = true);
+        load(find("c2tcp"), &over_reno).expect("loads");
+        assert_eq!(paceline_kernel::options(find("c2tcp")), ["over=newreno"]);
+        send(&mut connection(find("c2tcp")));
+        assert!(count(find("c2tcp"), "acks") > 0);
+        unload(find("c2tcp")).expect("unloads");
+        load(find("remy"), &Options::default()).expect("loads");
+        let told = paceline_kernel::options(find("remy"));
+        assert!(told.contains(&"table=starter".to_string()), "{told:?}");
+        unload(find("remy")).expect("unloads");
+        assert_nothing_is_left(&before);
     });
 }
 
@@ -206,7 +230,8 @@ fn loading_where_it_would_not_last_is_refused() {
         let none = None::<&str>;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may");
         let _ = umount2("/sys/fs/bpf", MntFlags::MNT_DETACH);
-        let error = load(&PROGRAMS[0]).expect_err("would not last").to_string();
+        let error =
+            load(&PROGRAMS[0], &Options::default()).expect_err("would not last").to_string();
         assert!(error.contains("nsenter --net"), "{error}");
         assert!(list().iter().all(|state| !state.available));
     });
@@ -216,7 +241,7 @@ fn loading_where_it_would_not_last_is_refused() {
 fn a_peer_without_accurate_ecn_gets_cubic_and_is_counted() {
     alone(|| {
         let abc = &PROGRAMS[0];
-        load(abc).expect("loads");
+        load(abc, &Options::default()).expect("loads");
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("an address");
         let to = listener.local_addr().expect("an address");
         let made = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);

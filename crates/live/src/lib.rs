@@ -12,6 +12,7 @@ pub mod linux;
 pub mod output;
 pub mod shell;
 pub mod traffic;
+pub mod tunnel;
 pub mod udp;
 
 pub use error::LiveError;

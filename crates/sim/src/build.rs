@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Setup, Span, Stream, Time};
+use paceline_cc::{Halves, Rate, Setup, Span, Stream, Time};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_path::medium::{Hop, Medium, StationParts};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
@@ -15,7 +16,7 @@ use crate::nodes::{Carrier, Endpoint};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
-use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
+use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
 use crate::world::World;
 
@@ -24,6 +25,8 @@ use crate::world::World;
 pub(crate) struct Places {
     /// The stage of each link.
     pub(crate) links: Vec<usize>,
+    /// The stage of each medium.
+    pub(crate) media: Vec<usize>,
     /// The flows of the scenario, in order.
     pub(crate) flows: Vec<FlowPlace>,
     /// The flows of random arrivals.
@@ -55,10 +58,14 @@ pub(crate) fn build(
         ways: Ways::default(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
+        hops: vec![Vec::new(); scenario.media.len()],
         places: Places::default(),
     };
     for index in 0..scenario.links.len() {
         builder.link(index)?;
+    }
+    for index in 0..scenario.media.len() {
+        builder.medium(index)?;
     }
     for flow in &scenario.flows {
         builder.flows(flow)?;
@@ -96,6 +103,8 @@ struct Builder<'a> {
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
     after: Vec<Option<usize>>,
+    /// By medium and route, the stations that send and receive.
+    hops: Vec<Vec<Hop>>,
     places: Places,
 }
 
@@ -141,6 +150,61 @@ impl Builder<'_> {
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
+        Ok(())
+    }
+
+    fn medium(&mut self, index: usize) -> Result<(), BuildError> {
+        let spec = &self.scenario.media[index];
+        let mut parts = Vec::new();
+        for number in 0..=spec.stations.len() {
+            let Some(port) = spec.port(number) else { continue };
+            let name = spec.port_name(number);
+            let choice = choose::port_queue(self.scenario, spec, number, port)?;
+            // Sizes in packets, bytes and time do not depend on a rate.
+            let limit = port.buffer.resolve(Rate::ZERO, Span::ZERO);
+            let queue = queue(&choice, limit, queue_stream(self.scenario, &name), self.names)?;
+            let router = choose::port_router(self.scenario, spec, number, port, self.names.0)?;
+            let router = choose::make_router(&router, self.names)?.map(|make| make());
+            parts.push(StationParts { queue, router });
+        }
+        let random = Stream::new(self.scenario.seed, &format!("medium {}", spec.name));
+        let mut medium = Medium::new(spec.config(), parts, &random)
+            .map_err(|source| BuildError::Service { link: spec.name.clone(), source })?;
+        medium.record(self.scenario.record.is_detailed());
+        let stage = self.add(Carrier::Medium(Box::new(medium), 0));
+        self.places.media.push(stage);
+        Ok(())
+    }
+
+    /// Adds the medium that a flow passes to its ways: the last that it passes on the way down, the
+    /// first on the way up; and tells the medium of both routes.
+    fn over_medium(
+        &mut self,
+        flow: &FlowSpec,
+        (forward, back): (&mut Vec<usize>, &mut Vec<usize>),
+        route: usize,
+    ) -> Result<(), BuildError> {
+        let Some(hop) = &flow.station else { return Ok(()) };
+        let (medium, station) = self.scenario.station(&hop.station).ok_or_else(|| {
+            BuildError::NoSuchStation { flow: flow.name.clone(), station: hop.station.clone() }
+        })?;
+        let stage = self.places.media[medium];
+        let down = Hop { from: 0, to: station as u32 };
+        let up = Hop { from: station as u32, to: 0 };
+        let hops = &mut self.hops[medium];
+        hops.resize(route + 2, Hop::default());
+        match hop.direction {
+            Direction::Down => {
+                forward.push(stage);
+                back.insert(0, stage);
+                hops[route..].copy_from_slice(&[down, up]);
+            }
+            Direction::Up => {
+                forward.insert(0, stage);
+                back.push(stage);
+                hops[route..].copy_from_slice(&[up, down]);
+            }
+        }
         Ok(())
     }
 
@@ -253,10 +317,10 @@ impl Builder<'_> {
     /// A sender, a receiver, and the routes from one to the other and back.
     fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
-        let (forward, back) = self.ways(&one)?;
+        let route = self.routes.len() as u32;
+        let (forward, back) = self.ways(&one, route)?;
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
-        let route = self.routes.len() as u32;
         let (forward, back) = (self.ways.number(forward), self.ways.number(back));
         self.routes.push(Route { from: sender, way: forward, to: receiver });
         self.routes.push(Route { from: receiver, way: back, to: sender });
@@ -268,10 +332,15 @@ impl Builder<'_> {
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
     /// a pipe for half of its RTT.
-    fn ways(&mut self, one: &OneFlow<'_>) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
+    fn ways(
+        &mut self,
+        one: &OneFlow<'_>,
+        route: u32,
+    ) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
         let OneFlow { spec, name, .. } = one;
         let mut forward = self.route(spec, &spec.path)?;
         let mut back = self.route(spec, &spec.back)?;
+        self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
         forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
         back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
@@ -350,11 +419,19 @@ impl Builder<'_> {
             flow.sender = settle(flow.sender);
             flow.receiver = settle(flow.receiver);
         }
+        let mut slots = carriers;
+        for (&stage, hops) in self.places.media.iter().zip(self.hops) {
+            if let Carrier::Medium(medium, first) = &mut self.carriers[stage] {
+                medium.set_hops(hops);
+                *first = slots;
+                slots += medium.len();
+            }
+        }
         let record = self.scenario.record;
         let recorder = (record != Record::Counters).then(|| {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
-            let mut recorder = Recorder::new(from, record, carriers, flows);
+            let mut recorder = Recorder::new(from, record, slots, flows);
             if !record.is_detailed() {
                 return recorder;
             }
@@ -363,7 +440,8 @@ impl Builder<'_> {
                     record.segments = sender.video().map(|_| Vec::new());
                 }
             }
-            for &stage in &self.places.links {
+            let ports = carriers..slots;
+            for stage in self.places.links.iter().copied().chain(ports) {
                 let bins = recorder.bin.map(LinkBins::new);
                 recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }

@@ -54,6 +54,13 @@ impl World {
                     census.dropped += link.counters().dropped_packets();
                     census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
                 }
+                Carrier::Medium(medium, _) => {
+                    for link in (0..medium.len()).filter_map(|number| medium.station(number)) {
+                        census.dropped += link.counters().dropped_packets();
+                        census.under_way += link.backlog_packets() as u64;
+                    }
+                    census.under_way += medium.uncollected() as u64;
+                }
                 Carrier::Pipe(pipe) => {
                     census.lost += pipe.counters().lost_packets;
                     census.duplicated += pipe.counters().duplicated;

@@ -52,6 +52,14 @@ pub enum BuildError {
         /// The name.
         link: String,
     },
+    /// A flow names a station that no medium has.
+    #[error("flow `{flow}`: there is no station `{station}`")]
+    NoSuchStation {
+        /// The flow.
+        flow: String,
+        /// The name.
+        station: String,
+    },
     /// Packets could go round without any time passing.
     #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]
     NoDelay {

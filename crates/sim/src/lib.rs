@@ -68,7 +68,7 @@ pub use error::BuildError;
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    Outcome, Pooled, SenderCounters,
+    MediumOutcome, Outcome, Pooled, SenderCounters, StationOutcome,
 };
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};

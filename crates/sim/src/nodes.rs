@@ -2,12 +2,15 @@
 
 use paceline_cc::{Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
+use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
 
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
     Pipe(Box<Pipe>),
+    /// A medium, and where the recorder keeps what it knows of its first port.
+    Medium(Box<Medium>, usize),
 }
 
 impl Carrier {
@@ -16,6 +19,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.push(now, packet),
             Carrier::Pipe(pipe) => pipe.push(now, packet),
+            Carrier::Medium(medium, _) => medium.push(now, packet),
         }
     }
 
@@ -29,6 +33,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.first_due(now, place),
             Carrier::Pipe(pipe) => pipe.first_due(now, place),
+            Carrier::Medium(medium, _) => medium.pop_into(now, place).then_some(place),
         }
     }
 
@@ -44,6 +49,8 @@ impl Carrier {
                 pipe.drop_first();
                 pipe.wake()
             }
+            // It has been taken away already.
+            Carrier::Medium(medium, _) => medium.wake(),
         }
     }
 
@@ -52,6 +59,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.wake(),
             Carrier::Pipe(pipe) => pipe.wake(),
+            Carrier::Medium(medium, _) => medium.wake(),
         }
     }
 
@@ -60,6 +68,7 @@ impl Carrier {
         match (self, other) {
             (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
             (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
+            (Carrier::Medium(new, _), Carrier::Medium(old, _)) => new.take_memory(old),
             _ => {}
         }
     }

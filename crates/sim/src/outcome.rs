@@ -16,6 +16,9 @@ pub struct Outcome {
     pub duration_s: f64,
     /// Each link, in the scenario's order.
     pub links: Vec<LinkOutcome>,
+    /// Each shared medium, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediumOutcome>,
     /// Each flow, in the scenario's order; short flows of random arrivals are left out.
     pub flows: Vec<FlowOutcome>,
     /// The delays of all flows together, those of random arrivals left out.
@@ -79,6 +82,36 @@ pub struct LinkOutcome {
     /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<LinkSeries>,
+}
+
+/// What a shared medium has done.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct MediumOutcome {
+    /// Its name.
+    pub name: String,
+    /// The bytes of packets that it delivered, as a rate, acknowledgements included.
+    pub throughput_mbps: f64,
+    /// Frames that collided over frames transmitted, retransmissions and the warm-up included.
+    pub collision_probability: f64,
+    /// The access point and the stations, in the scenario's order.
+    pub stations: Vec<StationOutcome>,
+}
+
+/// What a station of a medium, or its access point, has done as a sender.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct StationOutcome {
+    /// Its queue and what it delivered. Its capacity is what the station would carry alone.
+    #[serde(flatten)]
+    pub link: LinkOutcome,
+    /// Frames transmitted, retransmissions and the warm-up included.
+    pub transmissions: u64,
+    /// Of these, frames that collided.
+    pub collisions: u64,
+    /// The share of time since the start in which the medium was busy with its frames and their
+    /// answers.
+    pub airtime: f64,
 }
 
 /// A link over time.

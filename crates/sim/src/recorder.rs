@@ -2,6 +2,7 @@
 
 use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::{Receiver, Sender};
+use paceline_path::medium::Medium;
 use paceline_path::{EventKind, Link};
 
 use crate::bins::LinkBins;
@@ -50,7 +51,8 @@ pub(crate) struct FlowRecord {
 pub(crate) struct Recorder {
     pub(crate) from: Time,
     pub(crate) bin: Option<Span>,
-    /// By stage number; only links have one, and none has if there are only sums.
+    /// By stage number, and behind the stages the ports of media; only links and ports have one, and
+    /// none has if there are only sums.
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
     pub(crate) sums: Vec<DelaySums>,
@@ -135,6 +137,18 @@ impl Recorder {
             }
         }
         link.clear_events();
+    }
+
+    /// Takes over what the ports of a medium have logged; `first` is the place of the first.
+    #[inline(never)]
+    pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
+        for number in 0..medium.len() {
+            if let Some(link) = medium.station_mut(number)
+                && !link.events().is_empty()
+            {
+                self.on_link(first + number, link);
+            }
+        }
     }
 
     /// A data packet reaches its receiver.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::{SchemeSpec, Span};
-use paceline_kernel::Program;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::Scenario;
@@ -15,7 +14,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
 use crate::args;
-use crate::commands::kernel::Loaded;
+use crate::commands::kernel::{self, Chosen, Loaded};
 use crate::commands::run::read_scenario;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
@@ -33,7 +32,8 @@ Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
   paceline gap --trace verizon.up --reverse-trace verizon.down --json
   paceline gap scenarios/outage.toml --schemes cubic,bbr
-  sudo paceline gap --kernel abc --trace lte-driving --realtime")]
+  sudo paceline gap --kernel abc --trace lte-driving --realtime
+  sudo paceline gap --kernel 'remy[file=RemyCC-2014-100x.dna],c2tcp[base=newreno]'")]
 pub(crate) struct Gap {
     /// A scenario file, instead of --trace, --rtt, --buffer and --flows
     #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
@@ -114,27 +114,22 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
 
 /// The simulator's schemes of programs of `paceline kernel`, perhaps with queues.
 fn programs(text: &str) -> Result<args::Schemes, String> {
-    let ours = paceline_cc::spec::split_list(text).into_iter().map(|part| {
-        let end = part.find(['+', '[']).unwrap_or(part.len());
-        let program = paceline_kernel::find(&part[..end]).map_err(|error| error.to_string())?;
-        Ok(format!("{}{}", program.scheme, &part[end..]))
-    });
-    let ours = ours.collect::<Result<Vec<String>, String>>()?;
+    let parts = paceline_cc::spec::split_list(text);
+    let ours = parts.into_iter().map(kernel::scheme).collect::<Result<Vec<String>, String>>()?;
     let schemes = args::schemes(&ours.join(","))?;
     schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;
     Ok(schemes)
 }
 
 /// The program of `paceline kernel` that is this scheme, if there is one.
-fn program(scheme: &SchemeSpec) -> Option<&'static Program> {
-    let text = scheme.sender.to_string();
-    paceline_kernel::PROGRAMS.iter().find(|program| program.scheme == text)
+fn program(scheme: &SchemeSpec) -> Result<Option<Chosen>, Error> {
+    kernel::chosen(&scheme.sender)
 }
 
 /// What the kernel calls the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
-    if let Some(program) = program(scheme) {
-        return Ok(program.name.to_string());
+    if let Some(chosen) = program(scheme).map_err(|error| error.to_string())? {
+        return Ok(chosen.program.name.to_string());
     }
     if !scheme.sender.args.is_empty() {
         return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
@@ -154,8 +149,8 @@ impl Gap {
         };
         let mut loaded = Vec::new();
         for scheme in self.kernel.iter().flat_map(|schemes| &schemes.0) {
-            if let Some(program) = program(scheme) {
-                loaded.push(Loaded::ensure(program)?);
+            if let Some(chosen) = program(scheme)? {
+                loaded.push(Loaded::ensure(&chosen)?);
             }
         }
         // The emulations first: they start processes, which is best done by a program that has

@@ -1,16 +1,26 @@
 //! `paceline kernel`: congestion control in this machine's own TCP.
 
+mod choice;
 mod report;
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
-use paceline_kernel::{self as kernel, Program};
+use paceline_cc::Span;
+use paceline_kernel::{self as kernel, Options, Program};
+
+use crate::args;
 
 use crate::output::{self, Error};
+
+pub(crate) use choice::{Chosen, chosen, scheme};
 
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   sudo paceline kernel load abc --dev eth0
+  sudo paceline kernel load remy --table-file RemyCC-2014-100x.dna
+  sudo paceline kernel load c2tcp --over reno
   paceline kernel list --json
   iperf3 -c server -C abc
   sudo paceline kernel stats abc
@@ -37,6 +47,19 @@ pub(crate) struct Load {
     /// Let its packets leave this device as accelerates; may be repeated
     #[arg(long = "dev", value_name = "DEVICE")]
     devices: Vec<String>,
+    /// Of `remy`: the name of a built-in table
+    #[arg(long, value_name = "NAME", conflicts_with = "table_file")]
+    table: Option<String>,
+    /// Of `remy`: a file with a table, published (.dna) or readable (TOML, JSON)
+    #[arg(long, value_name = "FILE")]
+    table_file: Option<PathBuf>,
+    /// Of `remy`: RTTs that exceed the smallest one by no more count as the smallest; 1ms if it is
+    /// not given
+    #[arg(long, value_name = "TIME", value_parser = args::span, allow_hyphen_values = true)]
+    resolution: Option<Span>,
+    /// Of `c2tcp`: the scheme that it stands on, `cubic` or `reno`
+    #[arg(long, value_name = "SCHEME", value_parser = ["cubic", "reno"])]
+    over: Option<String>,
 }
 
 #[derive(Args)]
@@ -82,12 +105,37 @@ fn fail(error: kernel::KernelError) -> Error {
     Error::Message(error.to_string())
 }
 
+impl Load {
+    /// What is chosen for this program.
+    fn options(&self, program: &Program) -> Result<Options, Error> {
+        let remy = self.table.is_some() || self.table_file.is_some() || self.resolution.is_some();
+        for (given, whose, option) in [
+            (remy, "remy", "--table, --table-file and --resolution"),
+            (self.over.is_some(), "c2tcp", "--over"),
+        ] {
+            if given && program.name != whose {
+                return Err(Error::Message(format!("{option}: only for the program `{whose}`")));
+            }
+        }
+        let resolution = self.resolution.unwrap_or(kernel::RESOLUTION);
+        let file = self.table_file.as_deref();
+        let table = match remy {
+            true => Some(choice::table(self.table.as_deref(), file, resolution)?),
+            false => None,
+        };
+        Ok(Options::with(|options| {
+            options.table = table;
+            options.over_reno = self.over.as_deref() == Some("reno");
+        }))
+    }
+}
+
 impl Kernel {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
             Kernel::Load(load) => {
                 let program = kernel::find(&load.name).map_err(fail)?;
-                kernel::load(program).map_err(fail)?;
+                kernel::load(program, &load.options(program)?).map_err(fail)?;
                 let attached = attach(program, &load.devices);
                 if attached.is_err() {
                     // Half of what was asked for is nothing.
@@ -133,13 +181,24 @@ pub(crate) struct Loaded(Option<&'static Program>);
 
 impl Loaded {
     /// Loads it if need be.
-    pub(crate) fn ensure(program: &'static Program) -> Result<Loaded, Error> {
+    pub(crate) fn ensure(chosen: &Chosen) -> Result<Loaded, Error> {
+        let Chosen { program, options } = chosen;
         if kernel::loaded(program) {
-            return Ok(Loaded(None));
+            let (there, wanted) = (kernel::options(program), options.words(program).map_err(fail)?);
+            return if there == wanted { Ok(Loaded(None)) } else { Err(other(program, &there)) };
         }
-        kernel::load(program).map_err(fail)?;
+        kernel::load(program, options).map_err(fail)?;
         Ok(Loaded(Some(program)))
     }
+}
+
+fn other(program: &Program, there: &[String]) -> Error {
+    let name = program.name;
+    let there = if there.is_empty() { "no options".into() } else { there.join(", ") };
+    Error::Message(format!(
+        "`{name}` is loaded with {there}, and not with what is asked for here: `paceline kernel \
+         unload {name}` first"
+    ))
 }
 
 impl Drop for Loaded {

@@ -11,6 +11,7 @@ mod link;
 mod log;
 mod loss;
 pub(crate) mod mahimahi;
+mod medium;
 mod meter;
 mod onoff;
 mod recv;
@@ -21,6 +22,7 @@ mod schemes;
 mod send;
 mod trace;
 mod traffic;
+mod tunnel;
 mod validate;
 
 use std::process::ExitCode;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Kernel(kernel::Kernel),
     /// Measure the simulator's speed
     Bench(bench::Bench),
+    /// What saturated stations get of a shared 802.11 channel
+    Medium(medium::Medium),
     /// Evaluate, show and convert the rule tables of RemyCC
     #[command(subcommand)]
     Remy(remy::Remy),
@@ -72,6 +76,9 @@ pub(crate) enum Command {
     Send(send::Send),
     /// Receive files and data from `paceline send`
     Recv(recv::Recv),
+    /// Carry programs' packets over a connection under Sprout or another scheme
+    #[command(subcommand)]
+    Tunnel(tunnel::Tunnel),
     /// Install Mahimahi's commands, for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -112,6 +119,7 @@ impl Command {
             Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Medium(command) => command.run(),
             Command::Remy(command) => command.run(),
             Command::Delay(command) => return command.run(),
             Command::Link(command) => return command.run(),
@@ -122,6 +130,7 @@ impl Command {
             Command::Log(command) => command.run(),
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
+            Command::Tunnel(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -38,6 +38,10 @@ pub(crate) struct Reproduce {
     /// synthetic traces are used, and no claim about recorded ones counts as reproduced
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// The folder of published tables of rules for claims about Remy, as files and in folders;
+    /// without it, these claims are not measured
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// Only list the claims
     #[arg(long)]
     list: bool,
@@ -156,7 +160,18 @@ impl Reproduce {
                 folder.display()
             )));
         }
-        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
+        if let Some(folder) = self.tables.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Error::Message(format!(
+                "{}: not a folder; --tables wants one of published tables of rules",
+                folder.display()
+            )));
+        }
+        let setting = Setting {
+            quick: self.quick,
+            traces: self.traces.clone(),
+            tables: self.tables.clone(),
+            seed: self.seed,
+        };
         if let Some(folder) = &self.scenarios {
             let written = write_scenarios(&chosen, &setting, folder)?;
             return output::print(&summary(&written, folder));
@@ -331,6 +346,7 @@ fn word(verdict: Verdict) -> String {
         Verdict::SyntheticAll => "(holds)",
         Verdict::SyntheticSome => "(partly)",
         Verdict::SyntheticNone => "(not)",
+        Verdict::NotMeasured => "not measured",
     }
     .to_string()
 }

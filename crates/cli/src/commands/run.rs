@@ -152,6 +152,42 @@ fn diagnostic(error: &ScenarioError, text: &str) -> String {
     Renderer::styled().render(&[group]).to_string()
 }
 
+/// A table for the stations of shared media, if there are any.
+fn media(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for medium in &outcome.media {
+        let mut grid = Grid::numbers(&[
+            "sender",
+            "Mbit/s",
+            "delay ms mean",
+            "p95",
+            "drops",
+            "marks",
+            "frames",
+            "collided %",
+            "airtime %",
+        ]);
+        for station in &medium.stations {
+            let link = &station.link;
+            let collided = station.collisions as f64 / station.transmissions.max(1) as f64;
+            grid.row(vec![
+                link.name.clone(),
+                figure(link.throughput_mbps),
+                figure(link.queue_delay_ms.mean),
+                figure(link.queue_delay_ms.p95),
+                link.drops.to_string(),
+                link.marks.to_string(),
+                station.transmissions.to_string(),
+                percent(collided),
+                percent(station.airtime),
+            ]);
+        }
+        text += &grid.text();
+        text.push('\n');
+    }
+    text
+}
+
 fn tables(outcome: &Outcome) -> String {
     let mut text = format!("{}, {} s\n\n", outcome.name, figure(outcome.duration_s));
     let mut links = Grid::numbers(&[
@@ -181,8 +217,11 @@ fn tables(outcome: &Outcome) -> String {
             link.marks.to_string(),
         ]);
     }
-    text += &links.text();
-    text.push('\n');
+    if !outcome.links.is_empty() {
+        text += &links.text();
+        text.push('\n');
+    }
+    text += &media(outcome);
     let mut flows = Grid::after(
         2,
         &[

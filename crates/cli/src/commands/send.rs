@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_cc::{Span, registry};
+use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
-use super::recv::PLAINTEXT;
+use super::recv::{PLAINTEXT, run_ahead};
 use crate::args;
 use crate::output::{self, Error};
 
@@ -54,6 +54,9 @@ pub(crate) struct Send {
     /// The seed of the random numbers that schemes use
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    #[arg(long)]
+    realtime: bool,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -108,21 +111,23 @@ struct Runs<'a> {
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (source, to) = self.ends()?;
-        let parsed = paceline_cc::Spec::parse(&self.scheme);
-        let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
+        let (halves, offered) = args::sender(&self.scheme)
+            .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
+        if self.realtime {
+            run_ahead();
+        }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
-        limits.seed = self.seed;
+        (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
         let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
         let offer = Offer {
             plaintext: self.plaintext,
             service,
-            scheme: self.scheme.clone(),
+            scheme: offered,
             mtu: self.mtu,
             window: limits.window,
             ..Offer::default()

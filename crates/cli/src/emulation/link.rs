@@ -4,7 +4,7 @@ use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
-use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch, check_scheme};
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 
 use crate::output::Error;
 
@@ -34,7 +34,8 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         queue::check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
-    let scheme = check_scheme(text).map_err(|error| match error {
+    let names = paceline_remy::names();
+    let scheme = names.check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
             let known = queues.iter().map(|queue| queue.name());
             let near = paceline_cc::spec::nearest(&name, known.clone())
@@ -44,7 +45,7 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         }
         error => error.to_string(),
     })?;
-    let halves = paceline_cc::registry::build(&scheme.sender).map_err(|error| error.to_string())?;
+    let halves = names.schemes.build(&scheme.sender).map_err(|error| error.to_string())?;
     if halves.router.is_none() {
         let name = &scheme.sender.name;
         return Err(format!(

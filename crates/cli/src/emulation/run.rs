@@ -79,7 +79,7 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
         priority::may_bind_to(cpu)?;
     }
     if options.realtime {
-        return priority::real_time();
+        return priority::real_time(priority::RealTime::Emulator);
     }
     // Without the right to, it competes as an equal with the programs inside.
     priority::favour();

@@ -33,6 +33,13 @@ pub(crate) fn sides_of(
     let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows: Vec<_> = scenario.flows.iter().chain(arrivals).collect();
     let first = choose_flow(file, &flows, flow)?;
+    if let Some(hop) = &first.station {
+        return Err(Error::Message(format!(
+            "{file}: flow `{}` passes a shared medium at station `{}`, which the emulator does not \
+             have; simulate it with `paceline run {file}`",
+            first.name, hop.station
+        )));
+    }
     let half = first.rtt / 2;
     let data = side(scenario, first, &first.path, (half, &first.data), "data")?;
     let acks = side(scenario, first, &first.back, (first.rtt - half, &first.acks), "acks")?;
@@ -105,6 +112,6 @@ fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Erro
         // Scenarios of files name their queues.
         other => return Err(Error::Usage(format!("the queue `{other}` has no name"))),
     };
-    let router = choose::router(scenario, spec, None).map_err(fail)?;
+    let router = choose::router(scenario, spec, Some(&paceline_remy::names())).map_err(fail)?;
     Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

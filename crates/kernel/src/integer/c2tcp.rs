@@ -1,9 +1,10 @@
-//! C2TCP over Cubic, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` with its default
+//! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` with its default
 //! parameters.
 
 use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, ONE, scale};
 use super::hystart::HyStart;
+use super::reno::Reno;
 use super::{Congestion, Feedback};
 
 /// Microseconds.
@@ -17,11 +18,56 @@ enum Verdict {
     Bad,
 }
 
-/// Cubic's window, which long RTTs close and short ones open.
+/// The window below C2TCP.
+#[derive(Copy, Clone, Debug)]
+enum Window {
+    Cubic(Cubic, HyStart),
+    Reno(Reno),
+}
+
+impl Window {
+    fn cwnd(&self) -> u64 {
+        match self {
+            Window::Cubic(cubic, _) => cubic.cwnd(),
+            Window::Reno(reno) => reno.cwnd(),
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        match self {
+            Window::Cubic(cubic, _) => cubic.in_slow_start(),
+            Window::Reno(reno) => reno.in_slow_start(),
+        }
+    }
+
+    fn back_off(&mut self) {
+        match self {
+            Window::Cubic(cubic, _) => cubic.back_off(),
+            Window::Reno(reno) => reno.back_off(),
+        }
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        match self {
+            Window::Cubic(cubic, hystart) => {
+                let cwnd = cubic.cwnd();
+                if cubic.in_slow_start() && hystart.observe(feedback, cwnd) {
+                    cubic.leave_slow_start();
+                }
+                cubic.on_feedback(feedback);
+                if feedback.congestion == Congestion::Timeout {
+                    hystart.time_out(feedback);
+                }
+            }
+            Window::Reno(reno) => reno.on_feedback(feedback),
+        }
+    }
+}
+
+/// A loss-based window, which long RTTs close and short ones open.
 #[derive(Copy, Clone, Debug)]
 pub struct C2tcp {
-    cubic: Cubic,
-    hystart: HyStart,
+    window: Window,
     /// The last RTT was below the target.
     first: bool,
     /// When the condition is next found bad.
@@ -34,11 +80,11 @@ pub struct C2tcp {
     timed_out: bool,
 }
 
+/// Over Cubic.
 impl Default for C2tcp {
     fn default() -> C2tcp {
         C2tcp {
-            cubic: Cubic::default(),
-            hystart: HyStart::default(),
+            window: Window::Cubic(Cubic::default(), HyStart::default()),
             first: true,
             next: 0,
             backoffs: 1,
@@ -49,38 +95,45 @@ impl Default for C2tcp {
 }
 
 impl C2tcp {
+    /// C2TCP over NewReno.
+    pub fn over_reno() -> C2tcp {
+        C2tcp { window: Window::Reno(Reno::default()), ..C2tcp::default() }
+    }
+
     /// The window in packets.
     pub fn cwnd(&self) -> u64 {
-        self.cubic.cwnd()
+        self.window.cwnd()
     }
 
     /// An acknowledgement came, or a loss timer expired. Returns whether the window was closed
     /// because the condition is bad.
     pub fn on_feedback(&mut self, feedback: &Feedback) -> bool {
-        let before = self.cubic.cwnd();
-        if self.cubic.in_slow_start() && self.hystart.observe(feedback, before) {
-            self.cubic.leave_slow_start();
-        }
-        self.cubic.on_feedback(feedback);
+        let before = self.window.cwnd();
+        self.window.on_feedback(feedback);
         self.timed_out &= feedback.in_recovery;
-        if feedback.congestion == Congestion::Timeout {
-            self.hystart.time_out(feedback);
-            self.timed_out = true;
-        }
+        self.timed_out |= feedback.congestion == Congestion::Timeout;
         let grows = feedback.cwnd_limited && (!feedback.in_recovery || self.timed_out);
-        let avoiding = grows && !self.cubic.in_slow_start();
+        let avoiding = grows && !self.window.in_slow_start();
         if feedback.rtt == 0 {
             return false;
         }
         match self.condition(feedback.now, feedback.rtt) {
             Verdict::Good if grows => {
-                let opened = self.cubic.cwnd().saturating_sub(before);
-                self.cubic.add(self.growth(feedback, opened, avoiding));
+                let counts = (TARGET / 1000) / (feedback.rtt / 1000).max(1);
+                match &mut self.window {
+                    Window::Cubic(cubic, _) => {
+                        let opened = cubic.cwnd().saturating_sub(before);
+                        let more = growth(cubic.cwnd(), feedback.acked, counts, opened, avoiding);
+                        cubic.add(more);
+                    }
+                    // At NewReno's pace the counts always count.
+                    Window::Reno(reno) => reno.add_share(counts),
+                }
                 false
             }
             Verdict::Good | Verdict::Waiting => false,
             Verdict::Bad => {
-                self.cubic.back_off();
+                self.window.back_off();
                 true
             }
         }
@@ -117,24 +170,27 @@ impl C2tcp {
         self.inverse_sqrt = (((step * x) >> 31) >> 16) & 0xffff;
     }
 
-    /// By how much an RTT below the target opens the window, beside the `opened` packets of Cubic.
-    fn growth(&self, feedback: &Feedback, opened: u64, avoiding: bool) -> u64 {
-        let counts = (TARGET / 1000) / (feedback.rtt / 1000).max(1) * ONE;
-        let cwnd = self.cubic.cwnd();
-        let (acked, opened) = (feedback.acked.min(MOST_ACKED), opened.min(MOST_ACKED));
-        if !avoiding {
-            scale(counts, ONE, cwnd)
-        } else if acked == 0 {
-            0
-        } else if opened * cwnd >= acked * ONE {
-            scale(counts, opened, acked)
-        } else {
-            scale(counts + acked, ONE, cwnd).saturating_sub(opened)
-        }
-    }
-
     /// Sending resumes after `idle` microseconds with nothing in flight.
     pub fn on_idle(&mut self, now: u64, idle: u64, rto: u64) {
-        self.cubic.on_idle(now, idle, rto);
+        match &mut self.window {
+            Window::Cubic(cubic, _) => cubic.on_idle(now, idle, rto),
+            Window::Reno(reno) => reno.on_idle(idle, rto),
+        }
+    }
+}
+
+/// By how much an RTT below the target opens a window of Cubic, beside the `opened` packets of its
+/// own.
+fn growth(cwnd: u64, acked: u64, counts: u64, opened: u64, avoiding: bool) -> u64 {
+    let counts = counts * ONE;
+    let (acked, opened) = (acked.min(MOST_ACKED), opened.min(MOST_ACKED));
+    if !avoiding {
+        scale(counts, ONE, cwnd)
+    } else if acked == 0 {
+        0
+    } else if opened * cwnd >= acked * ONE {
+        scale(counts, opened, acked)
+    } else {
+        scale(counts + acked, ONE, cwnd).saturating_sub(opened)
     }
 }

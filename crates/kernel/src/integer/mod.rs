@@ -10,11 +10,18 @@ mod c2tcp;
 mod cubic;
 mod fixed;
 mod hystart;
+mod remy;
+mod remy_table;
+mod reno;
+mod vegas;
 
 pub use abc::Abc;
 pub use c2tcp::C2tcp;
 pub use cubic::Cubic;
 pub use fixed::{MOST_WINDOW, NEVER, ONE};
+pub use remy::Remy;
+pub use remy_table::{RemyTable, RemyTableError};
+pub use vegas::Vegas;
 
 /// What the connection's state machine concludes, as numbers that the C code shares.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -65,11 +72,14 @@ pub struct Feedback {
     pub cwnd_limited: bool,
     /// This is the first acknowledgement of a round trip.
     pub round_start: bool,
+    /// By how many packets the newest one acknowledged is ahead of the newest one before; 0 counts
+    /// as 1.
+    pub ahead: u64,
 }
 
 impl Feedback {
     /// The fields as numbers, in their order.
-    pub fn words(&self) -> [u64; 14] {
+    pub fn words(&self) -> [u64; 15] {
         [
             self.now,
             self.acked,
@@ -85,6 +95,7 @@ impl Feedback {
             u64::from(self.in_recovery),
             u64::from(self.cwnd_limited),
             u64::from(self.round_start),
+            self.ahead,
         ]
     }
 }

@@ -1,8 +1,11 @@
 //! The programs' C code, compiled for this machine.
 
+use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use paceline_kernel::integer::RemyTable;
 
 use super::record::{Event, Step};
 
@@ -20,11 +23,11 @@ pub(crate) fn compile() -> PathBuf {
     program
 }
 
-/// The words that the C code of `scheme` makes of these events: see `bpf/host.c`.
-pub(crate) fn run(program: &Path, scheme: &str, steps: &[Step]) -> Vec<[u64; 3]> {
-    let mut input = Vec::with_capacity(steps.len() * 14 * 8);
+/// The words that the C code makes of these events. `args` name the scheme: see `bpf/host.c`.
+pub(crate) fn run(program: &Path, args: &[OsString], steps: &[Step]) -> Vec<[u64; 3]> {
+    let mut input = Vec::with_capacity(steps.len() * 15 * 8);
     for step in steps {
-        let mut words = [0; 14];
+        let mut words = [0; 15];
         match step.event {
             Event::Feedback(feedback) => words = feedback.words(),
             // A packet size of zero says that this is an idle period.
@@ -33,7 +36,7 @@ pub(crate) fn run(program: &Path, scheme: &str, steps: &[Step]) -> Vec<[u64; 3]>
         words.iter().for_each(|word| input.extend(word.to_ne_bytes()));
     }
     let mut command = Command::new(program);
-    command.arg(scheme);
+    command.args(args);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the C program");
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -47,4 +50,21 @@ pub(crate) fn run(program: &Path, scheme: &str, steps: &[Step]) -> Vec<[u64; 3]>
     let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
     let line = |line: &[u8]| [word(&line[..8]), word(&line[8..16]), word(&line[16..])];
     output.chunks_exact(24).map(line).collect()
+}
+
+/// A table of `remy` as a file that the C code reads.
+pub(crate) fn write_table(table: &RemyTable) -> PathBuf {
+    let actions: Vec<u64> = table.action_words().into_iter().flatten().collect();
+    let mut words = table.shape();
+    for (list, count) in
+        [(table.end_words(), None), (table.cell_words(), None), (actions, Some(table.rules()))]
+    {
+        words.push(count.unwrap_or(list.len()) as u64);
+        words.extend(list);
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = format!("table-{}", paceline_testing::this_test().replace(':', "-"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).expect("a file");
+    path
 }

@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Idle(u64, u64, u64),
 }
 
-/// An event, and the windows after it in packets.
+/// An event, and the windows after it in packets; no numbers where they are not known.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) event: Event,
@@ -32,6 +32,10 @@ pub(crate) type Steps = Arc<Mutex<Vec<Step>>>;
 struct Recorder {
     inner: Box<dyn Controller>,
     steps: Steps,
+    /// One more than the newest number acknowledged, once something was sent.
+    acked: Option<u64>,
+    /// One more than the newest number sent.
+    sent: u64,
 }
 
 impl Recorder {
@@ -50,11 +54,40 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// An event for each packet acknowledged; the windows are known after the last.
+    fn note_fates(&mut self, feedback: &Feedback<'_>, whole: &integer::Feedback) {
+        if feedback.congestion == Some(Congestion::Timeout) {
+            self.acked = Some(self.sent);
+        }
+        let mut events = Vec::new();
+        for fate in feedback.fates.iter().filter(|fate| !fate.lost) {
+            let before = self.acked.unwrap_or(0);
+            events.push(integer::Feedback {
+                acked: integer::ONE,
+                rtt: micros(feedback.now.since(fate.sent).as_nanos()),
+                ahead: (fate.number + 1).saturating_sub(before),
+                ..*whole
+            });
+            self.acked = Some(before.max(fate.number + 1));
+        }
+        let Some(last) = events.pop() else {
+            return self.note(Event::Feedback(integer::Feedback { acked: 0, ..*whole }));
+        };
+        let step = |event| Step { event, w: f64::NAN, cubic: f64::NAN };
+        let before = events.into_iter().map(|event| step(Event::Feedback(event)));
+        self.steps.lock().expect("one thread").extend(before);
+        self.note(Event::Feedback(last));
+    }
+}
+
 impl Controller for Recorder {
     fn needs(&self) -> Signals {
         self.inner.needs()
     }
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.acked.get_or_insert(packet.number);
+        self.sent = packet.number + 1;
         self.inner.on_send(now, packet)
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
@@ -63,9 +96,19 @@ impl Controller for Recorder {
         feedback.now = Time::from_nanos(feedback.now.as_nanos() / 1000 * 1000);
         feedback.rtt = feedback.rtt.map(|rtt| Span::from_micros(micros(rtt.as_nanos())));
         feedback.srtt = Span::from_micros(micros(feedback.srtt.as_nanos()));
+        let mut fates = feedback.fates.to_vec();
+        for fate in &mut fates {
+            fate.sent = Time::from_nanos(fate.sent.as_nanos() / 1000 * 1000);
+        }
+        feedback.fates = &fates;
         let feedback = &feedback;
         self.inner.on_feedback(feedback);
-        self.note(Event::Feedback(whole(feedback)));
+        let whole = whole(feedback);
+        if self.inner.needs().contains(Signals::FATES) {
+            self.note_fates(feedback, &whole);
+        } else {
+            self.note(Event::Feedback(whole));
+        }
     }
     fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
         self.inner.on_idle(now, idle, rto);
@@ -114,25 +157,26 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
         in_recovery: feedback.in_recovery,
         cwnd_limited: feedback.cwnd_limited,
         round_start: feedback.round_start,
+        ahead: 1,
     }
 }
 
 /// The simulator's halves of a scheme.
 pub(crate) fn halves(scheme: &str) -> Halves {
-    let spec = Spec { name: scheme.into(), args: Vec::new() };
+    let spec = Spec::parse(scheme).expect("a scheme");
     Registry::default().build(&spec).expect("a known scheme")
 }
 
-/// Runs a scenario whose first flow is of `scheme`, and returns what this flow's connections were
-/// told, one list per connection.
-pub(crate) fn record(scheme: &str, mut scenario: Scenario) -> Vec<Vec<Step>> {
-    let halves = halves(scheme);
+/// Runs a scenario with these halves in its first flow, and returns what this flow's connections
+/// were told, one list per connection.
+pub(crate) fn record(halves: Halves, mut scenario: Scenario) -> Vec<Vec<Step>> {
     let connections: Arc<Mutex<Vec<Steps>>> = Arc::default();
     let (all, make) = (connections.clone(), halves.controller.clone());
     let controller = Arc::new(move |setup: &paceline_cc::Setup| {
         let steps = Steps::default();
         all.lock().expect("one thread").push(steps.clone());
-        Box::new(Recorder { inner: make(setup), steps }) as Box<dyn Controller>
+        Box::new(Recorder { inner: make(setup), steps, acked: None, sent: 0 })
+            as Box<dyn Controller>
     });
     scenario.flows[0].scheme = MadeScheme::new("recorded", Halves { controller, ..halves }).into();
     paceline_sim::run(&scenario).expect("runs");

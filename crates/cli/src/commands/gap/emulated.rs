@@ -149,7 +149,7 @@ pub(super) fn run(
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
-    let program = super::program(&comparison.scheme);
+    let program = super::program(&comparison.scheme)?.map(|chosen| chosen.program);
     if program.is_some_and(|program| program.accelerates) {
         command.extend(["--accelerate".into(), OsString::from(&kernel_scheme)]);
     }
@@ -201,9 +201,12 @@ pub(super) fn run_udp(
     command.extend(["--seed".into(), scenario.seed.to_string().into()]);
     command.extend(["--identity".into(), identity.clone().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
+    // Both ends, too: a sender that waits for others to compute sends less than its scheme says.
+    let ahead = if priority.realtime { " --realtime" } else { "" };
+    command.extend(priority.realtime.then(|| OsString::from("--realtime")));
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
     let outside = format!(
-        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {} > /dev/null",
+        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {}{ahead} > /dev/null",
         quoted(&own),
         traffic::UDP_PORT,
         quoted(&identity),

@@ -22,12 +22,13 @@ pub(super) fn list(json: bool) -> Result<(), Error> {
     let mut grid = Grid::after(3, &["name", "state", "what it does"]);
     for state in &states {
         let how = match (state.loaded, state.leftover, state.available) {
-            (true, _, _) => "loaded",
-            (_, true, _) => "left over: unload it",
-            (_, _, true) => "registered, not from here",
-            _ => "-",
+            (true, _, _) if state.options.is_empty() => "loaded".to_string(),
+            (true, _, _) => format!("loaded: {}", state.options.join(", ")),
+            (_, true, _) => "left over: unload it".into(),
+            (_, _, true) => "registered, not from here".into(),
+            _ => "-".into(),
         };
-        grid.row(vec![state.name.into(), how.into(), state.summary.into()]);
+        grid.row(vec![state.name.into(), how, state.summary.into()]);
     }
     output::print(&grid.text())
 }

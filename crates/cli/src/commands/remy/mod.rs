@@ -40,17 +40,31 @@ impl Remy {
 
 /// A table by the name of a built-in one, or else from a file.
 fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
-    let tables = paceline_remy::tables();
-    if let Some(named) = tables.find(name) {
-        return named.table().map_err(|error| Error::Message(format!("{name}: {error}")));
+    if paceline_remy::tables().find(name).is_some() {
+        return built_in(name);
     }
     match paceline_remy::load(name) {
         Ok(loaded) => Ok(Arc::new(loaded.table)),
-        Err(error) => {
-            let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
-            let names = names.join(", ");
-            Err(Error::Usage(format!("{error}; a built-in table would be one of {names}")))
-        }
+        Err(error) => Err(Error::Usage(format!(
+            "{error}; a built-in table would be one of {}",
+            built_in_names()
+        ))),
+    }
+}
+
+fn built_in_names() -> String {
+    let tables = paceline_remy::tables();
+    tables.iter().map(|table| &*table.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The built-in table of this name.
+pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
+    match paceline_remy::tables().find(name) {
+        Some(named) => named.table().map_err(|error| Error::Message(format!("{name}: {error}"))),
+        None => Err(Error::Usage(format!(
+            "there is no built-in table `{name}`; there are {}",
+            built_in_names()
+        ))),
     }
 }
 

@@ -1,0 +1,88 @@
+//! Which program of `paceline kernel` a scheme of the simulator is, and with which options.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{Per, RemyParams, RuleTable};
+use paceline_cc::{SchemeSpec, Span, Spec};
+use paceline_kernel::integer::RemyTable;
+use paceline_kernel::{Options, PROGRAMS, Program};
+
+use crate::output::Error;
+
+/// A program, and what is chosen when it is loaded.
+pub(crate) struct Chosen {
+    pub(crate) program: &'static Program,
+    pub(crate) options: Options,
+}
+
+/// The simulator's scheme of a program as users name it, perhaps with parameters and a queue:
+/// `remy[file=a.dna]+codel`.
+pub(crate) fn scheme(text: &str) -> Result<String, String> {
+    let mut scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
+    let program = paceline_kernel::find(&scheme.sender.name).map_err(|error| error.to_string())?;
+    let mut sender = Spec::parse(program.scheme).map_err(|error| error.to_string())?;
+    sender.args.append(&mut scheme.sender.args);
+    scheme.sender = sender;
+    Ok(scheme.to_string())
+}
+
+/// The program that is this scheme, if there is one: the parameters are the program's own and such
+/// as can be chosen.
+pub(crate) fn chosen(scheme: &Spec) -> Result<Option<Chosen>, Error> {
+    for program in &PROGRAMS {
+        let own = Spec::parse(program.scheme).map_err(|error| Error::Message(error.to_string()))?;
+        if own.name != scheme.name || !scheme.args.starts_with(&own.args) {
+            continue;
+        }
+        let more = &scheme.args[own.args.len()..];
+        let chooses = |name: &str| match program.name {
+            "remy" => ["table", "file", "resolution"].contains(&name),
+            "c2tcp" => name == "base",
+            _ => false,
+        };
+        if more.iter().all(|(name, _)| chooses(name)) {
+            return Ok(Some(Chosen { program, options: options(program, scheme)? }));
+        }
+    }
+    Ok(None)
+}
+
+fn options(program: &Program, scheme: &Spec) -> Result<Options, Error> {
+    let mut table = None;
+    if program.name == "remy" {
+        let params: RemyParams =
+            scheme.params().map_err(|error| Error::Message(error.to_string()))?;
+        debug_assert_eq!(params.per, Per::Packet, "as the program's scheme says");
+        let file = (!params.file.is_empty()).then(|| Path::new(&params.file));
+        table = Some(self::table(Some(&params.table), file, params.resolution)?);
+    }
+    let base = scheme.args.iter().rfind(|(name, _)| name == "base");
+    Ok(Options::with(|options| {
+        options.table = table;
+        options.over_reno = base.is_some_and(|(_, value)| value == "newreno");
+    }))
+}
+
+/// The table of this name, or that of the file, in the kernel's form.
+pub(super) fn table(
+    name: Option<&str>,
+    file: Option<&Path>,
+    resolution: Span,
+) -> Result<(String, RemyTable), Error> {
+    let place = match file {
+        Some(file) => file.display().to_string(),
+        None => name.unwrap_or("starter").to_string(),
+    };
+    let rules: Arc<RuleTable> = match file {
+        Some(file) => {
+            let loaded = paceline_remy::load(file);
+            Arc::new(loaded.map_err(|error| Error::Message(error.to_string()))?.table)
+        }
+        None => crate::commands::remy::built_in(&place)?,
+    };
+    let table = RemyTable::new(&rules, resolution);
+    let table = table.map_err(|error| Error::Message(format!("{place}: {error}")))?;
+    let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    Ok((stem.unwrap_or(place), table))
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Remy's sender: a memory of six signals, and a table of rules that says for each memory what
+ * becomes of the window and how far apart packets are sent. See `crates/cc/src/schemes/remy` and,
+ * for how a table is laid out in numbers, `src/integer/remy_table.rs`.
+ *
+ * Whoever includes this file defines three ways to read the table: `remy_end(i)`, `remy_rule(i)`
+ * and `remy_action(i)`. In the kernel they read maps, on the host arrays.
+ */
+#ifndef PACELINE_REMY_H
+#define PACELINE_REMY_H
+
+#include "feedback.h"
+
+#define REMY_SIGNALS 6
+#define REMY_MOST_PACKETS 1000000
+/* An acknowledgement counts for no more packets than this. */
+#define REMY_MOST_ACKED 64
+/* Halvings of the search for an interval: an axis has at most 4095 ends. */
+#define REMY_STEPS 12
+/* No time is longer: 2^27 microseconds, 134 s. Times have 32 fraction bits. */
+#define REMY_MOST_TIME (1ULL << 27)
+#define REMY_FRACTION 32
+/* The rule of memories for which the table has none. */
+#define REMY_NONE 0xffff
+
+enum remy_signal {
+	REMY_SEND_EWMA,
+	REMY_REC_EWMA,
+	REMY_RTT_RATIO,
+	REMY_SLOW_REC_EWMA,
+	REMY_RTT_DIFF,
+	REMY_QUEUEING_DELAY,
+};
+
+/* Where the ends of a signal's intervals are, and how far apart neighbours are in the cells. */
+struct remy_axis {
+	u64 first;
+	u64 count;
+	u64 stride;
+};
+
+struct remy_shape {
+	/* RTTs that exceed the smallest one by no more than this, in microseconds, are the smallest. */
+	u64 resolution;
+	struct remy_axis axis[REMY_SIGNALS];
+};
+
+/* A multiple or an increment below 0 is written as what is taken away; the other one is 0. */
+struct remy_action {
+	/* By what the window is multiplied, with 40 fraction bits; below 4. */
+	u64 times;
+	u64 times_less;
+	/* Packets that are added or taken away afterwards. */
+	u64 add;
+	u64 take;
+	/* The least time between packets in nanoseconds. */
+	u64 gap;
+};
+
+static u64 remy_end(u64 at);
+static u64 remy_rule(u64 cell);
+static const struct remy_action *remy_action(u64 rule);
+
+struct remy {
+	/* The memory; times in microseconds, all with 32 fraction bits. The last two stay 0. */
+	u64 values[8];
+	/* When the newest acknowledged packet was sent and when its acknowledgement came. */
+	u64 sent;
+	u64 received;
+	/* There was an acknowledgement. */
+	u64 begun;
+	u64 min_rtt;
+	/* The window in packets. */
+	u64 window;
+	/* The least time between packets in nanoseconds. */
+	u64 gap;
+	/* The packets that this acknowledgement counts for. */
+	u64 packets;
+};
+
+/*
+ * The same from memory, which the kernel's verifier does not keep account of: else it would follow
+ * what comes after a loop once for each number of packets.
+ */
+inline_always u64 remy_packets(const struct remy *r)
+{
+	return *(const volatile u64 *)&r->packets;
+}
+
+/* How many ends of an axis are at most `value`. */
+inline_always u64 remy_interval(const struct remy_axis *axis, u64 value)
+{
+	u64 place = 0;
+	int step;
+
+	for (step = REMY_STEPS - 1; step >= 0; step--) {
+		u64 next = place + (1ULL << step);
+		/* 1 where `next` ends are there, and where the last of these is at most `value`. */
+		u64 there = 1 - ((axis->count - next) >> 63);
+		u64 end = remy_end(axis->first + smaller(next, larger(axis->count, 1)) - 1);
+		u64 below = 1 - ((value - end) >> 63);
+
+		place += (there & below) << step;
+	}
+	return place;
+}
+
+/* The rule for the present memory, in as many steps for every table. */
+inline_always u64 remy_find(const struct remy *r, const struct remy_shape *shape)
+{
+	u64 cell = 0;
+	int signal;
+
+	for (signal = 0; signal < REMY_SIGNALS; signal++) {
+		const struct remy_axis *axis = &shape->axis[signal];
+
+		if (axis->count)
+			cell += remy_interval(axis, r->values[signal]) * axis->stride;
+	}
+	return remy_rule(cell);
+}
+
+/*
+ * The window that follows `window`, rounded towards zero. The multiple is taken one part in 2^40
+ * larger, so that products that are whole in decimals do not fall below.
+ */
+inline_always u64 remy_apply(const struct remy_action *a, u64 window)
+{
+	u64 more = window * (a->times + (a->times > 0)) + (a->add << 40);
+	u64 less = window * (a->times_less - (a->times_less > 0)) + (a->take << 40);
+
+	return smaller((larger(more, less) - less) >> 40, REMY_MOST_PACKETS);
+}
+
+/* Applies the rule for the memory, once for each packet. */
+inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
+{
+	u64 rule = remy_find(r, shape), done;
+	const struct remy_action *action;
+
+	if (rule == REMY_NONE)
+		return;
+	action = remy_action(rule);
+	if (!action)
+		return;
+	for (done = 0; done < REMY_MOST_ACKED; done++) {
+		if (done >= remy_packets(r))
+			break;
+		r->window = remy_apply(action, r->window);
+	}
+	r->gap = action->gap;
+}
+
+/* A connection, or a period of sending, begins: with an empty memory and the rule for it. */
+inline_always void remy_begin(struct remy *r, const struct remy_shape *shape)
+{
+	int signal;
+
+	for (signal = 0; signal < 8; signal++)
+		r->values[signal] = 0;
+	r->sent = 0;
+	r->received = 0;
+	r->begun = 0;
+	r->min_rtt = 0;
+	r->window = 0;
+	r->gap = 0;
+	r->packets = 1;
+	remy_act(r, shape);
+}
+
+/* The time from `from` to `to` for each of `packets`, with fraction bits; 0 if it is negative. */
+inline_always u64 remy_gap(u64 from, u64 to, u64 packets)
+{
+	u64 time = to > from ? smaller(to - from, REMY_MOST_TIME) : 0;
+
+	return (time << REMY_FRACTION) / packets;
+}
+
+inline_always u64 remy_average(u64 value, u64 sample, int weight)
+{
+	return value - (value >> weight) + (sample >> weight);
+}
+
+/* Takes an acknowledgement, whose newest packet has this RTT, into the memory. */
+inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
+				 const struct feedback *f)
+{
+	u64 rtt = smaller(f->rtt, REMY_MOST_TIME);
+	u64 sent = f->now > rtt ? f->now - rtt : 0;
+	u64 send = remy_gap(r->sent, sent, r->packets);
+	u64 rec = remy_gap(r->received, f->now, r->packets);
+	u64 above, ahead, done;
+
+	r->sent = sent;
+	r->received = f->now;
+	if (!r->begun) {
+		r->begun = 1;
+		r->min_rtt = rtt;
+		return;
+	}
+	for (done = 0; done < REMY_MOST_ACKED; done++) {
+		if (done >= remy_packets(r))
+			break;
+		r->values[REMY_SEND_EWMA] = remy_average(r->values[REMY_SEND_EWMA], send, 3);
+		r->values[REMY_REC_EWMA] = remy_average(r->values[REMY_REC_EWMA], rec, 3);
+		r->values[REMY_SLOW_REC_EWMA] = remy_average(r->values[REMY_SLOW_REC_EWMA], rec, 8);
+	}
+	r->min_rtt = smaller(r->min_rtt, rtt);
+	above = rtt - r->min_rtt;
+	above = above > shape->resolution ? above : 0;
+	r->values[REMY_RTT_RATIO] = ((r->min_rtt + above) << REMY_FRACTION) / larger(r->min_rtt, 1);
+	r->values[REMY_RTT_DIFF] = above << REMY_FRACTION;
+	ahead = smaller(larger(f->ahead, 1), 1 << 20);
+	r->values[REMY_QUEUEING_DELAY] = smaller(r->values[REMY_REC_EWMA], NEVER / ahead) * ahead;
+}
+
+/* An acknowledgement came. Without an RTT (of a packet sent again) it tells nothing. */
+inline_always void remy_on_feedback(struct remy *r, const struct remy_shape *shape,
+				    const struct feedback *f)
+{
+	if (f->acked < ONE || !f->rtt)
+		return;
+	r->packets = smaller(f->acked / ONE, REMY_MOST_ACKED);
+	remy_remember(r, shape, f);
+	remy_act(r, shape);
+}
+
+/* The window that is kept, in packets: one packet may always be on its way. */
+inline_always u64 remy_window(const struct remy *r)
+{
+	return larger(r->window, 1);
+}
+
+/* Bytes per second; all ones without a limit, as the kernel has it. */
+inline_always u64 remy_pacing(const struct remy *r, u64 mss)
+{
+	return r->gap ? smaller(mss, 65536) * 1000000000ULL / r->gap : ~0ULL;
+}
+
+#endif

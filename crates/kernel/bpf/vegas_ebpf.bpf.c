@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * Vegas, written anew: the shortest of these programs, and an example for programs of one's own.
+ * It is called `vegas_ebpf` because many kernels have a `vegas`. The receiver and the network need
+ * nothing.
+ *
+ * A program is four things: a state per socket (`sockets`), what happens when a connection begins
+ * (`init`), at each acknowledgement (`cong_control`) and when the kernel's state machine concludes
+ * something (`set_state`, `undo_cwnd`, `cwnd_event`). The arithmetic is in a header of its own, so
+ * that tests can run it on the host.
+ */
+#include "sockets.h"
+#include "vegas.h"
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+struct vegas_socket {
+	struct vegas vegas;
+	/* The last acknowledgement, in microseconds. */
+	u64 last;
+	/* The packets delivered when the round trip ends. */
+	u32 round_end;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct vegas_socket);
+} sockets SEC(".maps");
+
+inline_always struct vegas_socket *find(struct sock *sk)
+{
+	return bpf_sk_storage_get(&sockets, sk, 0, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_start, struct sock *sk)
+{
+	struct vegas_socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	if (!s) {
+		fall_back(sk);
+		return;
+	}
+	vegas_init(&s->vegas);
+	s->last = 0;
+	s->round_end = tp->delivered;
+	count(COUNT_SOCKETS, 1);
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_ack, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct vegas_socket *s = find(sk);
+	struct feedback f;
+
+	if (!s)
+		return;
+	tell(&f, sk, rs, TCP_CA_CWR);
+	f.round_start = round_starts(&s->round_end, sk, rs);
+	s->last = f.now;
+	vegas_on_feedback(&s->vegas, &f);
+	set_window(sk, s->vegas.window.cwnd);
+	count(COUNT_ACKS, 1);
+}
+
+/* The window reacts when the state changes; the next acknowledgement sets it. */
+inline_always void react(struct sock *sk, u64 congestion)
+{
+	struct vegas_socket *s = find(sk);
+
+	if (!s || congestion == CONGESTION_NONE)
+		return;
+	reno_react(&s->vegas.window, congestion);
+	if (congestion != CONGESTION_UNDO) {
+		s->vegas.window.repairing = 1;
+		s->vegas.active = 0;
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_state, struct sock *sk, u8 next)
+{
+	react(sk, meaning_of(sk, next, TCP_CA_CWR));
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_event, struct sock *sk, int event)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u64 now = tp->tcp_mstamp;
+	struct vegas_socket *s;
+
+	if (event != CA_EVENT_TX_START)
+		return;
+	s = find(sk);
+	if (s && s->last && now > s->last)
+		vegas_on_idle(&s->vegas, now - s->last, (tp->srtt_us >> 3) + tp->rttvar_us);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(vegas_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	/* The window is set by every acknowledgement; the kernel's threshold moves nothing. */
+	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(vegas_undo, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	count(COUNT_UNDONE, 1);
+	react(sk, CONGESTION_UNDO);
+	return tp->snd_cwnd;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops vegas_ebpf = {
+	.init = (void *)vegas_start,
+	.cong_control = (void *)vegas_ack,
+	.set_state = (void *)vegas_state,
+	.cwnd_event = (void *)vegas_event,
+	.ssthresh = (void *)vegas_ssthresh,
+	.undo_cwnd = (void *)vegas_undo,
+	.flags = CONG_NON_RESTRICTED,
+	.name = "vegas_ebpf",
+};

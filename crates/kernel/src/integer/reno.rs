@@ -1,0 +1,165 @@
+//! NewReno's window, as in `bpf/reno.h`: `paceline_cc`'s `RenoWindow`.
+
+use super::fixed::{MOST_WINDOW, NEVER, ONE, scale};
+use super::{Congestion, Feedback};
+
+const INITIAL_WINDOW: u64 = 10 * ONE;
+
+/// NewReno's congestion window and all that moves it. Windows and thresholds are in packets.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Reno {
+    cwnd: u64,
+    /// What the window has beyond its 16 fraction bits, in units of 2^-32 packets.
+    fraction: u64,
+    ssthresh: u64,
+    /// Packets acknowledged in congestion avoidance that have not yet opened the window.
+    credit: u64,
+    /// The window and threshold before the last reduction.
+    before: Option<(u64, u64)>,
+    repairing: bool,
+    timed_out: bool,
+}
+
+impl Default for Reno {
+    fn default() -> Reno {
+        Reno {
+            cwnd: INITIAL_WINDOW,
+            fraction: 0,
+            ssthresh: NEVER,
+            credit: 0,
+            before: None,
+            repairing: false,
+            timed_out: false,
+        }
+    }
+}
+
+impl Reno {
+    pub(super) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    pub(super) fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    pub(super) fn set_cwnd(&mut self, packets: u64) {
+        self.cwnd = packets.clamp(ONE, MOST_WINDOW);
+    }
+
+    /// Opens the window by `counts` (below 2^15) over itself. What is smaller than the fraction of a
+    /// window is kept: rounded at each of many acknowledgements it would add up.
+    pub(super) fn add_share(&mut self, counts: u64) {
+        self.fraction += (counts << 48) / self.cwnd;
+        self.set_cwnd(self.cwnd + (self.fraction >> 16));
+        self.fraction &= 0xffff;
+    }
+
+    pub(super) fn set_ssthresh(&mut self, packets: u64) {
+        self.ssthresh = packets;
+    }
+
+    fn halve(&mut self) {
+        let halved = (self.cwnd >> 17) << 16;
+        self.before = Some((self.cwnd, self.ssthresh.max(scale(self.cwnd, 3, 4))));
+        self.ssthresh = halved.max(2 * ONE);
+        self.cwnd = self.ssthresh.min(self.cwnd);
+        self.fraction = 0;
+        self.credit = 0;
+    }
+
+    fn time_out(&mut self) {
+        if !self.repairing || (self.timed_out && self.cwnd > ONE) {
+            self.halve();
+        }
+        self.cwnd = ONE;
+        self.credit = 0;
+        self.repairing = true;
+        self.timed_out = true;
+    }
+
+    /// Reacts as NewReno does. Returns whether the window was reduced.
+    pub(super) fn react(&mut self, congestion: Congestion) -> bool {
+        match congestion {
+            Congestion::None => false,
+            Congestion::Loss | Congestion::Ecn => {
+                self.halve();
+                true
+            }
+            Congestion::Timeout => {
+                self.time_out();
+                true
+            }
+            Congestion::Undo => {
+                if let Some((cwnd, ssthresh)) = self.before.take() {
+                    self.cwnd = self.cwnd.max(cwnd);
+                    self.ssthresh = self.ssthresh.max(ssthresh);
+                }
+                false
+            }
+        }
+    }
+
+    /// Whether this feedback may open the window.
+    pub(super) fn may_grow(&mut self, feedback: &Feedback) -> bool {
+        self.repairing = feedback.in_recovery;
+        self.timed_out &= feedback.in_recovery;
+        if self.repairing && !self.timed_out {
+            return false;
+        }
+        let half_used = self.cwnd < 2 * feedback.prior_in_flight;
+        feedback.cwnd_limited || (self.in_slow_start() && half_used)
+    }
+
+    /// Opens the window by `acked` packets up to the threshold; returns the rest.
+    pub(super) fn slow_start(&mut self, acked: u64) -> u64 {
+        if !self.in_slow_start() {
+            return acked;
+        }
+        let opened = (self.cwnd + acked).min(self.ssthresh);
+        let rest = acked - (opened - self.cwnd);
+        self.set_cwnd(opened);
+        rest
+    }
+
+    /// Slow start up to the threshold, and then one packet more per window acknowledged.
+    pub(super) fn grow(&mut self, acked: u64) {
+        self.credit += self.slow_start(acked);
+        if self.credit >= self.cwnd {
+            let more = self.credit / self.cwnd;
+            self.credit -= more * self.cwnd;
+            self.set_cwnd(self.cwnd + more * ONE);
+        }
+    }
+
+    /// An acknowledgement came, or a loss timer expired.
+    pub(super) fn on_feedback(&mut self, feedback: &Feedback) {
+        let reduced = self.react(feedback.congestion);
+        if feedback.congestion == Congestion::Timeout {
+            return;
+        }
+        let grows = self.may_grow(feedback);
+        if grows && !reduced {
+            self.grow(feedback.acked);
+        }
+    }
+
+    /// Restart after `idle` microseconds with nothing in flight, if they are more than the timeout.
+    pub(super) fn on_idle(&mut self, idle: u64, rto: u64) {
+        if idle > rto {
+            self.cwnd = self.cwnd.min(INITIAL_WINDOW);
+            self.credit = 0;
+        }
+    }
+
+    /// Reacts as to a loss, and then closes the window to one packet; it cannot be undone (C2TCP).
+    pub(super) fn back_off(&mut self) {
+        self.halve();
+        self.before = None;
+        self.cwnd = ONE;
+    }
+}

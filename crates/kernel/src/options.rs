@@ -1,0 +1,77 @@
+//! What is chosen when a program is loaded.
+
+use paceline_cc::Span;
+use paceline_cc::schemes::remy::RemyTables;
+
+use crate::integer::RemyTable;
+use crate::{KernelError, Program};
+
+/// The default of `remy`'s resolution: RTTs that exceed the smallest one by no more count as the
+/// smallest. Tables tell an empty queue from one of nanoseconds, which no real clock can.
+pub const RESOLUTION: Span = Span::from_millis(1);
+
+/// What is chosen when a program is loaded; each program looks at what is for it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// The table that `remy` follows, with its name; without one the built-in `starter`.
+    pub table: Option<(String, RemyTable)>,
+    /// `c2tcp` stands on NewReno instead of Cubic.
+    pub over_reno: bool,
+}
+
+impl Options {
+    /// Options that differ from the default as `change` says.
+    #[must_use]
+    pub fn with(change: impl FnOnce(&mut Options)) -> Options {
+        let mut options = Options::default();
+        change(&mut options);
+        options
+    }
+
+    /// The options of this program with its defaults filled in.
+    pub(crate) fn of(&self, program: &Program) -> Result<Options, KernelError> {
+        let mut options = self.clone();
+        if program.name == "remy" && options.table.is_none() {
+            options.table = Some(starter()?);
+        }
+        Ok(options)
+    }
+
+    /// The options of this program as words, by which a loaded program tells what it was loaded with.
+    ///
+    /// # Errors
+    /// None, unless the built-in table is broken.
+    pub fn words(&self, program: &Program) -> Result<Vec<String>, KernelError> {
+        let options = self.of(program)?;
+        Ok(match (program.name, &options.table) {
+            ("remy", Some((name, table))) => {
+                // The BPF file system takes no dots.
+                let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+                let name: String = name.chars().map(plain).take(80).collect();
+                vec![format!("table={name}"), format!("digest={:08x}", digest(table))]
+            }
+            ("c2tcp", _) if options.over_reno => vec!["over=newreno".into()],
+            _ => Vec::new(),
+        })
+    }
+}
+
+fn starter() -> Result<(String, RemyTable), KernelError> {
+    let broken = |error: &dyn std::fmt::Display| KernelError::Message(format!("starter: {error}"));
+    let tables = RemyTables::builtin();
+    let Some(named) = tables.find("starter") else { return Err(broken(&"there is no such table")) };
+    let table = named.table().map_err(|error| broken(&error))?;
+    let table = RemyTable::new(&table, RESOLUTION).map_err(|error| broken(&error))?;
+    Ok((named.name.clone(), table))
+}
+
+/// Tells tables of one name apart (FNV-1a).
+fn digest(table: &RemyTable) -> u32 {
+    let actions = table.action_words().into_iter().flatten();
+    let words = table.shape().into_iter().chain(table.end_words()).chain(table.cell_words());
+    words
+        .chain(actions)
+        .flat_map(u64::to_le_bytes)
+        .fold(0x811c_9dc5, |digest: u32, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}

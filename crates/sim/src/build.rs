@@ -9,7 +9,7 @@ use paceline_path::medium::{Hop, Medium, StationParts};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
-use crate::choose;
+use crate::choose::{self, Ends};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint};
@@ -18,6 +18,7 @@ use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
 use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
+use crate::transport::{Foreign, MadeTransport, TransportEnds, TransportSetup};
 use crate::world::World;
 
 /// Where a scenario's parts have ended up among the stages.
@@ -79,7 +80,7 @@ pub(crate) fn build(
 /// One flow to be made: one of several alike, or one of random arrivals.
 struct OneFlow<'a> {
     spec: &'a FlowSpec,
-    halves: &'a Halves,
+    ends: &'a Ends,
     scheme: &'a Arc<str>,
     name: String,
     workload: Workload,
@@ -266,7 +267,7 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let halves = choose::halves(&spec.scheme, self.names)?;
+        let ends = choose::ends(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
@@ -277,8 +278,8 @@ impl Builder<'_> {
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
             let workload = spec.workload.clone();
-            let (halves, scheme) = (&halves, &scheme);
-            let one = OneFlow { spec, halves, scheme, name, workload, start, stop };
+            let (ends, scheme) = (&ends, &scheme);
+            let one = OneFlow { spec, ends, scheme, name, workload, start, stop };
             let place = self.flow(one)?;
             self.places.flows.push(place);
         }
@@ -289,7 +290,7 @@ impl Builder<'_> {
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
-        let halves = choose::halves(&spec.scheme, self.names)?;
+        let ends = choose::ends(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
@@ -302,7 +303,7 @@ impl Builder<'_> {
             let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
             let one = OneFlow {
                 spec,
-                halves: &halves,
+                ends: &ends,
                 scheme: &scheme,
                 name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
                 workload: Workload::Bytes(bytes),
@@ -324,8 +325,20 @@ impl Builder<'_> {
         let (forward, back) = (self.ways.number(forward), self.ways.number(back));
         self.routes.push(Route { from: sender, way: forward, to: receiver });
         self.routes.push(Route { from: receiver, way: back, to: sender });
-        self.endpoints.push(Endpoint::Sender(Box::new(self.sender(&one, flow, route)?)));
-        self.endpoints.push(Endpoint::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
+        match one.ends {
+            Ends::Scheme(halves) => {
+                let sender = self.sender(&one, halves, flow, route)?;
+                let receiver = self.receiver(&one, halves, flow, route + 1);
+                self.endpoints.push(Endpoint::Sender(Box::new(sender)));
+                self.endpoints.push(Endpoint::Receiver(Box::new(receiver)));
+            }
+            Ends::Transport(made) => {
+                let (first, second) = self.transport(&one, made, flow)?;
+                let end = |end, route, receives| Foreign::new(end, flow, route, receives);
+                self.endpoints.push(Endpoint::Foreign(Box::new(end(first, route, false))));
+                self.endpoints.push(Endpoint::Foreign(Box::new(end(second, route + 1, true))));
+            }
+        }
         let OneFlow { name, scheme, .. } = one;
         Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
     }
@@ -350,8 +363,29 @@ impl Builder<'_> {
         Ok((forward, back))
     }
 
-    fn sender(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Result<Sender, BuildError> {
-        let OneFlow { spec, halves, .. } = one;
+    /// The ends of a transport that comes whole.
+    fn transport(
+        &self,
+        one: &OneFlow<'_>,
+        made: &MadeTransport,
+        flow: u32,
+    ) -> Result<TransportEnds, BuildError> {
+        let mut setup = TransportSetup::new(self.scenario.seed, flow);
+        setup.mss = self.scenario.mss;
+        setup.workload = one.workload.clone();
+        (setup.start, setup.stop) = (one.start, one.stop);
+        let fail = |problem| BuildError::Transport { flow: one.name.clone(), problem };
+        made.make(&setup).map_err(fail)
+    }
+
+    fn sender(
+        &self,
+        one: &OneFlow<'_>,
+        halves: &Halves,
+        flow: u32,
+        route: u32,
+    ) -> Result<Sender, BuildError> {
+        let spec = one.spec;
         let setup =
             Setup::new(self.scenario.seed, flow).with(|setup| setup.mss = self.scenario.mss);
         let config = SenderConfig::of(halves, setup).with(|config| {
@@ -365,8 +399,8 @@ impl Builder<'_> {
             .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
     }
 
-    fn receiver(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Receiver {
-        let OneFlow { spec, halves, name, .. } = one;
+    fn receiver(&self, one: &OneFlow<'_>, halves: &Halves, flow: u32, route: u32) -> Receiver {
+        let OneFlow { spec, name, .. } = one;
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
         Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {

@@ -46,6 +46,14 @@ impl World {
                     census.received += receiver.stats().packets;
                     census.acks_sent += receiver.stats().acks + receiver.stats().reports;
                 }
+                Endpoint::Foreign(end) if end.receives() => {
+                    census.received += end.taken;
+                    census.acks_sent += end.sent;
+                }
+                Endpoint::Foreign(end) => {
+                    census.sent += end.sent;
+                    census.acks_received += end.taken;
+                }
             }
         }
         for carrier in &self.carriers {

@@ -12,12 +12,22 @@ use crate::scenario::{
     FlowSpec, LinkSpec, MadeRouter, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
     SchemeChoice,
 };
+use crate::transport::MadeTransport;
 
-/// The halves of a flow's scheme.
-pub(crate) fn halves(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Halves, SpecError> {
+/// What the two ends of a flow are made from.
+pub(crate) enum Ends {
+    /// The halves of a scheme.
+    Scheme(Halves),
+    /// A transport that comes whole.
+    Transport(MadeTransport),
+}
+
+/// What the ends of a flow with this scheme are made from.
+pub(crate) fn ends(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Ends, SpecError> {
     match scheme {
-        SchemeChoice::Made(made) => Ok(made.halves().clone()),
-        SchemeChoice::Named(spec) => names.scheme(&spec.sender),
+        SchemeChoice::Made(made) => Ok(Ends::Scheme(made.halves().clone())),
+        SchemeChoice::Named(spec) => Ok(Ends::Scheme(names.scheme(&spec.sender)?)),
+        SchemeChoice::Transport(made) => Ok(Ends::Transport(made.clone())),
     }
 }
 
@@ -128,7 +138,8 @@ fn router_of<'a>(
         {
             continue;
         }
-        let Some(router) = halves(&flow.scheme, Lookup(names))?.router else { continue };
+        let Ends::Scheme(halves) = ends(&flow.scheme, Lookup(names))? else { continue };
+        let Some(router) = halves.router else { continue };
         match &found {
             Some((_, other)) if Arc::ptr_eq(other, &router) => {}
             Some((first, _)) => {
@@ -148,6 +159,7 @@ fn router_of<'a>(
             SchemeChoice::Made(made) => {
                 RouterChoice::Made(MadeRouter::new(made.label(), move || router()))
             }
+            SchemeChoice::Transport(_) => RouterChoice::None,
         },
     })
 }

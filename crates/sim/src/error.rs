@@ -20,6 +20,14 @@ pub enum BuildError {
         /// What is missing.
         source: MissingSignals,
     },
+    /// The ends of a transport cannot be made.
+    #[error("flow `{flow}`: {problem}")]
+    Transport {
+        /// The flow.
+        flow: String,
+        /// Why.
+        problem: String,
+    },
     /// A link cannot transmit as it should.
     #[error("link `{link}`: {source}")]
     Service {

@@ -60,6 +60,7 @@ mod run;
 pub mod scenario;
 mod stations;
 mod timetable;
+mod transport;
 mod world;
 
 pub use bins::LinkBins;
@@ -72,6 +73,7 @@ pub use outcome::{
 };
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};
+pub use transport::{MadeTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;
 
 /// Units, packets, controllers and registries: what a scheme of one's own is made with.

@@ -5,6 +5,8 @@ use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
 
+use crate::transport::Foreign;
+
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
@@ -78,6 +80,8 @@ impl Carrier {
 pub(crate) enum Endpoint {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
+    /// An end of a transport that comes whole.
+    Foreign(Box<Foreign>),
 }
 
 impl Endpoint {
@@ -93,6 +97,10 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
+            Endpoint::Foreign(end) => {
+                end.push(now, packet);
+                (end.pop_into(now, answer), end.wake())
+            }
         }
     }
 
@@ -101,6 +109,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
+            Endpoint::Foreign(end) => (end.pop_into(now, place), end.wake()),
         }
     }
 
@@ -108,6 +117,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => sender.wake(),
             Endpoint::Receiver(receiver) => receiver.wake(),
+            Endpoint::Foreign(end) => end.wake(),
         }
     }
 }

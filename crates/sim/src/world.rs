@@ -10,6 +10,7 @@ use crate::nodes::{Carrier, Endpoint, Seat};
 use crate::recorder::Recorder;
 use crate::routes::Routes;
 use crate::timetable::Timetable;
+use crate::transport::Foreign;
 
 /// Stages that hand packets to each other in virtual time.
 ///
@@ -77,14 +78,21 @@ impl World {
     pub(crate) fn sender(&self, id: usize) -> Option<&Sender> {
         match self.endpoint(id)? {
             Endpoint::Sender(sender) => Some(sender),
-            Endpoint::Receiver(_) => None,
+            Endpoint::Receiver(_) | Endpoint::Foreign(_) => None,
+        }
+    }
+    /// The end of a transport that is stage `id`.
+    pub(crate) fn foreign(&self, id: usize) -> Option<&Foreign> {
+        match self.endpoint(id)? {
+            Endpoint::Foreign(end) => Some(end),
+            Endpoint::Sender(_) | Endpoint::Receiver(_) => None,
         }
     }
     /// The receiver that is stage `id`.
     pub(crate) fn receiver(&self, id: usize) -> Option<&Receiver> {
         match self.endpoint(id)? {
             Endpoint::Receiver(receiver) => Some(receiver),
-            Endpoint::Sender(_) => None,
+            Endpoint::Sender(_) | Endpoint::Foreign(_) => None,
         }
     }
     /// The link that is stage `id`.

@@ -17,7 +17,7 @@ use crate::metrics::{Samples, mbps, power};
 use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    Pooled, StationOutcome, completion, frames,
+    Pooled, SenderCounters, StationOutcome, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
 use crate::world::World;
@@ -173,12 +173,21 @@ impl Simulation {
             }
             let Some(mut recorder) = self.world.recorder.take() else { continue };
             for place in &self.places.flows {
+                let at = at as usize;
                 if let Some(sender) = self.world.sender(place.sender) {
-                    recorder.on_state(at as usize, sender);
+                    recorder.on_state(at, sender.flow(), |see| sender.inspect(see));
+                } else if let Some(end) = self.world.foreign(place.sender) {
+                    recorder.on_state(at, end.flow(), |see| end.end().inspect(see));
                 }
             }
             self.world.recorder = Some(recorder);
         }
+    }
+
+    /// What the sending end of a transport that comes whole has counted; zeros for other flows.
+    fn foreign_counters(&self, place: &FlowPlace) -> SenderCounters {
+        let end = self.world.foreign(place.sender);
+        end.map_or_else(SenderCounters::default, |end| end.end().counters())
     }
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
@@ -188,8 +197,10 @@ impl Simulation {
     fn sofar(&self, place: &FlowPlace) -> Warm {
         let now = self.world.now();
         let sender = self.world.sender(place.sender);
-        let (lost, on) =
-            sender.map_or((0, Span::ZERO), |sender| (sender.stats().lost, sender.on_time(now)));
+        let (lost, on) = match sender {
+            Some(sender) => (sender.stats().lost, sender.on_time(now)),
+            None => (self.foreign_counters(place).lost, Span::ZERO),
+        };
         Warm { goodput: self.goodput(place), lost, on }
     }
 
@@ -225,8 +236,11 @@ impl Simulation {
     /// Data packets that have reached their receivers since the start.
     pub fn packets(&self) -> u64 {
         let flows = self.places.flows.iter().chain(&self.places.arrivals);
-        let receivers = flows.filter_map(|place| self.world.receiver(place.receiver));
-        receivers.map(|receiver| receiver.stats().packets).sum()
+        let packets = |place: &FlowPlace| match self.world.receiver(place.receiver) {
+            Some(receiver) => receiver.stats().packets,
+            None => self.world.foreign(place.receiver).map_or(0, |end| end.taken),
+        };
+        flows.map(packets).sum()
     }
 
     /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
@@ -340,6 +354,8 @@ impl Simulation {
             outcome.transfers = sender.transfers().len() as u64;
             let finished = !sender.transfers().is_empty();
             outcome.completion_ms = finished.then(|| completion(sender.transfers()));
+        } else {
+            outcome.sender = self.foreign_counters(place);
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
         let Some(record) = recorder.flows.get(index) else {
@@ -420,7 +436,10 @@ impl Simulation {
 
 /// Bytes of packets that a flow's receiver has seen for the first time.
 fn goodput(world: &World, place: &FlowPlace) -> u64 {
-    world.receiver(place.receiver).map_or(0, |receiver| receiver.stats().goodput)
+    match world.receiver(place.receiver) {
+        Some(receiver) => receiver.stats().goodput,
+        None => world.foreign(place.receiver).map_or(0, |end| end.end().received()),
+    }
 }
 
 /// True if a flow has finished a transfer of a given size.

@@ -3,7 +3,7 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
-use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError, SchemeChoice};
+use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError};
 use super::link::stretch;
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
@@ -51,8 +51,8 @@ pub(super) fn arrivals(spec: &Arrivals, scenario: &Scenario) -> Result<String, S
 
 /// What flows of all kinds have.
 fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> {
-    if let SchemeChoice::Made(made) = &spec.scheme {
-        return Err(nameless("scheme", made.label()));
+    if spec.scheme.named().is_none() {
+        return Err(nameless("scheme", spec.scheme.name()));
     }
     let usual = FlowSpec::bulk(spec.scheme.clone(), &[]);
     let mut table = Table::default();

@@ -10,6 +10,7 @@ pub mod emulator;
 mod error;
 pub mod linux;
 pub mod output;
+pub mod saturate;
 pub mod shell;
 pub mod traffic;
 pub mod tunnel;

@@ -18,6 +18,7 @@ mod recv;
 mod remy;
 mod reproduce;
 pub(crate) mod run;
+mod saturate;
 mod schemes;
 mod send;
 mod trace;
@@ -79,6 +80,9 @@ pub(crate) enum Command {
     /// Carry programs' packets over a connection under Sprout or another scheme
     #[command(subcommand)]
     Tunnel(tunnel::Tunnel),
+    /// Record what a cellular link can carry in both directions, as traces
+    #[command(subcommand)]
+    Saturate(saturate::Saturate),
     /// Install Mahimahi's commands, for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -131,6 +135,7 @@ impl Command {
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
             Command::Tunnel(command) => command.run(),
+            Command::Saturate(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

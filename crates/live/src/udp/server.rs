@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use paceline_cc::Time;
 use paceline_wire::key::Identity;
 use paceline_wire::records::{Record, Unpacker};
-use paceline_wire::{End, Server, ServerLimits, Sink};
+use paceline_wire::{End, Server, ServerLimits, ServerStats, Sink};
 
 use super::arrivals::Arrivals;
 use super::client::mark;
@@ -56,6 +56,8 @@ pub enum Event {
         /// Why, if there is something to say.
         reason: String,
     },
+    /// It was interrupted, and ends; what it has counted.
+    Stopping(ServerStats),
 }
 
 /// What the server knows of a client.
@@ -198,6 +200,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         let ready = wait(&mut clock, server.wake(), socket.as_fd(), None, &interrupts)?;
         if ready.interrupted {
             close_all(&mut server, &mut socket, &mut outbox, clock.now());
+            tell(Event::Stopping(server.stats()));
             return Ok(good);
         }
         if ready.socket {

@@ -167,7 +167,7 @@ fn workloads_are_those_of_scenarios() {
     let seen = send("video = { fps = 20, max = \"1Mbps\" }");
     assert_eq!(seen.code, 0, "{}", seen.err);
     let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-    let made = rows["rows"][0]["video"]["made"].as_u64().expect("frames");
+    let made = rows["runs"][0]["frames"]["made"].as_u64().expect("frames");
     assert!((30..=41).contains(&made), "two seconds of 20 frames: {rows}");
     let rate = rows["rows"][0]["goodput_mbps"].as_f64().expect("a rate");
     assert!(rate > 0.05 && rate < 1.5, "{rows}");

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
 /// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
 ///   `medium.NAME.ap.{throughput,drops,waiting}`, `medium.NAME.ap.delay.*`;
-/// - `all.{goodput,jain,jain_1s}`, `all.{owd,rtt}.*`;
+/// - `all.{goodput,jain,jain_1s,end_to_end,self_inflicted}`, `all.{owd,rtt}.*` (`end_to_end`: the
+///   95th percentile of the age of the newest packet, ms; `self_inflicted` where it was asked for);
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
 /// - if only sums are recorded, the series `sums.{bytes,packets,delay,on}` (bytes, packets, seconds)
 ///   with an entry for each flow;
@@ -123,6 +124,10 @@ impl From<&Outcome> for Record {
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
         record.set("all.jain_1s", outcome.jain_1s.unwrap_or(f64::NAN));
+        record.set("all.end_to_end", outcome.pooled.end_to_end_p95_ms);
+        if let Some(delay) = outcome.pooled.self_inflicted_p95_ms {
+            record.set("all.self_inflicted", delay);
+        }
         record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
         record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
         if let Some(arrivals) = &outcome.arrivals {

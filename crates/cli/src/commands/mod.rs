@@ -17,7 +17,9 @@ mod onoff;
 mod recv;
 mod remy;
 mod reproduce;
+mod router;
 pub(crate) mod run;
+mod saturate;
 mod schemes;
 mod send;
 mod trace;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     /// Put congestion control into this machine's own TCP (eBPF)
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Put an ABC router, or any link and queue, in front of a device of this machine
+    Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// What saturated stations get of a shared 802.11 channel
@@ -79,6 +83,9 @@ pub(crate) enum Command {
     /// Carry programs' packets over a connection under Sprout or another scheme
     #[command(subcommand)]
     Tunnel(tunnel::Tunnel),
+    /// Record what a cellular link can carry in both directions, as traces
+    #[command(subcommand)]
+    Saturate(saturate::Saturate),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -117,6 +124,7 @@ impl Command {
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Medium(command) => command.run(),
@@ -131,6 +139,7 @@ impl Command {
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
             Command::Tunnel(command) => command.run(),
+            Command::Saturate(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

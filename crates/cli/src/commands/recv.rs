@@ -154,5 +154,9 @@ fn words(event: &Event) -> String {
         Event::Failed(why) => format!("a file has not arrived: {why}"),
         Event::Ended { from, reason } if reason.is_empty() => format!("{from}: done"),
         Event::Ended { from, reason } => format!("{from}: ended: {reason}"),
+        Event::Stopping(stats) => format!(
+            "interrupted: {} connections since the start, {} refused; {} datagrams ignored",
+            stats.accepted, stats.refused, stats.ignored
+        ),
     }
 }

@@ -19,6 +19,8 @@ mod remy_model;
 mod remy_sharing;
 mod remy_structure;
 mod remy_tcp_aware;
+mod sprout_cellular;
+mod sprout_sweeps;
 mod two_links;
 mod wifi;
 mod wifi_estimator;
@@ -81,6 +83,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
     remy_structure::EXPERIMENT,
     remy_tcp_aware::EXPERIMENT,
     remy_learnability::EXPERIMENT,
+    sprout_cellular::EXPERIMENT,
+    sprout_sweeps::EXPERIMENT,
 ];
 
 /// The experiment of a name.

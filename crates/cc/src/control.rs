@@ -369,6 +369,11 @@ pub trait Controller: Send {
     fn target(&self) -> Option<Rate> {
         None
     }
+    /// Bytes that the network delivers within the life of the scheme's forecast, if it makes one.
+    /// What waits beyond them will be late.
+    fn forecast(&self) -> Option<u64> {
+        None
+    }
     /// Names and values of inner state, for plots: windows in packets, rates in Mbit/s, times in
     /// milliseconds.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}

@@ -66,6 +66,7 @@
 
 mod control;
 mod header;
+mod look;
 mod packet;
 pub mod params;
 pub mod parts;
@@ -87,13 +88,14 @@ pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSa
 pub use header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
+pub use look::{Dash, Hue, Look, Shape};
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, NO_SEGMENT, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;
 pub use route::{Batch, Capacity, LinkView, Router};
-pub use scheme::{Halves, MakeController, MakeReporter, MakeRouter, Scheme, Setup};
+pub use scheme::{BulkSetting, Halves, MakeController, MakeReporter, MakeRouter, Scheme, Setup};
 pub use spec::{SchemeSpec, Spec, SpecError};
 pub use stage::Stage;
 pub use units::{Rate, Span, Time};

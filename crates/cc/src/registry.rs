@@ -259,6 +259,29 @@ mod tests {
     }
 
     #[test]
+    fn no_two_schemes_look_alike() {
+        for (at, one) in SCHEMES.iter().enumerate() {
+            for other in &SCHEMES[at + 1..] {
+                let (a, b) = (one.look, other.look);
+                let names = (one.name, other.name);
+                assert!((a.hue, a.dash) != (b.hue, b.dash), "lines of {names:?}");
+                assert!((a.hue, a.shape) != (b.hue, b.shape), "points of {names:?}");
+                assert!((a.dash, a.shape) != (b.dash, b.shape), "{names:?} without colours");
+                assert!(a.dash != crate::Dash::DashDot, "{names:?}: this dash is for variants");
+            }
+        }
+    }
+
+    #[test]
+    fn settings_for_bulk_data_build_and_say_why() {
+        for scheme in SCHEMES {
+            let Some(setting) = scheme.bulk else { continue };
+            assert!(try_build(setting.spec).is_ok(), "{}", setting.spec);
+            assert!(setting.spec.starts_with(scheme.name) && !setting.reason.is_empty());
+        }
+    }
+
+    #[test]
     fn unknown_names_are_told_with_the_nearest() {
         let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message("cubci").contains("did you mean `cubic`"));

@@ -47,6 +47,10 @@ pub trait Router: Send {
     fn on_arrival(&mut self, _now: Time, _packet: &mut Packet, _link: &LinkView<'_>) {}
     /// A packet left the queue after `sojourn`; its transmission starts now.
     fn on_departure(&mut self, now: Time, packet: &mut Packet, sojourn: Span, link: &LinkView<'_>);
+    /// A packet has come in over a shared medium, whose receiver the router's node is: it was in
+    /// the queue of its sender, and will not be in this one. Only media say so. Routers of schemes
+    /// for half-duplex media process such packets, too (XCP-b paper, §5).
+    fn on_input(&mut self, _now: Time, _packet: &mut Packet, _link: &LinkView<'_>) {}
     /// The link could have carried `bytes` more at `now`, but the queue was empty. Links that
     /// transmit whenever they have something (constant and scheduled rates) never say so.
     /// Opportunities of the past are told before the next arrival, in order.

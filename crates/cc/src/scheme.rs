@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::control::Controller;
+use crate::look::Look;
 use crate::packet::TrafficClass;
 use crate::params::ParamInfo;
 use crate::report::{AckPolicy, Reporter};
@@ -81,6 +82,12 @@ pub struct Halves {
     pub reliable: bool,
 }
 
+impl std::fmt::Debug for Halves {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Halves").field("ack", &self.ack).finish_non_exhaustive()
+    }
+}
+
 impl Halves {
     /// A scheme that consists of a sender only, over TCP's delayed acknowledgements.
     pub fn sender<C: Controller + 'static>(
@@ -97,6 +104,16 @@ impl Halves {
     }
 }
 
+/// How a scheme is set in `compare --schemes all`, and why. Whoever names a scheme gets its defaults.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct BulkSetting {
+    /// What is run, as a user would write it: parameters, a queue.
+    pub spec: &'static str,
+    /// Why: half a sentence for a note below a table. If `spec` is the bare name, it says why the
+    /// scheme does badly there.
+    pub reason: &'static str,
+}
+
 /// A line of the registry.
 pub struct Scheme {
     /// The name by which users call it.
@@ -107,6 +124,11 @@ pub struct Scheme {
     pub source: &'static str,
     /// Its parameters with their defaults.
     pub params: fn() -> Vec<ParamInfo>,
+    /// How figures draw it.
+    pub look: Look,
+    /// How it is set where all schemes send bulk data over a link that nobody has chosen for them,
+    /// if its defaults do not fit there.
+    pub bulk: Option<BulkSetting>,
     /// Makes it from what the user wrote.
     pub build: fn(&Spec) -> Result<Halves, SpecError>,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
+use paceline_cc::{Halves, ParamValue, Rate, SchemeSpec, Span, Spec, SpecError};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::{Capacity, check_scheme};
 use paceline_trace::Delays;
@@ -71,6 +71,43 @@ pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
         }
     }
     if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
+}
+
+/// A scheme for sending over UDP: what it is built from here, and its text for the other end, which
+/// reads no files and needs none for its half.
+pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
+    let build = || {
+        let mut spec = Spec::parse(text)?;
+        let halves = paceline_remy::names().schemes.build(&spec)?;
+        if spec.name == "remy" {
+            spec.args.retain(|(name, _)| name != "file");
+        }
+        Ok((halves, spec.to_string()))
+    };
+    build().map_err(|error: SpecError| error.to_string())
+}
+
+/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
+/// which it works, as the registry has it, and a note that says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared(pub(crate) Vec<(SchemeSpec, Option<String>)>);
+
+/// Reads the schemes of a comparison.
+pub(crate) fn compared(text: &str) -> Result<Compared, String> {
+    let mut all = Vec::new();
+    for part in paceline_cc::spec::split_list(text) {
+        if part != "all" {
+            all.extend(schemes(part)?.0.into_iter().map(|spec| (spec, None)));
+            continue;
+        }
+        for scheme in paceline_cc::SCHEMES {
+            let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
+            // A scheme that needs more than its name, such as a file, is left out.
+            let Ok(spec) = check_scheme(written) else { continue };
+            all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
+        }
+    }
+    if all.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Compared(all)) }
 }
 
 /// A link's capacity with its name: a rate, a built-in trace, or a file.

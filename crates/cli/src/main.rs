@@ -22,14 +22,22 @@ Examples:
   paceline compare --trace lte-driving --schemes abc,cubic -o results
   paceline run scenarios/fairness.toml
   paceline schemes abc
-  paceline delay 20ms -- paceline link --up 12Mbps --down lte-driving")]
+  paceline delay 20ms -- paceline link --up 12Mbps --down lte-driving
+
+In all commands:
+  --json      print the result as JSON instead of text; docs/json.md has every field
+  -o PATH     write results: a folder if a command makes several files, else a file
+  up, down    from the program inside to the outside, and back
+  delay, rtt  a delay is one way, an RTT is both ways together
+  --strict    take warnings and results that are not there for failures
+
+Exit status: 0 if all went well; 1 if something failed, or a warning was given with --strict;
+2 if the arguments, or files that they name, are wrong, in which case nothing has run. Emulators end
+with the status of the program inside.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
-
-/// Exit status of failures; that of wrong usage is 2.
-const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
     let done = match mahimahi_name() {
@@ -42,7 +50,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::error(&error);
-            ExitCode::from(FAILURE)
+            ExitCode::from(error.status())
         }
     }
 }

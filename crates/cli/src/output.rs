@@ -5,7 +5,13 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use paceline_measure::SCHEMA_VERSION;
 use serde::Serialize;
+
+/// The exit status if something has failed that was begun, and with `--strict` after a warning.
+const FAILURE: u8 = 1;
+/// The exit status if the arguments, or files that they name, are wrong: nothing has run.
+const WRONG_USAGE: u8 = 2;
 
 /// Why a command has failed.
 #[derive(Debug)]
@@ -17,13 +23,24 @@ pub(crate) enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// What was asked for cannot be: a name that there is not, a file that cannot be read. Nothing
+    /// has run.
+    Usage(String),
     /// Everything else, in words that name the remedy.
     Message(String),
-    /// The same with the lines that are meant, laid out for a terminal.
+    /// A mistake in a file, with the lines that are meant, laid out for a terminal.
     Diagnostic(String),
 }
 
 impl Error {
+    /// The program's exit status.
+    pub(crate) fn status(&self) -> u8 {
+        match self {
+            Error::Usage(_) | Error::Diagnostic(_) => WRONG_USAGE,
+            Error::Io { .. } | Error::Message(_) => FAILURE,
+        }
+    }
+
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Error::Io { path: None, source } if source.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -36,7 +53,9 @@ impl fmt::Display for Error {
                 write!(f, "{}: cannot be written: {source}", path.display())
             }
             Error::Io { path: None, source } => write!(f, "standard output: {source}"),
-            Error::Message(message) | Error::Diagnostic(message) => f.write_str(message),
+            Error::Usage(message) | Error::Message(message) | Error::Diagnostic(message) => {
+                f.write_str(message)
+            }
         }
     }
 }
@@ -60,9 +79,18 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&to_json(value)?)
 }
 
+/// What every JSON document begins with, and its fields (docs/json.md).
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
 /// A value as indented JSON with a newline at its end.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(value)
+    let document = Document { schema_version: SCHEMA_VERSION, value };
+    let mut text = serde_json::to_string_pretty(&document)
         .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
     text.push('\n');
     Ok(text)
@@ -74,13 +102,23 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// Says warnings on standard error; with `--strict` they are a failure.
+pub(crate) fn warn(warnings: &[String], strict: bool) -> Result<(), Error> {
+    warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+    match (strict, warnings.len()) {
+        (false, _) | (true, 0) => Ok(()),
+        (true, 1) => Err(Error::Message("--strict: there was a warning".into())),
+        (true, count) => Err(Error::Message(format!("--strict: there were {count} warnings"))),
+    }
+}
+
 /// Reports a failure.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize;
     match error {
         // It begins with `error` itself.
         Error::Diagnostic(text) => note(text),
-        Error::Io { .. } | Error::Message(_) => {
+        Error::Io { .. } | Error::Usage(_) | Error::Message(_) => {
             note(&format!("{} {error}", "error:".red().bold()));
         }
     }
@@ -92,9 +130,9 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes))
-        .map_err(|error| Error::Message(format!("{name}: cannot be read: {error}")))?;
+        .map_err(|error| Error::Usage(format!("{name}: cannot be read: {error}")))?;
     if bytes.len() as u64 > most {
-        return Err(Error::Message(format!(
+        return Err(Error::Usage(format!(
             "{name}: larger than {} MB; is it the right file?",
             most / 1_000_000
         )));

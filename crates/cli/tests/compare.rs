@@ -36,7 +36,7 @@ fn delays_follow_a_recording() {
     assert!((5.0..15.0).contains(&(more - rtt)), "{rtt} {more}");
     assert_eq!(paceline(&with(&["--delay-trace", &file, "--omniscient"])).code, 2);
     let missing = paceline(&with(&["--delay-trace", "no.such"]));
-    assert_eq!(missing.code, 1);
+    assert_eq!(missing.code, 2);
     assert!(missing.err.contains("no.such: no such file"), "{}", missing.err);
     let told = json(&["trace", "info", "--delays", "--json", &file, "leo"]);
     assert_eq!(told["traces"][0]["mean_ms"], 30.0);

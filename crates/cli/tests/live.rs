@@ -82,7 +82,7 @@ fn a_delay_follows_a_recording() {
     assert!(near(60.0) >= 30 && near(10.0) >= 30, "{times:?} {err}");
     assert!(times[0] >= 10.0, "{times:?}");
     let refused = common::paceline(&["delay", "--trace", "/no/such", "--", "true"]);
-    assert_eq!(refused.code, 1);
+    assert_eq!(refused.code, 2);
     assert!(refused.err.contains("/no/such: no such file"), "{}", refused.err);
 }
 
@@ -276,7 +276,7 @@ fn a_script_for_mahimahi_runs_unchanged() {
     let told: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
     assert_eq!(told["logs"][0]["packets"], 40, "{}{}", seen.out, seen.err);
     let seen = common::paceline(&["log", &both, &folder.path("no-such")]);
-    assert_eq!(seen.code, 1);
+    assert_eq!(seen.code, 2);
     assert!(seen.err.contains("no-such: cannot be read"), "{}", seen.err);
 }
 
@@ -332,7 +332,7 @@ fn wrong_arguments_are_refused_before_anything_is_made() {
     let queue = ["link", "--up", "1mbps", "--down", "1mbps", "--up-queue", "codle"];
     assert!(refused(&queue).contains("codel"));
     let none = common::paceline(&["link", "--up", "no-such", "--down", "1mbps", "--", "true"]);
-    assert_eq!(none.code, 1);
+    assert_eq!(none.code, 2);
     assert!(none.err.contains("no-such") && none.out.is_empty(), "{}{}", none.err, none.out);
 }
 
@@ -353,7 +353,7 @@ fn the_path_of_a_scenario_is_emulated() {
     let err = text(&output.stderr);
     assert!(err.contains("--flow"), "{err}");
     let out = text(&output.stdout);
-    assert!(out.starts_with("1\n"), "{out}");
+    assert!(out.starts_with("2\n"), "{out}");
     // 60 ms, and the time of 84 bytes at 2 Mbit/s: 0.336 ms.
     let times = times(&out);
     assert_eq!(times.len(), 9, "{out}{err}");

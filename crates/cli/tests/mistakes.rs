@@ -35,8 +35,8 @@ fn arguments() {
     expect(&["compare", "--duration", "9999h"], 2, &["168h"]);
     expect(&["compare", "--flows", "0"], 2, &["--flows"]);
     expect(&["compare", "--flows", "many"], 2, &["--flows"]);
-    expect(&["compare", "--warmup", "2min"], 1, &["--warmup", "shorter"]);
-    expect(&["compare", "--trace", "0Mbps"], 1, &["above zero"]);
+    expect(&["compare", "--warmup", "2min"], 2, &["--warmup", "shorter"]);
+    expect(&["compare", "--trace", "0Mbps"], 2, &["above zero"]);
     expect(&["bench", "z"], 2, &["z"]);
     expect(&["conpare"], 2, &["compare"]);
 }
@@ -44,7 +44,7 @@ fn arguments() {
 #[test]
 fn traces() {
     let folder = Folder::new("broken");
-    expect(&["compare", "--trace", "lte-drivin"], 1, &["lte-driving", "no such file"]);
+    expect(&["compare", "--trace", "lte-drivin"], 2, &["lte-driving", "no such file"]);
     let cases: [(&str, &[u8], &[&str]); 8] = [
         ("empty", b"", &["empty"]),
         ("negative", b"1\n-2\n", &[":2:", "-2"]),
@@ -59,8 +59,8 @@ fn traces() {
         let path = folder.write(name, bytes);
         let mut words = words.to_vec();
         words.push(&path);
-        expect(&["compare", "--duration", "1s", "--trace", &path], 1, &words);
-        expect(&["trace", "info", &path], 1, &words);
+        expect(&["compare", "--duration", "1s", "--trace", &path], 2, &words);
+        expect(&["trace", "info", &path], 2, &words);
     }
 }
 
@@ -80,15 +80,15 @@ fn scenarios() {
     ];
     for (from, to, words) in cases {
         let path = folder.write("bad.toml", good.replace(from, to).as_bytes());
-        expect(&["run", &path], 1, words);
+        expect(&["run", &path], 2, words);
     }
     let wifi = good.replace("rate = \"12Mbps\"", "wifi = { mcs = 7, queues = \"per-station\" }");
     let path = folder.write("wifi.toml", wifi.as_bytes());
     assert_eq!(paceline(&["run", &path]).code, 0);
-    expect(&["link", "--scenario", &path, "true"], 1, &["link `l`", "one station", "leave out"]);
-    expect(&["run", &folder.path("none.toml")], 1, &["none.toml", "cannot be read"]);
+    expect(&["link", "--scenario", &path, "true"], 2, &["link `l`", "one station", "leave out"]);
+    expect(&["run", &folder.path("none.toml")], 2, &["none.toml", "cannot be read"]);
     let binary = folder.write("binary.toml", &[0xff, 0xfe, 0x00]);
-    expect(&["run", &binary], 1, &["binary.toml"]);
+    expect(&["run", &binary], 2, &["binary.toml"]);
 }
 
 #[test]

@@ -100,8 +100,8 @@ fn a_file_arrives_whole_and_the_run_is_told_in_the_fields_of_compare() {
         assert_eq!(seen.code, 0, "{scheme}: {}", seen.err);
         assert_eq!(receiver.finish(20).0, Some(0), "{scheme}");
         assert!(std::fs::read(&out).expect("the file") == content, "{scheme}");
-        let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-        let row = &rows["rows"][0];
+        let runs: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+        let row = &runs["runs"][0];
         assert_eq!(row["scheme"], scheme);
         assert_eq!(row["encrypted"], more.is_none());
         for field in ["throughput_mbps", "goodput_mbps", "duration_s", "packets"] {
@@ -213,7 +213,7 @@ fn a_receiver_that_is_killed_is_missed() {
 fn gap_holds_the_simulator_against_udp() {
     let folder = Folder::new("gap-udp");
     let script = "chrt -f 1 true 2>/dev/null && ahead=--realtime; \
-                  $P gap --udp $ahead --trace 12Mbps --schemes cubic,abc --duration 5s --rtt 40ms \
+                  $P gap --udp $ahead --trace 12Mbps --schemes cubic,abc,xcp,rcp --duration 5s --rtt 40ms \
                   --buffer 60 --json -q; s=$?; ls $TMPDIR >&2; exit $s";
     let script = format!("export TMPDIR={}\n{script}", folder.path(""));
     let Some(output) = alone("gap_holds_the_simulator_against_udp", &[], &script) else {
@@ -222,7 +222,8 @@ fn gap_holds_the_simulator_against_udp() {
     let err = text(&output.stderr);
     assert!(output.status.success(), "{err}");
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
-    for (row, scheme) in all["rows"].as_array().expect("rows").iter().zip(["cubic", "abc"]) {
+    let schemes = ["cubic", "abc", "xcp", "rcp"];
+    for (row, scheme) in all["rows"].as_array().expect("rows").iter().zip(schemes) {
         assert_eq!(row["scheme"], scheme);
         let number = |side: &str, name: &str| row[side][name].as_f64().unwrap_or(f64::NAN);
         let p95 = |side: &str| row[side]["queue_delay_ms"]["p95"].as_f64().unwrap_or(f64::NAN);
@@ -231,7 +232,11 @@ fn gap_holds_the_simulator_against_udp() {
         // (docs/gap.md).
         assert!(number("emulated", "utilization") > 0.5, "{row}");
         assert!((number("emulated", "capacity_mbps") - 12.0).abs() < 0.01, "{row}");
-        assert!(p95("emulated") > 5.0 && p95("emulated") < 62.0, "{row}");
+        assert!(p95("emulated") < 62.0, "{row}");
+        if scheme != "cubic" {
+            // Without what their routers write, these would fill the buffer, 60 ms long.
+            assert!(p95("emulated") < 45.0, "{row}");
+        }
         assert!(number("emulated", "goodput_mbps") > 5.0, "{row}");
         assert!(number("simulated", "utilization") > 0.8, "{row}");
         assert!(number("emulated", "handshake_s") > 0.08, "two round trips of 40 ms: {row}");

@@ -31,6 +31,7 @@ pub struct Probe {
     /// types.
     pub accurate_ecn: Option<bool>,
     /// The congestion controls that this network namespace offers.
+    #[serde(rename = "congestion_controls")]
     pub available: Vec<String>,
 }
 

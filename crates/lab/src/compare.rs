@@ -6,6 +6,7 @@ use paceline_trace::Delays;
 use serde::Serialize;
 use thiserror::Error;
 
+pub use paceline_sim::metrics::P95;
 use paceline_sim::metrics::{Quantiles, mbps, power};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
@@ -162,6 +163,7 @@ impl Comparison {
             jain_1s: outcome.jain_1s,
             packets: outcome.packets,
             digest: outcome.digest.clone(),
+            note: None,
             series: link.series,
         }
     }
@@ -220,6 +222,7 @@ impl Comparison {
             packets: service.offered(Time::ZERO, end - forward)
                 / u64::from(scenario.mss + service.overhead()).max(1),
             digest: String::new(),
+            note: None,
             series: best.series,
         })
     }
@@ -281,14 +284,10 @@ pub struct CompareRow {
     pub packets: u64,
     /// The digest of the run; empty for the omniscient protocol, which has no run.
     pub digest: String,
+    /// How the scheme was set, or why it does badly here, if nobody has asked for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The link over time, if recorded; not part of the JSON.
     #[serde(skip)]
     pub series: Option<LinkSeries>,
-}
-
-/// A 95th percentile.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-pub struct P95 {
-    /// Milliseconds.
-    pub p95: f64,
 }

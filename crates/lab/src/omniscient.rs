@@ -115,7 +115,8 @@ pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<
     let mut known: Vec<Option<Option<Span>>> = vec![None; scenario.links.len()];
     let mut flows = outcome.flows.iter_mut();
     for spec in &scenario.flows {
-        let first = spec.path.first();
+        // What a shared medium carries when depends on who else is on air.
+        let first = spec.path.first().filter(|_| spec.station.is_none());
         let link = scenario.links.iter().position(|link| Some(&link.name) == first);
         let age = match link {
             None => None,

@@ -14,6 +14,7 @@ pub mod output;
 pub mod router;
 pub mod shell;
 pub mod traffic;
+pub mod tunnel;
 pub mod udp;
 
 pub use error::LiveError;

@@ -2,6 +2,13 @@
 
 use serde::Serialize;
 
+/// A 95th percentile.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct P95 {
+    /// In milliseconds.
+    pub p95: f64,
+}
+
 /// Mean and quantiles of a set of samples, in milliseconds. Zero if there are none.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Quantiles {

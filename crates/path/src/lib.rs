@@ -4,6 +4,8 @@
 //! - A [`Link`] holds packets in a [`Queue`], lets a [`Router`](paceline_cc::Router) rewrite their
 //!   headers, and transmits them as its [`Service`] allows: at a constant rate, by a schedule of
 //!   rates, at the opportunities of a recorded trace, or as an 802.11n access point ([`wifi`]).
+//! - A [`medium::Medium`] is a channel that stations and an access point contend for, each with a
+//!   queue and a router of its own (802.11b and g).
 //! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
 //! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
 //!   which you can add your own.
@@ -48,6 +50,7 @@
 //! ```
 
 mod link;
+pub mod medium;
 mod pipe;
 pub mod queue;
 mod ring;

@@ -59,7 +59,11 @@ pub fn eval(
     };
     let runs: Vec<Run> = seeds.par_iter().map(run).collect::<Result<_, BuildError>>()?;
     let over = |figure: &dyn Fn(&SenderFigures) -> f64| -> Vec<f64> {
-        runs.iter().map(|run| mean(run.senders.iter().map(figure))).collect()
+        let own = |run: &Run| {
+            let senders = run.senders.iter().filter(|sender| !sender.other);
+            mean(senders.map(figure))
+        };
+        runs.iter().map(own).collect()
     };
     let mbps = f64::from(PACKET) * 8.0 / 1e3;
     let rtt = network.rtt.as_millis_f64();

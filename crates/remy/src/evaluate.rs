@@ -36,8 +36,13 @@ impl Trial {
                 objective.utility(sender.throughput(), sender.delay_ms / 100.0)
             }
         };
-        let sum: f64 = self.senders.iter().map(utility).sum();
-        sum / self.senders.len().max(1) as f64
+        self.mean(utility)
+    }
+
+    /// The mean of a figure over the senders, without those of another scheme.
+    pub fn mean(&self, figure: impl Fn(&SenderFigures) -> f64) -> f64 {
+        let own = || self.senders.iter().filter(|sender| !sender.other);
+        own().map(figure).sum::<f64>() / own().count().max(1) as f64
     }
 }
 

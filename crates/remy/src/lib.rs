@@ -1,5 +1,6 @@
 //! Tables of rules for the scheme `remy`: files, scores, and what they do in words.
 
+mod assess;
 mod clock;
 mod dna;
 mod eval;
@@ -9,12 +10,14 @@ mod network;
 mod readable;
 pub mod score;
 pub mod spec;
+pub mod train;
 pub mod usage;
 pub mod words;
 
+pub use assess::{Assessment, Estimate, SpecimenRow, assess};
 pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
 pub use eval::{EvalRow, eval};
 pub use file::{FileError, Loaded, Problem, load, names, parse, tables};
-pub use network::{Network, PACKET};
+pub use network::{Network, Others, PACKET};
 pub use readable::{Readable, ReadableError};

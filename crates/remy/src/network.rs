@@ -1,6 +1,8 @@
-//! Remy's model of a network, as a scenario: senders that switch on and off, over a link.
+//! Remy's model of a network, as a scenario: senders that switch on and off, over one link or two.
 
-use paceline_cc::{Rate, Span};
+use std::fmt;
+
+use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
@@ -8,6 +10,55 @@ use paceline_sim::{BuildError, mean_rate, service};
 
 /// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
 pub const PACKET: u32 = 1250;
+
+impl fmt::Display for Network {
+    /// The network in a few words: `2 senders over 15Mbps, 150ms, on 5s, off 5s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let senders = if self.senders == 1 { "sender" } else { "senders" };
+        write!(f, "{} {senders} over ", self.senders)?;
+        match &self.link {
+            Capacity::Constant(rate) => write!(f, "{rate}")?,
+            Capacity::Trace { trace, .. } => write!(f, "{}", trace.name())?,
+            Capacity::Schedule { .. } => write!(f, "a schedule of rates")?,
+            Capacity::Wifi(_) => write!(f, "Wi-Fi")?,
+        }
+        if let Some(Capacity::Constant(rate)) = &self.second {
+            write!(f, " and {rate}")?;
+        } else if self.second.is_some() {
+            write!(f, " and another link")?;
+        }
+        write!(f, ", {}, on ", self.rtt)?;
+        match self.on {
+            On::Time(time) => write!(f, "{}", seconds(&time))?,
+            On::Bytes(Amount::Icsi { plus }) => write!(f, "ICSI's flow lengths + {plus} bytes")?,
+            On::Bytes(bytes) => write!(f, "{} bytes", size(&bytes))?,
+        }
+        write!(f, ", off {}", seconds(&self.off))?;
+        if self.buffer != BufferSize::Unlimited {
+            write!(f, ", buffer {}", self.buffer)?;
+        }
+        if self.loss > 0.0 {
+            write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
+        }
+        if let Some(others) = self.others.as_ref().filter(|others| others.senders > 0) {
+            write!(f, ", {} of them {}", others.senders, others.scheme)?;
+        }
+        Ok(())
+    }
+}
+
+/// An amount: its mean, or its least value if it is Pareto's.
+fn size(amount: &Amount) -> f64 {
+    match *amount {
+        Amount::Fixed(value) | Amount::Exponential(value) => value,
+        Amount::Pareto { scale, .. } => scale,
+        Amount::Icsi { plus } => plus,
+    }
+}
+
+fn seconds(amount: &Amount) -> Span {
+    Span::from_secs_f64(size(amount))
+}
 
 /// Senders over one link, which begin off and switch on and off.
 #[derive(Clone, Debug)]
@@ -25,8 +76,23 @@ pub struct Network {
     pub off: Amount,
     /// How many packets may wait at the link, beside the one that is on it.
     pub buffer: BufferSize,
-    /// The share of packets that get lost behind the link.
+    /// The share of packets that get lost behind the (first) link.
     pub loss: f64,
+    /// A second link behind the first: a parking lot. The senders are divided into three groups as
+    /// equal as can be: over both links, over the first, over the second. Behind each link lies half
+    /// of the RTT, which is that of the first group.
+    pub second: Option<Capacity>,
+    /// Senders of another scheme, which are among `senders`.
+    pub others: Option<Others>,
+}
+
+/// Senders of another scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Others {
+    /// Their scheme.
+    pub scheme: SchemeSpec,
+    /// How many of a network's senders have it.
+    pub senders: u32,
 }
 
 impl Network {
@@ -41,6 +107,8 @@ impl Network {
             off: Amount::Exponential(5.0),
             buffer: BufferSize::Unlimited,
             loss: 0.0,
+            second: None,
+            others: None,
         }
     }
 
@@ -56,40 +124,137 @@ impl Network {
         Workload::OnOff { on: self.on, off: self.off, starts_off: true, fresh: true }
     }
 
-    /// The link's mean rate in packets per millisecond.
+    /// How many senders have the scheme that is tried.
+    pub fn own(&self) -> u32 {
+        self.senders - self.others.as_ref().map_or(0, |others| others.senders.min(self.senders))
+    }
+
+    /// The link's mean rate in packets per millisecond; of two links that of the slower one.
     ///
     /// # Errors
     /// If the link makes no sense.
     pub fn packets_per_ms(&self, duration: Span) -> Result<f64, BuildError> {
-        let link = LinkSpec::new("link", self.link.clone());
-        let scenario = Scenario::new("remy").with(|scenario| scenario.links.push(link.clone()));
-        let rate = mean_rate(&self.link, &service(&scenario, &link)?, duration);
-        Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+        let rate = |capacity: &Capacity| -> Result<f64, BuildError> {
+            let link = LinkSpec::new("link", capacity.clone());
+            let scenario = Scenario::new("remy").with(|scenario| scenario.links.push(link.clone()));
+            let rate = mean_rate(capacity, &service(&scenario, &link)?, duration);
+            Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+        };
+        let first = rate(&self.link)?;
+        Ok(self.second.as_ref().map_or(Ok(first), rate)?.min(first))
     }
 
     /// The scenario of senders of `scheme`. As in the published simulator the whole RTT lies between
     /// the link and the receiver, acknowledgements take no time, and losses happen between link
-    /// and delay. Only sums are recorded.
+    /// and delay. Only sums are recorded. Senders of `scheme` come first, those of another after them.
     pub fn scenario(&self, scheme: SchemeChoice, duration: Span, seed: u64) -> Scenario {
         let mut scenario = Scenario::new("remy");
         (scenario.mss, scenario.seed, scenario.duration) = (PACKET, seed, duration);
         (scenario.record, scenario.digest) = (Record::Sums, false);
+        let half = self.second.as_ref().map(|_| self.rtt / 2);
         let link = LinkSpec::new("link", self.link.clone()).with(|link| {
             link.buffer = self.buffer;
             link.rtt = Some(self.rtt);
+            link.after.delay = half.unwrap_or_default();
             if self.loss > 0.0 {
                 let loss = Loss::Bernoulli(self.loss);
                 link.after.impairments = Impairments { loss, ..Impairments::default() };
             }
         });
         scenario.links.push(link);
-        let flow = FlowSpec::bulk(scheme, &["link"]).with(|flow| {
-            flow.count = self.senders;
-            flow.rtt = Span::ZERO;
-            flow.data.delay = self.rtt;
-            flow.workload = self.workload();
-        });
-        scenario.flows.push(flow);
+        if let Some(second) = &self.second {
+            scenario.links.push(LinkSpec::new("second", second.clone()).with(|link| {
+                link.buffer = self.buffer;
+                link.rtt = Some(self.rtt);
+                link.after.delay = half.unwrap_or_default();
+            }));
+        }
+        let mut add = |scheme: &SchemeChoice, senders: u32| {
+            for (path, count) in self.groups(senders) {
+                let flow = FlowSpec::bulk(scheme.clone(), path).with(|flow| {
+                    flow.count = count;
+                    flow.rtt = Span::ZERO;
+                    flow.data.delay = if half.is_some() { Span::ZERO } else { self.rtt };
+                    flow.workload = self.workload();
+                });
+                scenario.flows.push(flow);
+            }
+        };
+        add(&scheme, self.own());
+        if let Some(others) = &self.others {
+            add(&others.scheme.clone().into(), self.senders - self.own());
+        }
         scenario
+    }
+
+    /// So many senders by the links that they pass.
+    fn groups(&self, senders: u32) -> impl Iterator<Item = (&'static [&'static str], u32)> {
+        const ONE: &[&[&str]] = &[&["link"]];
+        const TWO: &[&[&str]] = &[&["link", "second"], &["link"], &["second"]];
+        let paths = if self.second.is_some() { TWO } else { ONE };
+        let groups = paths.len() as u32;
+        let counted = (0..groups).zip(paths).map(move |(at, path)| {
+            let count = (senders + groups - 1 - at) / groups;
+            (*path, count)
+        });
+        counted.filter(|(_, count)| *count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score;
+
+    fn network() -> Network {
+        Network::new(Rate::from_mbps(10.0), Span::from_millis(150))
+    }
+
+    #[test]
+    fn a_parking_lot_has_three_groups() {
+        let lot = network().with(|network| {
+            network.second = Some(Capacity::Constant(Rate::from_mbps(20.0)));
+            network.senders = 4;
+            (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+        });
+        let groups: Vec<_> = lot.groups(4).map(|(path, count)| (path.len(), count)).collect();
+        assert_eq!(groups, [(2, 2), (1, 1), (1, 1)]);
+        assert_eq!(lot.packets_per_ms(Span::from_secs(1)).expect("links"), 1.0);
+        let scheme: SchemeChoice = "vegas".parse().expect("built in");
+        let figures = score::run(&lot, &scheme, Span::from_secs(60), 1).expect("runs");
+        // Over both links lies the whole RTT, over one half of it; each link is nearly full.
+        let delays: Vec<f64> = figures.iter().map(|sender| sender.delay_ms).collect();
+        assert!(delays[..2].iter().all(|delay| *delay > 150.0), "{delays:?}");
+        assert!(delays[2..].iter().all(|delay| (75.0..150.0).contains(delay)), "{delays:?}");
+        let rates: Vec<f64> = figures.iter().map(score::SenderFigures::raw_throughput).collect();
+        let (first, second) = (rates[0] + rates[1] + rates[2], rates[0] + rates[1] + rates[3]);
+        assert!((0.8..=1.0).contains(&first) && (1.5..=2.0).contains(&second), "{rates:?}");
+    }
+
+    #[test]
+    fn senders_of_another_scheme_do_not_count() {
+        let mixed = network().with(|network| {
+            let scheme = SchemeSpec::parse("newreno").expect("built in");
+            network.others = Some(Others { scheme, senders: 1 });
+        });
+        let scenario = mixed.scenario("vegas".parse().expect("built in"), Span::from_secs(9), 1);
+        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.scheme.name()).collect();
+        assert_eq!(names, ["vegas", "newreno"]);
+        let figures =
+            score::run(&mixed, &"vegas".parse().expect("built in"), Span::from_secs(9), 1);
+        let others: Vec<bool> = figures.expect("runs").iter().map(|one| one.other).collect();
+        assert_eq!(others, [false, true]);
+        assert!(mixed.to_string().ends_with("1 of them newreno"), "{mixed}");
+    }
+
+    #[test]
+    fn the_flow_lengths_of_icsi_and_losses_are_simulated() {
+        let icsi = network().with(|network| {
+            network.on = On::Bytes(Amount::Icsi { plus: 16_000.0 });
+            (network.off, network.loss) = (Amount::Exponential(0.2), 0.01);
+        });
+        let scheme: SchemeChoice = "cubic".parse().expect("built in");
+        let figures = score::run(&icsi, &scheme, Span::from_secs(30), 1).expect("runs");
+        assert!(figures.iter().all(|sender| sender.packets > 100.0 && sender.on_s > 1.0));
     }
 }

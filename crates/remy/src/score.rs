@@ -15,6 +15,12 @@ use crate::network::{Network, PACKET};
 /// The utility of a sender that was on and of whose packets none arrived, as published.
 const STARVED: f64 = -2_147_483_647.0;
 
+/// How often [`run_within_reason`] looks at what was sent.
+const PARTS: u64 = 20;
+/// How many packets it lets the stages of a network hand over for each that the link can carry. One
+/// that is sent, carried and acknowledged is handed over about three times.
+const OVERLOAD: f64 = 16.0;
+
 /// What one sender got in a run.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -24,10 +30,12 @@ pub struct SenderFigures {
     /// How long it was on, in seconds.
     pub on_s: f64,
     /// The same, each moment divided by the number of senders that were on. Of senders that do
-    /// not switch by time it is [`SenderFigures::on_s`].
+    /// not switch by time, and of those over two links, it is [`SenderFigures::on_s`].
     pub share_s: f64,
     /// The mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
     pub delay_ms: f64,
+    /// Whether it has another scheme than the one that is tried: it does not count.
+    pub other: bool,
 }
 
 impl SenderFigures {
@@ -71,6 +79,31 @@ pub fn run(
     Ok(figures(network, duration, seed, simulation.sums()))
 }
 
+/// The same, given up when senders have sent many times what the link carries: `None`. What a table
+/// does there is of no use, and packets that wait without an end take time and memory.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_within_reason(
+    network: &Network,
+    scheme: &SchemeChoice,
+    duration: Span,
+    seed: u64,
+) -> Result<Option<Vec<SenderFigures>>, BuildError> {
+    let carried = network.packets_per_ms(duration)?;
+    let scenario = network.scenario(scheme.clone(), duration, seed);
+    let mut simulation = Simulation::new(scenario)?;
+    for part in 1..=PARTS {
+        let so_far = Span::from_nanos(duration.as_nanos() / PARTS * part);
+        simulation.advance(Time::ZERO + if part == PARTS { duration } else { so_far });
+        let most = OVERLOAD * (carried * so_far.as_millis_f64() + 1000.0);
+        if part < PARTS && simulation.world().hand_overs() as f64 > most {
+            return Ok(None);
+        }
+    }
+    Ok(Some(figures(network, duration, seed, simulation.sums())))
+}
+
 /// The figures of each sender, from the sums of a run.
 pub fn figures(
     network: &Network,
@@ -79,7 +112,9 @@ pub fn figures(
     sums: impl ExactSizeIterator<Item = FlowSums>,
 ) -> Vec<SenderFigures> {
     let shares = shares(network, duration, seed);
+    let own = network.own() as usize;
     let figures = |(index, sums): (usize, FlowSums)| SenderFigures {
+        other: index >= own,
         packets: sums.bytes as f64 / f64::from(PACKET),
         on_s: sums.on_s,
         share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
@@ -88,8 +123,12 @@ pub fn figures(
     sums.enumerate().map(figures).collect()
 }
 
-/// The seconds of each sender's equal share; `None` if senders do not switch by time.
+/// The seconds of each sender's equal share; `None` if senders do not switch by time, or if there are
+/// two links, over which no share is equal.
 fn shares(network: &Network, duration: Span, seed: u64) -> Option<Vec<f64>> {
+    if network.second.is_some() {
+        return None;
+    }
     let end = Time::ZERO + duration;
     let mut edges: Vec<(Time, usize, bool)> = Vec::new();
     for sender in 0..network.senders {
@@ -134,7 +173,8 @@ mod tests {
 
     #[test]
     fn utilities_are_logarithms() {
-        let sender = SenderFigures { packets: 500.0, on_s: 2.0, share_s: 1.0, delay_ms: 200.0 };
+        let (on_s, share_s, delay_ms, other) = (2.0, 1.0, 200.0, false);
+        let sender = SenderFigures { packets: 500.0, on_s, share_s, delay_ms, other };
         assert_eq!((sender.throughput(), sender.raw_throughput()), (0.5, 0.25));
         assert_eq!(sender.utility(1.0, 100.0, 1.0), -2.0);
         assert_eq!(sender.utility(0.5, 100.0, 0.1), -0.1);

@@ -19,18 +19,33 @@
 //! ```
 //!
 //! The networks are all combinations of the steps; each combination is taken `draws` times, with
-//! its random values drawn anew.
+//! its random values drawn anew. Instead of `link` there may be traces, and more:
+//!
+//! ```toml
+//! [networks]
+//! traces = ["lte-driving", "recorded.down"]  # instead of link; files are looked for beside this one
+//! second_link = "20Mbps"                     # behind the first: a parking lot of three groups
+//! on_bytes = "100kB"                         # instead of on: so many bytes in the mean
+//! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths, and so much more
+//! others = { scheme = "newreno", senders = { from = 0, to = 1, steps = 2 } }  # some of the senders
+//! ```
 
-use paceline_cc::{ParamValue, Rate, Span, Stream};
+use std::path::Path;
+
+use paceline_cc::{ParamValue, Rate, SchemeSpec, Span, Stream};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_sim::trace::{self, Trace};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::network::Network;
+use crate::network::{Network, Others};
 
 /// The most networks of a specification.
 const MAX_NETWORKS: usize = 100_000;
+/// The most bytes of a specification in a file.
+const LARGEST: u64 = 1 << 20;
 /// The most senders of a network.
 const MAX_SENDERS: f64 = 10_000.0;
 
@@ -49,6 +64,9 @@ pub enum SpecificationError {
         /// What is wrong.
         problem: String,
     },
+    /// Its file cannot be read.
+    #[error("cannot be read: {0}")]
+    File(String),
 }
 
 /// How the values of a range lie.
@@ -137,14 +155,23 @@ impl Objective {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Specification {
-    /// The link's rate in Mbit/s.
+    /// The link's rate in Mbit/s, unless there are traces.
     pub link_mbps: Range,
+    /// Traces, each of which is the link of some networks.
+    pub traces: Vec<Trace>,
+    /// The rate in Mbit/s of a second link behind the first, if there is one: see
+    /// [`Network::second`].
+    pub second_mbps: Option<Range>,
     /// The RTT in milliseconds.
     pub rtt_ms: Range,
     /// How many senders.
     pub senders: Range,
-    /// How long senders are on in the mean, in seconds.
+    /// Senders of another scheme, if there are any.
+    pub others: Option<OthersRange>,
+    /// How long senders are on in the mean: in seconds, unless `on_unit` says otherwise.
     pub on_s: Range,
+    /// What `on_s` counts.
+    pub on_unit: OnUnit,
     /// How long senders are off in the mean, in seconds.
     pub off_s: Range,
     /// The buffer.
@@ -157,6 +184,27 @@ pub struct Specification {
     pub duration: Span,
     /// What counts.
     pub objective: Objective,
+}
+
+/// What the length of an on-period counts.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum OnUnit {
+    /// Seconds, exponentially distributed.
+    #[default]
+    Seconds,
+    /// Bytes, exponentially distributed.
+    Bytes,
+    /// Bytes that are added to the flow lengths of ICSI: [`Amount::Icsi`].
+    Icsi,
+}
+
+/// Senders of another scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OthersRange {
+    /// Their scheme.
+    pub scheme: SchemeSpec,
+    /// How many of the senders have it. Where that would be all senders, one is left that has not.
+    pub senders: Range,
 }
 
 /// One network of a specification, with its seed.
@@ -178,6 +226,10 @@ impl Specification {
         let range = |from, to, steps| Range { from, to, steps, scale: Scale::Linear };
         Specification {
             link_mbps: range(10.0, 20.0, 3),
+            traces: Vec::new(),
+            second_mbps: None,
+            others: None,
+            on_unit: OnUnit::Seconds,
             rtt_ms: range(100.0, 200.0, 3),
             senders: range(1.0, 16.0, 4),
             on_s: Range::one(5.0),
@@ -195,34 +247,100 @@ impl Specification {
     /// # Errors
     /// If it is none.
     pub fn parse(text: &str) -> Result<Specification, SpecificationError> {
+        Specification::parse_in(text, None)
+    }
+
+    /// The same; traces in files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// If it is none, or a trace cannot be read.
+    pub fn parse_in(
+        text: &str,
+        folder: Option<&Path>,
+    ) -> Result<Specification, SpecificationError> {
         let written: Written =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
-        written.read()
+        written.read(folder)
+    }
+
+    /// Reads a specification from a file, and its traces from beside it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no specification.
+    pub fn load(file: &Path) -> Result<Specification, SpecificationError> {
+        let fail = |problem: String| SpecificationError::File(problem);
+        let length = std::fs::metadata(file).map_err(|error| fail(error.to_string()))?.len();
+        if length > LARGEST {
+            return Err(fail(format!(
+                "it has {length} bytes; specifications have {LARGEST} at most"
+            )));
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
+        Specification::parse_in(&text, file.parent())
+    }
+
+    /// The ranges, in the order in which their values are combined and drawn.
+    fn ranges(&self) -> [Range; 8] {
+        let nothing = Range::one(0.0);
+        let link = match self.traces.len() {
+            0 => self.link_mbps,
+            // The number of the trace.
+            count => {
+                let steps = count as u32;
+                Range { from: 0.0, to: (count - 1) as f64, steps, scale: Scale::Linear }
+            }
+        };
+        let others = self.others.as_ref().map_or(nothing, |others| others.senders);
+        [
+            link,
+            self.rtt_ms,
+            self.senders,
+            self.on_s,
+            self.off_s,
+            self.loss,
+            self.second_mbps.unwrap_or(nothing),
+            others,
+        ]
+    }
+
+    /// The network of values of [`Specification::ranges`].
+    fn network(&self, values: [f64; 8]) -> Network {
+        let [link, rtt, senders, on, off, loss, second, others] = values;
+        Network::new(Rate::from_mbps(link), Span::from_secs_f64(rtt / 1e3)).with(|network| {
+            if let Some(trace) = self.traces.get(link.round() as usize) {
+                network.link = Capacity::trace(trace.clone());
+            }
+            network.second = self.second_mbps.map(|_| Capacity::Constant(Rate::from_mbps(second)));
+            network.senders = senders.round() as u32;
+            network.others = self.others.as_ref().map(|known| Others {
+                scheme: known.scheme.clone(),
+                senders: (others.round() as u32).min(network.senders.saturating_sub(1)),
+            });
+            network.on = match self.on_unit {
+                OnUnit::Seconds => On::Time(Amount::Exponential(on)),
+                OnUnit::Bytes => On::Bytes(Amount::Exponential(on)),
+                OnUnit::Icsi => On::Bytes(Amount::Icsi { plus: on }),
+            };
+            network.off = Amount::Exponential(off);
+            (network.buffer, network.loss) = (self.buffer, loss);
+        })
     }
 
     /// The networks, with seeds that follow from `seed`. Equal seeds give equal networks, so that
     /// tables can be compared on the same ones.
     pub fn specimens(&self, seed: u64) -> Vec<Specimen> {
-        let ranges =
-            [&self.link_mbps, &self.rtt_ms, &self.senders, &self.on_s, &self.off_s, &self.loss];
-        let counts = ranges.map(Range::count);
+        let ranges = self.ranges();
+        let counts = ranges.map(|range| range.count());
         let all = counts.iter().product::<usize>() * self.draws.max(1) as usize;
         let specimen = |index: usize| {
             let mut random = Stream::new(seed, &format!("specimen {index}"));
             let mut rest = index / self.draws.max(1) as usize;
-            let mut values = [0.0; 6];
+            let mut values = [0.0; 8];
             for ((value, range), count) in values.iter_mut().zip(ranges).zip(counts) {
                 *value = range.value(rest % count, &mut random);
                 rest /= count;
             }
-            let [link, rtt, senders, on, off, loss] = values;
-            let rtt = Span::from_secs_f64(rtt / 1e3);
-            let network = Network::new(Rate::from_mbps(link), rtt).with(|network| {
-                network.senders = senders.round() as u32;
-                network.on = On::Time(Amount::Exponential(on));
-                network.off = Amount::Exponential(off);
-                (network.buffer, network.loss) = (self.buffer, loss);
-            });
+            let network = self.network(values);
             Specimen { network, duration: self.duration, seed: random.next_u64() }
         };
         (0..all).map(specimen).collect()
@@ -262,19 +380,34 @@ struct Written {
     networks: Networks,
     #[serde(default)]
     objective: Objective,
+    /// How a table is trained: read by [`crate::train::Settings`].
+    #[serde(default, rename = "training")]
+    _training: serde::de::IgnoredAny,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Networks {
-    link: Values,
+    link: Option<Values>,
+    traces: Option<Vec<String>>,
+    second_link: Option<Values>,
     rtt: Values,
     senders: Values,
-    on: Values,
+    others: Option<WrittenOthers>,
+    on: Option<Values>,
+    on_bytes: Option<Values>,
+    on_icsi: Option<Values>,
     off: Values,
     buffer: Option<String>,
     loss: Option<Values>,
     draws: Option<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenOthers {
+    scheme: String,
+    senders: Values,
 }
 
 /// How a value is read: the least and the largest one, and how text becomes a number.
@@ -287,6 +420,12 @@ struct Kind {
 
 fn mbps(text: &str) -> Result<f64, String> {
     Rate::read(text).map(Rate::as_mbps)
+}
+fn bytes(text: &str) -> Result<f64, String> {
+    match BufferSize::parse(text)? {
+        BufferSize::Bytes(bytes) => Ok(bytes as f64),
+        _ => Err("expected bytes, such as \"100kB\"".into()),
+    }
 }
 fn seconds(text: &str) -> Result<f64, String> {
     Span::read(text).map(Span::as_secs_f64)
@@ -338,7 +477,7 @@ impl Kind {
 }
 
 impl Written {
-    fn read(&self) -> Result<Specification, SpecificationError> {
+    fn read(&self, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
         let kind = |key, least, most, read| Kind { key, least, most, read };
         let value = |key, problem: String| SpecificationError::Value { key, problem };
         let networks = &self.networks;
@@ -362,12 +501,53 @@ impl Written {
             }
         };
         let draws = networks.draws.unwrap_or(1);
+        let count = |key| kind(key, 0.0, MAX_SENDERS, <f64 as ParamValue>::read);
+        let (link_mbps, traces) = match (&networks.link, &networks.traces) {
+            (Some(link), None) => (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Vec::new()),
+            (None, Some(names)) if !names.is_empty() => {
+                let traces = names.iter().map(|name| load_trace(name, folder));
+                (Range::one(0.0), traces.collect::<Result<_, _>>()?)
+            }
+            _ => return Err(value("networks", "write one of link and traces".into())),
+        };
+        let (on_s, on_unit) = match (&networks.on, &networks.on_bytes, &networks.on_icsi) {
+            (Some(on), None, None) => {
+                (kind("networks.on", 1e-6, 1e6, seconds).range(on)?, OnUnit::Seconds)
+            }
+            (None, Some(on), None) => {
+                (kind("networks.on_bytes", 1.0, 1e12, bytes).range(on)?, OnUnit::Bytes)
+            }
+            (None, None, Some(on)) => {
+                (kind("networks.on_icsi", 0.0, 1e12, bytes).range(on)?, OnUnit::Icsi)
+            }
+            _ => return Err(value("networks", "write one of on, on_bytes and on_icsi".into())),
+        };
+        let second_mbps = match &networks.second_link {
+            None => None,
+            Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
+        };
+        let others = match &networks.others {
+            None => None,
+            Some(_) if second_mbps.is_some() => {
+                let problem = "with a second link all senders have the same scheme";
+                return Err(value("networks.others", problem.into()));
+            }
+            Some(others) => Some(OthersRange {
+                scheme: check_scheme(&others.scheme)
+                    .map_err(|error| value("networks.others.scheme", error.to_string()))?,
+                senders: count("networks.others.senders").range(&others.senders)?,
+            }),
+        };
         let specification = Specification {
-            link_mbps: kind("networks.link", 1e-3, 1e6, mbps).range(&networks.link)?,
+            link_mbps,
+            traces,
+            second_mbps,
+            others,
+            on_unit,
+            on_s,
             rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&networks.rtt)?,
             senders: kind("networks.senders", 1.0, MAX_SENDERS, <f64 as ParamValue>::read)
                 .range(&networks.senders)?,
-            on_s: kind("networks.on", 1e-6, 1e6, seconds).range(&networks.on)?,
             off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
             buffer,
             loss,
@@ -375,8 +555,7 @@ impl Written {
             duration,
             objective: self.objective,
         };
-        let Specification { link_mbps, rtt_ms, senders, on_s, off_s, loss, .. } = &specification;
-        let counts = [link_mbps, rtt_ms, senders, on_s, off_s, loss].map(Range::count);
+        let counts = specification.ranges().map(|range| range.count());
         let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
         if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
             let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
@@ -388,4 +567,14 @@ impl Written {
         }
         Ok(specification)
     }
+}
+
+/// A built-in trace, or one in a file, which is looked for in `folder`.
+fn load_trace(name: &str, folder: Option<&Path>) -> Result<Trace, SpecificationError> {
+    let beside = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
+    let place = beside.as_deref().and_then(Path::to_str).unwrap_or(name);
+    trace::load(place).map_err(|error| SpecificationError::Value {
+        key: "networks.traces",
+        problem: error.to_string(),
+    })
 }

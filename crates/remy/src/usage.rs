@@ -49,6 +49,11 @@ impl RuleUse {
         self.stride = self.stride.max(other.stride);
     }
 
+    /// The memories that were kept.
+    pub fn samples(&self) -> &[Memory] {
+        &self.samples
+    }
+
     /// The median of a signal among the memories that were kept; `None` without a use.
     pub fn median(&self, signal: Signal) -> Option<f64> {
         let mut values: Vec<f64> = self.samples.iter().map(|memory| memory.get(signal)).collect();

@@ -75,6 +75,31 @@ fn specifications_are_read() {
 }
 
 #[test]
+fn traces_parking_lots_and_other_senders_are_read() {
+    let read = |lines: &str| {
+        let text = format!("[networks]\nrtt = \"100ms\"\noff = \"200ms\"\n{lines}");
+        Specification::parse(&text).expect(lines).specimens(1)
+    };
+    let cellular =
+        read("traces = [\"lte-driving\", \"umts-driving\"]\nsenders = 4\non_icsi = \"16kB\"");
+    let words: Vec<String> = cellular.iter().map(|one| one.network.to_string()).collect();
+    assert_eq!(words.len(), 2);
+    assert!(words[0].contains("lte-driving") && words[1].contains("umts-driving"), "{words:?}");
+    assert!(words[0].contains("ICSI's flow lengths + 16000 bytes"), "{words:?}");
+    let lot = read(
+        "link = \"10Mbps\"\nsecond_link = { from = \"10Mbps\", to = \"100Mbps\", steps = 2 }\n\
+         senders = 3\non_bytes = \"100kB\"",
+    );
+    assert!(lot.len() == 2 && lot.iter().all(|one| one.network.second.is_some()));
+    let aware = read(
+        "link = \"10Mbps\"\nsenders = 2\non = \"5s\"\n\
+         others = { scheme = \"newreno\", senders = { from = 0, to = 2, steps = 3 } }",
+    );
+    let own: Vec<u32> = aware.iter().map(|one| one.network.own()).collect();
+    assert_eq!(own, [2, 1, 1]);
+}
+
+#[test]
 fn mistakes_in_specifications_are_told() {
     let whole =
         "[networks]\nlink = \"10Mbps\"\nrtt = \"150ms\"\nsenders = 2\non = \"5s\"\noff = \"5s\"\n";
@@ -90,6 +115,14 @@ fn mistakes_in_specifications_are_told() {
     assert!(error("2", "{ from = 1, to = 3 }").contains("needs steps"));
     assert!(error("2", "{ from = 1, to = 3, steps = 2, scale = \"random\" }").contains("draws"));
     assert!(error("off =", "of =").contains("of"));
+    assert!(error("on =", "on_bytes =").contains("networks.on_bytes: expected bytes"));
+    assert!(error("on = \"5s\"\n", "").contains("one of on, on_bytes and on_icsi"));
+    assert!(error("off", "traces = [\"lte-driving\"]\noff").contains("one of link and traces"));
+    assert!(error("link = \"10Mbps\"", "traces = [\"none\"]").contains("networks.traces: none"));
+    let others = "others = { scheme = \"cubci\", senders = 1 }\noff";
+    assert!(error("off", others).contains("did you mean `cubic`"));
+    let both = "second_link = \"1Mbps\"\nothers = { scheme = \"cubic\", senders = 1 }\noff";
+    assert!(error("off", both).contains("networks.others: with a second link"));
     assert!(error("off", "draws = 0\noff").contains("no networks"));
 }
 

@@ -74,6 +74,7 @@ fn run(trace: &str, capacity: &[f64], scheme: &str, lag: usize, gain: f64, most:
             window_packets: None,
         },
         digest: format!("{:016x}", noise.0),
+        note: None,
         bound: false,
     }
 }

@@ -6,7 +6,9 @@ use crate::label::{Rect, fitted, text_width, wrapped};
 use crate::markup::Markup;
 use crate::number::{short, usable};
 use crate::scale::Scale;
+use crate::scatter::{Marker, marker};
 use crate::style::Paint;
+use paceline_cc::{Dash, Hue};
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 66.0;
@@ -21,6 +23,8 @@ pub struct BarPanel {
     pub title: String,
     /// The unit, for the read-out.
     pub unit: String,
+    /// Whether the axis is logarithmic: bars then begin at the axis' lower end.
+    pub log: bool,
     /// A row per group with a value per bar; missing and unusable values are gaps.
     pub values: Vec<Vec<f64>>,
 }
@@ -70,13 +74,15 @@ impl Bars {
         let (mut x, mut y) = (LEFT, 20.0);
         for (name, paint) in &self.bars {
             let name = fitted(name, 12.0, 220.0);
-            let width = text_width(&name, 12.0) + 34.0;
+            let width = text_width(&name, 12.0) + 44.0;
             if x + width > WIDTH && x > LEFT {
                 (x, y) = (LEFT, y + 18.0);
             }
             let swatch = Rect { x, y: y - 10.0, w: 11.0, h: 11.0 };
             bar(m, swatch, *paint, &name);
-            axis::write(m, (x + 16.0, y), "start", Paint::INK, &name);
+            let look = Marker { shape: paint.shape, filled: true, radius: 4.0 };
+            marker(m, (x + 19.0, y - 4.5), look, *paint, "");
+            axis::write(m, (x + 27.0, y), "start", Paint::INK, &name);
             x += width;
         }
         y
@@ -85,11 +91,14 @@ impl Bars {
     fn panel(&self, m: &mut Markup, panel: &BarPanel, plot: Rect) {
         let bottom = plot.y + plot.h;
         let all = panel.values.iter().flatten().copied();
-        let scale = Scale::from_zero(all, bottom, plot.y, 4);
+        let scale = match panel.log {
+            true => Scale::around_log(all.filter(|&value| value > 0.0), bottom, plot.y),
+            false => Scale::from_zero(all, bottom, plot.y, 4),
+        };
         axis::left(m, &scale, plot, 4);
         axis::side_title(m, 15.0, plot.y + plot.h / 2.0, &panel.title);
         let (group, width) = self.widths(plot);
-        let base = scale.at(0.0);
+        let base = if panel.log { bottom } else { scale.at(0.0) };
         for (g, name) in self.groups.iter().enumerate() {
             let inner = width * self.bars.len() as f64;
             let start = plot.x + group * g as f64 + (group - inner) / 2.0;
@@ -97,18 +106,24 @@ impl Bars {
                 let value = panel.values.get(g).and_then(|row| row.get(b)).copied();
                 let Some(value) = value.filter(|&v| usable(v)) else { continue };
                 let x = start + width * b as f64;
-                let y = scale.at(value);
+                let y = if panel.log && value <= 0.0 { base } else { scale.at(value) };
                 let gap = if width > 6.0 { 1.0 } else { 0.0 };
                 let shape =
                     Rect { x: x + gap / 2.0, y: y.min(base), w: width - gap, h: (y - base).abs() };
                 let title = format!("{scheme}, {name}: {} {}", short(value), panel.unit);
                 bar(m, shape, *paint, &title);
-                let text = short(value);
+                let (middle, text) = (x + width / 2.0, short(value));
+                let mut above = y.min(base) - 4.0;
                 if text_width(&text, 10.0) + 2.0 < width {
                     m.el("g").n("font-size", 10.0).open();
-                    let at = (x + width / 2.0, y.min(base) - 4.0);
-                    axis::write(m, at, "middle", Paint::MUTED, &text);
+                    axis::write(m, (middle, above), "middle", Paint::MUTED, &text);
                     m.close();
+                } else if self.bars.len() > Hue::ALL.len() && width > 4.0 {
+                    // Too narrow for a number, and too many to go by the colour.
+                    let radius = (width / 2.0 - 0.5).min(4.0);
+                    above -= radius - 3.0;
+                    let look = Marker { shape: paint.shape, filled: true, radius };
+                    marker(m, (middle, above), look, *paint, "");
                 }
             }
         }
@@ -138,14 +153,30 @@ impl Bars {
     }
 }
 
+/// A bar: filled, or with an outline where the paint's fill is thin.
 fn bar(m: &mut Markup, shape: Rect, paint: Paint, title: &str) {
-    m.el("rect")
-        .n("x", shape.x)
-        .n("y", shape.y)
-        .n("width", shape.w)
-        .n("height", shape.h)
-        .fill(paint)
-        .titled(title);
+    let filling = paint.filling();
+    let inset = if filling < 1.0 { 0.6 } else { 0.0 };
+    let element = m
+        .el("rect")
+        .n("x", shape.x + inset)
+        .n("y", shape.y + inset)
+        .n("width", (shape.w - 2.0 * inset).max(0.1))
+        .n("height", (shape.h - inset).max(0.0))
+        .fill(paint);
+    let element = match filling < 1.0 {
+        true => element
+            .a("fill-opacity", &format!("{filling}"))
+            .dashed(Paint { dash: outline(paint.dash), ..paint })
+            .stroke(paint, 1.2),
+        false => element,
+    };
+    element.titled(title);
+}
+
+/// The outline of a bar: unbroken, except of variants.
+fn outline(dash: Dash) -> Dash {
+    if dash == Dash::DashDot { Dash::Dashed } else { Dash::Solid }
 }
 
 #[cfg(test)]
@@ -159,6 +190,7 @@ mod tests {
             groups: vec!["lte & co".into(), "5g".into()],
             bars: vec![("abc".into(), Paint::INK), ("<cubic>".into(), Paint::MUTED)],
             panels: vec![BarPanel {
+                log: false,
                 title: "Utilisation (%)".into(),
                 unit: "%".into(),
                 values: vec![vec![90.0, f64::NAN], vec![-3.0]],

@@ -4,7 +4,7 @@ use crate::axis;
 use crate::figure::Figure;
 use crate::label::{BOLD, Rect, fitted, spread, text_width};
 use crate::markup::Markup;
-use crate::number::{short, trimmed};
+use crate::number::{coordinate, short, trimmed};
 use crate::scale::{Scale, extent};
 use crate::series::{Series, Shade};
 use crate::style::Paint;
@@ -16,6 +16,10 @@ const GAP: f64 = 12.0;
 /// The extra gap where the quantity changes.
 const BREAK: f64 = 16.0;
 const FOOT: f64 = 48.0;
+/// How many panels share a title.
+const TITLED: usize = 4;
+/// The room of the piece of line beside a label.
+const SAMPLE: f64 = 26.0;
 
 /// One panel of a [`Chart`].
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,7 +69,7 @@ impl Chart {
         }
         let labels = all().flat_map(|s| s.label.iter());
         let widest = labels.map(|text| text_width(text, 12.5 * BOLD)).fold(0.0, f64::max);
-        let right = (widest + 20.0).clamp(24.0, 220.0);
+        let right = (widest + 20.0 + SAMPLE).clamp(24.0, 260.0);
         let plot = Rect { x: LEFT, y: TOP, w: WIDTH - LEFT - right, h: 0.0 };
         let time = Scale::linear(0.0, duration, plot.x, plot.x + plot.w);
 
@@ -73,18 +77,23 @@ impl Chart {
         let mut y = TOP;
         let groups = groups(&panels);
         for group in &groups {
-            let from = y;
+            let mut middles = Vec::new();
             for (i, panel) in (group.first..).zip(&panels[group.first..=group.last]) {
                 let last = i + 1 == panels.len();
                 let plot = Rect { y, h: panel.height, ..plot };
                 draw(&mut m, panel, plot, &time, &group.scale, right);
+                middles.push((y, y + panel.height));
                 if last {
                     axis::bottom(&mut m, &time, plot, 10, "Time (s)");
                 }
                 y += panel.height + if last { 0.0 } else { GAP };
             }
-            let end = if group.last + 1 == panels.len() { y } else { y - GAP };
-            axis::side_title(&mut m, 15.0, f64::midpoint(from, end), &panels[group.first].title);
+            // A tall group has its title again every few panels.
+            for some in middles.chunks(TITLED) {
+                let (from, end) = (some[0].0, some[some.len() - 1].1);
+                let middle = f64::midpoint(from, end);
+                axis::side_title(&mut m, 15.0, middle, &panels[group.first].title);
+            }
             y += BREAK;
         }
         let bottom = y - BREAK;
@@ -163,6 +172,7 @@ fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, r
             .a("fill", "none")
             .a("stroke-linejoin", "round")
             .a("stroke-linecap", "round")
+            .dashed(line.paint)
             .stroke(line.paint, 1.5)
             .titled(&title(line));
     }
@@ -206,18 +216,29 @@ fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: 
     let x = plot.x + plot.w + 12.0;
     for (series, centre) in labelled.iter().zip(placed) {
         let first = centre - half + 12.0;
+        if series.shade == Shade::Line {
+            let (from, to) = (coordinate(x), coordinate(x + SAMPLE - 6.0));
+            let d = format!("M{from} {}H{to}", coordinate(first - 4.0));
+            m.el("path")
+                .a("d", &d)
+                .a("fill", "none")
+                .a("stroke-linecap", "round")
+                .dashed(series.paint)
+                .stroke(series.paint, 2.0)
+                .end();
+        }
         for (i, text) in series.label.iter().enumerate() {
             let (paint, size, weight) = match i {
                 0 => (series.paint, 12.5, "600"),
                 _ => (Paint::MUTED, 11.0, "400"),
             };
             m.el("text")
-                .n("x", x)
+                .n("x", x + SAMPLE)
                 .n("y", first + 15.0 * i as f64)
                 .n("font-size", size)
                 .a("font-weight", weight)
                 .fill(paint)
-                .text(&fitted(text, size * BOLD, right - 14.0));
+                .text(&fitted(text, size * BOLD, right - 14.0 - SAMPLE));
         }
     }
 }

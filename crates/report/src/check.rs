@@ -60,6 +60,7 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
             window_packets: Some((0..300).map(|i| 10.0 * wave(i)).collect()),
         },
         digest: "00ff".into(),
+        note: None,
         bound: false,
     }
 }
@@ -85,6 +86,7 @@ pub(crate) fn broken_run() -> RunView {
             window_packets: None,
         },
         digest: "<>".into(),
+        note: Some("<note>".into()),
         bound: false,
     }
 }

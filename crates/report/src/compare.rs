@@ -46,6 +46,9 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     page.paragraph(
         "Queueing delays are per packet, in milliseconds. A click on a column's head sorts by it.",
     );
+    for note in notes(runs) {
+        page.paragraph(&note);
+    }
 
     for trace in traces {
         let own: Vec<RunView> = runs.iter().filter(|run| run.trace == trace).cloned().collect();
@@ -57,6 +60,19 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     }
     footer(&mut page, info, runs);
     page.to_html()
+}
+
+/// The notes of all runs, each once: the scheme, and what is to be known.
+fn notes(runs: &[RunView]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for run in runs {
+        let Some(note) = &run.note else { continue };
+        let text = format!("{}: {note}.", run.scheme);
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    }
+    notes
 }
 
 fn scatter_caption(several: bool) -> String {
@@ -81,6 +97,16 @@ fn time_caption(runs: &[RunView]) -> String {
     )
 }
 
+/// How the page came about.
+pub(crate) fn facts(page: &mut Page, info: &PageInfo) {
+    let seed = info.seed.map(|seed| seed.to_string()).unwrap_or_default();
+    let given = [("command", &info.command), ("version", &info.version), ("seed", &seed)];
+    let more = info.facts.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in given.into_iter().chain(more).filter(|(_, value)| !value.is_empty()) {
+        page.footer(name, value);
+    }
+}
+
 fn footer(page: &mut Page, info: &PageInfo, runs: &[RunView]) {
     if runs.iter().any(|run| !run.digest.is_empty()) {
         page.heading("Digests");
@@ -91,12 +117,7 @@ fn footer(page: &mut Page, info: &PageInfo, runs: &[RunView]) {
         };
         page.table(&Table { columns: columns.to_vec(), rows: runs.iter().map(row).collect() });
     }
-    let seed = info.seed.map(|seed| seed.to_string()).unwrap_or_default();
-    let given = [("command", &info.command), ("version", &info.version), ("seed", &seed)];
-    let more = info.facts.iter().map(|(name, value)| (name.as_str(), value));
-    for (name, value) in given.into_iter().chain(more).filter(|(_, value)| !value.is_empty()) {
-        page.footer(name, value);
-    }
+    facts(page, info);
 }
 
 #[cfg(test)]

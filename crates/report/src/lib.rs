@@ -7,7 +7,7 @@
 //! What holds for everything here:
 //! - The output is a function of the input alone: no clock, no hash order, fixed number formats.
 //! - Bad data (NaN, infinite, empty) is left out, never printed and never a panic.
-//! - A scheme's name decides its colour ([`Palette`]), so that plots can be compared.
+//! - A scheme's name decides its colour, dash and shape ([`Palette`]), so that plots can be compared.
 //! - An SVG stands alone (opaque background, presentation attributes that every viewer knows) and
 //!   follows the reader's dark mode where style sheets work.
 //!
@@ -49,6 +49,7 @@ mod pareto;
 mod run;
 mod scale;
 mod scatter;
+mod scenario;
 mod series;
 mod style;
 mod summary;
@@ -64,15 +65,17 @@ pub use chart::{Chart, Panel};
 pub use compare::{PageInfo, compare_page};
 pub use figure::Figure;
 pub use markup::escape;
+pub use paceline_cc::Shape;
 pub use page::Page;
 pub use palette::Palette;
 pub use pareto::front;
 pub use run::{Quantiles, RunView, TimeSeries};
 pub use scale::{Scale, Tick};
-pub use scatter::{Dot, Marker, Scatter, Shape};
+pub use scatter::{Dot, Marker, Scatter};
+pub use scenario::{FlowView, scenario_page};
 pub use series::{Fold, Series, Shade};
 pub use style::Paint;
-pub use summary::{bars_figure, bars_svg, summary_table};
+pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use table::{Cell, Table};
 pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};

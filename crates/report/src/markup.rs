@@ -109,6 +109,14 @@ impl Element<'_> {
         self.a("stroke", paint.light).n("stroke-width", width).class(&format!("s-{}", paint.name))
     }
 
+    /// The strokes and gaps of a line in this paint.
+    pub(crate) fn dashed(self, paint: Paint) -> Self {
+        match paint.strokes() {
+            Some(strokes) => self.a("stroke-dasharray", strokes),
+            None => self,
+        }
+    }
+
     /// Ends the start tag; the element stays open.
     pub(crate) fn open(self) {
         let markup = self.head(">");

@@ -1,47 +1,23 @@
-//! Which scheme has which colour.
+//! Which scheme looks how.
 
-use crate::style::{HUES, Paint};
+use paceline_cc::{Dash, Hue, Look, SCHEMES, Shape};
 
-/// Schemes with a colour of their own, as indices into [`HUES`].
-const KNOWN: [(&str, usize); 24] = [
-    ("abc", 0),
-    ("cubic", 1),
-    ("cubic+codel", 2),
-    ("bbr", 3),
-    ("copa", 4),
-    ("vegas", 5),
-    ("newreno", 6),
-    ("reno", 6),
-    ("sprout", 7),
-    ("verus", 8),
-    ("pcc", 9),
-    ("xcp", 10),
-    ("xcpw", 11),
-    ("vcp", 12),
-    ("c2tcp", 13),
-    ("remy", 14),
-    ("cubic+pie", 15),
-    ("rcp", 16),
-    ("ledbat", 17),
-    ("cubic+fq_codel", 8),
-    ("bbr2", 14),
-    ("dctcp", 12),
-    ("prague", 11),
-    ("westwood", 17),
-];
+use crate::style::Paint;
 
-/// The colours of a set of schemes, all different as long as there are enough hues.
+/// The looks of a set of schemes: colours, dashes and shapes, all different as long as there are
+/// enough of them.
 ///
-/// A known scheme has the same colour in every plot. Parameters do not matter to it (`abc[dt=60ms]`
-/// is `abc`), but a second variant in the same set gets another colour. Unknown names, and known
-/// ones whose colour is taken, get the first free colour in the order given.
+/// A built-in scheme has the look that the registry gives it ([`paceline_cc::Scheme::look`]), in
+/// every plot. Variants of it (`abc[dt=60ms]`, `cubic+codel`) have that look, too, if nothing else
+/// in the set has it. All other names get a free one in the order given: a hue that nothing has, or
+/// else a dash that nothing of this hue has.
 #[derive(Debug, Clone, Default)]
 pub struct Palette {
     entries: Vec<(String, Paint)>,
 }
 
 impl Palette {
-    /// Assigns colours to names; a repeated name counts once.
+    /// Assigns looks to names; a repeated name counts once.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut distinct: Vec<&str> = Vec::new();
         for name in names {
@@ -49,52 +25,83 @@ impl Palette {
                 distinct.push(name);
             }
         }
-        let mut given: Vec<Option<usize>> = vec![None; distinct.len()];
-        let mut used = [0_usize; HUES.len()];
-        // A bare name has the first claim on its colour, a variant with parameters the second.
-        for exact in [true, false] {
+        let mut given: Vec<Option<Look>> = vec![None; distinct.len()];
+        let mut used: Vec<Look> = Vec::new();
+        // A bare name has the first claim on its look, a variant with parameters the second, one
+        // with a queue of its own the third.
+        for claim in [bare, without_parameters, without_queue] {
             for (slot, name) in given.iter_mut().zip(&distinct) {
-                let known = known(name).filter(|&hue| used[hue] == 0);
-                if let (None, Some(hue)) = (*slot, known)
-                    && (!exact || plain(name) == name.trim())
-                {
-                    *slot = Some(hue);
-                    used[hue] += 1;
+                let known = known(&claim(name));
+                let free = known.filter(|look| !used.iter().any(|other| alike(*look, *other)));
+                if let (None, Some(look)) = (*slot, free) {
+                    *slot = Some(look);
+                    used.push(look);
                 }
             }
         }
         for slot in given.iter_mut().filter(|slot| slot.is_none()) {
-            let least = used.iter().copied().min().unwrap_or(0);
-            let hue = used.iter().position(|&count| count == least).unwrap_or(0);
-            *slot = Some(hue);
-            used[hue] += 1;
+            let look = free(&used);
+            *slot = Some(look);
+            used.push(look);
         }
-        let paints = given.into_iter().map(|hue| HUES[hue.unwrap_or(0)]);
+        let paints = given.into_iter().map(|look| look.map_or(Paint::INK, Paint::of));
         Self { entries: distinct.into_iter().map(str::to_owned).zip(paints).collect() }
     }
 
-    /// The colour of a scheme; of one that is not in the set, its usual colour.
+    /// The look of a scheme; of one that is not in the set, its usual one.
     pub fn paint(&self, name: &str) -> Paint {
         match self.entries.iter().find(|(known, _)| known == name) {
             Some((_, paint)) => *paint,
-            None => HUES[known(name).unwrap_or(6)],
+            None => known(&without_queue(name)).map_or(Paint::INK, Paint::of),
         }
     }
 
-    /// The names with their colours, in the order given.
+    /// The names with their looks, in the order given.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Paint)> {
         self.entries.iter().map(|(name, paint)| (name.as_str(), *paint))
     }
 }
 
-/// The usual hue of a scheme, if it has one.
-fn known(name: &str) -> Option<usize> {
-    let plain = plain(name).to_lowercase();
-    KNOWN.iter().find(|(known, _)| *known == plain).map(|&(_, hue)| hue)
+/// True if lines, or points, of two looks cannot be told apart.
+fn alike(one: Look, other: Look) -> bool {
+    one.hue == other.hue && (one.dash == other.dash || one.shape == other.shape)
 }
 
-/// The name without its parameters.
-fn plain(name: &str) -> String {
+/// A look that nothing has: of a new hue if there is one, or else of a new dash. When all are taken,
+/// looks are used again.
+fn free(used: &[Look]) -> Look {
+    let count = |hue: Hue| used.iter().filter(|look| look.hue == hue).count();
+    let taken = |hue: Hue, dash: Dash| used.iter().any(|l| (l.hue, l.dash) == (hue, dash));
+    let dashes = || Dash::ALL.into_iter().flat_map(|dash| Hue::ALL.map(|hue| (hue, dash)));
+    let new_hue = dashes().find(|&(hue, _)| count(hue) == 0);
+    let open = new_hue.or_else(|| dashes().find(|&(hue, dash)| !taken(hue, dash)));
+    let again = || {
+        let hue = Hue::ALL.into_iter().min_by_key(|hue| count(*hue)).unwrap_or(Hue::Slate);
+        (hue, Dash::ALL[count(hue) % Dash::ALL.len()])
+    };
+    let (hue, dash) = open.unwrap_or_else(again);
+    let held = |shape: Shape| used.iter().any(|l| l.shape == shape && l.hue == hue);
+    let lone = |shape: &Shape| !held(*shape) && !used.iter().any(|l| l.shape == *shape);
+    let shape = Shape::ALL.into_iter().find(lone);
+    let shape = shape.or_else(|| Shape::ALL.into_iter().find(|shape| !held(*shape)));
+    Look::new(hue, dash, shape.unwrap_or(Shape::Circle))
+}
+
+/// The look of a built-in scheme.
+fn known(name: &str) -> Option<Look> {
+    let name = match name {
+        "reno" => "newreno",
+        name => name,
+    };
+    SCHEMES.iter().find(|scheme| scheme.name == name).map(|scheme| scheme.look)
+}
+
+fn bare(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+/// `abc[dt=60ms]` as `abc`.
+fn without_parameters(name: &str) -> String {
     let mut depth = 0_usize;
     let mut plain = String::new();
     for c in name.trim().chars() {
@@ -105,7 +112,13 @@ fn plain(name: &str) -> String {
             _ => {}
         }
     }
-    plain
+    plain.to_lowercase()
+}
+
+/// `cubic+codel` as `cubic`.
+fn without_queue(name: &str) -> String {
+    let plain = without_parameters(name);
+    plain.split('+').next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -113,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_scheme_keeps_its_colour() {
+    fn a_known_scheme_keeps_its_look() {
         let alone = Palette::new(["abc"]);
         let crowd = Palette::new(["mine", "cubic", "yours", "abc", "abc"]);
         assert_eq!(alone.paint("abc"), crowd.paint("abc"));
@@ -123,18 +136,31 @@ mod tests {
     }
 
     #[test]
-    fn colours_differ_within_a_set() {
-        let names = ["abc[dt=20ms]", "abc", "abc[dt=60ms]", "x", "y", "reno", "newreno", "rcp"];
+    fn all_schemes_and_some_variants_are_told_apart() {
+        let variants = ["cubic+codel", "cubic+pie", "abc[dt=20ms]", "omniscient", "mine"];
+        let palette = Palette::new(SCHEMES.iter().map(|scheme| scheme.name).chain(variants));
+        let all: Vec<_> = palette.iter().collect();
+        for (at, (name, one)) in all.iter().enumerate() {
+            for (other_name, other) in &all[at + 1..] {
+                assert!(one.name != other.name || one.dash != other.dash, "{name} {other_name}");
+                assert!(one.name != other.name || one.shape != other.shape, "{name} {other_name}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_names_have_hues_of_their_own() {
+        let names = ["abc[dt=20ms]", "abc", "cubic", "cubic+codel", "x", "reno", "y", "rcp"];
         let palette = Palette::new(names);
         let mut seen: Vec<_> = palette.iter().map(|(_, paint)| paint.name).collect();
-        assert_eq!(palette.paint("abc"), HUES[0]);
+        assert_eq!(palette.paint("abc"), Palette::new(["abc"]).paint("abc"));
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), names.len());
     }
 
     #[test]
-    fn many_names_reuse_colours() {
+    fn many_names_reuse_looks() {
         let names: Vec<String> = (0..50).map(|i| format!("scheme{i}")).collect();
         assert_eq!(Palette::new(names.iter().map(String::as_str)).iter().count(), 50);
     }

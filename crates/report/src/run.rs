@@ -56,6 +56,8 @@ pub struct RunView {
     pub series: TimeSeries,
     /// The digest of all events, by which a run is recognised.
     pub digest: String,
+    /// What a reader should know of this run: how its scheme was set, or why it does badly.
+    pub note: Option<String>,
     /// It is no scheme but a bound on all of them: shown, but not compared with.
     pub bound: bool,
 }

@@ -8,34 +8,14 @@ use crate::number::usable;
 use crate::pareto::front;
 use crate::scale::Scale;
 use crate::style::Paint;
+use paceline_cc::Shape;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 470.0;
 const LABEL: f64 = 13.0;
 
-/// The outline of a marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shape {
-    /// A circle.
-    #[default]
-    Circle,
-    /// A square.
-    Square,
-    /// A square on its corner.
-    Diamond,
-    /// A triangle that points up.
-    Up,
-    /// A triangle that points down.
-    Down,
-}
-
-impl Shape {
-    /// All shapes, in the order in which they are handed out.
-    pub const ALL: [Self; 5] = [Self::Circle, Self::Square, Self::Diamond, Self::Up, Self::Down];
-}
-
 /// How a point is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Marker {
     /// The outline.
     pub shape: Shape,
@@ -43,6 +23,12 @@ pub struct Marker {
     pub filled: bool,
     /// Half the width in pixels.
     pub radius: f64,
+}
+
+impl Default for Marker {
+    fn default() -> Self {
+        Self { shape: Shape::Circle, filled: false, radius: 0.0 }
+    }
 }
 
 impl Marker {
@@ -179,15 +165,67 @@ fn draw_front(m: &mut Markup, stairs: &[(f64, f64)]) {
         .titled("Pareto front: no scheme has both less delay and more throughput");
 }
 
-fn marker(m: &mut Markup, (x, y): (f64, f64), marker: Marker, paint: Paint, tooltip: &str) {
-    let r = marker.size();
-    let corners: &[(f64, f64)] = match marker.shape {
+/// The corners of a shape of radius 1; none for a circle.
+fn corners(shape: Shape) -> &'static [(f64, f64)] {
+    match shape {
         Shape::Circle => &[],
         Shape::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-        Shape::Diamond => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
-        Shape::Up => &[(0.0, -1.15), (1.1, 0.8), (-1.1, 0.8)],
-        Shape::Down => &[(0.0, 1.15), (1.1, -0.8), (-1.1, -0.8)],
-    };
+        Shape::Diamond => &[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)],
+        Shape::Up => &[(0.0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
+        Shape::Down => &[(0.0, 1.2), (1.15, -0.85), (-1.15, -0.85)],
+        Shape::Plus => &[
+            (-0.4, -1.2),
+            (0.4, -1.2),
+            (0.4, -0.4),
+            (1.2, -0.4),
+            (1.2, 0.4),
+            (0.4, 0.4),
+            (0.4, 1.2),
+            (-0.4, 1.2),
+            (-0.4, 0.4),
+            (-1.2, 0.4),
+            (-1.2, -0.4),
+            (-0.4, -0.4),
+        ],
+        Shape::Cross => &[
+            (0.0, -0.55),
+            (0.6, -1.15),
+            (1.15, -0.6),
+            (0.55, 0.0),
+            (1.15, 0.6),
+            (0.6, 1.15),
+            (0.0, 0.55),
+            (-0.6, 1.15),
+            (-1.15, 0.6),
+            (-0.55, 0.0),
+            (-1.15, -0.6),
+            (-0.6, -1.15),
+        ],
+        Shape::Star => &[
+            (0.0, -1.35),
+            (0.32, -0.44),
+            (1.28, -0.42),
+            (0.52, 0.17),
+            (0.79, 1.09),
+            (0.0, 0.55),
+            (-0.79, 1.09),
+            (-0.52, 0.17),
+            (-1.28, -0.42),
+            (-0.32, -0.44),
+        ],
+    }
+}
+
+/// Draws a point; the text is shown under the pointer.
+pub(crate) fn marker(
+    m: &mut Markup,
+    (x, y): (f64, f64),
+    marker: Marker,
+    paint: Paint,
+    tooltip: &str,
+) {
+    let r = marker.size();
+    let corners = corners(marker.shape);
     let shape = match corners.is_empty() {
         true => m.el("circle").n("cx", x).n("cy", y).n("r", r),
         false => {
@@ -220,7 +258,7 @@ fn legend(m: &mut Markup, entries: &[(Marker, String)], plot: Rect) {
 
 fn labels(m: &mut Markup, dots: &[&Dot], x: &Scale, y: &Scale, plot: Rect, stairs: &[(f64, f64)]) {
     let labelled: Vec<&&Dot> = dots.iter().filter(|d| !d.label.is_empty()).collect();
-    let text = |dot: &Dot| fitted(&dot.label, LABEL * BOLD, 260.0);
+    let text = |dot: &Dot| fitted(&dot.label, LABEL * BOLD, 340.0);
     let wishes: Vec<Wish> = labelled
         .iter()
         .map(|dot| Wish {

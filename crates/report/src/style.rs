@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-/// A colour with its two forms. The light one is written into the drawing, the dark one only into
-/// the style sheet, so that viewers without style sheets still show the plot.
+use paceline_cc::{Dash, Hue, Look, Shape};
+
+/// A colour with its two forms, and what tells lines, bars and points of the same colour apart. The
+/// light form is written into the drawing, the dark one only into the style sheet, so that viewers
+/// without style sheets still show the plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {
     /// The name, used in class names.
@@ -12,11 +15,41 @@ pub struct Paint {
     pub light: &'static str,
     /// The colour on a dark background.
     pub dark: &'static str,
+    /// How lines are broken and bars are filled.
+    pub dash: Dash,
+    /// The outline of points.
+    pub shape: Shape,
 }
 
 impl Paint {
     const fn new(name: &'static str, light: &'static str, dark: &'static str) -> Self {
-        Self { name, light, dark }
+        Self { name, light, dark, dash: Dash::Solid, shape: Shape::Circle }
+    }
+
+    /// The paint of a look.
+    pub fn of(look: Look) -> Self {
+        let hue = Hue::ALL.iter().position(|hue| *hue == look.hue).unwrap_or(0);
+        Self { dash: look.dash, shape: look.shape, ..HUES[hue] }
+    }
+
+    /// The lengths of strokes and gaps of its lines; nothing for an unbroken line.
+    pub(crate) fn strokes(self) -> Option<&'static str> {
+        match self.dash {
+            Dash::Solid => None,
+            Dash::Dashed => Some("7 4"),
+            Dash::Dotted => Some("0.5 4"),
+            Dash::DashDot => Some("8 4 0.5 4"),
+        }
+    }
+
+    /// How opaque its bars are filled; those that are not fully filled have an outline.
+    pub(crate) fn filling(self) -> f64 {
+        match self.dash {
+            Dash::Solid => 1.0,
+            Dash::Dashed => 0.4,
+            Dash::Dotted => 0.0,
+            Dash::DashDot => 0.2,
+        }
     }
 
     /// The background.
@@ -45,27 +78,18 @@ impl Paint {
 const NEUTRAL: [Paint; 7] =
     [Paint::PAPER, Paint::INK, Paint::MUTED, Paint::GRID, Paint::RULE, Paint::AREA, Paint::EDGE];
 
-/// The hues for schemes. They stem from the palettes of Okabe and Ito and of Paul Tol, which stay
-/// apart for colour-blind readers; pale ones are darkened until a thin line shows on white.
-pub(crate) const HUES: [Paint; 18] = [
+/// The hues for schemes, in the order of [`Hue::ALL`]. They stem from the palettes of Okabe and Ito
+/// and of Paul Tol, which stay apart for colour-blind readers; pale ones are darkened until a thin
+/// line shows on white.
+pub(crate) const HUES: [Paint; 8] = [
     Paint::BAD,
     Paint::new("blue", "#0072b2", "#4ba9e6"),
-    Paint::new("sky", "#36a0dc", "#8ad0ff"),
     Paint::GOOD,
-    Paint::new("pink", "#c7609a", "#ec9ac6"),
     Paint::FAIR,
+    Paint::new("pink", "#c7609a", "#ec9ac6"),
+    Paint::new("violet", "#6a3fa8", "#b693ea"),
     Paint::new("slate", "#4d5661", "#b5bfca"),
-    Paint::new("violet", "#7a4fb0", "#b693ea"),
-    Paint::new("teal", "#1b8a8f", "#52c7cb"),
-    Paint::new("brown", "#8c5a3c", "#cf9a78"),
-    Paint::new("wine", "#882255", "#dd6fa6"),
-    Paint::new("purple", "#aa4499", "#dd83cf"),
-    Paint::new("olive", "#858526", "#c4c45e"),
-    Paint::new("indigo", "#332288", "#8f83e6"),
-    Paint::new("forest", "#117733", "#58b877"),
-    Paint::new("rose", "#c4566a", "#f0929f"),
-    Paint::new("mint", "#3fa694", "#7fd6c6"),
-    Paint::new("rust", "#a33a1f", "#e98465"),
+    Paint::new("teal", "#0f8fa3", "#5fd0de"),
 ];
 
 /// The style sheet for a drawing: the dark forms. It restricts itself to screens, so that a page

@@ -6,6 +6,7 @@ use crate::number::usable;
 use crate::palette::Palette;
 use crate::run::{RunView, distinct};
 use crate::table::{Cell, Table};
+use crate::timeline::differ_much;
 
 /// Utilisation and 95th-percentile queueing delay as bars, grouped by trace, as an SVG file. With
 /// several traces a last group has the means.
@@ -35,15 +36,18 @@ pub fn bars_figure(runs: &[RunView], palette: &Palette) -> Figure {
     if traces.len() > 1 {
         groups.push("mean".into());
     }
+    let log = differ_much(runs);
     let panels = vec![
         BarPanel {
             title: "Utilisation (%)".into(),
             unit: "%".into(),
+            log: false,
             values: grid(&|run| 100.0 * run.utilization),
         },
         BarPanel {
-            title: "p95 delay (ms)".into(),
+            title: if log { "p95 delay (ms, log)" } else { "p95 delay (ms)" }.into(),
             unit: "ms".into(),
+            log,
             values: grid(&|run| run.queue_delay_ms.p95),
         },
     ];
@@ -59,25 +63,30 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The table of all runs. Columns for which no run has a value are left out.
 pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
+    table_of(runs, palette, ["trace", "scheme"])
+}
+
+/// The same with other heads for what views have as trace and as scheme: links and their queues.
+pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
     type Column = (&'static str, &'static str, fn(&RunView) -> Option<f64>, usize);
     const COLUMNS: [Column; 10] = [
-        ("Mbit/s", "throughput of all flows together", |r| Some(r.throughput_mbps), 2),
+        ("Mbit/s", "throughput of all flows together, in Mbit/s", |r| Some(r.throughput_mbps), 2),
         ("used %", "throughput over capacity", |r| Some(100.0 * r.utilization), 1),
-        ("mean", "queueing delay in ms: mean", |r| Some(r.queue_delay_ms.mean), 1),
-        ("p50", "queueing delay in ms: median", |r| Some(r.queue_delay_ms.p50), 1),
-        ("p95 (ms)", "queueing delay in ms: 95th percentile", |r| Some(r.queue_delay_ms.p95), 1),
-        ("p99", "queueing delay in ms: 99th percentile", |r| Some(r.queue_delay_ms.p99), 1),
-        ("max", "queueing delay in ms: largest", |r| Some(r.queue_delay_ms.max), 1),
+        ("mean ms", "queueing delay in ms: mean", |r| Some(r.queue_delay_ms.mean), 1),
+        ("p50 ms", "queueing delay in ms: median", |r| Some(r.queue_delay_ms.p50), 1),
+        ("p95 ms", "queueing delay in ms: 95th percentile", |r| Some(r.queue_delay_ms.p95), 1),
+        ("p99 ms", "queueing delay in ms: 99th percentile", |r| Some(r.queue_delay_ms.p99), 1),
+        ("max ms", "queueing delay in ms: largest", |r| Some(r.queue_delay_ms.max), 1),
         ("loss %", "packets lost", |r| r.loss.map(|part| 100.0 * part), 2),
         ("resent", "packets sent again", |r| r.retransmits.map(|count| count as f64), 0),
         ("Jain", "Jain's fairness index over the flows", |r| r.jain, 3),
     ];
     let used: Vec<&Column> =
         COLUMNS.iter().filter(|column| runs.iter().any(|run| column.2(run).is_some())).collect();
-    let heads = [("trace", ""), ("scheme", "")].into_iter().chain(used.iter().map(|c| (c.0, c.1)));
+    let heads = names.map(|name| (name, "")).into_iter().chain(used.iter().map(|c| (c.0, c.1)));
     let columns = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).collect();
     let row = |run: &RunView| {
-        let scheme = Cell::text(&run.scheme).with_colour(palette.paint(&run.scheme));
+        let scheme = Cell::text(&run.scheme).with_look(palette.paint(&run.scheme));
         let numbers = used.iter().map(|column| Cell::maybe(column.2(run), column.3));
         [Cell::text(&run.trace), scheme].into_iter().chain(numbers).collect()
     };

@@ -2,6 +2,7 @@
 
 use crate::markup::Markup;
 use crate::number::{fixed, usable};
+use crate::scatter::{Marker, marker};
 use crate::style::Paint;
 
 /// A cell of a [`Table`].
@@ -9,13 +10,14 @@ use crate::style::Paint;
 pub struct Cell {
     text: String,
     key: Option<f64>,
-    swatch: Option<&'static str>,
+    swatch: Option<Paint>,
+    look: Option<Paint>,
     code: bool,
     link: Option<String>,
 }
 
 /// Texts longer than this may be broken into lines.
-const LONG: usize = 28;
+const LONG: usize = 22;
 
 impl Cell {
     /// A text, sorted as text.
@@ -46,7 +48,12 @@ impl Cell {
 
     /// The same with a patch of colour before the text.
     pub fn with_colour(self, paint: Paint) -> Self {
-        Self { swatch: Some(paint.name), ..self }
+        Self { swatch: Some(paint), ..self }
+    }
+
+    /// The same with a piece of the scheme's line and its point before the text, as figures show it.
+    pub fn with_look(self, paint: Paint) -> Self {
+        Self { look: Some(paint), ..self }
     }
 }
 
@@ -96,18 +103,44 @@ fn write(m: &mut Markup, cell: Option<&Cell>) {
     let td = match cell.key {
         Some(key) if key == f64::MAX => td.a("data-key", "1e300").class("num"),
         Some(key) => td.a("data-key", &format!("{key}")).class("num"),
+        None if cell.look.is_some() => td.class("label"),
         None if cell.text.len() > LONG && !cell.code => td.class("long"),
         None => td,
     };
     td.open();
-    if let Some(name) = cell.swatch {
-        m.el("i").class("swatch").class(&format!("b-{name}")).text("");
+    if let Some(paint) = cell.swatch {
+        m.el("i").class("swatch").class(&format!("b-{}", paint.name)).text("");
+    }
+    if let Some(paint) = cell.look {
+        sample(m, paint);
     }
     match &cell.link {
         _ if cell.code => m.el("code").text(&cell.text),
         Some(link) => m.el("a").a("href", link).text(&cell.text),
         None => m.say(&cell.text),
     }
+    m.close();
+}
+
+/// A piece of a scheme's line with its point on it.
+fn sample(m: &mut Markup, paint: Paint) {
+    let (width, height) = (34.0, 12.0);
+    m.el("svg")
+        .class("look")
+        .a("viewBox", &format!("0 0 {width} {height}"))
+        .n("width", width)
+        .n("height", height)
+        .a("aria-hidden", "true")
+        .open();
+    m.el("path")
+        .a("d", "M2 6H32")
+        .a("fill", "none")
+        .a("stroke-linecap", "round")
+        .dashed(paint)
+        .stroke(paint, 2.0)
+        .end();
+    let look = Marker { shape: paint.shape, filled: true, radius: 4.5 };
+    marker(m, (width / 2.0, height / 2.0), look, paint, "");
     m.close();
 }
 

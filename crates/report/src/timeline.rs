@@ -9,7 +9,7 @@ use crate::series::{Fold, Series, Shade};
 use crate::style::Paint;
 
 /// The most schemes in one panel.
-const TOGETHER: usize = 5;
+pub(crate) const TOGETHER: usize = 5;
 
 /// Time series of the runs over one trace, as an SVG file: one row per scheme with the capacity
 /// shaded and the throughput as a line, then the queueing delays of all on a shared axis (which is
@@ -62,14 +62,24 @@ fn throughput(run: &RunView, palette: &Palette, height: f64) -> Panel {
         values: throughput_mbps.clone(),
         paint,
         shade: Shade::Line,
-        label: vec![
-            run.scheme.clone(),
-            format!("{} Mbit/s", short(run.throughput_mbps)),
-            format!("{} % used", short(100.0 * run.utilization)),
-        ],
+        label: in_parts(&run.scheme)
+            .into_iter()
+            .chain([
+                format!("{} Mbit/s", short(run.throughput_mbps)),
+                format!("{} % used", short(100.0 * run.utilization)),
+            ])
+            .collect(),
         ..capacity.clone()
     };
     Panel { title: "Throughput (Mbit/s)".into(), height, log: false, series: vec![capacity, line] }
+}
+
+/// A scheme in two lines if it is long: the name, and its parameters.
+fn in_parts(scheme: &str) -> Vec<String> {
+    match scheme.find('[') {
+        Some(at) if scheme.len() > 24 => vec![scheme[..at].to_owned(), scheme[at..].to_owned()],
+        _ => vec![scheme.to_owned()],
+    }
 }
 
 type Quantity = (&'static str, &'static str, Fold);
@@ -107,7 +117,7 @@ fn overlays<'a>(
 }
 
 /// Whether the schemes' delays are an order of magnitude apart.
-fn differ_much(runs: &[RunView]) -> bool {
+pub(crate) fn differ_much(runs: &[RunView]) -> bool {
     let delays = || runs.iter().map(|run| run.queue_delay_ms.p95).filter(|&d| usable(d) && d > 0.0);
     let lo = delays().fold(f64::INFINITY, f64::min);
     let hi = delays().fold(0.0, f64::max);

@@ -4,9 +4,18 @@ use crate::figure::Figure;
 use crate::number::{short, usable};
 use crate::palette::Palette;
 use crate::run::{RunView, distinct};
-use crate::scatter::{Dot, Marker, Scatter, Shape};
+use crate::scatter::{Dot, Marker, Scatter};
+use crate::style::Paint;
 
-const MEAN: Marker = Marker { shape: Shape::Circle, filled: true, radius: 6.5 };
+/// The point of a scheme: one run, or the mean of several.
+fn large(paint: Paint) -> Marker {
+    Marker { shape: paint.shape, filled: true, radius: 6.5 }
+}
+
+/// The point of one of several runs.
+fn small(paint: Paint) -> Marker {
+    Marker { shape: paint.shape, filled: false, radius: 3.6 }
+}
 
 /// Throughput over the 95th percentile of the queueing delay, as an SVG file: up and right is
 /// better. Runs over one trace are shown in Mbit/s; over several, each scheme has a filled marker
@@ -23,15 +32,18 @@ pub fn scatter_figure(runs: &[RunView], palette: &Palette) -> Figure {
 }
 
 fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
-    let dots = runs.iter().map(|run| Dot {
-        x: run.queue_delay_ms.p95,
-        y: run.throughput_mbps,
-        label: run.scheme.clone(),
-        tooltip: tooltip(run),
-        paint: palette.paint(&run.scheme),
-        marker: MEAN,
-        counts: !run.bound,
-        tie: None,
+    let dots = runs.iter().map(|run| {
+        let paint = palette.paint(&run.scheme);
+        Dot {
+            x: run.queue_delay_ms.p95,
+            y: run.throughput_mbps,
+            label: run.scheme.clone(),
+            tooltip: tooltip(run),
+            paint,
+            marker: large(paint),
+            counts: !run.bound,
+            tie: None,
+        }
     });
     let trace = runs.first().map_or("", |run| run.trace.as_str());
     Scatter {
@@ -45,12 +57,7 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
 }
 
 fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
-    let told_apart = traces.len() <= Shape::ALL.len();
-    let look = |trace: usize| {
-        let shape = if told_apart { Shape::ALL[trace] } else { Shape::Circle };
-        Marker { shape, filled: false, radius: 3.6 }
-    };
-    let (mut small, mut large) = (Vec::new(), Vec::new());
+    let (mut singles, mut means) = (Vec::new(), Vec::new());
     for (scheme, paint) in palette.iter() {
         let own: Vec<&RunView> = runs.iter().filter(|run| run.scheme == scheme).collect();
         let good: Vec<&RunView> = own
@@ -66,35 +73,34 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
         };
         let x = mean(&|run| run.queue_delay_ms.p95);
         let y = mean(&|run| 100.0 * run.utilization);
-        small.extend(good.iter().map(|run| Dot {
+        singles.extend(good.iter().map(|run| Dot {
             x: run.queue_delay_ms.p95,
             y: 100.0 * run.utilization,
             label: String::new(),
             tooltip: tooltip(run),
             paint,
-            marker: look(traces.iter().position(|t| *t == run.trace).unwrap_or(0)),
+            marker: small(paint),
             counts: false,
-            tie: told_apart.then_some((x, y)),
+            tie: Some((x, y)),
         }));
         let count = good.len();
         let tooltip =
             format!("{scheme}, mean over {count} traces: {} % used, p95 {} ms", short(y), short(x));
         let label = scheme.to_owned();
         let counts = good.iter().all(|run| !run.bound);
-        large.push(Dot { x, y, label, tooltip, paint, marker: MEAN, counts, tie: None });
+        means.push(Dot { x, y, label, tooltip, paint, marker: large(paint), counts, tie: None });
     }
-    small.extend(large);
-    let mut legend = vec![(MEAN, "mean over traces".to_owned())];
-    match told_apart {
-        true => legend.extend(traces.iter().enumerate().map(|(i, t)| (look(i), (*t).to_owned()))),
-        false => legend.push((look(0), "one trace".to_owned())),
-    }
+    singles.extend(means);
+    let legend = vec![
+        (large(Paint::MUTED), "mean over traces".to_owned()),
+        (small(Paint::MUTED), "one trace".to_owned()),
+    ];
     Scatter {
         label: format!("Utilisation over queueing delay, {} traces", traces.len()),
         x_title: "95th-percentile queueing delay (ms)".into(),
         y_title: "Utilisation (%)".into(),
         y_most: Some(100.0),
-        dots: small,
+        dots: singles,
         legend,
         ..Scatter::default()
     }

@@ -43,6 +43,10 @@ pub struct Claim {
     /// compared. Such a claim does not count as reproduced by what was stated in advance.
     #[serde(default)]
     pub after_trials: String,
+    /// Tables of rules of the scheme `remy` that it is about: files in the folder of `--tables`. If
+    /// one is not at hand, the claim is not measured.
+    #[serde(default)]
+    pub tables: Vec<String>,
     /// The experiment that measures it.
     pub experiment: String,
     /// What must hold.

@@ -51,6 +51,8 @@ pub struct Findings {
     pub measures: BTreeMap<String, f64>,
     /// Exhibits by name, in the order of the page.
     pub exhibits: Vec<(String, Exhibit)>,
+    /// Tables of rules that are not at hand.
+    pub missing: Vec<String>,
     /// The traces that were used.
     pub traces: Vec<String>,
     /// Sweeps of settings that a paper leaves open.

@@ -118,6 +118,8 @@ fn section(claim: &Claim, judged: &Judged) -> String {
     let cause = judged.cause_if_needed();
     if !cause.is_empty() {
         text += &format!("\n{cause}\n");
+    }
+    if !cause.is_empty() && judged.missing.is_empty() {
         if !judged.shown.is_empty() {
             text += "\n| what shows it | here |\n| --- | --- |\n";
             for (what, value) in &judged.shown {

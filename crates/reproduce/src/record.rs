@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_sim::Outcome;
 use paceline_sim::metrics::Quantiles;
+use paceline_sim::{FlowSums, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// The result of a task. Names of a scenario's record:
@@ -13,8 +13,12 @@ use serde::{Deserialize, Serialize};
 ///   throughput,delay}`;
 /// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
-/// - `all.{goodput,jain}`, `all.{owd,rtt}.*`;
+/// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
+///   `medium.NAME.ap.{throughput,drops}`, `medium.NAME.ap.delay.*`;
+/// - `all.{goodput,jain,jain_1s}`, `all.{owd,rtt}.*`;
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
+/// - if only sums are recorded, the series `sums.{bytes,packets,delay,on}` (bytes, packets, seconds)
+///   with an entry for each flow;
 /// - `bin`: seconds per entry of the series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -76,6 +80,20 @@ impl From<&Outcome> for Record {
                 record.set_series(format!("{name}.delay"), &series.queue_delay_ms);
             }
         }
+        for medium in &outcome.media {
+            let name = format!("medium.{}", medium.name);
+            record.set(format!("{name}.throughput"), medium.throughput_mbps);
+            record.set(format!("{name}.collisions"), medium.collision_probability);
+            // The access point is first.
+            let Some(first) = medium.stations.first().map(|station| &station.link) else {
+                continue;
+            };
+            record.set(format!("{name}.ap.throughput"), first.throughput_mbps);
+            record.set(format!("{name}.ap.drops"), first.drops as f64);
+            record.set_quantiles(&format!("{name}.ap.delay"), &first.queue_delay_ms);
+            let drops: u64 = medium.stations.iter().map(|station| station.link.drops).sum();
+            record.set(format!("{name}.drops"), drops as f64);
+        }
         for flow in &outcome.flows {
             let name = format!("flow.{}", flow.name);
             record.set(format!("{name}.goodput"), flow.goodput_mbps);
@@ -91,8 +109,20 @@ impl From<&Outcome> for Record {
                 }
             }
         }
+        let sums: Vec<FlowSums> = outcome.flows.iter().filter_map(|flow| flow.sums).collect();
+        if !sums.is_empty() {
+            let mut set = |name: &str, figure: fn(&FlowSums) -> f64| {
+                let values: Vec<f64> = sums.iter().map(figure).collect();
+                record.set_series(format!("sums.{name}"), &values);
+            };
+            set("bytes", |sums| sums.bytes as f64);
+            set("packets", |sums| sums.packets as f64);
+            set("delay", |sums| sums.delay_s);
+            set("on", |sums| sums.on_s);
+        }
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
+        record.set("all.jain_1s", outcome.jain_1s.unwrap_or(f64::NAN));
         record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
         record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
         if let Some(arrivals) = &outcome.arrivals {

@@ -64,16 +64,21 @@ impl Reproduction {
         let line = |verdict: fn(&Judged) -> Verdict| {
             let count =
                 |wanted| self.claims.iter().filter(|judged| verdict(judged) == wanted).count();
-            format!(
+            let words = format!(
                 "{} reproduced, {} in part, {} not",
                 count(Verdict::Reproduced),
                 count(Verdict::Partly),
                 count(Verdict::Not)
-            )
+            );
+            match count(Verdict::NotMeasured) {
+                0 => words,
+                few => format!("{words}, {few} not measured"),
+            }
         };
         let sum = |held: fn(&Judged) -> (usize, usize)| {
             let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
-            self.claims.iter().map(held).fold((0, 0), add)
+            let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
+            measured.map(held).fold((0, 0), add)
         };
         let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
         format!(

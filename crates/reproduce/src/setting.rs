@@ -13,6 +13,8 @@ pub struct Setting {
     pub quick: bool,
     /// The folder of recorded traces; without it, synthetic ones take their place.
     pub traces: Option<PathBuf>,
+    /// The folder of tables of rules of the scheme `remy`, if there is one.
+    pub tables: Option<PathBuf>,
     /// The seed.
     pub seed: u64,
 }
@@ -112,6 +114,16 @@ impl Setting {
         let trace = paceline_trace::synthetic(synthetic, self.seed + at, length)
             .map_err(|error| error.to_string())?;
         Ok(Cellular { name: format!("{synthetic} #{}", at + 1), trace })
+    }
+
+    /// The file of a table: in the folder of tables, or in a folder in it; `None` if it is not at hand.
+    pub fn table(&self, file: &str) -> Option<PathBuf> {
+        let folder = self.tables.as_ref()?;
+        let below = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> = below.filter(|path| path.is_dir()).collect();
+        folders.sort();
+        let mut places = std::iter::once(folder).chain(&folders).map(|folder| folder.join(file));
+        places.find(|path| path.is_file())
     }
 
     /// A length of time: the paper's, or a shorter one if the reproduction is quick.

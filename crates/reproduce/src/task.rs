@@ -34,11 +34,19 @@ impl Task {
             }
         }
         let _ = write!(key, "{plain:?}");
+        // A table by its content, too.
+        for flow in &scenario.flows {
+            let args = flow.scheme.named().map(|spec| &spec.sender.args);
+            for (_, file) in args.into_iter().flatten().filter(|(name, _)| name == "file") {
+                let bytes = std::fs::read(file).unwrap_or_default();
+                let _ = write!(key, ";{:016x}", hash(&bytes, HASH_START));
+            }
+        }
         let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
         let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
         let scenario = Arc::new(scenario);
         let kept = Some(Arc::clone(&scenario));
-        let work = move || match paceline_sim::run(&scenario) {
+        let work = move || match paceline_sim::run_with(&scenario, &paceline_remy::names()) {
             Ok(outcome) => Ok(Record::from(&outcome)),
             Err(error) => Err(error.to_string()),
         };

@@ -25,6 +25,9 @@ pub enum Verdict {
     /// The same: no check holds.
     #[serde(rename = "synthetic-none")]
     SyntheticNone,
+    /// Tables that it is about are not at hand.
+    #[serde(rename = "not-measured")]
+    NotMeasured,
 }
 
 impl Verdict {
@@ -57,6 +60,7 @@ impl Verdict {
             Verdict::SyntheticNone => {
                 "not measured on the paper's traces; on synthetic ones: does not hold"
             }
+            Verdict::NotMeasured => "not measured",
         }
     }
 }
@@ -94,6 +98,8 @@ pub struct Judged {
     pub stated_verdict: Verdict,
     /// Why not; empty if it holds both ways.
     pub reason: String,
+    /// Tables that the claim is about and that are not at hand.
+    pub missing: Vec<String>,
     /// What an investigation has found.
     pub cause: String,
     /// What shows the cause: what is measured, and its value.
@@ -184,14 +190,29 @@ impl JudgedCheck {
     }
 }
 
+/// What to do about tables that are not at hand.
+const NO_TABLES: &str = "Name a folder with these files by --tables: published tables, or such as \
+                         `paceline remy train` has made.";
+
 impl Judged {
     /// What an investigation has found, if there was need of one.
     pub fn cause_if_needed(&self) -> String {
+        if !self.missing.is_empty() {
+            return self.remedy();
+        }
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
             (false, true) if self.checks.iter().all(JudgedCheck::holds) => String::new(),
             (false, true) => "The cause has not been found.".into(),
             (false, false) => self.cause.trim().to_string(),
+        }
+    }
+
+    /// How it could be measured; empty if it was.
+    pub fn remedy(&self) -> String {
+        match self.missing.is_empty() {
+            true => String::new(),
+            false => format!("Not at hand: {}. {NO_TABLES}", self.missing.join(", ")),
         }
     }
 
@@ -247,6 +268,12 @@ pub fn judge(claim: &Claim, findings: &Findings, synthetic: bool) -> Judged {
         verdict: Verdict::Not,
         stated_verdict: Verdict::Not,
         reason: String::new(),
+        missing: claim
+            .tables
+            .iter()
+            .filter(|file| findings.missing.contains(file))
+            .cloned()
+            .collect(),
         cause: claim.cause.clone(),
         shown,
         sweeps: claim.sweeps.clone(),
@@ -260,11 +287,17 @@ pub fn judge(claim: &Claim, findings: &Findings, synthetic: bool) -> Judged {
     // A setting that was chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, synthetic);
+    if !judged.missing.is_empty() {
+        (judged.verdict, judged.stated_verdict) = (Verdict::NotMeasured, Verdict::NotMeasured);
+    }
     judged.reason = reason(&judged);
     judged
 }
 
 fn reason(judged: &Judged) -> String {
+    if !judged.missing.is_empty() {
+        return judged.remedy();
+    }
     let failed = |check: &JudgedCheck| {
         let stated = (!check.stated.holds).then_some((&check.stated, "stated in advance: "));
         let now = check.now.as_ref().filter(|now| !now.holds).map(|now| (now, ""));

@@ -41,9 +41,23 @@ fn holds(section: &str, head: &str, id: &str) -> bool {
     }
 }
 
+/// Whether the claim was not measured, for want of tables of rules that are no part of the repository.
+fn is_missing(document: &str, claim: &Claim) -> bool {
+    let section = section(document, claim);
+    let missing = section.contains("Stated in advance: **not measured**");
+    // Only a claim about tables can be beyond measuring, and the document says which are wanted.
+    let told = section.lines().any(|line| line.starts_with("Not at hand: "));
+    assert_eq!(missing, told, "{}", claim.id);
+    assert!(!missing || !claim.tables.is_empty(), "{}", claim.id);
+    missing
+}
+
 /// Whether all rows hold: by what was stated in advance, and with later changes.
 fn verdicts(document: &str, claim: &Claim) -> [bool; 2] {
     let section = section(document, claim);
+    if is_missing(document, claim) {
+        return [false; 2];
+    }
     let (mut stated, mut now) = (claim.after_trials.is_empty(), true);
     for check in &claim.checks {
         let heads = row_head(check);
@@ -69,7 +83,7 @@ fn every_check_of_every_claim_is_in_the_document() {
         assert_eq!(first.contains("**reproduced**"), stated, "{}: {line}", claim.id);
         assert_eq!(second.contains("**reproduced**"), now, "{}: {line}", claim.id);
         assert!(first.contains(words(stated)) && second.contains(words(now)));
-        let fails = !stated || !now;
+        let fails = (!stated || !now) && !is_missing(&document, &claim);
         if fails && !claim.cause.is_empty() {
             assert!(section.contains(claim.cause.trim()), "{}: cause; {AGAIN}", claim.id);
         }
@@ -83,6 +97,9 @@ fn every_check_of_every_claim_is_in_the_document() {
 fn every_claim_that_does_not_hold_has_a_cause_that_runs_show() {
     let document = read("docs/reproduction.md");
     for claim in claims().expect("the built-in claims") {
+        if is_missing(&document, &claim) {
+            continue;
+        }
         let [stated, now] = verdicts(&document, &claim);
         // A setting chosen after trial runs is a reason of its own.
         let rows_hold = now && (stated || !claim.after_trials.is_empty());

@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Setup, Span, Stream, Time};
+use paceline_cc::{Halves, Rate, Setup, Span, Stream, Time};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_path::medium::{Hop, Medium, StationParts};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
-use crate::choose;
+use crate::choose::{self, Ends};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
-use crate::scenario::{Capacity, FlowSpec, Record, Scenario, Stretch};
+use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
+use crate::transport::{Foreign, MadeTransport, TransportEnds, TransportSetup};
 use crate::world::World;
 
 /// Where a scenario's parts have ended up among the stages.
@@ -24,6 +26,8 @@ use crate::world::World;
 pub(crate) struct Places {
     /// The stage of each link.
     pub(crate) links: Vec<usize>,
+    /// The stage of each medium.
+    pub(crate) media: Vec<usize>,
     /// The flows of the scenario, in order.
     pub(crate) flows: Vec<FlowPlace>,
     /// The flows of random arrivals.
@@ -55,10 +59,14 @@ pub(crate) fn build(
         ways: Ways::default(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
+        hops: vec![Vec::new(); scenario.media.len()],
         places: Places::default(),
     };
     for index in 0..scenario.links.len() {
         builder.link(index)?;
+    }
+    for index in 0..scenario.media.len() {
+        builder.medium(index)?;
     }
     for flow in &scenario.flows {
         builder.flows(flow)?;
@@ -72,7 +80,7 @@ pub(crate) fn build(
 /// One flow to be made: one of several alike, or one of random arrivals.
 struct OneFlow<'a> {
     spec: &'a FlowSpec,
-    halves: &'a Halves,
+    ends: &'a Ends,
     scheme: &'a Arc<str>,
     name: String,
     workload: Workload,
@@ -96,6 +104,8 @@ struct Builder<'a> {
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
     after: Vec<Option<usize>>,
+    /// By medium and route, the stations that send and receive.
+    hops: Vec<Vec<Hop>>,
     places: Places,
 }
 
@@ -141,6 +151,61 @@ impl Builder<'_> {
         self.places.links.push(stage);
         let after = self.own_pipe(&format!("link {}", spec.name), Span::ZERO, &spec.after)?;
         self.after.push(after);
+        Ok(())
+    }
+
+    fn medium(&mut self, index: usize) -> Result<(), BuildError> {
+        let spec = &self.scenario.media[index];
+        let mut parts = Vec::new();
+        for number in 0..=spec.stations.len() {
+            let Some(port) = spec.port(number) else { continue };
+            let name = spec.port_name(number);
+            let choice = choose::port_queue(self.scenario, spec, number, port)?;
+            // Sizes in packets, bytes and time do not depend on a rate.
+            let limit = port.buffer.resolve(Rate::ZERO, Span::ZERO);
+            let queue = queue(&choice, limit, queue_stream(self.scenario, &name), self.names)?;
+            let router = choose::port_router(self.scenario, spec, number, port, self.names.0)?;
+            let router = choose::make_router(&router, self.names)?.map(|make| make());
+            parts.push(StationParts { queue, router });
+        }
+        let random = Stream::new(self.scenario.seed, &format!("medium {}", spec.name));
+        let mut medium = Medium::new(spec.config(), parts, &random)
+            .map_err(|source| BuildError::Service { link: spec.name.clone(), source })?;
+        medium.record(self.scenario.record.is_detailed());
+        let stage = self.add(Carrier::Medium(Box::new(medium), 0));
+        self.places.media.push(stage);
+        Ok(())
+    }
+
+    /// Adds the medium that a flow passes to its ways: the last that it passes on the way down, the
+    /// first on the way up; and tells the medium of both routes.
+    fn over_medium(
+        &mut self,
+        flow: &FlowSpec,
+        (forward, back): (&mut Vec<usize>, &mut Vec<usize>),
+        route: usize,
+    ) -> Result<(), BuildError> {
+        let Some(hop) = &flow.station else { return Ok(()) };
+        let (medium, station) = self.scenario.station(&hop.station).ok_or_else(|| {
+            BuildError::NoSuchStation { flow: flow.name.clone(), station: hop.station.clone() }
+        })?;
+        let stage = self.places.media[medium];
+        let down = Hop { from: 0, to: station as u32 };
+        let up = Hop { from: station as u32, to: 0 };
+        let hops = &mut self.hops[medium];
+        hops.resize(route + 2, Hop::default());
+        match hop.direction {
+            Direction::Down => {
+                forward.push(stage);
+                back.insert(0, stage);
+                hops[route..].copy_from_slice(&[down, up]);
+            }
+            Direction::Up => {
+                forward.insert(0, stage);
+                back.push(stage);
+                hops[route..].copy_from_slice(&[up, down]);
+            }
+        }
         Ok(())
     }
 
@@ -202,7 +267,7 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let halves = choose::halves(&spec.scheme, self.names)?;
+        let ends = choose::ends(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
@@ -213,8 +278,8 @@ impl Builder<'_> {
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
             let workload = spec.workload.clone();
-            let (halves, scheme) = (&halves, &scheme);
-            let one = OneFlow { spec, halves, scheme, name, workload, start, stop };
+            let (ends, scheme) = (&ends, &scheme);
+            let one = OneFlow { spec, ends, scheme, name, workload, start, stop };
             let place = self.flow(one)?;
             self.places.flows.push(place);
         }
@@ -225,7 +290,7 @@ impl Builder<'_> {
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
         let arrivals = &self.scenario.arrivals[index];
         let spec = &arrivals.flow;
-        let halves = choose::halves(&spec.scheme, self.names)?;
+        let ends = choose::ends(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
         let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
         let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
@@ -238,7 +303,7 @@ impl Builder<'_> {
             let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
             let one = OneFlow {
                 spec,
-                halves: &halves,
+                ends: &ends,
                 scheme: &scheme,
                 name: format!("{}-{}", spec.name, self.places.arrivals.len() + 1),
                 workload: Workload::Bytes(bytes),
@@ -253,25 +318,42 @@ impl Builder<'_> {
     /// A sender, a receiver, and the routes from one to the other and back.
     fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
-        let (forward, back) = self.ways(&one)?;
+        let route = self.routes.len() as u32;
+        let (forward, back) = self.ways(&one, route)?;
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
-        let route = self.routes.len() as u32;
         let (forward, back) = (self.ways.number(forward), self.ways.number(back));
         self.routes.push(Route { from: sender, way: forward, to: receiver });
         self.routes.push(Route { from: receiver, way: back, to: sender });
-        self.endpoints.push(Endpoint::Sender(Box::new(self.sender(&one, flow, route)?)));
-        self.endpoints.push(Endpoint::Receiver(Box::new(self.receiver(&one, flow, route + 1))));
+        match one.ends {
+            Ends::Scheme(halves) => {
+                let sender = self.sender(&one, halves, flow, route)?;
+                let receiver = self.receiver(&one, halves, flow, route + 1);
+                self.endpoints.push(Endpoint::Sender(Box::new(sender)));
+                self.endpoints.push(Endpoint::Receiver(Box::new(receiver)));
+            }
+            Ends::Transport(made) => {
+                let (first, second) = self.transport(&one, made, flow)?;
+                let end = |end, route, receives| Foreign::new(end, flow, route, receives);
+                self.endpoints.push(Endpoint::Foreign(Box::new(end(first, route, false))));
+                self.endpoints.push(Endpoint::Foreign(Box::new(end(second, route + 1, true))));
+            }
+        }
         let OneFlow { name, scheme, .. } = one;
         Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
     }
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
     /// a pipe for half of its RTT.
-    fn ways(&mut self, one: &OneFlow<'_>) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
+    fn ways(
+        &mut self,
+        one: &OneFlow<'_>,
+        route: u32,
+    ) -> Result<(Vec<usize>, Vec<usize>), BuildError> {
         let OneFlow { spec, name, .. } = one;
         let mut forward = self.route(spec, &spec.path)?;
         let mut back = self.route(spec, &spec.back)?;
+        self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
         forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
         back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
@@ -281,8 +363,29 @@ impl Builder<'_> {
         Ok((forward, back))
     }
 
-    fn sender(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Result<Sender, BuildError> {
-        let OneFlow { spec, halves, .. } = one;
+    /// The ends of a transport that comes whole.
+    fn transport(
+        &self,
+        one: &OneFlow<'_>,
+        made: &MadeTransport,
+        flow: u32,
+    ) -> Result<TransportEnds, BuildError> {
+        let mut setup = TransportSetup::new(self.scenario.seed, flow);
+        setup.mss = self.scenario.mss;
+        setup.workload = one.workload.clone();
+        (setup.start, setup.stop) = (one.start, one.stop);
+        let fail = |problem| BuildError::Transport { flow: one.name.clone(), problem };
+        made.make(&setup).map_err(fail)
+    }
+
+    fn sender(
+        &self,
+        one: &OneFlow<'_>,
+        halves: &Halves,
+        flow: u32,
+        route: u32,
+    ) -> Result<Sender, BuildError> {
+        let spec = one.spec;
         let setup =
             Setup::new(self.scenario.seed, flow).with(|setup| setup.mss = self.scenario.mss);
         let config = SenderConfig::of(halves, setup).with(|config| {
@@ -296,8 +399,8 @@ impl Builder<'_> {
             .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
     }
 
-    fn receiver(&self, one: &OneFlow<'_>, flow: u32, route: u32) -> Receiver {
-        let OneFlow { spec, halves, name, .. } = one;
+    fn receiver(&self, one: &OneFlow<'_>, halves: &Halves, flow: u32, route: u32) -> Receiver {
+        let OneFlow { spec, name, .. } = one;
         // Clocks disagree: a scheme that subtracts across them fails in tests.
         let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
         Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {
@@ -350,11 +453,19 @@ impl Builder<'_> {
             flow.sender = settle(flow.sender);
             flow.receiver = settle(flow.receiver);
         }
+        let mut slots = carriers;
+        for (&stage, hops) in self.places.media.iter().zip(self.hops) {
+            if let Carrier::Medium(medium, first) = &mut self.carriers[stage] {
+                medium.set_hops(hops);
+                *first = slots;
+                slots += medium.len();
+            }
+        }
         let record = self.scenario.record;
         let recorder = (record != Record::Counters).then(|| {
             let from = Time::ZERO + self.scenario.warmup;
             let flows = self.places.flows.len();
-            let mut recorder = Recorder::new(from, record, carriers, flows);
+            let mut recorder = Recorder::new(from, record, slots, flows);
             if !record.is_detailed() {
                 return recorder;
             }
@@ -363,7 +474,8 @@ impl Builder<'_> {
                     record.segments = sender.video().map(|_| Vec::new());
                 }
             }
-            for &stage in &self.places.links {
+            let ports = carriers..slots;
+            for stage in self.places.links.iter().copied().chain(ports) {
                 let bins = recorder.bin.map(LinkBins::new);
                 recorder.links[stage] = Some(LinkRecord { bins, ..LinkRecord::default() });
             }

@@ -46,6 +46,14 @@ impl World {
                     census.received += receiver.stats().packets;
                     census.acks_sent += receiver.stats().acks + receiver.stats().reports;
                 }
+                Endpoint::Foreign(end) if end.receives() => {
+                    census.received += end.taken;
+                    census.acks_sent += end.sent;
+                }
+                Endpoint::Foreign(end) => {
+                    census.sent += end.sent;
+                    census.acks_received += end.taken;
+                }
             }
         }
         for carrier in &self.carriers {
@@ -53,6 +61,13 @@ impl World {
                 Carrier::Link(link) => {
                     census.dropped += link.counters().dropped_packets();
                     census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
+                }
+                Carrier::Medium(medium, _) => {
+                    for link in (0..medium.len()).filter_map(|number| medium.station(number)) {
+                        census.dropped += link.counters().dropped_packets();
+                        census.under_way += link.backlog_packets() as u64;
+                    }
+                    census.under_way += medium.uncollected() as u64;
                 }
                 Carrier::Pipe(pipe) => {
                     census.lost += pipe.counters().lost_packets;

@@ -9,21 +9,45 @@ use paceline_cc::{Halves, Span, Spec, SpecError};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
 use crate::scenario::{
-    FlowSpec, LinkSpec, MadeRouter, QueueChoice, RouterChoice, Scenario, SchemeChoice,
+    FlowSpec, LinkSpec, MadeRouter, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
+    SchemeChoice,
 };
+use crate::transport::MadeTransport;
 
-/// The halves of a flow's scheme.
-pub(crate) fn halves(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Halves, SpecError> {
+/// What the two ends of a flow are made from.
+pub(crate) enum Ends {
+    /// The halves of a scheme.
+    Scheme(Halves),
+    /// A transport that comes whole.
+    Transport(MadeTransport),
+}
+
+/// What the ends of a flow with this scheme are made from.
+pub(crate) fn ends(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Ends, SpecError> {
     match scheme {
-        SchemeChoice::Made(made) => Ok(made.halves().clone()),
-        SchemeChoice::Named(spec) => names.scheme(&spec.sender),
+        SchemeChoice::Made(made) => Ok(Ends::Scheme(made.halves().clone())),
+        SchemeChoice::Named(spec) => Ok(Ends::Scheme(names.scheme(&spec.sender)?)),
+        SchemeChoice::Transport(made) => Ok(Ends::Transport(made.clone())),
     }
 }
 
-/// All flows of a scenario whose data passes a link, those of random arrivals included.
+/// All flows of a scenario, those of random arrivals included.
+fn all(scenario: &Scenario) -> impl Iterator<Item = &FlowSpec> {
+    scenario.flows.iter().chain(scenario.arrivals.iter().map(|arrivals| &arrivals.flow))
+}
+
+/// Those whose data passes a link.
 fn over<'a>(scenario: &'a Scenario, link: &'a LinkSpec) -> impl Iterator<Item = &'a FlowSpec> {
-    let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-    scenario.flows.iter().chain(arrivals).filter(|flow| flow.path.contains(&link.name))
+    all(scenario).filter(|flow| flow.path.contains(&link.name))
+}
+
+/// Those whose data passes the queue of a station, or of the access point (port 0).
+fn over_port<'a>(
+    scenario: &'a Scenario,
+    medium: &'a MediumSpec,
+    number: usize,
+) -> impl Iterator<Item = &'a FlowSpec> {
+    all(scenario).filter(move |flow| medium.port_of(flow) == Some(number))
 }
 
 /// The queue of a link; never [`QueueChoice::Auto`].
@@ -32,16 +56,35 @@ fn over<'a>(scenario: &'a Scenario, link: &'a LinkSpec) -> impl Iterator<Item = 
 /// [`BuildError::Queues`] if the link leaves the choice to flows whose schemes name different
 /// queues.
 pub fn queue(scenario: &Scenario, link: &LinkSpec) -> Result<QueueChoice, BuildError> {
-    if !matches!(link.queue, QueueChoice::Auto) {
-        return Ok(link.queue.clone());
+    queue_of(&link.name, &link.queue, over(scenario, link))
+}
+
+/// The queue of a station at a medium, or of its access point (port 0); never
+/// [`QueueChoice::Auto`].
+pub(crate) fn port_queue(
+    scenario: &Scenario,
+    medium: &MediumSpec,
+    number: usize,
+    port: &PortSpec,
+) -> Result<QueueChoice, BuildError> {
+    queue_of(&medium.port_name(number), &port.queue, over_port(scenario, medium, number))
+}
+
+fn queue_of<'a>(
+    link: &str,
+    choice: &QueueChoice,
+    flows: impl Iterator<Item = &'a FlowSpec>,
+) -> Result<QueueChoice, BuildError> {
+    if !matches!(choice, QueueChoice::Auto) {
+        return Ok(choice.clone());
     }
     let mut found: Option<(&FlowSpec, &Spec)> = None;
-    for flow in over(scenario, link) {
+    for flow in flows {
         let Some(queue) = flow.scheme.queue() else { continue };
         match found {
             Some((first, other)) if other != queue => {
                 return Err(BuildError::Queues {
-                    link: link.name.clone(),
+                    link: link.to_string(),
                     flows: [first.name.clone(), flow.name.clone()],
                     queues: [other.to_string(), queue.to_string()],
                 });
@@ -63,22 +106,45 @@ pub fn router(
     link: &LinkSpec,
     names: Option<&Names>,
 ) -> Result<RouterChoice, BuildError> {
-    if link.router != RouterChoice::Auto {
-        return Ok(link.router.clone());
+    router_of(&link.name, &link.router, over(scenario, link), names)
+}
+
+/// The router of a station at a medium, or of its access point (port 0); never
+/// [`RouterChoice::Auto`].
+pub(crate) fn port_router(
+    scenario: &Scenario,
+    medium: &MediumSpec,
+    number: usize,
+    port: &PortSpec,
+    names: Option<&Names>,
+) -> Result<RouterChoice, BuildError> {
+    let flows = over_port(scenario, medium, number);
+    router_of(&medium.port_name(number), &port.router, flows, names)
+}
+
+fn router_of<'a>(
+    link: &str,
+    choice: &RouterChoice,
+    flows: impl Iterator<Item = &'a FlowSpec>,
+    names: Option<&Names>,
+) -> Result<RouterChoice, BuildError> {
+    if *choice != RouterChoice::Auto {
+        return Ok(choice.clone());
     }
     let mut found: Option<(&FlowSpec, MakeRouter)> = None;
-    for flow in over(scenario, link) {
+    for flow in flows {
         if let Some((first, _)) = &found
             && is_same(&first.scheme, &flow.scheme)
         {
             continue;
         }
-        let Some(router) = halves(&flow.scheme, Lookup(names))?.router else { continue };
+        let Ends::Scheme(halves) = ends(&flow.scheme, Lookup(names))? else { continue };
+        let Some(router) = halves.router else { continue };
         match &found {
             Some((_, other)) if Arc::ptr_eq(other, &router) => {}
             Some((first, _)) => {
                 return Err(BuildError::Routers {
-                    link: link.name.clone(),
+                    link: link.to_string(),
                     flows: [first.name.clone(), flow.name.clone()],
                     schemes: [first.scheme.to_string(), flow.scheme.to_string()],
                 });
@@ -93,6 +159,7 @@ pub fn router(
             SchemeChoice::Made(made) => {
                 RouterChoice::Made(MadeRouter::new(made.label(), move || router()))
             }
+            SchemeChoice::Transport(_) => RouterChoice::None,
         },
     })
 }

@@ -20,6 +20,14 @@ pub enum BuildError {
         /// What is missing.
         source: MissingSignals,
     },
+    /// The ends of a transport cannot be made.
+    #[error("flow `{flow}`: {problem}")]
+    Transport {
+        /// The flow.
+        flow: String,
+        /// Why.
+        problem: String,
+    },
     /// A link cannot transmit as it should.
     #[error("link `{link}`: {source}")]
     Service {
@@ -51,6 +59,14 @@ pub enum BuildError {
         flow: String,
         /// The name.
         link: String,
+    },
+    /// A flow names a station that no medium has.
+    #[error("flow `{flow}`: there is no station `{station}`")]
+    NoSuchStation {
+        /// The flow.
+        flow: String,
+        /// The name.
+        station: String,
     },
     /// Packets could go round without any time passing.
     #[error("flow `{flow}` has neither a round-trip delay nor a link; give it rtt = \"100ms\"")]

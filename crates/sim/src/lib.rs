@@ -60,6 +60,7 @@ mod run;
 pub mod scenario;
 mod stations;
 mod timetable;
+mod transport;
 mod world;
 
 pub use bins::LinkBins;
@@ -68,10 +69,11 @@ pub use error::BuildError;
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    Outcome, Pooled, SenderCounters,
+    MediumOutcome, Outcome, Pooled, SenderCounters, StationOutcome,
 };
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};
+pub use transport::{MadeTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;
 
 /// Units, packets, controllers and registries: what a scheme of one's own is made with.

@@ -1,6 +1,8 @@
 //! What scenarios may call by name: schemes and queues, those that are built in and those of users.
 
-use paceline_cc::{Halves, Registry, SchemeSpec, Spec, SpecError, Stream};
+use paceline_cc::{
+    Halves, ParamInfo, ParamValue as _, Rate, Registry, SchemeSpec, Span, Spec, SpecError, Stream,
+};
 use paceline_path::queue::Queues;
 use paceline_path::{Limit, Queue};
 
@@ -33,6 +35,39 @@ impl Names {
         }
         Ok(spec)
     }
+
+    /// A scheme without the parameters that have their defaults anyway, for labels:
+    /// `cubic+codel[interval=100ms]` is `cubic+codel`.
+    pub fn without_defaults(&self, spec: &SchemeSpec) -> SchemeSpec {
+        let mut short = spec.clone();
+        if let Some(scheme) = self.schemes.find(&spec.sender.name) {
+            drop_defaults(&mut short.sender, &scheme.params());
+        }
+        if let Some(queue) = &mut short.queue
+            && let Some(info) = self.queues.get(&queue.name)
+        {
+            drop_defaults(queue, &info.params());
+        }
+        short
+    }
+}
+
+fn drop_defaults(spec: &mut Spec, infos: &[ParamInfo]) {
+    spec.args.retain(|(name, value)| {
+        let info = infos.iter().find(|info| info.name == name);
+        !info.is_some_and(|info| same_value(&info.default, value))
+    });
+}
+
+/// True if two ways to write a parameter mean the same: `100ms` and `0.1s`.
+fn same_value(one: &str, other: &str) -> bool {
+    let spans = (Span::read(one), Span::read(other));
+    let rates = (Rate::read(one), Rate::read(other));
+    let numbers = (f64::read(one), f64::read(other));
+    one == other
+        || matches!(spans, (Ok(a), Ok(b)) if a == b)
+        || matches!(rates, (Ok(a), Ok(b)) if a == b)
+        || matches!(numbers, (Ok(a), Ok(b)) if a == b)
 }
 
 impl From<Registry> for Names {
@@ -68,6 +103,33 @@ impl Lookup<'_> {
         match self.0 {
             Some(names) => names.queues.build(spec, limit, stream),
             None => paceline_path::queue::build(spec, limit, stream),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_leave_defaults_out() {
+        let names = Names::default();
+        for (written, short) in [
+            ("cubic+codel[target=50ms,interval=0.1s]", "cubic+codel[target=50ms]"),
+            ("abc[eta=0.98]", "abc"),
+            ("abc[eta=98%,dt=60ms]", "abc[dt=60ms]"),
+            ("c2tcp[target=100ms]+codel[interval=100ms]", "c2tcp+codel"),
+        ] {
+            let spec = names.check_scheme(written).expect("legal");
+            assert_eq!(names.without_defaults(&spec).to_string(), short);
+        }
+    }
+
+    #[test]
+    fn settings_for_bulk_data_can_be_had() {
+        for scheme in paceline_cc::SCHEMES {
+            let Some(setting) = scheme.bulk else { continue };
+            assert!(Names::default().check_scheme(setting.spec).is_ok(), "{}", setting.spec);
         }
     }
 }

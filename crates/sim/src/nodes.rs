@@ -2,12 +2,17 @@
 
 use paceline_cc::{Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
+use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
+
+use crate::transport::Foreign;
 
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
     Link(Box<Link>),
     Pipe(Box<Pipe>),
+    /// A medium, and where the recorder keeps what it knows of its first port.
+    Medium(Box<Medium>, usize),
 }
 
 impl Carrier {
@@ -16,6 +21,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.push(now, packet),
             Carrier::Pipe(pipe) => pipe.push(now, packet),
+            Carrier::Medium(medium, _) => medium.push(now, packet),
         }
     }
 
@@ -29,6 +35,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.first_due(now, place),
             Carrier::Pipe(pipe) => pipe.first_due(now, place),
+            Carrier::Medium(medium, _) => medium.pop_into(now, place).then_some(place),
         }
     }
 
@@ -44,6 +51,8 @@ impl Carrier {
                 pipe.drop_first();
                 pipe.wake()
             }
+            // It has been taken away already.
+            Carrier::Medium(medium, _) => medium.wake(),
         }
     }
 
@@ -52,6 +61,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.wake(),
             Carrier::Pipe(pipe) => pipe.wake(),
+            Carrier::Medium(medium, _) => medium.wake(),
         }
     }
 
@@ -60,6 +70,7 @@ impl Carrier {
         match (self, other) {
             (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
             (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
+            (Carrier::Medium(new, _), Carrier::Medium(old, _)) => new.take_memory(old),
             _ => {}
         }
     }
@@ -69,6 +80,8 @@ impl Carrier {
 pub(crate) enum Endpoint {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
+    /// An end of a transport that comes whole.
+    Foreign(Box<Foreign>),
 }
 
 impl Endpoint {
@@ -84,6 +97,10 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
+            Endpoint::Foreign(end) => {
+                end.push(now, packet);
+                (end.pop_into(now, answer), end.wake())
+            }
         }
     }
 
@@ -92,6 +109,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
+            Endpoint::Foreign(end) => (end.pop_into(now, place), end.wake()),
         }
     }
 
@@ -99,6 +117,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => sender.wake(),
             Endpoint::Receiver(receiver) => receiver.wake(),
+            Endpoint::Foreign(end) => end.wake(),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use paceline_cc::Time;
 use paceline_flow::{Frame, SenderStats, Transfer, VideoStats};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::metrics::{Quantiles, Samples, jain};
+use crate::metrics::{P95, Quantiles, Samples, jain};
 
 /// The results of a run, measured from the warm-up's end to the end of the run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -16,6 +16,9 @@ pub struct Outcome {
     pub duration_s: f64,
     /// Each link, in the scenario's order.
     pub links: Vec<LinkOutcome>,
+    /// Each shared medium, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediumOutcome>,
     /// Each flow, in the scenario's order; short flows of random arrivals are left out.
     pub flows: Vec<FlowOutcome>,
     /// The delays of all flows together, those of random arrivals left out.
@@ -42,9 +45,14 @@ pub struct Pooled {
     /// Per acknowledgement, the RTT of its newest packet.
     pub rtt_ms: Quantiles,
     /// The mean over the flows of their 95 % end-to-end delays.
+    #[serde(rename = "end_to_end_delay_ms", serialize_with = "p95")]
     pub end_to_end_p95_ms: f64,
     /// The mean over the flows of their self-inflicted delays, if somebody has worked them out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "self_inflicted_delay_ms",
+        serialize_with = "maybe_p95",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub self_inflicted_p95_ms: Option<f64>,
     /// The sum of the flows' goodputs in Mbit/s over the mean of their 95 % end-to-end delays in
     /// seconds; `None` if nothing arrived, or without any delay.
@@ -74,6 +82,36 @@ pub struct LinkOutcome {
     /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<LinkSeries>,
+}
+
+/// What a shared medium has done.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct MediumOutcome {
+    /// Its name.
+    pub name: String,
+    /// The bytes of packets that it delivered, as a rate, acknowledgements included.
+    pub throughput_mbps: f64,
+    /// Frames that collided over frames transmitted, retransmissions and the warm-up included.
+    pub collision_probability: f64,
+    /// The access point and the stations, in the scenario's order.
+    pub stations: Vec<StationOutcome>,
+}
+
+/// What a station of a medium, or its access point, has done as a sender.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct StationOutcome {
+    /// Its queue and what it delivered. Its capacity is what the station would carry alone.
+    #[serde(flatten)]
+    pub link: LinkOutcome,
+    /// Frames transmitted, retransmissions and the warm-up included.
+    pub transmissions: u64,
+    /// Of these, frames that collided.
+    pub collisions: u64,
+    /// The share of time since the start in which the medium was busy with its frames and their
+    /// answers.
+    pub airtime: f64,
 }
 
 /// A link over time.
@@ -106,11 +144,16 @@ pub struct FlowOutcome {
     pub rtt_ms: Quantiles,
     /// The 95th percentile over time of the age of the newest delivered packet: the 95 %
     /// end-to-end delay of Winstein's thesis, §2.4.1.
+    #[serde(rename = "end_to_end_delay_ms", serialize_with = "p95")]
     pub end_to_end_p95_ms: f64,
     /// The same, less that of the omniscient protocol, which keeps the first link busy without
     /// ever making a packet wait: the thesis' self-inflicted delay. The simulator leaves it out;
     /// `paceline_lab::omniscient::add_self_inflicted` works it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "self_inflicted_delay_ms",
+        serialize_with = "maybe_p95",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub self_inflicted_p95_ms: Option<f64>,
     /// Goodput in Mbit/s over the 95 % end-to-end delay in seconds (the thesis' §2.5: throughput
     /// divided by the delay); `None` if nothing arrived, or without any delay.
@@ -168,6 +211,7 @@ pub struct FramesOutcome {
     /// Frames made after the warm-up that arrived completely.
     pub delivered: u64,
     /// Of those, from the frame's making to the arrival of its last packet.
+    #[serde(rename = "frame_delay_ms")]
     pub delay_ms: Quantiles,
 }
 
@@ -182,6 +226,7 @@ pub struct SenderCounters {
     /// Packets declared lost.
     pub lost: u64,
     /// Of these, packets whose acknowledgement came after all.
+    #[serde(rename = "spurious")]
     pub late: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -218,6 +263,15 @@ pub struct ArrivalsOutcome {
     pub goodput_mbps: f64,
     /// The times from the first byte to the last acknowledgement.
     pub completion_ms: Quantiles,
+}
+
+/// A 95th percentile as JSON has it everywhere: an object with `p95`.
+fn p95<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+    P95 { p95: *value }.serialize(to)
+}
+
+fn maybe_p95<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    value.map(|p95| P95 { p95 }).serialize(to)
 }
 
 impl Outcome {

@@ -1,7 +1,7 @@
 //! Collects what happens in a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
-use paceline_flow::{Receiver, Sender};
+use paceline_path::medium::Medium;
 use paceline_path::{EventKind, Link};
 
 use crate::bins::LinkBins;
@@ -45,12 +45,16 @@ pub(crate) struct FlowRecord {
     pub(crate) segments: Option<Vec<(u64, Time)>>,
 }
 
+/// Takes the name and value of an inner state.
+pub(crate) type See<'a> = dyn FnMut(&'static str, f64) + 'a;
+
 /// Collects delays, counts and time series. Measures from `from` on.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) from: Time,
     pub(crate) bin: Option<Span>,
-    /// By stage number; only links have one, and none has if there are only sums.
+    /// By stage number, and behind the stages the ports of media; only links and ports have one, and
+    /// none has if there are only sums.
     pub(crate) links: Vec<Option<LinkRecord>>,
     /// By flow number.
     pub(crate) sums: Vec<DelaySums>,
@@ -92,8 +96,14 @@ impl Recorder {
     /// A packet is about to reach an endpoint.
     #[cold]
     pub(crate) fn before(&mut self, now: Time, endpoint: &Endpoint, packet: &Packet) {
-        if let Endpoint::Receiver(_) = endpoint {
-            self.on_arrival(now, packet);
+        match endpoint {
+            Endpoint::Sender(_) => {}
+            Endpoint::Receiver(_) => {
+                let Body::Data(data) = &packet.body else { return };
+                self.on_arrival(now, packet, data.segment);
+            }
+            Endpoint::Foreign(end) if end.receives() => self.on_arrival(now, packet, 0),
+            Endpoint::Foreign(_) => {}
         }
     }
 
@@ -101,8 +111,16 @@ impl Recorder {
     #[cold]
     pub(crate) fn after(&mut self, now: Time, endpoint: &mut Endpoint) {
         match endpoint {
-            Endpoint::Sender(sender) => self.on_ack(now, sender),
-            Endpoint::Receiver(receiver) => self.on_received(now, receiver),
+            Endpoint::Sender(sender) => {
+                let rtt = sender.take_rtt();
+                self.on_ack(now, sender.flow(), rtt);
+            }
+            Endpoint::Receiver(receiver) => self.on_received(now, receiver.stats().goodput),
+            Endpoint::Foreign(end) if end.receives() => self.on_received(now, end.end().received()),
+            Endpoint::Foreign(end) => {
+                let rtt = end.end_mut().take_rtt();
+                self.on_ack(now, end.flow(), rtt);
+            }
         }
     }
 
@@ -137,9 +155,20 @@ impl Recorder {
         link.clear_events();
     }
 
+    /// Takes over what the ports of a medium have logged; `first` is the place of the first.
+    #[inline(never)]
+    pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
+        for number in 0..medium.len() {
+            if let Some(link) = medium.station_mut(number)
+                && !link.events().is_empty()
+            {
+                self.on_link(first + number, link);
+            }
+        }
+    }
+
     /// A data packet reaches its receiver.
-    fn on_arrival(&mut self, now: Time, packet: &Packet) {
-        let Body::Data(data) = &packet.body else { return };
+    fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
         let measured = now >= self.from;
         self.arriving = packet.flow as usize;
         if let Some(sums) = self.sums.get_mut(packet.flow as usize).filter(|_| measured) {
@@ -152,15 +181,14 @@ impl Recorder {
         }
         flow.age.on_arrival(now, packet.sent);
         if let Some(segments) = &mut flow.segments {
-            segments.push((data.segment, now));
+            segments.push((segment, now));
         }
     }
 
-    /// A receiver has taken a data packet in.
-    fn on_received(&mut self, now: Time, receiver: &Receiver) {
+    /// A receiver has taken a data packet in, and has `goodput` bytes now.
+    fn on_received(&mut self, now: Time, goodput: u64) {
         let Some(at) = self.bin_of(now) else { return };
         let Some(flow) = self.flows.get_mut(self.arriving) else { return };
-        let goodput = receiver.stats().goodput;
         if flow.bins.len() <= at {
             flow.bins.resize(at + 1, 0);
         }
@@ -169,13 +197,12 @@ impl Recorder {
     }
 
     /// A sender has taken an acknowledgement in.
-    fn on_ack(&mut self, now: Time, sender: &mut Sender) {
-        let sample = sender.take_rtt();
+    fn on_ack(&mut self, now: Time, flow: u32, sample: Option<Span>) {
         if now < self.from {
             return;
         }
         let Some(rtt) = sample else { return };
-        let flow = sender.flow() as usize;
+        let flow = flow as usize;
         if let Some(sums) = self.sums.get_mut(flow) {
             sums.samples += 1;
             sums.rtt += rtt;
@@ -185,11 +212,11 @@ impl Recorder {
         }
     }
 
-    /// Notes the inner values of a controller at the end of bin `at`.
-    pub(crate) fn on_state(&mut self, at: usize, sender: &Sender) {
-        let Some(flow) = self.flows.get_mut(sender.flow() as usize) else { return };
+    /// Notes the inner values of a flow's sender at the end of bin `at`.
+    pub(crate) fn on_state(&mut self, at: usize, flow: u32, inspect: impl FnOnce(&mut See<'_>)) {
+        let Some(flow) = self.flows.get_mut(flow as usize) else { return };
         let state = &mut flow.state;
-        sender.inspect(&mut |name, value| {
+        inspect(&mut |name, value| {
             let place = state.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
                 state.push((name, Vec::new()));
                 state.len() - 1

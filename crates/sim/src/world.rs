@@ -3,12 +3,14 @@
 use paceline_cc::{Packet, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::Link;
+use paceline_path::medium::Medium;
 
 use crate::digest::Digest;
 use crate::nodes::{Carrier, Endpoint, Seat};
 use crate::recorder::Recorder;
 use crate::routes::Routes;
 use crate::timetable::Timetable;
+use crate::transport::Foreign;
 
 /// Stages that hand packets to each other in virtual time.
 ///
@@ -76,21 +78,35 @@ impl World {
     pub(crate) fn sender(&self, id: usize) -> Option<&Sender> {
         match self.endpoint(id)? {
             Endpoint::Sender(sender) => Some(sender),
-            Endpoint::Receiver(_) => None,
+            Endpoint::Receiver(_) | Endpoint::Foreign(_) => None,
+        }
+    }
+    /// The end of a transport that is stage `id`.
+    pub(crate) fn foreign(&self, id: usize) -> Option<&Foreign> {
+        match self.endpoint(id)? {
+            Endpoint::Foreign(end) => Some(end),
+            Endpoint::Sender(_) | Endpoint::Receiver(_) => None,
         }
     }
     /// The receiver that is stage `id`.
     pub(crate) fn receiver(&self, id: usize) -> Option<&Receiver> {
         match self.endpoint(id)? {
             Endpoint::Receiver(receiver) => Some(receiver),
-            Endpoint::Sender(_) => None,
+            Endpoint::Sender(_) | Endpoint::Foreign(_) => None,
         }
     }
     /// The link that is stage `id`.
     pub(crate) fn link(&self, id: usize) -> Option<&Link> {
         match self.carriers.get(id)? {
             Carrier::Link(link) => Some(link),
-            Carrier::Pipe(_) => None,
+            Carrier::Pipe(_) | Carrier::Medium(..) => None,
+        }
+    }
+    /// The medium that is stage `id`, and where the record of its first port is.
+    pub(crate) fn medium(&self, id: usize) -> Option<(&Medium, usize)> {
+        match self.carriers.get(id)? {
+            Carrier::Medium(medium, first) => Some((medium, *first)),
+            Carrier::Link(_) | Carrier::Pipe(_) => None,
         }
     }
 
@@ -244,10 +260,11 @@ impl World {
     /// Takes over what a link has logged, if somebody records.
     #[inline(always)]
     fn record_link<const RECORDED: bool>(&mut self, id: usize) {
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED)
-            && let Carrier::Link(link) = &mut self.carriers[id]
-        {
-            recorder.on_link(id, link);
+        let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) else { return };
+        match &mut self.carriers[id] {
+            Carrier::Link(link) => recorder.on_link(id, link),
+            Carrier::Medium(medium, first) => recorder.on_medium(*first, medium),
+            Carrier::Pipe(_) => {}
         }
     }
 

@@ -172,6 +172,10 @@ scheme = "cubic"
 path = ["steps"]
 on_off = { on_bytes = 30000.5, off = "70ms" }
 [[flow]]
+scheme = "cubic"
+path = ["steps"]
+on_off = { on_icsi = 16000, off = "200ms" }
+[[flow]]
 scheme = "gcc"
 path = ["steps"]
 video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", noise = 0.1, key_every = 50, key_size = 3, queue = "150ms" }
@@ -179,6 +183,47 @@ video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", noise = 0.1, k
 scheme = "cubic"
 path = ["steps"]
 arrivals = { per_second = 2.5, bytes = 10000, sizes = "pareto", shape = 1.3 }
+
+[[flow]]
+scheme = "xcpb"
+path = ["steps"]
+station = "phone"
+direction = "up"
+
+[[flow]]
+scheme = "cubic+codel"
+path = []
+station = "laptop"
+
+[[medium]]
+name = "home"
+preamble = "short"
+scale = 2
+basic_rates = ["2Mbps", "4Mbps"]
+rts_above = 500
+immediate_access = false
+after_collision = "difs"
+transmissions = 5
+rate = "22Mbps"
+buffer = "30kB"
+access_point = { queue = "fq_codel", buffer = 70, router = "none" }
+
+[[medium.station]]
+name = "phone"
+rates = [{ at = "0s", rate = "22Mbps" }, { at = "1s", rate = "4Mbps" }]
+frame_error = 0.1
+bit_error = 0.00001
+queue = "droptail"
+router = "xcpb"
+
+[[medium]]
+name = "office"
+layer = "802.11g"
+protection = true
+
+[[medium.station]]
+name = "laptop"
+rate = "54Mbps"
 "#;
 
 /// A key of scenario files that the writer does not know fails here.

@@ -23,6 +23,11 @@ const PATIENCE: Span = Span::from_millis(300);
 const LARGE_TRIES: u32 = 2;
 /// A size that every path is expected to carry (RFC 8200's least MTU).
 pub const BASE_MTU: u16 = 1280;
+/// The sizes that are tried at once if the largest does not pass: what common tunnels and access lines
+/// leave of 1500 and 9000 bytes, and the base.
+const SMALLER: [u16; 11] = [8900, 4000, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320, BASE_MTU];
+/// How long answers to larger initiations may come after the first answer to any of them.
+const SEARCH: Span = Span::from_millis(25);
 
 /// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -52,19 +57,43 @@ pub enum ConnectError {
     BadKey,
 }
 
-/// A connection that is being made.
-pub struct Initiator {
-    key: Key,
-    codes: (hmac::Key, hmac::Key),
-    to: SocketAddr,
+/// A handshake with packets of one size, which its first message names.
+struct Attempt {
+    mtu: u16,
     local: u32,
-    offer: Offer,
-    limits: Limits,
     /// The handshake that awaits an answer, and its message.
     state: HandshakeState,
     message: Vec<u8>,
     cookie: Option<[u8; COOKIE]>,
-    mtu: u16,
+}
+
+impl Attempt {
+    fn new(key: &Key, offer: &Offer, mtu: u16) -> Result<Attempt, ConnectError> {
+        let offer = Offer { mtu, ..offer.clone() };
+        let mut state = noise::initiator(key).ok_or(ConnectError::BadKey)?;
+        let message = noise::write(&mut state, &offer.write()?).ok_or(ConnectError::BadKey)?;
+        let local = u32::from_be_bytes(random()?);
+        Ok(Attempt { mtu, local, state, message, cookie: None })
+    }
+}
+
+/// A connection that is being made.
+///
+/// Initiations are as long as the packets that they ask for, and so probe the path (RFC 8899). At
+/// first there is one, of the size asked for. If it does not pass, several sizes are tried at once,
+/// and the largest goes on from which a cookie comes back.
+pub struct Initiator {
+    key: Key,
+    codes: (hmac::Key, hmac::Key),
+    to: SocketAddr,
+    offer: Offer,
+    limits: Limits,
+    /// In the order in which they are sent: the largest first.
+    attempts: Vec<Attempt>,
+    /// How many of them have been sent in this flight.
+    sent: usize,
+    /// When the search for the largest size that passes is over, once a first answer has come.
+    decide: Time,
     tries: u32,
     began: Time,
     next: Time,
@@ -84,20 +113,15 @@ impl Initiator {
         offer: Offer,
         limits: Limits,
     ) -> Result<Initiator, ConnectError> {
-        let mtu = offer.mtu;
-        let mut state = noise::initiator(key).ok_or(ConnectError::BadKey)?;
-        let message = noise::write(&mut state, &offer.write()?).ok_or(ConnectError::BadKey)?;
         Ok(Initiator {
             codes: (key.mac(INITIATION_CODE), key.mac(RETRY_CODE)),
+            attempts: vec![Attempt::new(key, &offer, offer.mtu)?],
             key: key.clone(),
             to,
-            local: u32::from_be_bytes(random()?),
             offer,
             limits,
-            state,
-            message,
-            cookie: None,
-            mtu,
+            sent: 0,
+            decide: Time::NEVER,
             tries: 0,
             began: now,
             next: now,
@@ -105,14 +129,15 @@ impl Initiator {
         })
     }
 
-    /// The size of the packets that are tried at present, IP and UDP headers included.
+    /// The largest size of packets that is tried at present, IP and UDP headers included; once the
+    /// connection stands, its size.
     pub fn mtu(&self) -> u16 {
-        self.mtu
+        self.attempts.first().map_or(BASE_MTU, |attempt| attempt.mtu)
     }
 
     /// When [`Initiator::transmit`] is next worth calling.
     pub fn wake(&self) -> Time {
-        self.next
+        self.next.min(self.decide)
     }
 
     /// The system says that the last initiation was too large for the path.
@@ -120,22 +145,32 @@ impl Initiator {
     /// # Errors
     /// As [`Initiator::new`].
     pub fn on_too_large(&mut self, now: Time) -> Result<(), ConnectError> {
-        if self.mtu > BASE_MTU {
-            self.restart(BASE_MTU)?;
+        // While sizes are searched for, this one is just not answered.
+        if self.attempts.len() == 1 && self.mtu() > BASE_MTU {
+            self.search()?;
+            self.next = now;
         }
-        self.next = now;
         Ok(())
     }
 
-    /// Begins the handshake anew, since the first message names the size.
-    fn restart(&mut self, mtu: u16) -> Result<(), ConnectError> {
-        self.mtu = mtu;
-        self.offer.mtu = mtu;
-        self.state = noise::initiator(&self.key).ok_or(ConnectError::BadKey)?;
-        let offer = self.offer.write()?;
-        self.message = noise::write(&mut self.state, &offer).ok_or(ConnectError::BadKey)?;
-        self.cookie = None;
+    /// Begins to look for the largest size that passes.
+    fn search(&mut self) -> Result<(), ConnectError> {
+        let below = self.mtu();
+        let sizes = SMALLER.into_iter().filter(|&mtu| mtu < below);
+        let attempts = sizes.map(|mtu| Attempt::new(&self.key, &self.offer, mtu));
+        self.attempts = attempts.collect::<Result<_, _>>()?;
+        (self.sent, self.decide) = (0, Time::NEVER);
         Ok(())
+    }
+
+    /// Ends the search: the largest size from which a cookie came stays.
+    fn settle(&mut self, now: Time) {
+        if let Some(best) = self.attempts.iter().position(|attempt| attempt.cookie.is_some()) {
+            self.attempts.swap(0, best);
+            self.attempts.truncate(1);
+            (self.sent, self.next, self.wait) = (0, now, PATIENCE);
+        }
+        self.decide = Time::NEVER;
     }
 
     /// Writes the next initiation if one is due.
@@ -143,6 +178,9 @@ impl Initiator {
     /// # Errors
     /// Nobody has answered for too long.
     pub fn transmit(&mut self, now: Time, bytes: &mut [u8]) -> Result<Option<usize>, ConnectError> {
+        if now >= self.decide {
+            self.settle(now);
+        }
         if now < self.next {
             return Ok(None);
         }
@@ -150,16 +188,25 @@ impl Initiator {
         if after > self.limits.silence {
             return Err(ConnectError::Silence { to: self.to, after });
         }
-        if self.tries == LARGE_TRIES && self.mtu > BASE_MTU {
-            self.restart(BASE_MTU)?;
+        if self.sent == 0 {
+            let alone = self.attempts.len() == 1;
+            if self.tries == LARGE_TRIES && alone && self.mtu() > BASE_MTU {
+                self.search()?;
+            }
+            self.tries += 1;
         }
-        self.tries += 1;
-        self.next = now + self.wait;
-        self.wait = (self.wait * 3 / 2).min(Span::from_millis(3000));
-        let length = usize::from(self.mtu).saturating_sub(self.limits.ip_udp(&self.to));
+        let Some(attempt) = self.attempts.get(self.sent) else { return Ok(None) };
+        let length = usize::from(attempt.mtu).saturating_sub(self.limits.ip_udp(&self.to));
         let mac = |covered: &[u8]| code(&self.codes.0, covered);
-        let cookie = self.cookie.as_ref();
-        let length = Initiation::write(self.local, cookie, &self.message, mac, length, bytes)?;
+        let cookie = attempt.cookie.as_ref();
+        let length =
+            Initiation::write(attempt.local, cookie, &attempt.message, mac, length, bytes)?;
+        self.sent += 1;
+        if self.sent == self.attempts.len() {
+            self.sent = 0;
+            self.next = now + self.wait;
+            self.wait = (self.wait * 3 / 2).min(Span::from_millis(3000));
+        }
         Ok(Some(length))
     }
 
@@ -183,14 +230,23 @@ impl Initiator {
     }
 
     fn on_retry(&mut self, now: Time, retry: &Retry<'_>) {
-        let ours = retry.receiver == self.local;
-        if ours && hmac::verify(&self.codes.1, retry.covered, retry.mac).is_ok() {
-            // The same cookie again leads to nothing new.
-            if self.cookie.as_ref() != Some(retry.cookie) {
-                self.cookie = Some(*retry.cookie);
-                self.next = now;
-                self.wait = PATIENCE;
-            }
+        if hmac::verify(&self.codes.1, retry.covered, retry.mac).is_err() {
+            return;
+        }
+        let several = self.attempts.len() > 1;
+        let ours = |attempt: &&mut Attempt| attempt.local == retry.receiver;
+        let Some(attempt) = self.attempts.iter_mut().find(ours) else { return };
+        // The same cookie again leads to nothing new.
+        if attempt.cookie.as_ref() == Some(retry.cookie) {
+            return;
+        }
+        attempt.cookie = Some(*retry.cookie);
+        if !several {
+            (self.sent, self.next, self.wait) = (0, now, PATIENCE);
+        } else if self.attempts.first().is_some_and(|attempt| attempt.cookie.is_some()) {
+            self.settle(now);
+        } else {
+            self.decide = self.decide.min(now + SEARCH);
         }
     }
 
@@ -199,22 +255,26 @@ impl Initiator {
         now: Time,
         response: &Response<'_>,
     ) -> Result<Option<Connection>, ConnectError> {
-        if response.receiver != self.local {
-            return Ok(None);
-        }
+        let ours = |attempt: &Attempt| attempt.local == response.receiver;
+        let Some(at) = self.attempts.iter().position(ours) else { return Ok(None) };
+        let Some(attempt) = self.attempts.get_mut(at) else { return Ok(None) };
         // A forged response must not harm the handshake: snow leaves a state as it was if a
         // message is not good.
-        let Some(payload) = noise::read(&mut self.state, response.noise) else { return Ok(None) };
+        let payload = noise::read(&mut attempt.state, response.noise);
+        let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
         let window = match answer {
             Answer::Accepted { window } => window,
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
+        let Attempt { mtu, local, .. } = *attempt;
         let fresh = noise::initiator(&self.key).ok_or(ConnectError::BadKey)?;
-        let state = std::mem::replace(&mut self.state, fresh);
+        let state = std::mem::replace(&mut attempt.state, fresh);
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
+        self.attempts.swap(0, at);
+        self.offer.mtu = mtu;
         let role = Role::Initiator { window };
-        let ids = (self.local, response.sender);
+        let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
             .map(Some)
             .map_err(ConnectError::Refused)

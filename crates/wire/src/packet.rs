@@ -29,6 +29,15 @@ const RESPONSE: u8 = 0x92;
 const RETRY: u8 = 0x93;
 const TRANSPORT: u8 = 0x41;
 
+/// The congestion header of a datagram, if it is a transport packet: what routers read.
+#[inline]
+pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
+    if datagram.first() != Some(&TRANSPORT) {
+        return None;
+    }
+    decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
+}
+
 /// A packet, as far as it can be read without a key.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Packet<'a> {

@@ -30,6 +30,18 @@ fn handshake_packets_come_back() {
 }
 
 #[test]
+fn routers_find_the_congestion_header_of_transport_packets_alone() {
+    let header = Header::Rcp(RcpHeader { rtt: Span::from_millis(20), rate: Rate::from_mbps(3.0) });
+    let mut bytes = [0; 64];
+    Transport::write(5, 6, &header, &mut bytes).expect("room");
+    assert_eq!(congestion_header(&bytes), Some(header));
+    assert_eq!(congestion_header(&bytes[..HEADER_AT + 8]), None);
+    bytes[0] ^= 1;
+    assert_eq!(congestion_header(&bytes), None);
+    assert_eq!(congestion_header(&[]), None);
+}
+
+#[test]
 fn transport_headers_come_back() {
     let header = Header::Rcp(RcpHeader { rtt: Span::from_millis(20), rate: Rate::from_mbps(3.0) });
     let mut bytes = [0; 64];

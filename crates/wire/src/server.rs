@@ -15,7 +15,7 @@ use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
 use crate::noise;
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
-use crate::terms::{Answer, Offer};
+use crate::terms::{Answer, Offer, Service};
 
 /// How long a cookie is good for.
 const COOKIE_LIFE: Span = Span::from_millis(10_000);
@@ -33,6 +33,8 @@ pub struct ServerLimits {
     pub each: Limits,
     /// True if transport packets are in clear, for measurements; then every connection must be.
     pub plaintext: bool,
+    /// True if connections carry datagrams, both ways, and nothing else: a tunnel.
+    pub datagrams: bool,
 }
 
 impl Default for ServerLimits {
@@ -42,6 +44,7 @@ impl Default for ServerLimits {
             half_open: 256,
             each: Limits::default(),
             plaintext: false,
+            datagrams: false,
         }
     }
 }
@@ -341,6 +344,10 @@ impl Server {
             let (on, off) = ("it was started with --plaintext", "it encrypts");
             let text = if self.limits.plaintext { on } else { off };
             return Some(format!("{text}; both ends need --plaintext, or neither"));
+        }
+        if (offer.service == Service::Datagrams) != self.limits.datagrams {
+            let (on, off) = ("`paceline tunnel`", "`paceline recv`");
+            return Some(format!("it is {}", if self.limits.datagrams { on } else { off }));
         }
         if self.open >= self.limits.connections || index > 0xffff {
             return Some("it has as many connections as it may have; try later".into());

@@ -96,18 +96,79 @@ fn an_address_that_changes_is_followed() {
 }
 
 #[test]
-fn a_small_path_is_found() {
-    let data = bytes(100_000, 8);
-    let weather = Weather { mtu: 1280 - 28, ..Weather::fair() };
-    let world = transfer(8, weather, offer("cubic"), &data);
+fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
+    // So slow that it takes a minute and more.
+    let weather = Weather { byte: Span::from_micros(8), ..Weather::fair() };
+    let data = bytes(8_000_000, 17);
+    let mut world = World::new(17, weather, offer("cubic"), ServerLimits::default());
+    let (mut written, mut changes) = (0, 0);
+    let done = world.run(Time::from_secs(300), |world| {
+        if changes < 60 && world.now >= Time::from_secs(1 + changes) {
+            changes += 1;
+            world.client = SocketAddr::from(([10, 0, 2, changes as u8], 4000 + changes as u16));
+        }
+        let Some(connection) = &mut world.connection else { return false };
+        written += connection.write(&data[written..]);
+        written == data.len() && connection.is_drained()
+    });
+    assert!(done && changes == 60, "{written} bytes written, {changes} changes, {:?}", world.now);
     assert!(world.at_server.stream == data);
+    let slot = world.slot.expect("a connection");
+    let remote = world.server.connection(slot).expect("a connection").remote();
+    // Nearly every change was found out before the next.
+    assert!(remote == (world.client, remote.1) && remote.1 >= 55, "{remote:?}");
+}
+
+#[test]
+fn the_largest_packets_that_the_path_carries_are_found() {
+    for (path, found) in [(1500, 1500), (1492, 1492), (1450, 1440), (1420, 1420), (1280, 1280)] {
+        let data = bytes(100_000, 8);
+        let weather = Weather { mtu: path - 28, ..Weather::fair() };
+        let mut world = transfer(8, weather, offer("cubic"), &data);
+        assert!(world.at_server.stream == data);
+        let mtu = world.initiator.as_ref().map(|initiator| initiator.mtu());
+        assert_eq!(mtu, Some(found), "{path}");
+        // The others have left nothing at the server.
+        world.run(world.now + Span::from_secs(11), |_| false);
+        assert!(world.server.open().0 <= 1 && world.server.stats().accepted == 1);
+    }
+}
+
+#[test]
+fn the_search_for_a_size_succeeds_on_foul_paths_too() {
+    for seed in 0..20 {
+        let weather = Weather { mtu: 1420 - 28, ..Weather::foul() };
+        let world = transfer(seed, weather, offer("cubic"), &bytes(20_000, seed));
+        let mtu = world.initiator.as_ref().map_or(0, |initiator| initiator.mtu());
+        assert!((1280..=1420).contains(&mtu), "{mtu}");
+    }
+}
+
+fn tunnel() -> ServerLimits {
+    ServerLimits { datagrams: true, ..ServerLimits::default() }
+}
+
+#[test]
+fn datagrams_are_for_tunnels_only() {
+    for (service, limits) in
+        [(Service::Datagrams, ServerLimits::default()), (Service::Stream, tunnel())]
+    {
+        let offer = Offer { service, ..offer("cubic") };
+        let mut world = World::new(15, Weather::fair(), offer, limits);
+        world.run(Time::from_secs(20), |world| world.failure.is_some());
+        assert!(
+            matches!(&world.failure, Some(ConnectError::Refused(why)) if why.contains("it is `paceline")),
+            "{:?}",
+            world.failure
+        );
+    }
 }
 
 #[test]
 fn datagrams_arrive_whole_or_not_at_all() {
     for scheme in ["sprout", "cubic"] {
         let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
-        let mut world = World::new(9, Weather::foul(), offer, ServerLimits::default());
+        let mut world = World::new(9, Weather::foul(), offer, tunnel());
         let sent: Vec<Vec<u8>> = (0..400).map(|i| bytes(1 + i * 3, i as u64)).collect();
         let mut next = 0;
         world.run(Time::from_secs(30), |world| {
@@ -121,6 +182,37 @@ fn datagrams_arrive_whole_or_not_at_all() {
         let arrived = &world.at_server.datagrams;
         assert!(arrived.len() > 360 && arrived.len() <= 400, "{scheme}: {}", arrived.len());
         assert!(arrived.iter().all(|bytes| sent.contains(bytes)), "{scheme}");
+    }
+}
+
+#[test]
+fn datagrams_of_all_sizes_fill_a_link() {
+    for scheme in ["sprout", "cubic", "abc"] {
+        let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
+        let mut world = World::new(14, Weather::fair(), offer, tunnel());
+        let mut sent = 0u64;
+        world.run(Time::from_secs(20), |world| {
+            // One at a time, long and short ones in turn, and more wait.
+            while let Some(connection) = &mut world.connection
+                && connection.waiting_datagrams() == 0
+            {
+                let longest = connection.longest_datagram();
+                assert!((1390..=1421).contains(&longest), "{longest}");
+                assert!(!connection.write_datagram(&vec![0; longest + 1]));
+                let length = if sent.is_multiple_of(3) { longest } else { 1 + (sent % 7) as usize };
+                connection.announce_datagrams(100_000);
+                assert!(connection.write_datagram(&vec![0; length]));
+                sent += 1;
+                world.transmit();
+            }
+            false
+        });
+        let arrived = world.at_server.wire_bytes as f64 * 8e-6 / 20.0;
+        // Of 12 Mbit/s. Sprout's counts are of packets of 1440 bytes, and it is cautious; the window
+        // of ABC, which sees no router here, grows as Cubic's.
+        assert!(arrived > 5.0, "{scheme}: {arrived} Mbit/s");
+        let sender = world.connection.as_ref().and_then(|c| c.sender()).expect("a sender");
+        assert!(sender.deliverable() > 10_000, "{scheme}");
     }
 }
 

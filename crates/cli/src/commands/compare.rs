@@ -10,6 +10,7 @@ use paceline_cc::Span;
 use paceline_lab::compare::{CompareRow, Comparison, OMNISCIENT};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, TimeSeries};
+use paceline_sim::Names;
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -33,9 +34,10 @@ pub(crate) struct Compare {
     /// The link that acknowledgements take; without it they meet no queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
-    /// Schemes, separated by commas; `all` for every one
-    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::schemes)]
-    schemes: args::Schemes,
+    /// Schemes, separated by commas; `all` for every one, each set so that it works: a note says
+    /// how, and why
+    #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
+    schemes: args::Compared,
     /// Add what a sender could get that knew the link's future, on each trace
     #[arg(long)]
     omniscient: bool,
@@ -74,6 +76,9 @@ pub(crate) struct Compare {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Fail if a run delivers no packet
+    #[arg(long)]
+    strict: bool,
     /// Show no progress, and do not name the files written
     #[arg(short, long)]
     quiet: bool,
@@ -85,7 +90,7 @@ pub(crate) struct Compare {
 /// The most bins that a plot over time is made of.
 const MOST_BINS: u64 = 1_000_000;
 
-/// The JSON of `compare`.
+/// The JSON of `compare`, behind `schema_version`.
 #[derive(Serialize)]
 struct Runs<'a> {
     runs: &'a [CompareRow],
@@ -94,14 +99,14 @@ struct Runs<'a> {
 impl Compare {
     pub(crate) fn run(self) -> Result<(), Error> {
         if self.warmup >= self.duration {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "--warmup {} leaves nothing of --duration {} to measure; make it shorter",
                 self.warmup, self.duration
             )));
         }
         let bins = self.duration.as_nanos().div_ceil(self.bin.as_nanos());
         if self.output.is_some() && bins > MOST_BINS {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "--bin {} makes {bins} bins of --duration {}; {MOST_BINS} are the most, make them \
                  longer",
                 self.bin, self.duration
@@ -116,9 +121,16 @@ impl Compare {
         let schemes = self.schemes.0.len().max(1);
         let best = self.omniscient.then(|| omniscient(&comparisons, schemes)).transpose()?;
         let mut rows = run_all(&comparisons, self.threads.into(), self.quiet)?;
+        for (at, row) in rows.iter_mut().enumerate() {
+            row.note.clone_from(&self.schemes.0[at % schemes].1);
+        }
         if let Some(best) = best {
             rows = behind_each(rows, best, schemes);
         }
+        let silent = rows.iter().filter(|row| row.packets == 0);
+        let silent =
+            silent.map(|row| format!("{} on {}: no packet arrived", row.scheme, row.trace));
+        let warnings: Vec<String> = silent.collect();
         let printed = if self.json {
             output::print_json(&Runs { runs: &rows })
         } else {
@@ -129,16 +141,18 @@ impl Compare {
             Some(folder) => self.write(folder, &rows),
             None => Ok(()),
         };
-        written.and(printed)
+        written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
-        let reverse = self.reverse_trace.as_deref().map(args::capacity).transpose()?;
-        let delays = self.delay_trace.as_deref().map(args::delays).transpose()?;
+        let capacity = |text: &str| args::capacity(text).map_err(Error::Usage);
+        let reverse = self.reverse_trace.as_deref().map(capacity).transpose()?;
+        let delays = self.delay_trace.as_deref().map(args::delays).transpose();
+        let delays = delays.map_err(Error::Usage)?;
         let mut comparisons = Vec::new();
         for written in &self.traces {
-            let (name, capacity) = args::capacity(written)?;
-            for scheme in &self.schemes.0 {
+            let (name, capacity) = capacity(written)?;
+            for (scheme, _) in &self.schemes.0 {
                 comparisons.push(Comparison {
                     reverse: reverse
                         .as_ref()
@@ -160,7 +174,8 @@ impl Compare {
     }
 
     fn write(&self, folder: &Path, rows: &[CompareRow]) -> Result<(), Error> {
-        let views: Vec<RunView> = rows.iter().map(view).collect();
+        let names = paceline_remy::names();
+        let views: Vec<RunView> = rows.iter().map(|row| view(row, &names)).collect();
         let info = PageInfo {
             title: "Schemes compared".into(),
             explanation: format!(
@@ -186,8 +201,8 @@ impl Compare {
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
             output::write(folder, "compare.json", &output::to_json(&Runs { runs: rows })?)?,
         ];
-        let names = traces(rows);
-        for (trace, name) in names.iter().zip(file_names(&names)) {
+        let traces = traces(rows);
+        for (trace, name) in traces.iter().zip(file_names(&traces)) {
             let of_trace: Vec<RunView> =
                 views.iter().filter(|view| view.trace == *trace).cloned().collect();
             let name = format!("timeseries-{name}.svg");
@@ -322,25 +337,38 @@ fn tables(rows: &[CompareRow]) -> String {
         text += &grid.text();
         text.push('\n');
     }
-    text
+    text + &notes(rows)
 }
 
-fn view(row: &CompareRow) -> RunView {
+/// What is to be known of schemes: a line each.
+fn notes(rows: &[CompareRow]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for row in rows {
+        let Some(note) = &row.note else { continue };
+        let line = format!("{}: {note}\n", row.scheme);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+/// A scheme as labels have it: without the parameters that have their defaults anyway.
+pub(super) fn label(scheme: &str, names: &Names) -> String {
+    let spec = names.check_scheme(scheme).map(|spec| names.without_defaults(&spec).to_string());
+    spec.unwrap_or_else(|_| scheme.to_string())
+}
+
+fn view(row: &CompareRow, names: &Names) -> RunView {
     let delay = row.queue_delay_ms;
     let series = row.series.clone().unwrap_or_default();
     RunView {
         trace: row.trace.clone(),
-        scheme: row.scheme.clone(),
+        scheme: label(&row.scheme, names),
         capacity_mbps: row.capacity_mbps,
         throughput_mbps: row.throughput_mbps,
         utilization: row.utilization,
-        queue_delay_ms: Quantiles {
-            mean: delay.mean,
-            p50: delay.p50,
-            p95: delay.p95,
-            p99: delay.p99,
-            max: delay.max,
-        },
+        queue_delay_ms: quantiles(delay),
         loss: None,
         retransmits: Some(row.retransmits),
         jain: (row.flows > 1).then_some(row.jain),
@@ -352,8 +380,15 @@ fn view(row: &CompareRow) -> RunView {
             window_packets: None,
         },
         digest: row.digest.clone(),
+        note: row.note.clone(),
         bound: row.scheme == OMNISCIENT,
     }
+}
+
+/// Quantiles as the charts want them.
+pub(super) fn quantiles(of: paceline_sim::metrics::Quantiles) -> Quantiles {
+    let paceline_sim::metrics::Quantiles { mean, p50, p95, p99, max } = of;
+    Quantiles { mean, p50, p95, p99, max }
 }
 
 /// A buffer size in words.

@@ -26,7 +26,7 @@ pub(crate) struct Delay {
     delay: Option<First>,
     /// Delay that follows a recording, both ways and on top of TIME: a line per 10 ms with the
     /// one-way delay in milliseconds, or time_ms,delay_ms in a file .csv; it repeats
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", alias = "delay-trace")]
     trace: Option<String>,
     /// Let packets overtake each other where the recording's delay falls
     #[arg(long, requires = "trace")]
@@ -72,7 +72,7 @@ impl Delay {
             return plan(delay, format!("[delay {delay}] "), self.emulation).run();
         };
         let impairments = Impairments {
-            delays: Some(args::delays(trace).map_err(Error::Message)?),
+            delays: Some(args::delays(trace).map_err(Error::Usage)?),
             reorder_jitter: self.overtake,
             ..Impairments::default()
         };

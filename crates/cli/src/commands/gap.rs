@@ -79,6 +79,9 @@ pub(crate) struct Gap {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Fail if the emulator was late in a run, so that its figures are not those of the link
+    #[arg(long)]
+    strict: bool,
     /// Do not say what is running
     #[arg(short, long)]
     quiet: bool,
@@ -176,10 +179,13 @@ impl Gap {
             rows.push(Row { trace, scheme, simulated, emulated });
         }
         if self.json {
-            output::print_json(&Rows { rows: &rows })
+            output::print_json(&Rows { rows: &rows })?;
         } else {
-            output::print(&table::tables(&rows))
+            output::print(&table::tables(&rows))?;
         }
+        let late = rows.iter().filter(|row| self.strict && row.emulated.late);
+        let late = late.map(|row| format!("{} on {}: late", row.scheme, row.trace));
+        output::warn(&late.collect::<Vec<String>>(), self.strict)
     }
 
     /// The schemes that were named.
@@ -189,13 +195,13 @@ impl Gap {
 
     /// Whether the schemes can be had on the other side.
     fn check(&self) -> Result<(), Error> {
-        let wrong = |problem: String| Error::Message(format!("--schemes {problem}"));
+        let wrong = |problem: String| Error::Usage(format!("--schemes {problem}"));
         let schemes = self.schemes.iter().flat_map(|schemes| &schemes.0);
         if !self.udp {
             return schemes.map(kernel_name).try_for_each(|name| name.map(drop)).map_err(wrong);
         }
         if self.scenario.is_some() || self.flows != 1 {
-            return Err(Error::Message(
+            return Err(Error::Usage(
                 "--udp runs one flow over --trace: leave the scenario and --flows out".into(),
             ));
         }
@@ -203,10 +209,10 @@ impl Gap {
     }
 
     fn comparisons(&self) -> Result<Vec<(Comparison, Scenario)>, Error> {
-        let read = |text: &str| args::capacity(text).map_err(Error::Message);
+        let read = |text: &str| args::capacity(text).map_err(Error::Usage);
         let reverse = self.reverse_trace.as_deref().map(read).transpose()?;
         let reverse: Option<Capacity> = reverse.map(|(_, capacity)| capacity);
-        let usual = schemes("cubic,bbr,reno").map_err(Error::Message)?;
+        let usual = schemes("cubic,bbr,reno").map_err(Error::Usage)?;
         let mut runs = Vec::new();
         for written in &self.traces {
             let (name, capacity) = read(written)?;
@@ -232,7 +238,7 @@ impl Gap {
     fn of_file(&self, file: &Path) -> Result<Vec<(Comparison, Scenario)>, Error> {
         let mut scenario = read_scenario(file)?;
         let refuse = |what: &str| {
-            Error::Message(format!(
+            Error::Usage(format!(
                 "{}: {what}; `gap` runs bulk flows over one path, from the beginning to the end",
                 file.display()
             ))
@@ -275,7 +281,7 @@ impl Gap {
         let mut runs = Vec::new();
         for scheme in &self.schemes().unwrap_or(&own).0 {
             kernel_name(scheme).map_err(|problem| {
-                Error::Message(format!("{}: {problem}; name --schemes", file.display()))
+                Error::Usage(format!("{}: {problem}; name --schemes", file.display()))
             })?;
             let mut scenario = scenario.clone();
             scenario.flows.iter_mut().for_each(|flow| flow.scheme = scheme.clone().into());

@@ -78,7 +78,7 @@ impl LinkCommand {
                 let names = if up == down { up.clone() } else { format!("{up} {down}") };
                 (above, below, format!("[link {names}] "))
             }
-            _ => return Err(Error::Message("expected --up and --down, or --scenario".into())),
+            _ => return Err(Error::Usage("expected --up and --down, or --scenario".into())),
         };
         if let Some(log) = &self.log {
             let with = |end: &str| {

@@ -39,11 +39,11 @@ pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
     let file: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
         false => Box::new(File::open(path).map_err(|error| {
-            Error::Message(format!("{}: cannot be read: {error}", path.display()))
+            Error::Usage(format!("{}: cannot be read: {error}", path.display()))
         })?),
     };
     LogGraph::read(BufReader::new(file), bin_ms)
-        .map_err(|error| Error::Message(format!("{}: {error}", path.display())))
+        .map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
 }
 
 /// The lines that Mahimahi's scripts print on standard error.
@@ -66,7 +66,7 @@ impl Log {
         let bin_ms = self.bin.as_nanos() / 1_000_000;
         if let Some(output) = &self.output {
             let [log] = &self.logs[..] else {
-                return Err(Error::Message("-o plots one log; name a single FILE".into()));
+                return Err(Error::Usage("-o plots one log; name a single FILE".into()));
             };
             let graph = read(log, bin_ms)?;
             let svg = graph.svg(&log.display().to_string()).map_err(Error::Message)?;

@@ -15,13 +15,15 @@ use crate::output::Error;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
     /// From inside to outside
-    Uplink,
+    #[value(alias = "uplink")]
+    Up,
     /// From outside to inside
-    Downlink,
+    #[value(alias = "downlink")]
+    Down,
 }
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline loss uplink 0.01 -- iperf3 -c server")]
+#[command(after_help = "Example: paceline loss up 0.01 -- iperf3 -c server")]
 pub(crate) struct Loss {
     /// The direction
     way: Way,
@@ -57,8 +59,8 @@ pub(crate) fn plan(way: Way, rate: f64, options: Emulation) -> Result<Plan, Erro
         ..Side::default()
     };
     let (up, down, word) = match way {
-        Way::Uplink => (lossy, Side::default(), "up"),
-        Way::Downlink => (Side::default(), lossy, "down"),
+        Way::Up => (lossy, Side::default(), "up"),
+        Way::Down => (Side::default(), lossy, "down"),
     };
     Ok(Plan { kind: "loss", prompt: format!("[loss {word}={rate}] "), up, down, options })
 }

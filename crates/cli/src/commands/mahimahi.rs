@@ -81,7 +81,9 @@ pub(crate) fn run(name: &str, words: Vec<OsString>) -> Result<ExitCode, Error> {
         _ => link_plan(words),
     };
     plan.map_err(|problem| match problem {
-        Error::Message(problem) => Error::Message(format!("{problem}\n{}", usage(name))),
+        Error::Usage(problem) | Error::Message(problem) => {
+            Error::Message(format!("{problem}\n{}", usage(name)))
+        }
         other => other,
     })?
     .run()
@@ -161,8 +163,8 @@ fn delay_plan(words: Vec<OsString>) -> Result<Plan, Error> {
 
 fn way(text: &str) -> Result<loss::Way, Error> {
     match text {
-        "uplink" => Ok(loss::Way::Uplink),
-        "downlink" => Ok(loss::Way::Downlink),
+        "uplink" => Ok(loss::Way::Up),
+        "downlink" => Ok(loss::Way::Down),
         _ => Err(Error::Message(format!("expected uplink or downlink, found `{text}`"))),
     }
 }

@@ -11,6 +11,7 @@ mod link;
 mod log;
 mod loss;
 pub(crate) mod mahimahi;
+mod medium;
 mod meter;
 mod onoff;
 mod recv;
@@ -22,6 +23,7 @@ mod schemes;
 mod send;
 mod trace;
 mod traffic;
+mod tunnel;
 mod validate;
 
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
+    /// What saturated stations get of a shared 802.11 channel
+    Medium(medium::Medium),
     /// Tables of rules that a computer has found: what they reach, and what they do
     #[command(subcommand)]
     Remy(remy::Remy),
@@ -75,6 +79,9 @@ pub(crate) enum Command {
     Send(send::Send),
     /// Receive what `paceline send` sends
     Recv(recv::Recv),
+    /// Carry programs' packets over a connection under Sprout or another scheme
+    #[command(subcommand)]
+    Tunnel(tunnel::Tunnel),
     /// Mahimahi's commands for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -116,6 +123,7 @@ impl Command {
             Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Medium(command) => command.run(),
             Command::Remy(command) => command.run(),
             Command::Delay(command) => return command.run(),
             Command::Link(command) => return command.run(),
@@ -126,6 +134,7 @@ impl Command {
             Command::Log(command) => command.run(),
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
+            Command::Tunnel(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -13,7 +13,7 @@ use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
 use crate::output::Error;
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline onoff downlink 10s 500ms -- bash")]
+#[command(after_help = "Example: paceline onoff down 10s 500ms -- bash")]
 pub(crate) struct OnOff {
     /// The direction
     way: Way,
@@ -42,8 +42,8 @@ pub(crate) fn plan(way: Way, on: Span, off: Span, options: Emulation) -> Result<
     let line = Element::OnOff(Box::new(Line::new(on, off, stream)));
     let line = Side { hops: vec![line], ..Side::default() };
     let (up, down, word) = match way {
-        Way::Uplink => (line, Side::default(), "up"),
-        Way::Downlink => (Side::default(), line, "down"),
+        Way::Up => (line, Side::default(), "up"),
+        Way::Down => (Side::default(), line, "down"),
     };
     let prompt = format!("[onoff ({word}) on={on} off={off}] ");
     Ok(Plan { kind: "onoff", prompt, up, down, options })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_live::linux::priority;
 use paceline_live::udp::{Event, ServerOptions, Target, connect_to, serve};
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
@@ -43,6 +44,9 @@ pub(crate) struct Recv {
     /// After so long without a packet a sender is taken to be gone
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    #[arg(long)]
+    realtime: bool,
     /// Say nothing but the key
     #[arg(short, long)]
     quiet: bool,
@@ -57,6 +61,13 @@ pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are neither en
     authenticated; anybody on the way can read and change them. For measurements in a laboratory \
     only.";
 
+/// Puts this process ahead of all ordinary ones. It goes on if that is refused, and says so.
+pub(super) fn run_ahead() {
+    if let Err(error) = priority::real_time(priority::RealTime::End) {
+        output::note(&format!("{error}; it goes on as an ordinary program"));
+    }
+}
+
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
         let identity = self.identity()?;
@@ -66,6 +77,9 @@ impl Recv {
         limits.each.idle = self.timeout;
         if self.plaintext {
             output::note(PLAINTEXT);
+        }
+        if self.realtime {
+            run_ahead();
         }
         let to_output = target == Target::Output;
         let options =

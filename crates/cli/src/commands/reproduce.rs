@@ -37,6 +37,10 @@ pub(crate) struct Reproduce {
     /// synthetic traces take their place
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// The folder of published tables of rules for claims about Remy, as files and in folders;
+    /// without it, these claims are not measured
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// List the claims and what is expected, and measure nothing
     #[arg(long)]
     list: bool,
@@ -53,6 +57,9 @@ pub(crate) struct Reproduce {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Fail unless every run was possible and every claim is reproduced by its present bounds
+    #[arg(long)]
+    strict: bool,
     /// Show no progress, and do not name the files written
     #[arg(short, long)]
     quiet: bool,
@@ -148,12 +155,23 @@ impl Reproduce {
             return output::print(&list(&chosen));
         }
         if let Some(folder) = self.traces.as_deref().filter(|folder| !folder.is_dir()) {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "{}: not a folder; --traces wants one of recorded traces",
                 folder.display()
             )));
         }
-        let setting = Setting { quick: self.quick, traces: self.traces.clone(), seed: self.seed };
+        if let Some(folder) = self.tables.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Error::Message(format!(
+                "{}: not a folder; --tables wants one of published tables of rules",
+                folder.display()
+            )));
+        }
+        let setting = Setting {
+            quick: self.quick,
+            traces: self.traces.clone(),
+            tables: self.tables.clone(),
+            seed: self.seed,
+        };
         if let Some(folder) = &self.scenarios {
             let written = write_scenarios(&chosen, &setting, folder)?;
             return output::print(&summary(&written, folder));
@@ -190,7 +208,18 @@ impl Reproduce {
             Some(folder) => self.write(folder, &done, &chosen, began.elapsed().as_secs_f64()),
             None => Ok(()),
         };
-        written.and(printed)
+        written.and(printed).and(output::warn(&self.shortfalls(&done), self.strict))
+    }
+
+    /// With `--strict`: what is missing for every claim to be reproduced.
+    fn shortfalls(&self, done: &Reproduction) -> Vec<String> {
+        if !self.strict {
+            return Vec::new();
+        }
+        let failed = done.failures.iter().map(|(task, problem)| format!("{task}: {problem}"));
+        let short = done.claims.iter().filter(|claim| claim.verdict != Verdict::Reproduced);
+        let short = short.map(|claim| format!("{}: {}", claim.id, claim.verdict.words()));
+        failed.chain(short).collect()
     }
 
     fn chosen(&self) -> Result<Vec<Claim>, Error> {
@@ -201,7 +230,7 @@ impl Reproduce {
         }
         let find = |id: &String| {
             known(id).ok_or_else(|| {
-                Error::Message(format!(
+                Error::Usage(format!(
                     "there is no claim `{id}`; `paceline reproduce --list` shows them"
                 ))
             })
@@ -317,6 +346,7 @@ fn word(verdict: Verdict) -> String {
         Verdict::SyntheticAll => "(holds)",
         Verdict::SyntheticSome => "(partly)",
         Verdict::SyntheticNone => "(not)",
+        Verdict::NotMeasured => "not measured",
     }
     .to_string()
 }

@@ -23,7 +23,7 @@ and DEV then sends as before, also if the router is killed.
 Examples:
   sudo paceline router eth1 --rate 20Mbps
   sudo paceline router eth1 --trace lte-driving --queue abc+codel --meter
-  sudo paceline router eth1 --rate 12Mbps --for 60s --json router.json")]
+  sudo paceline router eth1 --rate 12Mbps --for 60s --summary router.json")]
 pub(crate) struct RouterCommand {
     /// The device, an Ethernet one: eth1, wlan0, a veth
     #[arg(value_name = "DEV")]
@@ -55,9 +55,9 @@ pub(crate) struct RouterCommand {
     /// Show rate, queue and delay while it runs
     #[arg(long)]
     meter: bool,
-    /// Write a summary as JSON when it ends: `up` is the link
+    /// Write a summary as JSON to this file when it ends: `up` is the link
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    summary: Option<PathBuf>,
     /// Write every packet at both sides of the link (pcapng)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
@@ -87,7 +87,7 @@ impl RouterCommand {
             cpu: self.cpu,
             realtime: self.realtime,
             meter: self.meter,
-            json: self.json,
+            summary: self.summary,
             pcap: self.pcap,
             quiet: self.quiet,
             ..Emulation::default()

@@ -1,14 +1,19 @@
 //! `paceline run`: a scenario file.
 
+mod page;
+
 use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use paceline_cc::Span;
+use paceline_report::PageInfo;
 use paceline_sim::Outcome;
-use paceline_sim::scenario::{self, Scenario, ScenarioError};
+use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
+use serde::Serialize;
 
 use crate::args;
+use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::table::{Grid, figure, percent};
 
@@ -16,7 +21,10 @@ use crate::table::{Grid, figure, percent};
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Args)]
-#[command(after_help = "Example: paceline run scenarios/fairness.toml")]
+#[command(after_help = "\
+Examples:
+  paceline run scenarios/fairness.toml
+  paceline run scenarios/wifi.toml -o out")]
 pub(crate) struct Run {
     /// The scenario (TOML)
     file: PathBuf,
@@ -29,9 +37,32 @@ pub(crate) struct Run {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Write the JSON, time series included, into this folder
+    /// Fail if a flow delivers nothing
+    #[arg(long)]
+    strict: bool,
+    /// Do not name the files written
+    #[arg(short, long)]
+    quiet: bool,
+    /// Write a page, plots and JSON, time series included, into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+}
+
+/// The JSON of `run`, behind `schema_version`.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    /// The sum over all flows.
+    goodput_mbps: f64,
+    /// Jain's index of the flows' goodputs.
+    jain: f64,
+}
+
+impl Document<'_> {
+    fn of(outcome: &Outcome) -> Document<'_> {
+        Document { outcome, goodput_mbps: outcome.goodput_mbps(), jain: outcome.jain() }
+    }
 }
 
 impl Run {
@@ -40,18 +71,56 @@ impl Run {
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.duration = self.duration.unwrap_or(scenario.duration);
         if scenario.warmup >= scenario.duration {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "the warm-up of {} leaves nothing of {} to measure",
                 scenario.warmup, scenario.duration
             )));
         }
+        // Plots over time need bins; JSON without a page has what the file asks for.
+        if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
+            scenario.record = Record::Series(Span::from_millis(100));
+        }
         let outcome =
             paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
-        if let Some(folder) = &self.output {
-            let path = output::write(folder, "run.json", &output::to_json(&outcome)?)?;
-            output::note(&format!("wrote {}", path.display()));
+        let written = match &self.output {
+            Some(folder) => self.write(folder, &scenario, &outcome),
+            None => Ok(()),
+        };
+        let printed = match self.json {
+            true => output::print_json(&Document::of(&outcome)),
+            false => output::print(&tables(&outcome)),
+        };
+        let silent = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
+        let silent = silent.map(|flow| format!("flow {}: nothing arrived", flow.name));
+        let warnings: Vec<String> = silent.collect();
+        written.and(printed).and(output::warn(&warnings, self.strict))
+    }
+
+    fn write(&self, folder: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), Error> {
+        let (links, flows) = page::views(scenario, outcome);
+        let info = PageInfo {
+            title: outcome.name.clone(),
+            explanation: page::explanation(scenario, outcome),
+            command: command_line(std::env::args_os().skip(1)),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: Some(scenario.seed),
+            facts: vec![("digest".into(), outcome.digest.clone())],
+        };
+        let page = paceline_report::scenario_page(&info, &links, &flows);
+        let mut written = vec![
+            output::write(folder, "run.html", &page)?,
+            output::write(folder, "run.json", &output::to_json(&Document::of(outcome))?)?,
+        ];
+        let names: Vec<&str> = links.iter().map(|link| link.trace.as_str()).collect();
+        for (link, name) in links.iter().zip(file_names(&names)) {
+            let svg = paceline_report::time_series_svg(std::slice::from_ref(link));
+            written.push(output::write(folder, &format!("link-{name}.svg"), &svg)?);
         }
-        if self.json { output::print_json(&outcome) } else { output::print(&tables(&outcome)) }
+        let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        if !self.quiet {
+            output::note(&format!("wrote {}", list.join(", ")));
+        }
+        Ok(())
     }
 }
 
@@ -60,7 +129,7 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let name = file.display().to_string();
     let text = output::read(file, LARGEST)?;
     let text = String::from_utf8(text).map_err(|_| {
-        Error::Message(format!("{name}: cannot be read: a scenario is text in UTF-8"))
+        Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
     scenario::parse_with(&name, &text, file.parent(), &paceline_remy::names())
         .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))
@@ -81,6 +150,42 @@ fn diagnostic(error: &ScenarioError, text: &str) -> String {
         group = group.element(Level::HELP.message(help));
     }
     Renderer::styled().render(&[group]).to_string()
+}
+
+/// A table for the stations of shared media, if there are any.
+fn media(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for medium in &outcome.media {
+        let mut grid = Grid::numbers(&[
+            "sender",
+            "Mbit/s",
+            "delay ms mean",
+            "p95",
+            "drops",
+            "marks",
+            "frames",
+            "collided %",
+            "airtime %",
+        ]);
+        for station in &medium.stations {
+            let link = &station.link;
+            let collided = station.collisions as f64 / station.transmissions.max(1) as f64;
+            grid.row(vec![
+                link.name.clone(),
+                figure(link.throughput_mbps),
+                figure(link.queue_delay_ms.mean),
+                figure(link.queue_delay_ms.p95),
+                link.drops.to_string(),
+                link.marks.to_string(),
+                station.transmissions.to_string(),
+                percent(collided),
+                percent(station.airtime),
+            ]);
+        }
+        text += &grid.text();
+        text.push('\n');
+    }
+    text
 }
 
 fn tables(outcome: &Outcome) -> String {
@@ -112,8 +217,11 @@ fn tables(outcome: &Outcome) -> String {
             link.marks.to_string(),
         ]);
     }
-    text += &links.text();
-    text.push('\n');
+    if !outcome.links.is_empty() {
+        text += &links.text();
+        text.push('\n');
+    }
+    text += &media(outcome);
     let mut flows = Grid::after(
         2,
         &[

@@ -54,7 +54,7 @@ impl Schemes {
             if listing.schemes.is_empty() && listing.queues.is_empty() {
                 let hint =
                     near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-                return Err(Error::Message(format!(
+                return Err(Error::Usage(format!(
                     "there is no scheme or queue `{name}`{hint}; `paceline schemes` lists all"
                 )));
             }

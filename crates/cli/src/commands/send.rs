@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_cc::{Span, registry};
+use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
-use super::recv::PLAINTEXT;
+use super::recv::{PLAINTEXT, run_ahead};
 use crate::args;
 use crate::output::{self, Error};
 
@@ -54,6 +54,9 @@ pub(crate) struct Send {
     /// The seed of what schemes draw at random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
+    #[arg(long)]
+    realtime: bool,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -101,28 +104,30 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Rows<'a> {
-    rows: [&'a Row; 1],
+struct Runs<'a> {
+    runs: [&'a Row; 1],
 }
 
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (source, to) = self.ends()?;
-        let parsed = paceline_cc::Spec::parse(&self.scheme);
-        let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        let (halves, offered) = args::sender(&self.scheme)
+            .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
+        if self.realtime {
+            run_ahead();
+        }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
-        limits.seed = self.seed;
+        (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
         let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
         let offer = Offer {
             plaintext: self.plaintext,
             service,
-            scheme: self.scheme.clone(),
+            scheme: offered,
             mtu: self.mtu,
             window: limits.window,
             ..Offer::default()
@@ -133,7 +138,7 @@ impl Send {
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {
-            output::print_json(&Rows { rows: [&row] })
+            output::print_json(&Runs { runs: [&row] })
         } else {
             output::print(&words(&row))
         }
@@ -145,11 +150,11 @@ impl Send {
             (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
             (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
             (Some(to), None) => Ok((Source::File(PathBuf::from(&self.first)), to.clone())),
-            (Some(_), Some(_)) => Err(Error::Message(format!(
+            (Some(_), Some(_)) => Err(Error::Usage(format!(
                 "--bulk sends no file: leave `{}` out, or --bulk",
                 self.first
             ))),
-            (None, None) => Err(Error::Message(
+            (None, None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send FILE HOST:PORT`, or `paceline \
                  send HOST:PORT --bulk 30s`"
                     .into(),

@@ -42,7 +42,7 @@ fn load(name: &str) -> Result<Trace, Error> {
 }
 
 fn tell(error: TraceError) -> Error {
-    Error::Message(error.to_string())
+    Error::Usage(error.to_string())
 }
 
 #[derive(Args)]
@@ -189,8 +189,8 @@ impl List {
             let mean = target.stats.mean_mbps;
             let source = target.source.to_string();
             listing.push(json!({
-                "name": name, "length_s": length, "mean_mbps": mean, "source": source,
-                "recorded": target.recorded,
+                "trace": name, "length_s": length, "mean_mbps": mean, "target_source": source,
+                "target_recorded": target.recorded,
             }));
             grid.row(vec![name.into(), source, figure(length), figure(mean)]);
         }

@@ -60,6 +60,9 @@ pub(crate) enum Traffic {
         /// The seed of what the scheme draws at random
         #[arg(long)]
         seed: u64,
+        /// Run ahead of all ordinary programs
+        #[arg(long)]
+        realtime: bool,
         /// Where to write what was counted (JSON)
         #[arg(long, value_name = "FILE")]
         counts: PathBuf,
@@ -91,9 +94,14 @@ impl Traffic {
                 std::fs::write(&counts, text)
                     .map_err(|source| Error::Io { path: Some(counts), source })
             }
-            Traffic::SendUdp { scheme, duration, identity, seed, counts } => {
+            Traffic::SendUdp { scheme, duration, identity, seed, realtime, counts } => {
+                if realtime {
+                    super::recv::run_ahead();
+                }
                 let identity = super::recv::read_identity(&identity)?;
+                let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
                 let mut limits = Limits { stop: duration, seed, ..Limits::default() };
+                limits.halves = Some(halves);
                 // A link may be silent for longer than a user would wait.
                 (limits.idle, limits.silence) = (duration, duration);
                 let offer = Offer {

@@ -5,7 +5,7 @@ use std::fmt;
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
 use paceline_live::emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
-use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch, check_scheme};
+use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 
 use super::{DEFAULT_SEED, Side};
 use crate::args;
@@ -37,7 +37,8 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         queue::check(&scheme.sender).map_err(|error| error.to_string())?;
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
-    let scheme = check_scheme(text).map_err(|error| match error {
+    let names = paceline_remy::names();
+    let scheme = names.check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
             let known = queues.iter().map(|queue| queue.name());
             let near = paceline_cc::spec::nearest(&name, known.clone())
@@ -47,7 +48,7 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         }
         error => error.to_string(),
     })?;
-    let halves = paceline_cc::registry::build(&scheme.sender).map_err(|error| error.to_string())?;
+    let halves = names.schemes.build(&scheme.sender).map_err(|error| error.to_string())?;
     if halves.router.is_none() {
         let name = &scheme.sender.name;
         return Err(format!(
@@ -70,7 +71,7 @@ pub(crate) fn link(
     queue: &Spec,
     limit: impl FnOnce(&Service) -> Limit,
 ) -> Result<Link, Error> {
-    let fail = |problem: String| Error::Message(format!("link `{}`: {problem}", spec.name));
+    let fail = |problem: String| Error::Usage(format!("link `{}`: {problem}", spec.name));
     if let Capacity::Wifi(wifi) = &spec.capacity
         && wifi.queue_per_station
     {
@@ -79,7 +80,7 @@ pub(crate) fn link(
         return Err(fail(problem.into()));
     }
     let service =
-        paceline_sim::service(scenario, spec).map_err(|error| Error::Message(error.to_string()))?;
+        paceline_sim::service(scenario, spec).map_err(|error| Error::Usage(error.to_string()))?;
     let stream = paceline_sim::queue_stream(scenario, &spec.name);
     let queue =
         queue::build(queue, limit(&service), stream).map_err(|error| fail(error.to_string()))?;
@@ -122,7 +123,7 @@ pub(crate) fn link_side(
     again: bool,
 ) -> Result<Side, Error> {
     let (buffer, choice) = both;
-    let (name, mut capacity) = args::capacity(text).map_err(Error::Message)?;
+    let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
     if let Capacity::Trace { repeat, .. } = &mut capacity {
         *repeat = again;
     }
@@ -155,7 +156,7 @@ pub(crate) fn pipe(
     let stream = Stream::new(seed, place);
     Pipe::with_impairments(delay, stretch.impairments.clone(), stream)
         .map(Some)
-        .map_err(|error| Error::Message(format!("{place}: {error}")))
+        .map_err(|error| Error::Usage(format!("{place}: {error}")))
 }
 
 #[cfg(test)]

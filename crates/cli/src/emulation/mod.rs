@@ -35,9 +35,10 @@ pub(crate) struct Emulation {
     /// Show rate, queue and delay while it runs
     #[arg(long)]
     pub(crate) meter: bool,
-    /// Write a summary as JSON: `up` and `down` under the names of `compare`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    /// Write a summary as JSON to this file, with `up` and `down` in the fields of `compare`;
+    /// standard output belongs to the program inside
+    #[arg(long, value_name = "FILE", alias = "json")]
+    pub(crate) summary: Option<PathBuf>,
     /// In the summary and on the page, count what happens at links only from this time on
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     pub(crate) warmup: Option<Span>,
@@ -50,9 +51,12 @@ pub(crate) struct Emulation {
     /// Write when each packet was to be released and when it was
     #[arg(long, value_name = "FILE")]
     pub(crate) releases: Option<PathBuf>,
-    /// Write a page with plots into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) report: Option<PathBuf>,
+    /// Write a page, plots and the summary into this folder
+    #[arg(short, long, value_name = "DIR", alias = "report")]
+    pub(crate) output: Option<PathBuf>,
+    /// End with 1 if the program ended well, but its packets were late or something else went wrong
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Run this in the network outside meanwhile; $PACELINE_BASE is its address
     #[arg(long, value_name = "COMMAND")]
     pub(crate) outside: Option<String>,

@@ -36,14 +36,14 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
         let releases = Releases::create(path, last(&plan.up), last(&plan.down));
         made.push(Box::new(releases.map_err(fail(path))?));
     }
-    if options.json.is_some() || options.report.is_some() {
+    if options.summary.is_some() || options.output.is_some() {
         let links = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
         let warmup = Time::ZERO + options.warmup.unwrap_or_default();
         let mut accountant = Accountant::new(links).with_warmup(warmup);
-        if let Some(path) = &options.json {
+        if let Some(path) = &options.summary {
             accountant = accountant.with_json(path).map_err(fail(path))?;
         }
-        if let Some(folder) = &options.report {
+        if let Some(folder) = &options.output {
             accountant = accountant.with_report(folder, facts(plan)).map_err(fail(folder))?;
         }
         made.push(Box::new(accountant));

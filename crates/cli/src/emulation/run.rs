@@ -63,6 +63,9 @@ impl Plan {
         // Mahimahi ends well with its trace, too.
         let status = if summary.ended == Ended::Over { 0 } else { status };
         report(&summary, &who, &options);
+        let went_wrong =
+            summary.late || !summary.errors.is_empty() || matches!(summary.ended, Ended::Closed(_));
+        let status = if options.strict && went_wrong && status == 0 { 1 } else { status };
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
 }
@@ -100,7 +103,7 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
         priority::may_bind_to(cpu)?;
     }
     if options.realtime {
-        return priority::real_time();
+        return priority::real_time(priority::RealTime::Emulator);
     }
     // Without the right to, it competes as an equal with the programs inside.
     priority::favour();

@@ -33,6 +33,13 @@ pub(crate) fn sides_of(
     let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows: Vec<_> = scenario.flows.iter().chain(arrivals).collect();
     let first = choose_flow(file, &flows, flow)?;
+    if let Some(hop) = &first.station {
+        return Err(Error::Message(format!(
+            "{file}: flow `{}` passes a shared medium at station `{}`, which the emulator does not \
+             have; simulate it with `paceline run {file}`",
+            first.name, hop.station
+        )));
+    }
     let half = first.rtt / 2;
     let data = side(scenario, first, &first.path, (half, &first.data), "data")?;
     let acks = side(scenario, first, &first.back, (first.rtt - half, &first.acks), "acks")?;
@@ -48,11 +55,11 @@ fn choose_flow<'a>(
     if let Some(name) = name {
         let named = flows.iter().find(|flow| flow.name == name);
         return named.copied().ok_or_else(|| {
-            Error::Message(format!("{file}: there is no flow `{name}`; its flows are {}", names()))
+            Error::Usage(format!("{file}: there is no flow `{name}`; its flows are {}", names()))
         });
     }
     let Some(&first) = flows.first() else {
-        return Err(Error::Message(format!("{file}: there is no flow whose path to emulate")));
+        return Err(Error::Usage(format!("{file}: there is no flow whose path to emulate")));
     };
     let same = |flow: &FlowSpec| {
         (&flow.path, &flow.back, flow.rtt, &flow.data, &flow.acks)
@@ -60,7 +67,7 @@ fn choose_flow<'a>(
     };
     match flows.iter().find(|flow| !same(flow)) {
         None => Ok(first),
-        Some(other) => Err(Error::Message(format!(
+        Some(other) => Err(Error::Usage(format!(
             "{file}: flows `{}` and `{}` take different ways, and an emulation has one: choose it \
              with --flow, of {}",
             first.name,
@@ -81,7 +88,7 @@ fn side(
     let seed = scenario.seed;
     for name in names {
         let spec = scenario.links.iter().find(|link| link.name == *name).ok_or_else(|| {
-            Error::Message(format!("flow `{}`: there is no link `{name}`", flow.name))
+            Error::Usage(format!("flow `{}`: there is no link `{name}`", flow.name))
         })?;
         let (queue, spec) = choose(spec, scenario)?;
         let limit = limit(scenario, spec.buffer, &spec.capacity, spec.rtt.unwrap_or(flow.rtt));
@@ -99,12 +106,12 @@ fn side(
 
 /// A link's queue, and the link with its router named, as in the simulator.
 fn choose(spec: &LinkSpec, scenario: &Scenario) -> Result<(Spec, LinkSpec), Error> {
-    let fail = |error: BuildError| Error::Message(error.to_string());
+    let fail = |error: BuildError| Error::Usage(error.to_string());
     let queue = match choose::queue(scenario, spec).map_err(fail)? {
         QueueChoice::Named(queue) => queue,
         // Scenarios of files name their queues.
-        other => return Err(Error::Message(format!("the queue `{other}` has no name"))),
+        other => return Err(Error::Usage(format!("the queue `{other}` has no name"))),
     };
-    let router = choose::router(scenario, spec, None).map_err(fail)?;
+    let router = choose::router(scenario, spec, Some(&paceline_remy::names())).map_err(fail)?;
     Ok((queue, spec.clone().with(|spec| spec.router = router)))
 }

@@ -46,6 +46,10 @@ pub struct Sender {
     wake: Time,
     /// True if something may be sent at once.
     pending: bool,
+    /// The bytes of the next packet if the workload has as many, and whether they belong together:
+    /// [`Sender::set_datagrams`].
+    largest: u64,
+    whole: bool,
 }
 
 impl Sender {
@@ -86,7 +90,10 @@ impl Sender {
             last_sent: Time::NEVER,
             latest_rtt: None,
             pending: false,
+            largest: 0,
+            whole: false,
         };
+        sender.largest = u64::from(sender.config.setup.mss);
         sender.replan();
         Ok(sender)
     }
@@ -157,6 +164,25 @@ impl Sender {
     pub fn set_ready(&mut self, bytes: u64) {
         self.source.set_ready(bytes);
         self.pending = true;
+    }
+    /// As [`Sender::set_ready`], if what waits are datagrams: the next packet has `next` bytes, at
+    /// most those of the largest packet, and is sent whole. If a part of it fits into an exact window,
+    /// all of it is sent, as Sprout's tunnel does.
+    #[inline]
+    pub fn set_datagrams(&mut self, next: u64, waiting: u64) {
+        self.largest = next.min(u64::from(self.config.setup.mss));
+        self.whole = true;
+        self.set_ready(waiting);
+    }
+    /// Bytes that the network will soon deliver: what the controller forecasts, or else the window,
+    /// and no more than is paced out in a round trip (100 ms if that is longer). A queue in front of
+    /// this sender that is longer holds packets that will be late.
+    pub fn deliverable(&self) -> u64 {
+        self.controller.forecast().unwrap_or_else(|| {
+            let span = self.account.rtt().smoothed().max(Span::from_millis(100));
+            let paced = self.plan.pacing.map_or(u64::MAX, |rate| rate.bytes_in(span));
+            self.window().min(paced)
+        })
     }
     /// The most bytes that may be in flight now.
     #[inline]
@@ -264,10 +290,11 @@ impl Sender {
     fn allowed(&mut self, now: Time, in_flight: u64, ready: u64, repairs: bool) -> Option<u64> {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
-        let mut largest = u64::from(self.config.setup.mss);
+        let mut largest = self.largest;
         let full = if self.plan.exact_window {
-            largest = largest.min(self.window().saturating_sub(in_flight));
-            largest < u64::from(EMPTY_SIZE)
+            let room = largest.min(self.window().saturating_sub(in_flight));
+            largest = if self.whole { largest } else { room };
+            room < u64::from(EMPTY_SIZE)
         } else {
             in_flight > 0 && in_flight + largest > self.window()
         };

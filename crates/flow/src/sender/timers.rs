@@ -80,7 +80,7 @@ impl Sender {
     fn probe(&mut self, now: Time, place: &mut Packet) {
         let ready = self.source.ready();
         let sent = if ready > 0 && self.is_taken() {
-            Some(self.take_new(ready.min(u64::from(self.config.setup.mss)) as u32))
+            Some(self.take_new(ready.min(self.largest) as u32))
         } else {
             self.account.newest().map(Sent::again)
         };

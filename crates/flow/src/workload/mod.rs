@@ -21,7 +21,17 @@ pub enum Amount {
         /// The least value.
         scale: f64,
     },
+    /// The bytes of flows at ICSI in March 2012, and `plus` more: Pareto's distribution with shape
+    /// 0.5 and least value 147, less 40, and at most 3.3 GB (Winstein's thesis, Fig. 3-3 and
+    /// §3.6.1). Its mean is that of the longest flows.
+    Icsi {
+        /// Bytes added to each; 16,000 in the thesis.
+        plus: f64,
+    },
 }
+
+/// The longest of [`Amount::Icsi`], without what is added.
+const LONGEST_ICSI: f64 = 3.3e9;
 
 impl Amount {
     /// Draws an amount.
@@ -30,6 +40,7 @@ impl Amount {
             Amount::Fixed(value) => value,
             Amount::Exponential(mean) => random.exponential(mean),
             Amount::Pareto { shape, scale } => random.pareto(shape, scale),
+            Amount::Icsi { plus } => plus + (random.pareto(0.5, 147.0) - 40.0).min(LONGEST_ICSI),
         }
     }
 }
@@ -444,6 +455,20 @@ mod tests {
         assert!(source.update(Time::from_secs(7)));
         assert_eq!(source.ready(), 3000);
         assert_eq!(source.on_time(Time::from_secs(9)), Span::from_secs(6));
+    }
+
+    #[test]
+    fn flow_lengths_of_icsi() {
+        let mut random = Stream::new(1, "flows");
+        let amount = Amount::Icsi { plus: 16_000.0 };
+        let mut lengths: Vec<f64> = (0..100_000).map(|_| amount.draw(&mut random)).collect();
+        lengths.sort_by(f64::total_cmp);
+        assert!(lengths[0] >= 16_107.0 && lengths[99_999] <= 3.3e9 + 16_000.0);
+        // The share above x + 40 is the root of 147 / (x + 40).
+        for (share, length) in [(0.5, 548.0), (0.9, 14_660.0), (0.99, 1_469_960.0)] {
+            let seen = lengths[(share * 1e5) as usize] - 16_000.0;
+            assert!((seen / length - 1.0).abs() < 0.1, "{share}: {seen}");
+        }
     }
 
     #[test]

@@ -77,13 +77,6 @@ impl Bound {
     }
 }
 
-/// The 97.5 % points of Student's t distribution for 1, 2, ... degrees of freedom.
-const STUDENT: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
 /// The mean of the figures of several runs.
 pub(crate) fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
@@ -94,13 +87,10 @@ pub(crate) fn mean(figures: &[f64]) -> f64 {
 /// Unlike the range of the runs it does not grow with their number. None for a single run.
 pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
     let runs = figures.len();
-    if runs < 2 {
-        return None;
-    }
+    let student = paceline_sim::metrics::student(runs)?;
     let mean = mean(figures);
     let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
     let deviation = (squares / (runs - 1) as f64).sqrt();
-    let student = STUDENT[(runs - 2).min(STUDENT.len() - 1)];
     let reach = student * deviation * (1.0 + 1.0 / runs as f64).sqrt();
     Some([mean - reach, mean + reach])
 }

@@ -73,6 +73,7 @@ pub struct Row {
     /// Where one further run of ours lies with probability 95 %, if there were several.
     pub interval: Option<[f64; 2]>,
     /// How far they may lie apart, in words.
+    #[serde(rename = "tolerance")]
     pub bound: String,
     /// Whether the bound is another than the one stated before the first run.
     pub changed: bool,

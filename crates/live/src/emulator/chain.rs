@@ -4,15 +4,16 @@
 //! emulator got round to it. Delays of the emulator therefore do not add up, and the elements see
 //! exactly what they would see in the simulator.
 
-use paceline_cc::{Ecn, Packet, Time};
+use paceline_cc::{Packet, Time};
 use paceline_path::LinkEvent;
 
 use super::element::{Element, Place};
+use super::marks::Marks;
 use super::observe::{ElementKind, StageSummary};
 use super::pool::Pool;
 
 /// A packet that has passed all elements.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Release {
     /// When it left the last element.
     pub due: Time,
@@ -20,8 +21,8 @@ pub struct Release {
     pub handle: u32,
     /// Its length in bytes.
     pub size: u32,
-    /// Its ECN field.
-    pub ecn: Ecn,
+    /// What routers and queues have written into it.
+    pub marks: Marks,
 }
 
 /// The elements of one direction.
@@ -70,7 +71,7 @@ impl Chain {
                         due,
                         handle: packet.number() as u32,
                         size: packet.size,
-                        ecn: packet.ecn,
+                        marks: Marks::of(packet),
                     }]),
                 }
             }

@@ -8,11 +8,13 @@ use paceline_path::EventKind;
 
 use super::chain::{Chain, Release};
 use super::clock::Clock;
+use super::element::Element;
 use super::lateness::Lateness;
+use super::marks::Marks;
 use super::observe::{Direction, DirectionSummary, LiveEvent};
 use super::offload::{HEADER, Head, Layout};
 use super::packet::parse;
-use super::pool::Pool;
+use super::pool::{Bytes, Pool};
 use super::port::Port;
 use super::watch::Watchers;
 
@@ -47,6 +49,8 @@ pub(super) struct Lane {
     /// The class of packets that understand ECN: the emulator cannot tell which of them belong to
     /// ABC flows, so that its routers take all of them for such.
     ecn_class: TrafficClass,
+    /// True if a link has a router, which may look for congestion headers.
+    routed: bool,
     pub(super) lateness: Lateness,
     counts: DirectionSummary,
 }
@@ -77,7 +81,13 @@ fn is_full(error: &io::Error) -> bool {
 impl Lane {
     /// A direction with so many bytes of memory for packets.
     pub(super) fn new(direction: Direction, chain: Chain, memory: usize) -> Lane {
+        let is_routed = |element: &Element| match element {
+            Element::Link(link) => link.router().is_some(),
+            _ => false,
+        };
+        let routed = chain.elements().any(is_routed);
         Lane {
+            routed,
             direction,
             chain,
             pool: Pool::new(memory),
@@ -155,7 +165,7 @@ impl Lane {
         };
         for (segment, &handle) in (0..segments).zip(&self.handles) {
             packet.size = layout.size(segment);
-            packet.body = Body::Opaque(handle);
+            packet.body = if self.routed { self.pool.body(handle) } else { Body::Opaque(handle) };
             self.counts.received_packets += 1;
             self.counts.received_fragments += u64::from(parsed.fragment);
             self.counts.received_bytes += u64::from(packet.size);
@@ -206,7 +216,7 @@ impl Lane {
                     self.counts.refused += 1;
                 }
                 if self.recording {
-                    self.pool.set_written(release.handle, actual);
+                    self.pool.set_written(release.handle, actual, release.marks.header);
                 }
                 self.done.push(release.handle);
             }
@@ -218,21 +228,26 @@ impl Lane {
     }
 
     /// How many packets at the front can be written as one piece: neighbours of one piece with
-    /// the same ECN field. Packets marked CE go singly, for receivers count pieces, not segments.
+    /// the same ECN field and congestion headers as they came. Packets marked CE go singly, for
+    /// receivers count pieces, not segments.
     fn together(&self, header: bool) -> usize {
         let mut releases = self.out.iter();
         let Some(first) = releases.next() else { return 0 };
-        if !header || first.ecn == Ecn::Ce {
+        if !header || first.marks.ecn == Ecn::Ce {
             return 1;
         }
         let Some(bytes) = self.pool.bytes(first.handle) else { return 1 };
-        if bytes.layout.segments() == 1 {
+        let is_rewritten = |release: &Release, bytes: &Bytes<'_>| {
+            bytes.layout.is_rewritten(bytes.packet(), bytes.segment, &release.marks)
+        };
+        if bytes.layout.segments() == 1 || is_rewritten(first, &bytes) {
             return 1;
         }
         let follow = releases.zip(1..).take_while(|(next, offset)| {
-            next.ecn == first.ecn
+            next.marks.ecn == first.marks.ecn
                 && self.pool.bytes(next.handle).is_some_and(|other| {
-                    other.buffer == bytes.buffer && other.segment == bytes.segment + offset
+                    let follows = other.segment == bytes.segment + offset;
+                    other.buffer == bytes.buffer && follows && !is_rewritten(next, &other)
                 })
         });
         1 + follow.count()
@@ -241,19 +256,19 @@ impl Lane {
     fn write<P: Port>(&mut self, first: Release, count: usize, port: &mut P) -> io::Result<usize> {
         let Some(bytes) = self.pool.bytes(first.handle) else { return Ok(0) };
         let (layout, segment) = (bytes.layout, bytes.segment);
-        let packet = bytes.all.get(bytes.headers..).unwrap_or_default();
+        let (packet, marks) = (bytes.packet(), &first.marks);
         if !port.has_header() {
-            if layout.is_plain(first.ecn) {
+            if layout.is_whole(packet, marks) && layout.has_checksum() {
                 return port.write(&[IoSlice::new(packet)]);
             }
             self.whole.clear();
-            layout.complete(packet, segment, first.ecn, &mut self.whole);
+            layout.complete(packet, segment, marks, &mut self.whole);
             return port.write(&[IoSlice::new(&self.whole)]);
         }
-        if bytes.headers == HEADER && layout.is_whole(first.ecn) {
+        if bytes.headers == HEADER && layout.is_whole(packet, marks) {
             return port.write(&[IoSlice::new(bytes.all)]);
         }
-        let (from, to) = layout.head(packet, segment, count as u16, first.ecn, &mut self.head);
+        let (from, to) = layout.head(packet, segment, count as u16, marks, &mut self.head);
         let payload = packet.get(from..to).unwrap_or_default();
         port.write(&[IoSlice::new(self.head.bytes()), IoSlice::new(payload)])
     }
@@ -270,13 +285,16 @@ impl Lane {
             chain.tell(|stage, element, last, event| {
                 let handle = event.number as u32;
                 let departure = matches!(event.kind, EventKind::Departure { .. });
-                let actual = if departure && last { pool.written(handle) } else { now };
+                let mut marks = Marks::ecn(event.after);
+                let mut actual = now;
+                if departure && last {
+                    (actual, marks.header) = pool.written(handle);
+                }
                 // The element may be ahead of the clock's last reading, never of the next.
                 let actual = if actual == Time::NEVER { now } else { actual }.max(event.time);
                 whole.clear();
                 if bytes_wanted && let Some(bytes) = pool.bytes(handle) {
-                    let packet = bytes.all.get(bytes.headers..).unwrap_or_default();
-                    bytes.layout.complete(packet, bytes.segment, event.after, whole);
+                    bytes.layout.complete(bytes.packet(), bytes.segment, &marks, whole);
                 }
                 watchers.event(&LiveEvent {
                     direction: *direction,

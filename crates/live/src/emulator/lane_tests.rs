@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Rate, Span, Spec, Stage, Stream, TrafficClass};
+use paceline_cc::{Header, Rate, Span, Spec, Stage, Stream, TrafficClass};
 use paceline_path::queue::{Fifo, build};
 use paceline_path::{Impairments, Limit, Link, Loss, OpportunityOptions, Pipe, Service};
 use paceline_trace::Trace;
@@ -264,6 +264,75 @@ fn marks_are_written_into_the_header() {
         let fields: Vec<_> = fields.collect();
         let (one, two) = (Ecn::Ect0, Ecn::Ect1);
         assert_eq!(fields, [one, two, Ecn::Ce, Ecn::NotEct, Ecn::NotEct, Ecn::NotEct]);
+    }
+}
+
+/// Grants every second packet no feedback, and counts the congestion headers that it sees.
+struct Miser(Arc<Mutex<u32>>);
+
+impl paceline_cc::Router for Miser {
+    fn on_departure(
+        &mut self,
+        _: Time,
+        packet: &mut Packet,
+        _: Span,
+        _: &paceline_cc::LinkView<'_>,
+    ) {
+        if let Body::Data(data) = &mut packet.body
+            && let Header::Xcp(header) = &mut data.header
+        {
+            let mut seen = self.0.lock().expect("not poisoned");
+            *seen += 1;
+            if seen.is_multiple_of(2) {
+                header.feedback = 0.0;
+            }
+        }
+    }
+}
+
+#[test]
+fn routers_find_congestion_headers_and_what_they_write_leaves() {
+    let rtt = Span::from_millis(100);
+    let datagram = |feedback: f64| {
+        let header = Header::Xcp(paceline_cc::XcpHeader { rtt, interval: rtt / 10, feedback });
+        let mut bytes = vec![5; 1000];
+        paceline_wire::packet::Transport::write(1, 2, &header, &mut bytes).expect("room");
+        bytes
+    };
+    for header in [true, false] {
+        let seen = Arc::new(Mutex::new(0));
+        let service = Service::constant(Rate::from_mbps(1e6));
+        let link = Link::new(Box::new(Fifo::new(Limit::NONE)), service);
+        let link = link.with_router(Box::new(Miser(seen.clone())));
+        let mut bench = Bench::new(vec![Element::Link(Box::new(link))], header);
+        let (scribe, told) = Scribe::new(usize::MAX);
+        bench.watch(scribe);
+        let four: Vec<u8> = (0..4).flat_map(|_| datagram(500.0)).collect();
+        let piece = Like::UDP4.piece(&four, 1000);
+        match header {
+            true => bench.push(Time::ZERO, piece),
+            false => (0..4).for_each(|_| {
+                bench.push(Time::ZERO, Like::UDP4.build(&datagram(500.0), false));
+            }),
+        }
+        // Somebody else's packet.
+        let other = Like::UDP4.build(&[0x42; 1000], false);
+        let other = if header { Like::UDP4.piece(&[0x42; 1000], 0) } else { other };
+        bench.push(Time::ZERO, other.clone());
+        bench.finish();
+        assert_eq!(*seen.lock().expect("not poisoned"), 4);
+        let skipped = if header { 10 } else { 0 };
+        let written: Vec<_> =
+            bench.to.written.iter().map(|piece| piece[skipped + 28..].to_vec()).collect();
+        let (full, none) = (datagram(500.0), datagram(0.0));
+        assert_eq!(written[..4], [full.clone(), none.clone(), full, none.clone()]);
+        assert_eq!(bench.to.written[4], other);
+        // Observers see what left.
+        let told = told.lock().expect("not poisoned");
+        let left = told.iter().filter(|event| {
+            matches!(event.1.kind, EventKind::Departure { .. }) && event.3[28..] == none
+        });
+        assert_eq!(left.count(), 2);
     }
 }
 

@@ -10,6 +10,7 @@ mod clock;
 mod element;
 mod lane;
 mod lateness;
+mod marks;
 pub mod observe;
 pub mod offload;
 pub mod packet;
@@ -24,6 +25,7 @@ mod watch;
 pub use chain::{Chain, Release};
 pub use element::Element;
 pub use lateness::Lateness;
+pub use marks::Marks;
 pub use observe::{
     Direction, DirectionSummary, ElementKind, Ended, LatenessSummary, LiveEvent, Observer,
     StageSummary, Summary, View,

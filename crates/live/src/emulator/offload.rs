@@ -6,6 +6,7 @@
 //! [`Layout::head`] makes the headers of some of them, for writing the payload on from where it
 //! lies.
 
+use super::marks::{Marks, Rewritten};
 use super::packet::{Malformed, Parsed, TCP, UDP, fold, mend, set_ecn, sum};
 use paceline_cc::Ecn;
 
@@ -13,6 +14,8 @@ use paceline_cc::Ecn;
 pub const HEADER: usize = 10;
 /// The most bytes of IP and transport headers of a packet that is segmented here.
 const MOST_HEADERS: usize = 256;
+/// Room for these and for what of a datagram is rewritten.
+const HEAD: usize = MOST_HEADERS + 64;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
@@ -53,6 +56,8 @@ pub struct Layout {
     /// Payload bytes of every segment but the last.
     step: u16,
     segments: u16,
+    /// Where the first UDP datagram begins; 0 if there is none.
+    datagram: u16,
     /// Where the missing checksum's sum begins, and where in it the checksum stands.
     missing: Option<(u16, u16)>,
 }
@@ -60,14 +65,14 @@ pub struct Layout {
 /// Headers made for some segments, with the device's header in front.
 #[derive(Clone, Debug)]
 pub struct Head {
-    bytes: [u8; HEADER + MOST_HEADERS],
+    bytes: [u8; HEADER + HEAD],
     length: usize,
 }
 
 impl Head {
     /// A place for headers.
     pub fn new() -> Head {
-        Head { bytes: [0; HEADER + MOST_HEADERS], length: HEADER }
+        Head { bytes: [0; HEADER + HEAD], length: HEADER }
     }
 
     /// The device's header and the packet's.
@@ -112,8 +117,15 @@ impl Layout {
             transport: 0,
             step: 0,
             segments: 1,
+            datagram: 0,
             missing: None,
         };
+        if let (UDP, Some(transport)) = (parsed.protocol, parsed.transport)
+            && transport + 8 <= parsed.length.min(MOST_HEADERS)
+        {
+            layout.transport = transport as u16;
+            layout.datagram = transport as u16 + 8;
+        }
         let (Some(&[flags, kind]), Some(step), Some(start), Some(offset)) =
             (header.first_chunk(), field(header, 4), field(header, 6), field(header, 8))
         else {
@@ -174,15 +186,26 @@ impl Layout {
         self.length as usize
     }
 
-    /// True if the piece is one packet as it stands, its ECN field being `ecn`, and needs no
-    /// checksum.
-    pub fn is_plain(&self, ecn: Ecn) -> bool {
-        self.division == Division::Whole && self.ecn == ecn && self.missing.is_none()
+    /// True if the piece is one packet as it stands with these marks.
+    pub fn is_whole(&self, packet: &[u8], marks: &Marks) -> bool {
+        self.division == Division::Whole && self.is_unmarked(packet, 0, marks)
     }
 
-    /// True if the piece is one packet as it stands, its ECN field being `ecn`.
-    pub fn is_whole(&self, ecn: Ecn) -> bool {
-        self.division == Division::Whole && self.ecn == ecn
+    /// True if a segment says already what these marks say.
+    #[inline]
+    pub fn is_unmarked(&self, packet: &[u8], segment: u16, marks: &Marks) -> bool {
+        self.ecn == marks.ecn && !self.is_rewritten(packet, segment, marks)
+    }
+
+    /// True if these marks change the congestion header of a segment.
+    #[inline]
+    pub fn is_rewritten(&self, packet: &[u8], segment: u16, marks: &Marks) -> bool {
+        marks.rewritten(self.datagram(packet, segment)).is_some()
+    }
+
+    /// True if the checksum of the transport header is in place.
+    pub fn has_checksum(&self) -> bool {
+        self.missing.is_none()
     }
 
     /// Bytes of one packet on the wire.
@@ -208,10 +231,64 @@ impl Layout {
         (at(first), if first + count >= self.segments { end } else { at(first + count) })
     }
 
-    /// The headers of `count` segments from `first` on, as one piece whose ECN field is `ecn`,
-    /// and the range of the piece's bytes that follow them. Transport checksums stay as missing
-    /// as they were.
+    /// The UDP datagram that a segment carries; empty if it carries none.
+    pub fn datagram<'a>(&self, packet: &'a [u8], segment: u16) -> &'a [u8] {
+        let range = match (self.datagram, self.division) {
+            (0, _) => return &[],
+            (begin, Division::Whole) => usize::from(begin)..self.length as usize,
+            _ => {
+                let (from, to) = self.payload(segment, 1);
+                from..to
+            }
+        };
+        packet.get(range).unwrap_or_default()
+    }
+
+    /// The headers of `count` segments from `first` on, as one piece with these marks, and the
+    /// range of the piece's bytes that follow them. A congestion header is only written if `count`
+    /// is 1. Transport checksums stay as missing as they were.
     pub fn head(
+        &self,
+        packet: &[u8],
+        first: u16,
+        count: u16,
+        marks: &Marks,
+        head: &mut Head,
+    ) -> (usize, usize) {
+        let rewritten =
+            if count == 1 { marks.rewritten(self.datagram(packet, first)) } else { None };
+        let (from, to) = self.bare_head(packet, first, count, marks.ecn, head);
+        match rewritten {
+            Some(rewritten) => self.rewrite(packet, (from, to), &rewritten, head),
+            None => (from, to),
+        }
+    }
+
+    /// Copies the beginning of a datagram behind its headers and writes its congestion header.
+    fn rewrite(
+        &self,
+        packet: &[u8],
+        (from, to): (usize, usize),
+        rewritten: &Rewritten,
+        head: &mut Head,
+    ) -> (usize, usize) {
+        let begin =
+            if self.division == Division::Whole { usize::from(self.datagram) } else { from };
+        let end = begin + rewritten.end();
+        let more = head.length..head.length + end - from;
+        let Some((place, source)) = head.bytes.get_mut(more.clone()).zip(packet.get(from..end))
+        else {
+            return (from, to);
+        };
+        place.copy_from_slice(source);
+        head.length = more.end;
+        let udp = HEADER + usize::from(self.transport)..head.length;
+        rewritten.write(head.bytes.get_mut(udp).unwrap_or_default(), self.missing.is_none());
+        (end, to)
+    }
+
+    /// As [`Layout::head`], without congestion headers.
+    fn bare_head(
         &self,
         packet: &[u8],
         first: u16,
@@ -305,9 +382,9 @@ impl Layout {
     }
 
     /// One packet as it is on the wire, checksums included, appended to `out`.
-    pub fn complete(&self, packet: &[u8], segment: u16, ecn: Ecn, out: &mut Vec<u8>) {
+    pub fn complete(&self, packet: &[u8], segment: u16, marks: &Marks, out: &mut Vec<u8>) {
         let mut head = Head::new();
-        let (from, to) = self.head(packet, segment, 1, ecn, &mut head);
+        let (from, to) = self.head(packet, segment, 1, marks, &mut head);
         let begin = out.len();
         out.extend_from_slice(head.bytes().get(HEADER..).unwrap_or_default());
         out.extend_from_slice(packet.get(from..to).unwrap_or_default());

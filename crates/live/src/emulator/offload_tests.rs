@@ -1,4 +1,4 @@
-use paceline_cc::Stream;
+use paceline_cc::{Header, Load, Rate, RcpHeader, Span, Stream, XcpHeader};
 
 use super::*;
 use crate::emulator::packet::parse;
@@ -13,7 +13,7 @@ fn complete(piece: &[u8], ecn: Ecn) -> Vec<Vec<u8>> {
     let layout = layout(piece).expect("a layout");
     let packet = |segment| {
         let mut out = Vec::new();
-        layout.complete(&piece[HEADER..], segment, ecn, &mut out);
+        layout.complete(&piece[HEADER..], segment, &Marks::ecn(ecn), &mut out);
         assert_eq!(out.len(), layout.size(segment) as usize);
         out
     };
@@ -87,7 +87,8 @@ fn a_part_of_a_piece_is_a_piece() {
         let first = stream.below(count.into()) as u16;
         let taken = 1 + stream.below(u64::from(count - first)) as u16;
         let mut head = Head::new();
-        let (from, to) = layout.head(&piece[HEADER..], first, taken, Ecn::Ect1, &mut head);
+        let (from, to) =
+            layout.head(&piece[HEADER..], first, taken, &Marks::ecn(Ecn::Ect1), &mut head);
         let part = [head.bytes(), &piece[HEADER..][from..to]].concat();
         // What the kernel would make of it.
         assert_eq!(complete(&part, Ecn::Ect1), wire[first.into()..][..taken.into()]);
@@ -104,12 +105,13 @@ fn packets_with_missing_checksums_pass() {
             let like = Like { ipv4, protocol, ..Like::UDP4 };
             let piece = like.piece(&[7; 99], 0);
             let whole = layout(&piece).expect("a layout");
-            assert!(whole.is_whole(Ecn::NotEct) && !whole.is_plain(Ecn::NotEct));
+            let same = Marks::ecn(Ecn::NotEct);
+            assert!(whole.is_whole(&piece[HEADER..], &same) && !whole.has_checksum());
             let marked = Like { ecn: Ecn::Ce, ..like };
             assert_eq!(complete(&piece, Ecn::Ce), [marked.build(&[7; 99], false)]);
             // The same with the checksum still missing.
             let mut head = Head::new();
-            let (from, to) = whole.head(&piece[HEADER..], 0, 1, Ecn::Ce, &mut head);
+            let (from, to) = whole.head(&piece[HEADER..], 0, 1, &Marks::ecn(Ecn::Ce), &mut head);
             let written = [head.bytes(), &piece[HEADER..][from..to]].concat();
             assert_eq!(written[HEADER..], marked.build(&[7; 99], true));
             assert_eq!(complete(&written, Ecn::Ce), [marked.build(&[7; 99], false)]);
@@ -148,6 +150,8 @@ fn nothing_panics() {
     let mut stream = Stream::new(11, "offload");
     let mut head = Head::new();
     let mut out = Vec::new();
+    let header = Header::Vcp(Load::Overload);
+    let marks = Marks { ecn: Ecn::Ce, header };
     pieces(|like, payload, step, _| {
         let good = like.piece(payload, step);
         for _ in 0..100 {
@@ -160,10 +164,97 @@ fn nothing_panics() {
             let Ok(layout) = layout(&piece) else { continue };
             let (first, count) = (stream.below(50) as u16, 1 + stream.below(50) as u16);
             if first + count <= layout.segments() {
-                layout.head(&piece[HEADER..], first, count, Ecn::Ce, &mut head);
+                layout.head(&piece[HEADER..], first, count, &marks, &mut head);
                 out.clear();
-                layout.complete(&piece[HEADER..], first, Ecn::Ce, &mut out);
+                layout.complete(&piece[HEADER..], first, &marks, &mut out);
             }
         }
     });
+}
+
+/// A datagram of so many bytes that begins like one of ours.
+fn datagram(header: &Header, length: usize, fill: u8) -> Vec<u8> {
+    let mut bytes = vec![fill; length];
+    paceline_wire::packet::Transport::write(7, 9, header, &mut bytes).expect("room");
+    bytes
+}
+
+fn headers() -> [(Header, Header); 3] {
+    let span = Span::from_millis(100);
+    let xcp = |feedback| Header::Xcp(XcpHeader { rtt: span, interval: span / 50, feedback });
+    let rcp = |mbps| Header::Rcp(RcpHeader { rtt: span, rate: Rate::from_mbps(mbps) });
+    [
+        (xcp(8000.0), xcp(-123.5)),
+        (rcp(100.0), rcp(1.5)),
+        (Header::Vcp(Load::Unknown), Header::Vcp(Load::High)),
+    ]
+}
+
+#[test]
+fn congestion_headers_are_rewritten_and_checksums_stay_right() {
+    for ipv4 in [true, false] {
+        let like = Like { ipv4, ..Like::UDP4 };
+        for ((old, new), length) in headers().into_iter().zip([1400, 1401, 64]) {
+            let (came, goes) = (datagram(&old, length, 3), datagram(&new, length, 3));
+            let marks = Marks { ecn: Ecn::NotEct, header: new };
+            // With a checksum in place, on a device without headers.
+            let packet = like.build(&came, false);
+            let layout = Layout::new(&[], &packet, &parse(&packet).expect("a packet"));
+            let layout = layout.expect("a layout");
+            assert_eq!(layout.datagram(&packet, 0), came);
+            assert!(!layout.is_whole(&packet, &marks));
+            assert!(layout.is_whole(&packet, &Marks { header: old, ..marks }));
+            let mut out = Vec::new();
+            layout.complete(&packet, 0, &marks, &mut out);
+            assert_eq!(out, like.build(&goes, false), "{new:?}");
+            // With a checksum that the kernel is to make.
+            let piece = like.piece(&came, 0);
+            let packet = &piece[HEADER..];
+            let layout = self::layout(&piece).expect("a layout");
+            let mut head = Head::new();
+            let (from, to) = layout.head(packet, 0, 1, &marks, &mut head);
+            let written = [head.bytes(), &packet[from..to]].concat();
+            assert_eq!(written[HEADER..], like.build(&goes, true));
+            assert_eq!(complete(&written, Ecn::NotEct), [like.build(&goes, false)]);
+            // One of several in a piece.
+            let piece = like.piece(&[&came[..], &came[..], &came[..40]].concat(), length as u16);
+            let packet = &piece[HEADER..];
+            let layout = self::layout(&piece).expect("a layout");
+            assert!(layout.is_rewritten(packet, 1, &marks));
+            let (from, to) = layout.head(packet, 1, 1, &marks, &mut head);
+            let one = Like { id: if ipv4 { 8 } else { 7 }, ..like };
+            let written = [head.bytes(), &packet[from..to]].concat();
+            assert_eq!(written[HEADER..], one.build(&goes, true));
+            assert_eq!(complete(&written, Ecn::NotEct), [one.build(&goes, false)]);
+        }
+    }
+}
+
+#[test]
+fn a_missing_udp_checksum_stays_missing() {
+    let [(old, new), ..] = headers();
+    let mut packet = Like::UDP4.build(&datagram(&old, 500, 1), false);
+    packet[26..28].fill(0);
+    let layout = Layout::new(&[], &packet, &parse(&packet).expect("a packet")).expect("a layout");
+    let mut out = Vec::new();
+    layout.complete(&packet, 0, &Marks { ecn: Ecn::NotEct, header: new }, &mut out);
+    let mut wanted = Like::UDP4.build(&datagram(&new, 500, 1), false);
+    wanted[26..28].fill(0);
+    assert_eq!(out, wanted);
+}
+
+#[test]
+fn a_header_of_another_kind_is_never_written() {
+    let [(xcp, _), (_, rcp), _] = headers();
+    let packet = Like::UDP4.build(&datagram(&xcp, 500, 1), false);
+    let layout = Layout::new(&[], &packet, &parse(&packet).expect("a packet")).expect("a layout");
+    assert!(layout.is_whole(&packet, &Marks { ecn: Ecn::NotEct, header: rcp }));
+    // Nor into anything that is too short, or that is not UDP.
+    let short = Like::UDP4.build(&datagram(&xcp, 26, 1)[..20], false);
+    let tcp = Like { protocol: TCP, ..Like::UDP4 }.build(&datagram(&xcp, 500, 1), false);
+    for packet in [short, tcp] {
+        let parsed = parse(&packet).expect("a packet");
+        let layout = Layout::new(&[], &packet, &parsed).expect("a layout");
+        assert!(layout.is_whole(&packet, &Marks { ecn: Ecn::NotEct, header: xcp }));
+    }
 }

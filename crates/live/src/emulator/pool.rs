@@ -1,8 +1,9 @@
 //! The bytes of packets on the way, by handle. Buffers are used again and again: once the largest
 //! backlog has been there, nothing is allocated.
 
-use paceline_cc::Time;
+use paceline_cc::{Body, Header, Time};
 
+use super::marks::body;
 use super::offload::Layout;
 
 /// Sizes of buffers. What is longer than the last but one stays where it was read.
@@ -33,6 +34,8 @@ struct Record {
     /// Copies of the packet on the way.
     copies: u16,
     written: Time,
+    /// The congestion header that it was written with, if a router may have changed it.
+    header: Header,
 }
 
 /// What the bytes of a packet are.
@@ -48,6 +51,13 @@ pub struct Bytes<'a> {
     pub headers: usize,
     /// What the piece stands for.
     pub layout: &'a Layout,
+}
+
+impl<'a> Bytes<'a> {
+    /// The IP packet.
+    pub fn packet(&self) -> &'a [u8] {
+        self.all.get(self.headers..).unwrap_or_default()
+    }
 }
 
 /// Keeps bytes.
@@ -136,7 +146,8 @@ impl Pool {
             buffer.layout = Some(*layout);
         }
         for segment in 0..layout.segments() {
-            let record = Record { buffer: index, segment, copies: 1, written: Time::NEVER };
+            let (written, header) = (Time::NEVER, Header::None);
+            let record = Record { buffer: index, segment, copies: 1, written, header };
             let handle = match self.unused.pop() {
                 Some(handle) => handle,
                 None => {
@@ -182,17 +193,26 @@ impl Pool {
         Some(Bytes { buffer: record.buffer, segment: record.segment, all, headers, layout })
     }
 
-    /// Notes when a packet was written.
+    /// What a packet carries, as routers see it.
     #[inline]
-    pub fn set_written(&mut self, handle: u32, at: Time) {
+    pub(super) fn body(&self, handle: u32) -> Body {
+        let bytes = self.bytes(handle);
+        let datagram = bytes.map(|bytes| bytes.layout.datagram(bytes.packet(), bytes.segment));
+        body(handle, datagram.unwrap_or_default())
+    }
+
+    /// Notes when a packet was written, and with what congestion header.
+    #[inline]
+    pub fn set_written(&mut self, handle: u32, at: Time, header: Header) {
         if let Some(record) = self.records.get_mut(handle as usize) {
-            record.written = at;
+            (record.written, record.header) = (at, header);
         }
     }
 
-    /// When a packet was written; [`Time::NEVER`] before.
-    pub fn written(&self, handle: u32) -> Time {
-        self.records.get(handle as usize).map_or(Time::NEVER, |record| record.written)
+    /// When a packet was written, [`Time::NEVER`] before, and with what congestion header.
+    pub fn written(&self, handle: u32) -> (Time, Header) {
+        let record = self.records.get(handle as usize);
+        record.map_or((Time::NEVER, Header::None), |record| (record.written, record.header))
     }
 
     /// There is one copy more of a packet.

@@ -6,8 +6,15 @@ use nix::unistd::Pid;
 
 use crate::LiveError;
 
-/// Above all ordinary processes, below the kernel's own threads that matter.
-const PRIORITY: libc::c_int = 10;
+/// Who runs ahead of all ordinary processes, and below the kernel's own threads that matter.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RealTime {
+    /// An emulator: also ahead of the ends that send through it.
+    Emulator = 10,
+    /// An end of a connection.
+    End = 5,
+}
+
 /// The nice value of those who come first among ordinary processes.
 const FAVOURED: libc::c_int = -20;
 
@@ -94,7 +101,7 @@ pub fn favour() -> bool {
 ///
 /// # Errors
 /// The right to do so is missing: the error names the capability.
-pub fn real_time() -> Result<(), LiveError> {
+pub fn real_time(who: RealTime) -> Result<(), LiveError> {
     let help = |what: &str, capability: &str| {
         format!(
             "--realtime: {what} needs {capability}; run as root, or \
@@ -103,7 +110,7 @@ pub fn real_time() -> Result<(), LiveError> {
     };
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
         .map_err(LiveError::system(help("locking memory", "CAP_IPC_LOCK")))?;
-    let parameter = libc::sched_param { sched_priority: PRIORITY };
+    let parameter = libc::sched_param { sched_priority: who as libc::c_int };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: reads one `sched_param`.
     if unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) } != 0 {

@@ -182,6 +182,40 @@ impl Links {
         Ok(())
     }
 
+    /// Gives an interface that is up an address in a network of `prefix` bits, all of which is reached
+    /// through it.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn add_network(&mut self, index: u32, own: IpAddr, prefix: u8) -> Result<(), LiveError> {
+        let (family, _) = kind(own);
+        let mut fixed = vec![family, prefix, libc::IFA_F_NODAD as u8, 0];
+        fixed.extend(index.to_ne_bytes());
+        let mut message = Message::new(libc::RTM_NEWADDR, CREATE, &fixed);
+        message
+            .attribute(libc::IFA_LOCAL, &octets(own))
+            .attribute(libc::IFA_ADDRESS, &octets(own))
+            .number(IFA_FLAGS, libc::IFA_F_NODAD);
+        self.netlink.request(message).map_err(LiveError::system(format!("address {own}/{prefix}")))
+    }
+
+    /// Sends what goes to a network through an interface that is up. The route goes with the interface.
+    ///
+    /// # Errors
+    /// What the kernel refused: there may be such a route already.
+    pub fn add_route(&mut self, index: u32, to: IpAddr, prefix: u8) -> Result<(), LiveError> {
+        let (family, _) = kind(to);
+        let scope = if to.is_ipv4() { libc::RT_SCOPE_LINK } else { libc::RT_SCOPE_UNIVERSE };
+        let (table, made) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
+        let fixed = [family, prefix, 0, 0, table, made, scope, libc::RTN_UNICAST, 0, 0, 0, 0];
+        let mut message = Message::new(libc::RTM_NEWROUTE, CREATE, &fixed);
+        message.number(libc::RTA_OIF, index);
+        if prefix > 0 {
+            message.attribute(libc::RTA_DST, &octets(to));
+        }
+        self.netlink.request(message).map_err(LiveError::system(format!("route to {to}/{prefix}")))
+    }
+
     /// Sends everything that has no other route through an interface.
     ///
     /// # Errors

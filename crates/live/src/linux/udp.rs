@@ -133,6 +133,29 @@ impl Socket {
         Ok(())
     }
 
+    /// Sends and receives by one interface only, whatever the routes say.
+    ///
+    /// # Errors
+    /// There is no such interface, or it is not allowed.
+    pub fn bind_to_device(&self, device: &str) -> Result<(), LiveError> {
+        // SAFETY: the pointer and the length are those of `device`, which outlives the call.
+        let done = unsafe {
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_BINDTODEVICE,
+                device.as_ptr().cast(),
+                device.len() as libc::socklen_t,
+            )
+        };
+        match done {
+            0 => Ok(()),
+            _ => Err(LiveError::system(format!("sending by interface {device}"))(
+                io::Error::last_os_error(),
+            )),
+        }
+    }
+
     /// The address of this socket.
     ///
     /// # Errors

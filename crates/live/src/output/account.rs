@@ -1,7 +1,7 @@
 //! What an emulation was like, in numbers: those of the simulator's tables.
 
 use paceline_cc::{Capacity as _, Span, Time};
-use paceline_measure::{Histogram, Quantiles};
+use paceline_measure::{Histogram, Quantiles, SCHEMA_VERSION};
 use paceline_path::{EventKind, LinkEvent, Service};
 use paceline_report::TimeSeries;
 use serde::Serialize;
@@ -13,6 +13,8 @@ use crate::emulator::{Direction, DirectionSummary, LatenessSummary, Summary};
 /// An emulation in numbers; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Account {
+    /// The version of the fields' names and meanings: [`paceline_measure::SCHEMA_VERSION`].
+    pub schema_version: u32,
     /// True when the run has ended as it should. Until then, and if the emulator is killed, a file
     /// says only that it is not.
     pub complete: bool,
@@ -191,6 +193,7 @@ impl Account {
         };
         let bound = Some(summary.bound.as_millis_f64());
         Account {
+            schema_version: SCHEMA_VERSION,
             complete: true,
             warmup_s: warmup.since(Time::ZERO).as_secs_f64(),
             duration_s: summary.duration.as_secs_f64(),

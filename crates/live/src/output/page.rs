@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use paceline_report::{
-    Page, Palette, Quantiles, RunView, summary_table, time_series_figure, time_series_svg,
+    Page, Palette, Quantiles, RunView, table_of, time_series_figure, time_series_svg,
 };
 
 use super::account::{Account, LinkRow};
@@ -22,7 +22,8 @@ pub struct PageFacts {
     pub seed: Option<u64>,
 }
 
-/// Writes `emulation.html`, and a plot of each direction with a link, into a folder.
+/// Writes `emulation.html`, `emulation.json`, and a plot of each direction with a link, into a
+/// folder.
 pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::Result<()> {
     let file = |name: &str, text: &str| {
         std::fs::write(folder.join(name), text)
@@ -31,6 +32,8 @@ pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::
     for (way, _, runs) in views(account) {
         file(&format!("{way}.svg"), &time_series_svg(&runs))?;
     }
+    let json = serde_json::to_string_pretty(account).map_err(io::Error::other)?;
+    file("emulation.json", &(json + "\n"))?;
     file("emulation.html", &page(facts, account))
 }
 
@@ -49,7 +52,8 @@ fn page(facts: &PageFacts, account: &Account) -> String {
     );
     page.paragraph(&match (account.late, lateness.bound) {
         (true, Some(bound)) => format!(
-            "These results are not those of the link: {exact} The bound for 99 % is {bound:.3} ms."
+            "These results are not those of the link, since packets were released late. {exact} The \
+             bound for 99 % is {bound:.3} ms."
         ),
         _ => exact,
     });
@@ -57,7 +61,7 @@ fn page(facts: &PageFacts, account: &Account) -> String {
     let all: Vec<RunView> = views.iter().flat_map(|(.., runs)| runs.clone()).collect();
     let palette = Palette::new(all.iter().map(|run| run.scheme.as_str()));
     page.heading("Summary");
-    page.table(&summary_table(&all, &palette));
+    page.table(&table_of(&all, &palette, ["link", "queue"]));
     page.paragraph("Queueing delays are per packet, in milliseconds.");
     for (_, title, runs) in &views {
         page.heading(title);

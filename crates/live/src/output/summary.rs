@@ -47,13 +47,17 @@ impl Accountant {
         let mut file = File::create(path)?;
         // Pipes and devices get nothing but the account.
         if file.metadata()?.is_file() {
-            file.write_all(b"{ \"complete\": false }\n")?;
+            writeln!(
+                file,
+                "{{ \"schema_version\": {}, \"complete\": false }}",
+                paceline_measure::SCHEMA_VERSION
+            )?;
         }
         self.json = Some((path.into(), file));
         Ok(self)
     }
 
-    /// Writes a page and plots into a folder, too, which is made if need be.
+    /// Writes a page, plots and the JSON into a folder, too, which is made if need be.
     ///
     /// # Errors
     /// The folder cannot be made.

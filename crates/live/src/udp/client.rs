@@ -178,23 +178,19 @@ impl Client {
             None => start + options.limits.stop,
         };
         let mut work = Work { abandons: options.abandons, ..Work::default() };
-        let mut ready = true;
+        let (mut ready, mut due, mut told) = (true, Time::NEVER, start);
+        let mut postponed = false;
         loop {
-            let mut now = self.clock.now();
+            // What was due happens at its time, so that a wait that ends late costs no rate.
+            let now = self.clock.on_time(due, told);
             if let Some(reading) = &mut reading
                 && connection.ended().is_none()
             {
                 reading.pump(&mut connection, ready)?;
             }
             work.step(now, stop, &mut connection, reading.as_ref())?;
-            let Client { socket, outbox, clock, .. } = self;
-            let count = outbox.send(socket, BURST, |place| {
-                let out = connection.transmit(now, place);
-                if out.is_none() {
-                    now = clock.now();
-                }
-                out
-            });
+            let Client { socket, outbox, .. } = self;
+            let count = outbox.send(socket, BURST, |place| connection.transmit(now, place));
             if let Some(end) = connection.ended() {
                 work.check(end)?;
                 break;
@@ -203,9 +199,10 @@ impl Client {
                 break;
             }
             let full = count == BURST;
-            let told = now;
-            let due = connection.wake().min(work.deadline).min(stop.max(work.stopped));
-            let until = if full { Time::ZERO } else { due };
+            told = now;
+            due = connection.wake();
+            let next = due.min(work.deadline).min(stop.max(work.stopped));
+            let until = if full { Time::ZERO } else { next };
             let input = reading.as_ref().and_then(Reading::awaited);
             let found = wait(&mut self.clock, until, self.socket.as_fd(), input, &self.interrupts)?;
             ready = found.input;
@@ -213,8 +210,11 @@ impl Client {
                 work.interrupted = true;
                 connection.close(1, "the sender was interrupted");
             }
-            if found.socket {
-                self.receive(&mut connection, told)?;
+            // What was due before this is done first, once.
+            postponed = found.socket && !postponed && due <= self.clock.now();
+            if found.socket && !postponed {
+                told = self.receive(&mut connection, told)?;
+                due = Time::NEVER;
             }
         }
         let sent = connection.sent().unwrap_or_default();
@@ -234,7 +234,8 @@ impl Client {
         })
     }
 
-    fn receive(&mut self, connection: &mut Connection, told: Time) -> Result<(), LiveError> {
+    /// Takes in what has come. Returns the latest time that the connection was told.
+    fn receive(&mut self, connection: &mut Connection, told: Time) -> Result<Time, LiveError> {
         let ahead = self.clock.ahead();
         let now = self.clock.now();
         let Client { socket, inbox, clock, rtts, .. } = self;
@@ -247,7 +248,7 @@ impl Client {
                 connection.on_datagram(at, group.from, ecn, bytes, rtts);
             }
         })?;
-        Ok(())
+        Ok(last)
     }
 }
 
@@ -262,7 +263,7 @@ fn acknowledged(connection: &Connection, mtu: u16) -> u64 {
 }
 
 /// The ECN field of two bits.
-pub(super) fn mark(bits: u8) -> Ecn {
+pub(crate) fn mark(bits: u8) -> Ecn {
     match bits & 3 {
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,

@@ -14,6 +14,11 @@ use crate::{Interrupts, LiveError};
 const SLACK: u64 = 1_000;
 /// A time of the kernel's that lies further back than this is not believed.
 const OLDEST_STAMP: Span = Span::from_millis(100);
+/// What is done so much later than it was due still counts as done in time.
+const LATENESS: Span = Span::from_millis(1);
+/// The clock of connections. It goes on while the machine sleeps, so that a connection that has ended
+/// meanwhile is found out at once.
+const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
 /// No wait is longer.
 const LONGEST: Span = Span::from_millis(3_600_000);
 
@@ -25,35 +30,43 @@ fn nanos(clock: ClockId) -> u64 {
 
 /// The time since the start of this process' work.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     zero: u64,
     /// The latest time that anybody was told.
     last: Time,
 }
 
 impl Clock {
-    pub(super) fn start() -> Clock {
+    pub(crate) fn start() -> Clock {
         // Where it is refused, waits are some 50 µs longer.
         let _ = nix::sys::prctl::set_timerslack(SLACK);
-        Clock { zero: nanos(ClockId::CLOCK_MONOTONIC), last: Time::ZERO }
+        Clock { zero: nanos(CLOCK), last: Time::ZERO }
     }
 
     #[inline]
-    pub(super) fn now(&mut self) -> Time {
-        let now = nanos(ClockId::CLOCK_MONOTONIC).saturating_sub(self.zero);
+    pub(crate) fn now(&mut self) -> Time {
+        let now = nanos(CLOCK).saturating_sub(self.zero);
         self.last = self.last.max(Time::from_nanos(now));
         self.last
     }
 
+    /// The time at which something is done that was due at `due`: that time, if it is over but not
+    /// for long and not before `told`, the latest time that anybody was told; else now.
+    #[inline]
+    pub(super) fn on_time(&mut self, due: Time, told: Time) -> Time {
+        let now = self.now();
+        if due >= told && due <= now && now.since(due) <= LATENESS { due } else { now }
+    }
+
     /// How far the clock of the kernel's stamps is ahead of this one.
-    pub(super) fn ahead(&mut self) -> u64 {
+    pub(crate) fn ahead(&mut self) -> u64 {
         nanos(ClockId::CLOCK_REALTIME).saturating_sub(self.now().as_nanos())
     }
 
     /// The time of a stamp of the kernel's: not before a time that was told already, so that time
     /// never goes back, and not after `now`.
     #[inline]
-    pub(super) fn of_stamp(&self, stamp: Option<u64>, ahead: u64, told: Time, now: Time) -> Time {
+    pub(crate) fn of_stamp(&self, stamp: Option<u64>, ahead: u64, told: Time, now: Time) -> Time {
         let Some(stamp) = stamp else { return now };
         let at = Time::from_nanos(stamp.saturating_sub(ahead));
         if now.since(at) > OLDEST_STAMP {
@@ -65,14 +78,14 @@ impl Clock {
 
 /// What a wait has found.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ready {
-    pub(super) socket: bool,
-    pub(super) input: bool,
-    pub(super) interrupted: bool,
+pub(crate) struct Ready {
+    pub(crate) socket: bool,
+    pub(crate) input: bool,
+    pub(crate) interrupted: bool,
 }
 
 /// Waits until `until`, or until something can be read.
-pub(super) fn wait(
+pub(crate) fn wait(
     clock: &mut Clock,
     until: Time,
     socket: BorrowedFd<'_>,
@@ -102,7 +115,7 @@ pub(super) fn wait(
 }
 
 /// Waits until the socket has room, but not for long.
-pub(super) fn wait_for_room(socket: BorrowedFd<'_>) {
+pub(crate) fn wait_for_room(socket: BorrowedFd<'_>) {
     let mut files = [PollFd::new(socket, PollFlags::POLLOUT)];
     let _ = ppoll(&mut files, Some(TimeSpec::new(0, 10_000_000)), None);
 }

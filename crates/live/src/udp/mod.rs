@@ -5,11 +5,11 @@
 //! packets and for what is due.
 
 mod arrivals;
-mod client;
-mod clock;
+pub(crate) mod client;
+pub(crate) mod clock;
 mod files;
 mod note;
-mod outbox;
+pub(crate) mod outbox;
 mod server;
 mod source;
 

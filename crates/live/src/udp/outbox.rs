@@ -15,7 +15,7 @@ const LONGEST: usize = 65_535;
 const TRIES: u32 = 3;
 
 /// A group of packets that is being gathered.
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     bytes: Vec<u8>,
     length: usize,
     /// Where the group goes to, with what mark, and the size of its packets.
@@ -25,17 +25,17 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn new() -> Outbox {
+    pub(crate) fn new() -> Outbox {
         Outbox { bytes: vec![0; MOST_BYTES + LONGEST], length: 0, group: None, too_large: false }
     }
 
     /// True once if a packet was too large for the path.
-    pub(super) fn was_too_large(&mut self) -> bool {
+    pub(crate) fn was_too_large(&mut self) -> bool {
         std::mem::take(&mut self.too_large)
     }
 
     /// Sends what `next` writes, until there is nothing more, or `most` packets. Returns how many.
-    pub(super) fn send(
+    pub(crate) fn send(
         &mut self,
         socket: &mut Socket,
         most: usize,
@@ -69,7 +69,7 @@ impl Outbox {
     }
 
     /// Sends one packet.
-    pub(super) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) {
         if let Some(place) = self.bytes.get_mut(..bytes.len()) {
             place.copy_from_slice(bytes);
             (self.group, self.length) = (Some((to, Ecn::NotEct, bytes.len())), bytes.len());

@@ -12,6 +12,7 @@
 mod ahead;
 mod counters;
 mod event;
+mod port;
 mod serve;
 mod wifi;
 
@@ -331,6 +332,15 @@ impl Link {
         }
         self.counters.arrived_packets += 1;
         self.counters.arrived_bytes += u64::from(packet.size) + u64::from(self.overhead);
+        self.enqueue(now, packet);
+        if !self.busy {
+            self.begin(now);
+        }
+    }
+
+    /// A packet goes into the queue, or is dropped.
+    #[inline]
+    fn enqueue(&mut self, now: Time, packet: &Packet) {
         if self.watched {
             self.push_watched(now, packet);
         } else {
@@ -338,9 +348,6 @@ impl Link {
             if self.drops.len() != self.counted {
                 self.note_drops(now);
             }
-        }
-        if !self.busy {
-            self.begin(now);
         }
     }
 

@@ -3,7 +3,7 @@
 use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_lab::compare::Comparison;
 use paceline_path::BufferSize;
-use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, Shape, TimeSeries};
+use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
 use crate::record::Record;
@@ -85,7 +85,7 @@ pub(super) fn dot(short: &str, palette: &Palette, (delay, throughput): (f64, f64
         label: short.into(),
         tooltip: format!("{short}: {throughput:.2} Mbit/s, {delay:.0} ms"),
         paint: palette.paint(short),
-        marker: Marker { shape: Shape::Circle, filled: true, radius: 6.5 },
+        marker: Marker { shape: palette.paint(short).shape, filled: true, radius: 6.5 },
         counts: true,
         tie: None,
     }

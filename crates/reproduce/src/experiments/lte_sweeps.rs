@@ -188,6 +188,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let panel = |title: &str, unit: &str, values: &[Vec<f64>]| BarPanel {
             title: title.into(),
             unit: unit.into(),
+            log: false,
             values: values.to_vec(),
         };
         let bars = Bars {
@@ -259,7 +260,7 @@ mod tests {
 
     #[test]
     fn limited_flows_do_not_write_at_once() {
-        let setting = Setting { quick: true, traces: None, seed: 1 };
+        let setting = Setting { quick: true, traces: None, tables: None, seed: 1 };
         let down = setting.verizon_down().expect("a trace");
         for (backlogged, flows) in [(true, 2), (false, 1)] {
             let scenario = limited_scenario(&down, Span::from_secs(1), backlogged).expect("one");

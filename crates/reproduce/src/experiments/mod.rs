@@ -11,6 +11,14 @@ mod coexistence;
 mod common;
 mod lte_series;
 mod lte_sweeps;
+mod remy_common;
+mod remy_frontier;
+mod remy_learnability;
+mod remy_link_rates;
+mod remy_model;
+mod remy_sharing;
+mod remy_structure;
+mod remy_tcp_aware;
 mod two_links;
 mod wifi;
 mod wifi_estimator;
@@ -57,6 +65,15 @@ pub static EXPERIMENTS: &[Experiment] = &[
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,
+    remy_frontier::DUMBBELL,
+    remy_frontier::CELLULAR,
+    remy_sharing::EXPERIMENT,
+    remy_sharing::DATA_CENTRE,
+    remy_model::EXPERIMENT,
+    remy_link_rates::EXPERIMENT,
+    remy_structure::EXPERIMENT,
+    remy_tcp_aware::EXPERIMENT,
+    remy_learnability::EXPERIMENT,
 ];
 
 /// The experiment of a name.

@@ -207,6 +207,7 @@ fn estimates(channel: &str, results: &Results, findings: &mut Findings) {
         panels.push(BarPanel {
             title: format!("MCS {index}, Mbit/s"),
             unit: "Mbit/s".into(),
+            log: false,
             values,
         });
     }
@@ -283,6 +284,7 @@ fn gaps(
         panels: vec![BarPanel {
             title: "interval (ms)".into(),
             unit: "ms".into(),
+            log: false,
             values: points
                 .iter()
                 .map(|(frames, gap, _)| vec![*gap, line.at_mean(expected, *frames)])

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use paceline_cc::{Capacity as _, Span, Time};
 use paceline_flow::Transfer;
+use paceline_path::Link;
 
 use crate::bins::LinkBins;
 use crate::build::{FlowPlace, Places, build};
@@ -15,8 +16,8 @@ use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, power};
 use crate::names::Names;
 use crate::outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, Outcome, Pooled, completion,
-    frames,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
+    Pooled, SenderCounters, StationOutcome, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
 use crate::world::World;
@@ -172,12 +173,21 @@ impl Simulation {
             }
             let Some(mut recorder) = self.world.recorder.take() else { continue };
             for place in &self.places.flows {
+                let at = at as usize;
                 if let Some(sender) = self.world.sender(place.sender) {
-                    recorder.on_state(at as usize, sender);
+                    recorder.on_state(at, sender.flow(), |see| sender.inspect(see));
+                } else if let Some(end) = self.world.foreign(place.sender) {
+                    recorder.on_state(at, end.flow(), |see| end.end().inspect(see));
                 }
             }
             self.world.recorder = Some(recorder);
         }
+    }
+
+    /// What the sending end of a transport that comes whole has counted; zeros for other flows.
+    fn foreign_counters(&self, place: &FlowPlace) -> SenderCounters {
+        let end = self.world.foreign(place.sender);
+        end.map_or_else(SenderCounters::default, |end| end.end().counters())
     }
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
@@ -187,8 +197,10 @@ impl Simulation {
     fn sofar(&self, place: &FlowPlace) -> Warm {
         let now = self.world.now();
         let sender = self.world.sender(place.sender);
-        let (lost, on) =
-            sender.map_or((0, Span::ZERO), |sender| (sender.stats().lost, sender.on_time(now)));
+        let (lost, on) = match sender {
+            Some(sender) => (sender.stats().lost, sender.on_time(now)),
+            None => (self.foreign_counters(place).lost, Span::ZERO),
+        };
         Warm { goodput: self.goodput(place), lost, on }
     }
 
@@ -224,8 +236,11 @@ impl Simulation {
     /// Data packets that have reached their receivers since the start.
     pub fn packets(&self) -> u64 {
         let flows = self.places.flows.iter().chain(&self.places.arrivals);
-        let receivers = flows.filter_map(|place| self.world.receiver(place.receiver));
-        receivers.map(|receiver| receiver.stats().packets).sum()
+        let packets = |place: &FlowPlace| match self.world.receiver(place.receiver) {
+            Some(receiver) => receiver.stats().packets,
+            None => self.world.foreign(place.receiver).map_or(0, |end| end.taken),
+        };
+        flows.map(packets).sum()
     }
 
     /// What the run has shown so far. During the warm-up nothing is measured: rates, delays and
@@ -244,6 +259,9 @@ impl Simulation {
         for index in 0..self.scenario.links.len() {
             outcome.links.push(self.link(index)?);
         }
+        for index in 0..self.scenario.media.len() {
+            outcome.media.push(self.medium(index));
+        }
         for (index, place) in self.places.flows.iter().enumerate() {
             outcome.flows.push(self.flow(index, place));
         }
@@ -255,9 +273,39 @@ impl Simulation {
 
     fn link(&self, index: usize) -> Result<LinkOutcome, BuildError> {
         let stage = self.places.links[index];
-        let mut outcome =
-            LinkOutcome { name: self.scenario.links[index].name.clone(), ..LinkOutcome::default() };
-        let Some(link) = self.world.link(stage) else { return Ok(outcome) };
+        let name = self.scenario.links[index].name.clone();
+        match self.world.link(stage) {
+            Some(link) => Ok(self.link_outcome(name, link, stage)),
+            None => Ok(LinkOutcome { name, ..LinkOutcome::default() }),
+        }
+    }
+
+    fn medium(&self, index: usize) -> MediumOutcome {
+        let name = self.scenario.media[index].name.clone();
+        let mut outcome = MediumOutcome { name, ..MediumOutcome::default() };
+        let Some((medium, first)) = self.world.medium(self.places.media[index]) else {
+            return outcome;
+        };
+        let spec = &self.scenario.media[index];
+        let since_start = self.world.now().as_secs_f64().max(1e-9);
+        for (number, link) in (0..medium.len()).filter_map(|at| Some((at, medium.station(at)?))) {
+            let stats = medium.stats(number);
+            let link = self.link_outcome(spec.port_name(number), link, first + number);
+            outcome.throughput_mbps += link.throughput_mbps;
+            outcome.stations.push(StationOutcome {
+                link,
+                transmissions: stats.transmissions,
+                collisions: stats.collisions,
+                airtime: stats.airtime.as_secs_f64() / since_start,
+            });
+        }
+        outcome.collision_probability = medium.collision_probability();
+        outcome
+    }
+
+    /// What a link has done, or a station at a medium; its record stands at `place`.
+    fn link_outcome(&self, name: String, link: &Link, place: usize) -> LinkOutcome {
+        let mut outcome = LinkOutcome { name, ..LinkOutcome::default() };
         let from = Time::ZERO + self.scenario.warmup;
         let offered = |from: Time, to: Time| match from < to {
             true => link.service().offered(from, to),
@@ -265,7 +313,8 @@ impl Simulation {
         };
         let all = offered(from, self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
-        let record = self.world.recorder.as_ref().and_then(|all| all.links[stage].as_ref());
+        let records = self.world.recorder.as_ref().map(|all| &all.links);
+        let record = records.and_then(|all| all.get(place)?.as_ref());
         let Some(record) = record else {
             // Counters alone know nothing of the warm-up.
             let counters = link.counters();
@@ -277,7 +326,7 @@ impl Simulation {
             outcome.queue_delay_ms.mean = counters.mean_sojourn().as_millis_f64();
             outcome.drops = counters.dropped_packets();
             outcome.marks = counters.marks + counters.brakes;
-            return Ok(outcome);
+            return outcome;
         };
         outcome.throughput_mbps = mbps(record.delivered, self.measured());
         if all > 0 {
@@ -288,7 +337,7 @@ impl Simulation {
         outcome.marks = record.marks;
         let series = |bins: &LinkBins| bins.series(self.world.now(), link.service());
         outcome.series = record.bins.as_ref().map(series);
-        Ok(outcome)
+        outcome
     }
 
     fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
@@ -305,6 +354,8 @@ impl Simulation {
             outcome.transfers = sender.transfers().len() as u64;
             let finished = !sender.transfers().is_empty();
             outcome.completion_ms = finished.then(|| completion(sender.transfers()));
+        } else {
+            outcome.sender = self.foreign_counters(place);
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
         let Some(record) = recorder.flows.get(index) else {
@@ -385,7 +436,10 @@ impl Simulation {
 
 /// Bytes of packets that a flow's receiver has seen for the first time.
 fn goodput(world: &World, place: &FlowPlace) -> u64 {
-    world.receiver(place.receiver).map_or(0, |receiver| receiver.stats().goodput)
+    match world.receiver(place.receiver) {
+        Some(receiver) => receiver.stats().goodput,
+        None => world.foreign(place.receiver).map_or(0, |end| end.end().received()),
+    }
 }
 
 /// True if a flow has finished a transfer of a given size.

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::limits;
 use super::link::FileLink;
+use super::medium_file::{FileDirection, FileMedium};
 use super::read::{Period, Speed};
 use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
@@ -30,6 +31,8 @@ struct FileScenario {
     bin: Option<Spanned<Period>>,
     #[serde(rename = "link", default)]
     links: Vec<Spanned<FileLink>>,
+    #[serde(rename = "medium", default)]
+    media: Vec<FileMedium>,
     #[serde(rename = "flow", default)]
     flows: Vec<Spanned<FileFlow>>,
 }
@@ -42,6 +45,8 @@ struct FileFlow {
     count: Option<Spanned<u32>>,
     path: Option<Vec<Spanned<String>>>,
     back: Option<Vec<Spanned<String>>>,
+    station: Option<Spanned<String>>,
+    direction: Option<Spanned<FileDirection>>,
     rtt: Option<Period>,
     data: Option<Spanned<FileStretch>>,
     acks: Option<Spanned<FileStretch>>,
@@ -79,6 +84,8 @@ struct FileLimited {
 struct FileOnOff {
     on: Option<Period>,
     on_bytes: Option<f64>,
+    /// The flow lengths of ICSI, and so many bytes more.
+    on_icsi: Option<f64>,
     off: Period,
     /// The shape of a Pareto distribution instead of the exponential one.
     pareto: Option<f64>,
@@ -187,7 +194,11 @@ impl Reader<'_> {
             let link = self.link(link, &scenario)?;
             scenario.links.push(link);
         }
-        if scenario.links.is_empty() {
+        for medium in read.media {
+            let medium = self.medium(medium, &scenario)?;
+            scenario.media.push(medium);
+        }
+        if scenario.links.is_empty() && scenario.media.is_empty() {
             return Err(ScenarioError::new("the scenario has no link")
                 .help("add [[link]] with name and rate or trace")
                 .at(self.file, self.text, None));
@@ -243,21 +254,26 @@ impl Reader<'_> {
     ) -> Result<(), ScenarioError> {
         let place = Spanned::new(spanned.span(), ());
         let read = spanned.into_inner();
+        let station = self.station_use(&read.station, &read.direction, scenario)?;
         let path = match self.route(read.path, scenario)? {
             Some(path) => path,
+            None if scenario.links.is_empty() && station.is_some() => Vec::new(),
             None if scenario.links.len() == 1 => vec![scenario.links[0].name.clone()],
             None => {
-                return self.fail(
-                    &place,
-                    "with several links a flow needs a path",
-                    "write path = [\"first\", \"second\"]",
-                );
+                let (message, help) = match scenario.links.is_empty() {
+                    false => (
+                        "with several links a flow needs a path",
+                        "write path = [\"first\", \"second\"]",
+                    ),
+                    true => ("the flow passes nothing", "write station = \"laptop\""),
+                };
+                return self.fail(&place, message, help);
             }
         };
         let scheme = self.names.check_scheme(read.scheme.get_ref());
         let scheme = scheme.map_err(|error| self.wrong(&read.scheme, error))?;
         let mut flow = FlowSpec::bulk(scheme, &[]);
-        flow.path = path;
+        (flow.path, flow.station) = (path, station);
         flow.back = self.route(read.back, scenario)?.unwrap_or_default();
         if let Some(name) = read.name {
             flow.name = name;
@@ -343,13 +359,23 @@ impl Reader<'_> {
             }
             Some(shape) => Amount::Pareto { shape, scale: mean },
         };
-        let on = match (on_off.on, on_off.on_bytes) {
-            (Some(time), None) => On::Time(amount(time.0.as_secs_f64())),
-            (None, Some(bytes)) if bytes >= 1.0 => On::Bytes(amount(bytes)),
+        let on = match (on_off.on, on_off.on_bytes, on_off.on_icsi) {
+            (Some(time), None, None) => On::Time(amount(time.0.as_secs_f64())),
+            (None, Some(bytes), None) if bytes >= 1.0 => On::Bytes(amount(bytes)),
+            (None, None, Some(plus))
+                if !(0.0..=1e12).contains(&plus) || on_off.pareto.is_some() =>
+            {
+                return self.fail(
+                    read,
+                    "on_icsi is a number of bytes, and has no shape of its own (pareto)",
+                    "write on_icsi = 16000",
+                );
+            }
+            (None, None, Some(plus)) => On::Bytes(Amount::Icsi { plus }),
             _ => {
                 return self.fail(
                     read,
-                    "on_off needs either on (time) or on_bytes",
+                    "on_off needs one of on (time), on_bytes and on_icsi",
                     "write on = \"5s\"",
                 );
             }

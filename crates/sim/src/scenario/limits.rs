@@ -89,6 +89,7 @@ pub(super) fn cycle(on: &On, mean_off: Span) -> Result<(), Excess> {
         On::Bytes(_) => return Ok(()),
         On::Time(Amount::Fixed(time) | Amount::Exponential(time)) => time,
         On::Time(Amount::Pareto { scale, .. }) => scale,
+        On::Time(Amount::Icsi { plus }) => plus,
     };
     let ok = Span::from_secs_f64(seconds) + mean_off >= CYCLE;
     require(ok, short, "write on = \"5s\", off = \"5s\"")
@@ -113,8 +114,9 @@ fn expected(arrivals: &Arrivals, duration: Span) -> f64 {
 pub(super) fn bins(scenario: &Scenario) -> Result<(), Excess> {
     let Record::Series(bin) = scenario.record else { return Ok(()) };
     let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+    let ports: usize = scenario.media.iter().map(|medium| medium.stations.len() + 1).sum();
     let each = scenario.duration.as_nanos() / bin.as_nanos().max(1);
-    let bins = each.saturating_mul(flows + scenario.links.len() as u64);
+    let bins = each.saturating_mul(flows + (scenario.links.len() + ports) as u64);
     let many = || format!("{bins} bins of time series are more than {BINS}");
     require(bins <= BINS, many, "write a longer bin, for example bin = \"10s\"")
 }

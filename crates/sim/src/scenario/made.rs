@@ -8,6 +8,8 @@ use paceline_cc::MakeRouter;
 use paceline_cc::{Halves, Router, SchemeSpec, Spec, SpecError, Stream};
 use paceline_path::{Limit, Queue};
 
+use crate::transport::MadeTransport;
+
 /// Makes a queue of a given limit; what it decides at random comes from the stream, which is keyed
 /// by the run's seed and the link's name.
 pub type MakeQueue = Arc<dyn Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync>;
@@ -109,6 +111,8 @@ pub enum SchemeChoice {
     Named(SchemeSpec),
     /// This one.
     Made(MadeScheme),
+    /// None of Paceline's: a transport that comes whole, with its own congestion control.
+    Transport(MadeTransport),
 }
 
 /// Made schemes are equal if they have the same factories.
@@ -119,6 +123,7 @@ impl PartialEq for SchemeChoice {
             (SchemeChoice::Made(one), SchemeChoice::Made(other)) => {
                 Arc::ptr_eq(&one.halves.controller, &other.halves.controller)
             }
+            (SchemeChoice::Transport(one), SchemeChoice::Transport(other)) => one.is(other),
             _ => false,
         }
     }
@@ -130,6 +135,7 @@ impl SchemeChoice {
         match self {
             SchemeChoice::Named(spec) => &spec.sender.name,
             SchemeChoice::Made(made) => &made.label,
+            SchemeChoice::Transport(made) => made.label(),
         }
     }
 
@@ -137,7 +143,7 @@ impl SchemeChoice {
     pub fn named(&self) -> Option<&SchemeSpec> {
         match self {
             SchemeChoice::Named(spec) => Some(spec),
-            SchemeChoice::Made(_) => None,
+            SchemeChoice::Made(_) | SchemeChoice::Transport(_) => None,
         }
     }
 
@@ -152,6 +158,7 @@ impl fmt::Display for SchemeChoice {
         match self {
             SchemeChoice::Named(spec) => spec.fmt(f),
             SchemeChoice::Made(made) => f.write_str(&made.label),
+            SchemeChoice::Transport(made) => f.write_str(made.label()),
         }
     }
 }
@@ -174,6 +181,12 @@ impl From<SchemeSpec> for SchemeChoice {
 impl From<MadeScheme> for SchemeChoice {
     fn from(made: MadeScheme) -> SchemeChoice {
         SchemeChoice::Made(made)
+    }
+}
+
+impl From<MadeTransport> for SchemeChoice {
+    fn from(made: MadeTransport) -> SchemeChoice {
+        SchemeChoice::Transport(made)
     }
 }
 

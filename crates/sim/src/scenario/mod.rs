@@ -5,6 +5,8 @@ mod file;
 mod limits;
 mod link;
 mod made;
+mod medium;
+mod medium_file;
 mod read;
 mod reader;
 mod video;
@@ -16,6 +18,7 @@ pub use file::{load, load_with, parse, parse_with};
 pub use made::{
     MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
+pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
 pub use read::check_scheme;
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 pub use write::{to_toml, to_toml_with};
@@ -43,6 +46,8 @@ pub struct Scenario {
     pub mss: u32,
     /// The links, each of which any flow may use.
     pub links: Vec<LinkSpec>,
+    /// Shared 802.11 media, to which flows pass at their stations.
+    pub media: Vec<MediumSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
     /// Short flows that arrive at random.
@@ -155,6 +160,9 @@ pub struct FlowSpec {
     pub path: Vec<String>,
     /// The links that its acknowledgements take, in order.
     pub back: Vec<String>,
+    /// The station of a shared medium that it goes to or comes from. The medium comes behind the
+    /// links of `path` on the way down, and before them on the way up.
+    pub station: Option<StationUse>,
     /// The round-trip propagation delay, half of it each way, beside what links add.
     pub rtt: Span,
     /// Damage to its data on the way.
@@ -207,6 +215,7 @@ impl Scenario {
             seed: 1,
             mss: 1500,
             links: Vec::new(),
+            media: Vec::new(),
             flows: Vec::new(),
             arrivals: Vec::new(),
             record: Record::Metrics,
@@ -261,6 +270,7 @@ impl FlowSpec {
             count: 1,
             path: path.iter().map(|name| name.to_string()).collect(),
             back: Vec::new(),
+            station: None,
             rtt: Span::from_millis(100),
             data: Stretch::default(),
             acks: Stretch::default(),

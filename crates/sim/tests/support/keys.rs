@@ -16,6 +16,7 @@ fn table(text: &str) -> Vec<String> {
 pub(crate) fn all() -> Vec<String> {
     let link = |inner: &str| format!("duration = \"1s\"\n{LINK}{inner}\n");
     let flow = |inner: &str| link(&format!("{RATE}[[flow]]\nscheme = \"abc\"\n{inner}"));
+    let medium = |inner: &str| format!("duration = \"1s\"\n[[medium]]\nname = \"m\"\n{inner}\n");
     let tables = [
         "duration = \"1s\"\nq = 1\n".to_string(),
         link(&format!("{RATE}q = 1")),
@@ -23,6 +24,12 @@ pub(crate) fn all() -> Vec<String> {
         link("wifi = { mcs = 1, q = 1 }"),
         link("wifi = { mcs = 1, stations = [{ flows = [], q = 1 }] }"),
         link(&format!("{RATE}after = {{ q = 1 }}")),
+        medium("q = 1"),
+        medium("access_point = { q = 1 }"),
+        medium("[[medium.station]]\nname = \"s\"\nq = 1"),
+        medium(
+            "[[medium.station]]\nname = \"s\"\nrates = [{ at = \"0s\", rate = \"1Mbps\", q = 1 }]",
+        ),
         flow("q = 1"),
         flow("on_off = { off = \"1s\", q = 1 }"),
         flow("limited = { rate = \"1Mbps\", q = 1 }"),

@@ -148,9 +148,22 @@ impl Connection {
     pub fn room(&self) -> usize {
         self.outgoing.as_ref().map_or(0, Outgoing::room)
     }
-    /// Takes a datagram to be sent; false if too many wait.
+    /// Takes a datagram to be sent; false if too many wait, or if it is longer than
+    /// [`Connection::longest_datagram`].
     pub fn write_datagram(&mut self, bytes: &[u8]) -> bool {
         self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_datagram(bytes))
+    }
+    /// The most bytes of a datagram: one packet carries it.
+    pub fn longest_datagram(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Outgoing::longest_datagram)
+    }
+    /// Says how many bytes of datagrams the application holds back. It hands over the next one when
+    /// the last one has left, and may choose or drop until then; the scheme is still told which
+    /// packet is the last one of a flight.
+    pub fn announce_datagrams(&mut self, bytes: u64) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.announce_datagrams(bytes);
+        }
     }
     /// How many datagrams wait to be sent.
     pub fn waiting_datagrams(&self) -> usize {

@@ -36,14 +36,26 @@ pub(super) struct Outgoing {
     pieces: VecDeque<Piece>,
     first: u64,
     datagrams: VecDeque<Vec<u8>>,
+    /// The largest datagram, the bytes of those above, and of those that the application holds back.
+    longest: usize,
+    datagram_bytes: u64,
+    announced: u64,
     finished: bool,
     /// The packet that the sender has popped and that is being written.
     place: Packet,
 }
 
 impl Outgoing {
-    pub(super) fn new(sender: Sender, service: Service, overhead: u64, most: usize) -> Outgoing {
+    pub(super) fn new(
+        sender: Sender,
+        service: Service,
+        (mtu, overhead): (u64, u64),
+        most: usize,
+    ) -> Outgoing {
         Outgoing {
+            longest: mtu.saturating_sub(overhead) as usize,
+            datagram_bytes: 0,
+            announced: 0,
             sender,
             service,
             overhead,
@@ -90,14 +102,23 @@ impl Outgoing {
         self.tell_ready();
         taken
     }
-    /// Takes a datagram; false if too many wait.
+    /// The longest datagram.
+    pub(super) fn longest_datagram(&self) -> usize {
+        self.longest
+    }
+    /// Takes a datagram; false if too many wait, or if it is too long.
     pub(super) fn write_datagram(&mut self, bytes: &[u8]) -> bool {
-        let room = self.datagrams.len() < MOST_DATAGRAMS;
-        if room {
+        let takes = self.datagrams.len() < MOST_DATAGRAMS && bytes.len() <= self.longest;
+        if takes {
+            self.datagram_bytes += bytes.len() as u64;
             self.datagrams.push_back(bytes.to_vec());
             self.tell_ready();
         }
-        room
+        takes
+    }
+    /// So many bytes of datagrams wait in the application.
+    pub(super) fn announce_datagrams(&mut self, bytes: u64) {
+        self.announced = bytes;
     }
     /// The datagrams that wait.
     pub(super) fn waiting_datagrams(&self) -> usize {
@@ -110,14 +131,24 @@ impl Outgoing {
     }
 
     fn tell_ready(&mut self) {
-        let waiting = match self.service {
-            Service::Stream => self.unsent(),
-            Service::Datagrams => self.datagrams.front().map_or(0, |bytes| bytes.len() as u64),
-            Service::Filler => return,
-        };
-        let any = waiting > 0 || (self.service == Service::Datagrams && !self.datagrams.is_empty());
-        // An upper bound is enough while several packets wait: the last one must fit exactly.
-        self.sender.set_ready(if any { waiting + self.overhead } else { 0 });
+        match self.service {
+            Service::Stream => {
+                let waiting = self.unsent();
+                // An upper bound is enough while several packets wait: the last one must fit exactly.
+                self.sender.set_ready(if waiting > 0 { waiting + self.overhead } else { 0 });
+            }
+            Service::Datagrams => {
+                let Some(front) = self.datagrams.front() else {
+                    self.sender.set_datagrams(self.overhead, 0);
+                    return;
+                };
+                // Exact in the size of the next packet, and in whether it is the last one.
+                let next = front.len() as u64 + self.overhead;
+                let behind = self.datagram_bytes - front.len() as u64 + self.announced;
+                self.sender.set_datagrams(next, next + behind);
+            }
+            Service::Filler => {}
+        }
     }
 
     /// Takes an acknowledgement in.
@@ -167,7 +198,7 @@ impl Outgoing {
         // Padding in front makes up for what a shorter congestion header leaves of the overhead.
         let spare = (self.overhead as usize).saturating_sub(fixed);
         let capacity = (packet.size as usize).saturating_sub(self.overhead as usize);
-        let mut padding = spare.min((packet.size as usize).saturating_sub(fixed));
+        let padding = spare.min((packet.size as usize).saturating_sub(fixed));
         let sent = now.as_nanos() / 1000;
         let of = |kind, segment: u64, room: &mut [u8], padding: usize| {
             let place = room.get_mut(..padding).ok_or(FormatError::Room("padding"))?;
@@ -192,8 +223,7 @@ impl Outgoing {
             Service::Datagrams if data.segment == self.first => {
                 self.first += 1;
                 let bytes = self.datagrams.pop_front().unwrap_or_default();
-                // A datagram is one packet, whatever the sender thought of its size.
-                padding = 0;
+                self.datagram_bytes -= bytes.len() as u64;
                 let at = of(Kind::Datagram, data.segment, room, padding)?;
                 let place = room.get_mut(at..at + bytes.len());
                 place.ok_or(FormatError::Room("a datagram"))?.copy_from_slice(&bytes);

@@ -38,6 +38,9 @@ pub struct Limits {
     pub signals: Signals,
     /// The seed of what schemes draw at random.
     pub seed: u64,
+    /// What the initiator sends by, if that is more than its offer tells the other end, which builds
+    /// its half from the offer's text and reads no files for it: a table of rules in a file here.
+    pub halves: Option<Halves>,
 }
 
 impl Default for Limits {
@@ -51,6 +54,7 @@ impl Default for Limits {
             stop: Span::MAX,
             signals: SENDER_SIGNALS,
             seed: 1,
+            halves: None,
         }
     }
 }
@@ -112,9 +116,13 @@ impl Connection {
             Role::Responder => (&offer.back, &offer.scheme, offer.window, keys.1, keys.0),
         };
         let ip_udp = limits.ip_udp(&remote);
+        let own = limits.halves.clone().filter(|_| matches!(role, Role::Initiator { .. }));
         let outgoing = match sends.as_str() {
             "" => None,
-            scheme => Some(outgoing(now, scheme, offer, window, ip_udp, limits)?),
+            scheme => {
+                let halves = own.map_or_else(|| halves(scheme), Ok)?;
+                Some(outgoing(now, (scheme, halves), offer, window, ip_udp, limits)?)
+            }
         };
         let incoming = match receives.as_str() {
             "" => None,
@@ -155,13 +163,12 @@ fn is_reliable(halves: &Halves, service: Service) -> bool {
 
 fn outgoing(
     now: Time,
-    scheme: &str,
+    (scheme, halves): (&str, Halves),
     offer: &Offer,
     window: u64,
     ip_udp: usize,
     limits: &Limits,
 ) -> Result<Outgoing, String> {
-    let halves = halves(scheme)?;
     let setup = Setup::new(limits.seed, 0).with(|setup| setup.mss = u32::from(offer.mtu));
     let needs = (halves.controller)(&setup).needs();
     let header = if needs.contains(Signals::HEADERS) { LONGEST_HEADER } else { 1 };
@@ -182,7 +189,8 @@ fn outgoing(
     });
     let sender = Sender::new(config, halves.controller.clone(), limits.signals)
         .map_err(|error| format!("{scheme}: {error}"))?;
-    Ok(Outgoing::new(sender, offer.service, overhead as u64, limits.buffer))
+    let sizes = (u64::from(offer.mtu), overhead as u64);
+    Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
 }
 
 fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {

@@ -59,6 +59,7 @@ pub struct Arrived {
     pub stream: Vec<u8>,
     pub datagrams: Vec<Vec<u8>>,
     pub packets: u64,
+    pub wire_bytes: u64,
     pub rtts: u64,
 }
 
@@ -72,6 +73,7 @@ impl Sink for Arrived {
     fn on_packet(&mut self, _connection: u32, now: Time, sent: Time, size: u32) {
         assert!(sent <= now && size > 60);
         self.packets += 1;
+        self.wire_bytes += u64::from(size);
     }
     fn on_rtt(&mut self, _connection: u32, rtt: Span) {
         assert!(!rtt.is_zero());

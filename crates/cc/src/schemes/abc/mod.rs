@@ -97,6 +97,7 @@ pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::TrafficClass;
 use crate::params::Params;
 use crate::parts::MarkEcho;
@@ -111,6 +112,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers mark each packet accelerate or brake; senders open or close by a packet",
     source: "ABC, NSDI 2020",
     params: AbcParams::infos,
+    look: Look::new(Hue::Vermilion, Dash::Solid, Shape::Circle),
+    bulk: None,
     build: |spec| {
         let params: AbcParams = spec.params()?;
         params.check(spec)?;

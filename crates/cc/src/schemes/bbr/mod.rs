@@ -66,6 +66,7 @@ pub use sender::BbrSender;
 
 #[cfg(doc)]
 use crate::control::Signals;
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
@@ -140,6 +141,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Paces at the bandwidth it measures, with twice the bandwidth-delay product in flight",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr",
     params: BbrParams::infos,
+    look: Look::new(Hue::Green, Dash::Solid, Shape::Diamond),
+    bulk: None,
     build: |spec| {
         let params: BbrParams = spec.params()?;
         params.check(spec)?;

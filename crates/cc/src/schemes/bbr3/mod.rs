@@ -71,6 +71,7 @@ pub use sender::Bbr3Sender;
 
 #[cfg(doc)]
 use crate::control::Signals;
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
@@ -178,6 +179,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "BBR that bounds its flight by what losses and marks have told",
     source: "draft-ietf-ccwg-bbr-06; Linux BBR v3",
     params: Bbr3Params::infos,
+    look: Look::new(Hue::Green, Dash::Dashed, Shape::Plus),
+    bulk: None,
     build: |spec| {
         let params: Bbr3Params = spec.params()?;
         params.check(spec)?;

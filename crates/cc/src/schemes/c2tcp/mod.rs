@@ -63,9 +63,10 @@ mod condition;
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::RenoWindow;
-use crate::scheme::{Halves, Scheme};
+use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Span, Time};
 use base::Window;
 use condition::{Condition, Verdict, millis};
@@ -118,6 +119,12 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Cubic that backs off when RTTs stay above a target for an interval",
     source: "C2TCP, IFIP Networking 2018",
     params: C2tcpParams::infos,
+    look: Look::new(Hue::Blue, Dash::Dashed, Shape::Down),
+    bulk: Some(BulkSetting {
+        spec: "c2tcp[target_rtts=2,interval_rtts=2]",
+        reason: "its target of 100 ms leaves no room for a queue at RTTs near 100 ms; the \
+                 journal version of the paper takes twice the smallest RTT",
+    }),
     build: |spec| {
         let params: C2tcpParams = spec.params()?;
         spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;

@@ -41,6 +41,7 @@
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -73,6 +74,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Reno plus a window that grows while the queue is short and shrinks with it",
     source: "Compound TCP, INFOCOM 2006",
     params: CompoundParams::infos,
+    look: Look::new(Hue::Slate, Dash::Dashed, Shape::Square),
+    bulk: None,
     build: |spec| {
         let params: CompoundParams = spec.params()?;
         let (beta, k) = (params.beta, params.k);

@@ -76,6 +76,7 @@ mod tests;
 mod velocity;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
@@ -151,6 +152,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Steers its rate towards the inverse of the queueing delay",
     source: "Copa, USENIX NSDI 2018",
     params: CopaParams::infos,
+    look: Look::new(Hue::Pink, Dash::Solid, Shape::Down),
+    bulk: None,
     build: |spec| {
         let params: CopaParams = spec.params()?;
         let sane = (1e-4..=100.0).contains(&params.delta);

@@ -2,7 +2,20 @@
 //! (RFC 9438 §4.2 to §4.7).
 
 use super::CubicParams;
+use crate::control::Feedback;
 use crate::units::{Span, Time};
+
+crate::choices! {
+    /// Whose rules the window grows by where they differ.
+    pub enum Growth {
+        /// The curve is read a smoothed RTT ahead, and Reno's window grows by a whole packet per
+        /// round trip once it is where congestion was met (RFC 9438 §4.2, §4.3).
+        Rfc9438 = "rfc9438",
+        /// The curve is read the smallest RTT ahead, and Reno's window goes on growing as slowly
+        /// as below (Linux).
+        Linux = "linux",
+    }
+}
 
 /// The cubic curve of one congestion epoch, and beside it what Reno's window would be.
 #[derive(Copy, Clone, Debug)]
@@ -16,6 +29,7 @@ pub(super) struct Curve {
     fast_convergence: bool,
     whole: bool,
     friendly: bool,
+    growth: Growth,
     /// The window at which congestion is expected; 0 while unknown.
     w_max: f64,
     /// The window before the last reduction.
@@ -40,6 +54,7 @@ impl Curve {
             fast_convergence: params.fast_convergence,
             whole: params.whole_packets,
             friendly: params.tcp_friendliness,
+            growth: params.growth,
             w_max: 0.0,
             prior: 0.0,
             epoch: Time::NEVER,
@@ -88,12 +103,17 @@ impl Curve {
 
     /// The window that follows `cwnd` when `acked` packets are acknowledged.
     #[inline]
-    pub(super) fn advance(&mut self, now: Time, srtt: Span, cwnd: f64, acked: f64) -> f64 {
+    pub(super) fn advance(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
+        let now = feedback.now;
         if self.epoch == Time::NEVER {
             self.begin(now, cwnd);
         }
         let share = acked / cwnd;
-        let way = self.at(now.since(self.epoch) + srtt) - cwnd;
+        let ahead = match self.growth {
+            Growth::Rfc9438 => feedback.srtt,
+            Growth::Linux => feedback.min_rtt,
+        };
+        let way = self.at(now.since(self.epoch) + ahead) - cwnd;
         let mut grown = cwnd;
         if way > 0.0 {
             grown += share * way.min(0.5 * cwnd);
@@ -102,7 +122,8 @@ impl Curve {
             grown = grown.max(cwnd + self.probe * acked);
         }
         if self.friendly {
-            let alpha = if self.w_est < self.prior { self.alpha } else { 1.0 };
+            let slow = self.w_est < self.prior || self.growth == Growth::Linux;
+            let alpha = if slow { self.alpha } else { 1.0 };
             self.w_est += alpha * share;
             if grown < self.w_est {
                 grown = self.w_est;

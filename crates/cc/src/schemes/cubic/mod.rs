@@ -17,6 +17,7 @@
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `fast_convergence` | | true | RFC 9438 §4.7 |
 //! | `tcp_friendliness` | | true | RFC 9438 §4.3 |
+//! | `growth` | | rfc9438 | RFC 9438 §4.2, §4.3; linux |
 //! | `whole_packets` | | false | true for Linux, ns-3 |
 //! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
 //! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
@@ -24,8 +25,11 @@
 //! | `ecn` | | false | RFC 3168 |
 //!
 //! The window is a fraction here where Linux counts whole packets, and follows the curve one
-//! smoothed RTT ahead as the RFC says, where Linux uses the smallest RTT. The reduction is a
-//! share of the window, as in Linux, and not of the bytes in flight.
+//! smoothed RTT ahead as the RFC says, where Linux uses the smallest RTT. Once Reno's window is where
+//! congestion was met, the RFC lets it grow by a packet per round trip, and Linux goes on with 0.53:
+//! where losses are frequent, as under CoDel on a link that varies, Linux uses less of the link
+//! (`growth=linux` has both). The reduction is a share of the window, as in Linux, and not of the
+//! bytes in flight.
 //!
 //! # Where it fails
 //! It fills the buffer, up to seconds of delay on a cellular link; takes random loss for
@@ -46,10 +50,12 @@ mod hystart_tests;
 #[cfg(test)]
 mod tests;
 
+pub use curve::Growth;
 pub use hystart::HyStartKind;
 pub use window::CubicWindow;
 
 use crate::control::{Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::scheme::{Halves, Scheme};
@@ -69,6 +75,8 @@ crate::params! {
         fast_convergence: bool = true,
         /// Whether the window is at least a Reno flow's (RFC 9438 §4.3).
         tcp_friendliness: bool = true,
+        /// Whose rules the window grows by where they differ.
+        growth: Growth = Growth::Rfc9438,
         /// Whether the distance from the plateau is cut to whole packets, as in Linux and ns-3: the
         /// window comes back sooner and stays longer.
         whole_packets: bool = false,
@@ -107,6 +115,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Follows a cubic function of the time since the last loss; the Linux default",
     source: "RFC 9438",
     params: CubicParams::infos,
+    look: Look::new(Hue::Blue, Dash::Solid, Shape::Square),
+    bulk: None,
     build: |spec| {
         let params: CubicParams = spec.params()?;
         params.check(spec)?;

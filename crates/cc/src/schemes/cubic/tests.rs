@@ -82,6 +82,19 @@ fn the_window_follows_the_curve() {
 }
 
 #[test]
+fn linux_lets_renos_window_grow_slowly_for_good() {
+    for (growth, expected) in [(Growth::Rfc9438, 28.7), (Growth::Linux, 24.6)] {
+        let params = CubicParams { growth, ..Default::default() };
+        let (mut window, mut acks) = avoiding(&params, 20.0);
+        lose(&mut window, &mut acks);
+        // 20 round trips of 0.53 packets, or of one packet from the twelfth on.
+        run(&mut window, &mut acks, Span::from_secs(2));
+        let cwnd = window.cwnd();
+        assert!(close(cwnd, expected, 1.0), "{growth:?}: {cwnd}");
+    }
+}
+
+#[test]
 fn in_whole_packets_the_plateau_is_reached_sooner_and_kept_longer() {
     // Within one packet of the plateau, cbrt(1 / 0.4) = 1.36 s on either side of K = 4.2 s after
     // a loss at 100 packets, the target is the plateau itself.

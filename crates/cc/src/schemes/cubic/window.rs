@@ -118,7 +118,7 @@ impl CubicWindow {
             acked = self.slow_start(feedback, acked);
         }
         if acked > 0.0 {
-            let cwnd = self.curve.advance(feedback.now, feedback.srtt, self.cwnd(), acked);
+            let cwnd = self.curve.advance(feedback, self.cwnd(), acked);
             self.base.set_cwnd(cwnd);
         }
     }

@@ -69,9 +69,10 @@ mod trendline;
 
 use std::sync::Arc;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
-use crate::scheme::{Halves, Scheme};
+use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Rate, Span};
 pub use sender::GccSender;
 
@@ -123,6 +124,12 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Google congestion control for real-time media: delay gradients and losses",
     source: "draft-ietf-rmcat-gcc-02",
     params: GccParams::infos,
+    look: Look::new(Hue::Slate, Dash::Dotted, Shape::Down),
+    bulk: Some(BulkSetting {
+        spec: "gcc",
+        reason: "it is made for video: it begins at 300 kbit/s, grows by 8 % a second, and \
+                 takes the bursts of cellular links for queues",
+    }),
     build: |spec| {
         let params: GccParams = spec.params()?;
         let sane = |rate: Rate| (1_000..=100_000_000_000).contains(&rate.as_bps());

@@ -44,6 +44,7 @@ mod delays;
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::RenoWindow;
 use crate::scheme::{Halves, Scheme};
@@ -78,6 +79,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Yields to others: keeps the one-way queueing delay at 100 ms",
     source: "RFC 6817",
     params: LedbatParams::infos,
+    look: Look::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
+    bulk: None,
     build: |spec| {
         let params: LedbatParams = spec.params()?;
         spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;

@@ -41,6 +41,7 @@
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -84,6 +85,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Adds a packet per round trip, halves the window upon loss",
     source: "RFC 5681, RFC 6582",
     params: NewRenoParams::infos,
+    look: Look::new(Hue::Slate, Dash::Solid, Shape::Cross),
+    bulk: None,
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
         let first = params.initial_window;

@@ -39,10 +39,11 @@ mod tests;
 use std::sync::Arc;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::{MarkEcho, MarkShare, RenoWindow};
-use crate::scheme::{Halves, Scheme};
+use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Rate, Span, Time};
 
 crate::params! {
@@ -72,6 +73,11 @@ pub const SCHEME: Scheme = Scheme {
     summary: "DCTCP for the Internet: paced, independent of short RTTs, on ECT(1)",
     source: "draft-briscoe-iccrg-prague-congestion-control",
     params: PragueParams::infos,
+    look: Look::new(Hue::Ochre, Dash::Dotted, Shape::Square),
+    bulk: Some(BulkSetting {
+        spec: "prague+step",
+        reason: "it needs a queue that marks; this one marks above 20 packets",
+    }),
     build: |spec| {
         let params: PragueParams = spec.params()?;
         let (g, beta) = (params.g, params.loss_beta);

@@ -79,6 +79,7 @@ pub use sender::RcpSender;
 
 use std::sync::Arc;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
@@ -140,6 +141,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers tell all flows the one rate at which to send",
     source: "RCP, Stanford 2007",
     params: RcpParams::infos,
+    look: Look::new(Hue::Green, Dash::Dotted, Shape::Circle),
+    bulk: None,
     build: |spec| {
         let params: RcpParams = spec.params()?;
         let (alpha, beta, eta) = (params.alpha, params.beta, params.eta);

@@ -204,6 +204,10 @@ impl Controller for SproutSender {
         Some(Rate::from_bytes_in(bytes, TICK * (ahead as u64 + 1)))
     }
 
+    fn forecast(&self) -> Option<u64> {
+        self.forecast.as_ref().map(|forecast| self.bytes(forecast.counts[LAST]))
+    }
+
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let packets = |bytes: u64| bytes as f64 / self.largest as f64;
         see("window", packets(self.window()));

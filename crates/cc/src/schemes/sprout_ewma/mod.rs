@@ -40,6 +40,7 @@
 mod tests;
 
 use crate::header::FORECAST_TICKS;
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::sprout::{Counts, Drain, Feedback, Model, SproutParams};
@@ -75,6 +76,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Sprout with a moving average of the rate instead of a cautious forecast",
     source: "Winstein, MIT 2014, section 2.4.3",
     params: SproutEwmaParams::infos,
+    look: Look::new(Hue::Violet, Dash::Dashed, Shape::Circle),
+    bulk: None,
     build: |spec| {
         let SproutEwmaParams {
             gain,

@@ -90,6 +90,7 @@ pub use sender::VcpSender;
 use std::sync::Arc;
 
 use crate::header::Header;
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::NewestHeader;
 use crate::report::AckPolicy;
@@ -173,6 +174,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers show their load in two bits; senders multiply, add or cut by an eighth",
     source: "VCP, SIGCOMM 2005",
     params: VcpParams::infos,
+    look: Look::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
+    bulk: None,
     build: |spec| {
         let params: VcpParams = spec.params()?;
         let inside = |value: f64| 0.0 < value && value <= 10.0;

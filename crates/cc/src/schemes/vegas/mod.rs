@@ -49,6 +49,7 @@ mod tests;
 pub use params::{Diff, RttKind, VegasParams};
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -61,6 +62,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Keeps two to four packets in the queue, told by the RTT",
     source: "TCP Vegas, IEEE JSAC 1995",
     params: VegasParams::infos,
+    look: Look::new(Hue::Ochre, Dash::Solid, Shape::Up),
+    bulk: None,
     build: |spec| {
         let params: VegasParams = spec.params()?;
         params.check(spec)?;

@@ -16,6 +16,8 @@ struct Hole {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes {
     holes: VecDeque<Hole>,
+    /// The first number after those that were forgotten.
+    expired: u64,
 }
 
 impl Holes {
@@ -32,22 +34,21 @@ impl Holes {
         }
     }
 
-    /// The packet was only late.
-    pub(super) fn close(&mut self, number: u64) {
-        if self.holes.front().is_none_or(|front| front.number > number) {
-            return;
-        }
+    /// The packet arrived. True if it was missing for so long that it has been forgotten.
+    pub(super) fn close(&mut self, number: u64) -> bool {
         if let Ok(at) = self.holes.binary_search_by_key(&number, |hole| hole.number) {
             self.holes.remove(at);
+            return false;
         }
+        number < self.expired
     }
 
     /// Forgets those missing for `patience`; the window of the first of them.
     pub(super) fn expire(&mut self, now: Time, patience: Span) -> Option<u32> {
         let expired = |hole: &Hole| hole.noticed != Time::NEVER && hole.noticed + patience <= now;
         let first = self.holes.front().copied().filter(expired)?;
-        while self.holes.front().is_some_and(expired) {
-            self.holes.pop_front();
+        while let Some(hole) = self.holes.pop_front_if(|hole| expired(hole)) {
+            self.expired = hole.number + 1;
         }
         Some(first.window)
     }

@@ -2,11 +2,11 @@
 //!
 //! # What it does
 //! Every packet carries the window that it was sent under, so that acknowledgements draw a curve
-//! of delay over window, the delay profile; a monotone curve is fitted to it every second. Every
+//! of delay over window, the delay profile; a smooth curve is fitted to it every second. Every
 //! 5 ms, an epoch, the largest delay of the epoch moves the desired delay: up by `delta2` if delays
 //! do not rise, down by `delta1` if they do, down by `delta2` if they exceed `r` times the smallest
-//! delay. The window is where the curve reaches the desired delay, and what leaves at once in the
-//! epoch is what keeps the packets in flight at it. A loss starts a phase in which the window is 0.7
+//! delay. The window is where the curve first exceeds the desired delay, and what leaves at once
+//! in the epoch is what keeps the packets in flight at it. A loss starts a phase in which the window is 0.7
 //! of the one that the lost packet was sent under and grows by a packet per round trip; the phase
 //! ends with the first packet acknowledged that was sent under such a window. Slow start runs
 //! until a delay of 500 ms, a loss or a timeout. A delay beyond the curve begins it again.
@@ -26,17 +26,24 @@
 //! | `decrease` | | 0.7 | authors' code |
 //! | `exit_delay` | time | 500 ms | authors' code |
 //! | `hole` | time | 150 ms | authors' code |
+//! | `socket` | packets | 0: any number | see below |
 //!
 //! It follows the authors' code. That smooths the largest delay only after having compared it, and
 //! counts packets really in flight where the paper takes the last window for them. A packet
 //! counts as lost when it is missing for `hole`, although the sender may have sent its data again
 //! before. When nothing is acknowledged for 5 delays (150 ms to 1 s), nothing counts as in flight
 //! any longer, and the desired delay is the smallest; the sender's own timer repairs, and changes
-//! nothing else. The sender lets a packet go when nothing is in flight, whatever the epoch's share.
+//! nothing else. Packets given up so, or missing for too long, are no samples of delay if they
+//! arrive after all; they may end a loss phase. The sender lets a packet go when nothing is in
+//! flight, whatever the epoch's share.
 //!
-//! The curve is not the authors' penalised spline: least squares with penalised bends over one
-//! node per 15 windows (as theirs), forced not to fall, and interpolated by monotone cubics. Where
-//! theirs dips, this is flat. Beyond the largest window known it goes on straight.
+//! The curve is the authors': ALGLIB's penalised cubic spline with a node per 15 windows and a
+//! smoothing parameter of 2. It may dip and bend, so that a small step of the desired delay can map
+//! to a window many times as large, as it does in the authors' program. Beyond the largest window
+//! known the curve goes on straight; where that falls, no window has the delay, and slow start begins
+//! again. `socket`: what an epoch sends at once ends in the authors' program where the socket takes no
+//! more, which counts as a loss. Linux' default buffer of 212,992 bytes holds 92 of their packets
+//! (`socket=92`), unless the device takes packets off the socket's account at once, as TUN devices do.
 //!
 //! # Where it fails
 //! A profile learnt at one capacity misleads at another: until a window's point in the curve has
@@ -61,6 +68,7 @@ mod tests;
 
 pub use sender::VerusSender;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
@@ -86,6 +94,8 @@ crate::params! {
         exit_delay: Span = Span::from_millis(500),
         /// How long a packet is missing before it counts as lost (authors' code).
         hole: Span = Span::from_millis(150),
+        /// Packets that the socket takes at once; 0 for any number (authors' code: what it holds).
+        socket: u32 = 0,
     }
 }
 
@@ -95,6 +105,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Learns the delay that each window brings, and chases a delay",
     source: "Verus, ACM SIGCOMM 2015",
     params: VerusParams::infos,
+    look: Look::new(Hue::Teal, Dash::Solid, Shape::Star),
+    bulk: None,
     build: |spec| {
         let params: VerusParams = spec.params()?;
         let sane = (1.0..=1000.0).contains(&params.r);

@@ -129,7 +129,9 @@ impl VerusSender {
         self.profile.delay(self.window).unwrap_or(self.estimate.min)
     }
 
-    fn on_delay(&mut self, now: Time, window: u32, delay: f64) {
+    /// A packet sent under `window` was acknowledged after `delay`. If it does not `count`, since
+    /// it was given up before, it only shows that the path works.
+    fn on_delay(&mut self, now: Time, window: u32, delay: f64, counts: bool) {
         if self.slow_start && delay > self.params.exit_delay.as_millis_f64() {
             self.window = (self.params.decrease * window as f64).max(1.0);
             self.estimate.desired = self.profiled();
@@ -144,6 +146,9 @@ impl VerusSender {
             self.epoch_max = None;
             self.loss_phase = false;
             self.leaving = false;
+        }
+        if !counts {
+            return;
         }
         self.epoch_max = Some(self.epoch_max.unwrap_or(delay).max(delay));
         self.mean = PAST * self.mean + (1.0 - PAST) * delay;
@@ -173,9 +178,9 @@ impl VerusSender {
             return;
         }
         if !fate.lost {
-            self.holes.close(fate.number);
+            let given_up = fate.number < self.counted_from || self.holes.close(fate.number);
             let delay = feedback.now.since(fate.sent).as_millis_f64();
-            self.on_delay(feedback.now, window, delay);
+            self.on_delay(feedback.now, window, delay, !given_up);
         } else if fate.number >= self.counted_from {
             // A timeout's losses are not seen yet: no later packet was acknowledged.
             let seen = feedback.congestion != Some(Congestion::Timeout);
@@ -230,6 +235,13 @@ impl VerusSender {
         self.window = (window as f64).max(1.0);
         let epochs = libm::ceil(self.mean / self.params.epoch.as_millis_f64()) as u64;
         self.budget = if sends { quota(self.window, outstanding, epochs) } else { 0 };
+        let socket = self.params.socket as u64;
+        if socket > 0 && self.budget > socket {
+            // What the socket does not take is not sent, and counts as a loss.
+            self.budget = socket;
+            self.window = (self.params.decrease * self.window).max(1.0);
+            self.estimate.desired = self.profiled();
+        }
     }
 }
 

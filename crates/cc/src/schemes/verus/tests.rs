@@ -271,3 +271,44 @@ fn an_idle_sender_has_no_epochs() {
     path.verus.on_idle(path.acks.now, ms(1100), ms(300));
     assert_eq!(path.verus.plan().timer, path.acks.now + ms(5));
 }
+
+#[test]
+fn an_epoch_sends_no_more_than_the_socket_takes() {
+    let bursts = |socket: u32| {
+        let params = VerusParams { socket, ..VerusParams::default() };
+        let mut path = Path { verus: VerusSender::new(&params, MSS), ..Path::new() };
+        path.send();
+        for round in 0..7_u64 {
+            path.pass(ms(100 + 10 * round));
+            for _ in 0..path.sent.len() {
+                path.ack();
+            }
+            path.send();
+        }
+        // A long delay ends slow start; then all that is in flight arrives at once.
+        path.pass(ms(505));
+        for _ in 0..path.sent.len() {
+            path.ack();
+        }
+        let mut largest = 0;
+        for _ in 0..400 {
+            path.pass(ms(5));
+            largest = largest.max(path.send());
+        }
+        largest
+    };
+    assert!(bursts(0) > 3);
+    assert_eq!(bursts(3), 3);
+}
+
+#[test]
+fn a_packet_that_was_given_up_is_no_sample() {
+    let mut path = Path::slow_start(7);
+    path.pass(ms(505));
+    path.ack();
+    path.send();
+    path.pass(ms(1010));
+    let before = path.see("cwnd");
+    path.ack();
+    assert_eq!((path.see("loss_phase"), path.see("cwnd")), (1.0, before));
+}

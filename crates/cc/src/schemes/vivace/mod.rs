@@ -70,6 +70,7 @@ mod utility;
 
 use std::sync::Arc;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
@@ -114,6 +115,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "PCC Vivace: tries rates and follows the gradient of what they are worth",
     source: "Dong et al., NSDI 2018",
     params: VivaceParams::infos,
+    look: Look::new(Hue::Pink, Dash::Dashed, Shape::Star),
+    bulk: None,
     build: |spec| {
         let params: VivaceParams = spec.params()?;
         Ok(Halves {

@@ -74,6 +74,7 @@ pub use sender::XcpSender;
 
 use std::sync::Arc;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::report::AckPolicy;
 use crate::route::Router;
@@ -138,6 +139,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers write into each packet how far its flow may open its window",
     source: "XCP, SIGCOMM 2002",
     params: XcpParams::infos,
+    look: Look::new(Hue::Vermilion, Dash::Dashed, Shape::Up),
+    bulk: None,
     build: |spec| {
         let params: XcpParams = spec.params()?;
         let (initial, pacing) = (params.initial_window, params.pacing);

@@ -69,6 +69,8 @@ pub(crate) struct XcpRouter<L> {
     expected: u64,
     dropped: u64,
     aggregate: f64,
+    /// What comes in over a shared medium gets feedback, too.
+    inputs: bool,
 }
 
 impl<L: EfficiencyController> XcpRouter<L> {
@@ -84,7 +86,14 @@ impl<L: EfficiencyController> XcpRouter<L> {
             expected: 0,
             dropped: 0,
             aggregate: 0.0,
+            inputs: false,
         }
+    }
+
+    /// The same for half-duplex media: data that comes in counts and gets feedback, too.
+    pub(crate) fn with_inputs(mut self, inputs: bool) -> XcpRouter<L> {
+        self.inputs = inputs;
+        self
     }
 
     /// Does what was due by `now`; until then, `queue` has waited.
@@ -148,6 +157,15 @@ impl<L: EfficiencyController> Router for XcpRouter<L> {
             self.allocator.grant(size, header);
         }
         self.expected = link.queue_bytes;
+    }
+
+    fn on_input(&mut self, now: Time, packet: &mut Packet, link: &LinkView<'_>) {
+        let size = packet.size;
+        // Acknowledgements have no header, and are not processed (XCP-b paper, §5).
+        let Some(header) = header(packet).filter(|_| self.inputs) else { return };
+        self.catch_up(now, Backlog::of(link), link);
+        self.allocator.count(size, Some(header));
+        self.allocator.grant(size, header);
     }
 
     fn on_unused(&mut self, _now: Time, _bytes: u32) {

@@ -29,6 +29,7 @@
 //! | router | `tau` | | 0: 0.75 to the power of n | eq. 12: 0.178; paper §4.2: 0.17 |
 //! | router | `unit` | | packets | eq. 13; `bytes`: eq. 9 and 11 |
 //! | router | `sample` | | minimum | paper §3; `boundary`: see below |
+//! | router | `inputs` | | true | paper §5 |
 //! | router | `count_drops` | | false | paper; true counts dropped bytes as growth of the queue |
 //!
 //! Equation 8 to the letter is `xcpb[detect=empty,kappa=0]`. The paper calls an interval with
@@ -39,6 +40,11 @@
 //! average begins at 0 and the counter at `n`, so that a router begins blind. In a full buffer the
 //! queue stands still and seems to match the link; the paper leaves that to the senders, which halve
 //! their windows; with `count_drops` the router knows, too.
+//!
+//! At a shared medium each router also processes the data that its node receives (§5: "data packets
+//! have to be processed at input queues"): an access point so controls the uploads of its stations,
+//! whose acknowledgements wait in its queue. `inputs=false` leaves that out. Other links never tell
+//! of such packets.
 //!
 //! # Where it fails
 //! Blind growth is linear: its time to fill a link goes with the bandwidth-delay product over
@@ -58,6 +64,7 @@ mod tests;
 
 pub(crate) use law::XcpbEfficiency;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
@@ -129,6 +136,8 @@ crate::params! {
         unit: Unit = Unit::Packets,
         /// Router: what the queue of an interval is.
         sample: Sample = Sample::Minimum,
+        /// Router: whether data that comes in over a shared medium is processed, too (paper §5).
+        inputs: bool = true,
         /// Router: whether bytes that the buffer drops count as growth of the queue. The paper
         /// leaves drops to the senders, which halve their windows.
         count_drops: bool = false,
@@ -151,6 +160,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "XCP that learns the spare capacity from its queue's growth",
     source: "XCP-b, CCR 2006",
     params: XcpbParams::infos,
+    look: Look::new(Hue::Violet, Dash::Dotted, Shape::Up),
+    bulk: None,
     build: |spec| {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);
@@ -169,7 +180,7 @@ pub const SCHEME: Scheme = Scheme {
         spec.require((0.0..=1.0).contains(&params.tau), "tau", "expected a number from 0 to 1")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
-            move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma),
+            move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma).with_inputs(params.inputs),
         ))
     },
 };

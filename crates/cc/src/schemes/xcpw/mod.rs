@@ -54,6 +54,7 @@ mod tests;
 
 pub use router::XcpwRouter;
 
+use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpSender, check_gains, check_sender, halves};
@@ -98,6 +99,8 @@ pub const SCHEME: Scheme = Scheme {
     summary: "XCP with feedback computed anew for every packet, for wireless links",
     source: "ABC, NSDI 2020, appendix F",
     params: XcpwParams::infos,
+    look: Look::new(Hue::Vermilion, Dash::Dotted, Shape::Cross),
+    bulk: None,
     build: |spec| {
         let params: XcpwParams = spec.params()?;
         let (initial, least, pacing) = (params.initial_window, params.min_window, params.pacing);

@@ -201,9 +201,12 @@ pub(super) fn run_udp(
     command.extend(["--seed".into(), scenario.seed.to_string().into()]);
     command.extend(["--identity".into(), identity.clone().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
+    // Both ends, too: a sender that waits for others to compute sends less than its scheme says.
+    let ahead = if priority.realtime { " --realtime" } else { "" };
+    command.extend(priority.realtime.then(|| OsString::from("--realtime")));
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
     let outside = format!(
-        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {} > /dev/null",
+        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {}{ahead} > /dev/null",
         quoted(&own),
         traffic::UDP_PORT,
         quoted(&identity),
@@ -238,7 +241,7 @@ fn emulate(
     let options = Emulation {
         command,
         outside: Some(outside),
-        json: Some(json.to_path_buf()),
+        summary: Some(json.to_path_buf()),
         seed: Some(scenario.seed),
         quiet: true,
         ..priority

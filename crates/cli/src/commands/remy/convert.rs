@@ -28,7 +28,7 @@ pub(crate) struct Export {
 }
 
 fn load(path: &Path) -> Result<Loaded, Error> {
-    paceline_remy::load(path).map_err(|error| Error::Message(error.to_string()))
+    paceline_remy::load(path).map_err(|error| Error::Usage(error.to_string()))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {

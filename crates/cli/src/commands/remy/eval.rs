@@ -1,9 +1,12 @@
-//! `paceline remy eval`: what tables and schemes reach on a network.
+//! `paceline remy eval`: what tables and schemes reach on a network, or on those of a specification.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_remy::{EvalRow, Network};
+use paceline_remy::spec::{Specification, Specimen};
+use paceline_remy::{Assessment, Estimate, EvalRow, Network};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{MadeScheme, SchemeChoice};
 use serde::Serialize;
@@ -21,7 +24,8 @@ the score is the mean over senders of log2(throughput / link) - log2(delay / RTT
 
 Examples:
   paceline remy eval RemyCC-2014-100x.dna --link 15Mbps --rtt 150ms --senders 2
-  paceline remy eval starter --scheme cubic,copa --link 15Mbps --buffer 1000 --json")]
+  paceline remy eval starter --scheme cubic,copa --link 15Mbps --buffer 1000 --json
+  paceline remy eval mine.toml other.dna --on general.toml --seeds 8")]
 pub(crate) struct Eval {
     /// Tables: files, or the names of built-in ones
     #[arg(value_name = "TABLE", required_unless_present = "schemes")]
@@ -29,30 +33,15 @@ pub(crate) struct Eval {
     /// Schemes beside them, separated by commas
     #[arg(long = "scheme", value_name = "LIST")]
     schemes: Vec<String>,
-    /// The link: a rate, a built-in trace, or a trace file
-    #[arg(long, value_name = "RATE|NAME|FILE", default_value = "15Mbps")]
-    link: String,
-    /// The RTT without a queue
-    #[arg(long, default_value = "150ms", value_parser = args::length, allow_hyphen_values = true)]
-    rtt: Span,
-    /// How many senders
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    senders: u32,
-    /// How long senders are on, in the mean
-    #[arg(long, default_value = "5s", value_parser = args::length, allow_hyphen_values = true)]
-    on: Span,
-    /// How long senders are off, in the mean
-    #[arg(long, default_value = "5s", value_parser = args::span, allow_hyphen_values = true)]
-    off: Span,
-    /// What may wait at the link: packets, or 64kB, 50ms, 1bdp, inf
-    #[arg(long, default_value = "inf", value_parser = args::buffer, allow_hyphen_values = true)]
-    buffer: BufferSize,
-    /// The share of packets that get lost behind the link
-    #[arg(long, default_value_t = 0.0, value_parser = share, allow_hyphen_values = true)]
-    loss: f64,
-    /// How long each run is
-    #[arg(long, default_value = "1000s", value_parser = args::length, allow_hyphen_values = true)]
-    duration: Span,
+    /// How long senders are on, in the mean [default: 5s]; or the networks of a specification, a file
+    /// whose name ends in .toml
+    #[arg(long, value_name = "TIME|SPEC", value_parser = on, allow_hyphen_values = true)]
+    on: Option<Where>,
+    #[command(flatten)]
+    network: OneNetwork,
+    /// How long each run is [default: 1000s, or what the specification says]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    duration: Option<Span>,
     /// How many runs, each with a seed of its own
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
@@ -62,6 +51,62 @@ pub(crate) struct Eval {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+}
+
+/// The network, if it is not one of a specification.
+#[derive(Args)]
+struct OneNetwork {
+    /// The link: a rate, a built-in trace, or a trace file [default: 15Mbps]
+    #[arg(long, value_name = "RATE|NAME|FILE")]
+    link: Option<String>,
+    /// The RTT without a queue [default: 150ms]
+    #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
+    rtt: Option<Span>,
+    /// How many senders [default: 2]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    senders: Option<u32>,
+    /// How long senders are off, in the mean [default: 5s]
+    #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
+    off: Option<Span>,
+    /// What may wait at the link: packets, or 64kB, 50ms, 1bdp, inf [default: inf]
+    #[arg(long, value_parser = args::buffer, allow_hyphen_values = true)]
+    buffer: Option<BufferSize>,
+    /// The share of packets that get lost behind the link [default: 0]
+    #[arg(long, value_parser = share, allow_hyphen_values = true)]
+    loss: Option<f64>,
+}
+
+impl OneNetwork {
+    /// What a specification would leave without a meaning.
+    fn given(&self) -> Option<&'static str> {
+        [
+            (self.link.is_some(), "--link"),
+            (self.rtt.is_some(), "--rtt"),
+            (self.senders.is_some(), "--senders"),
+            (self.off.is_some(), "--off"),
+            (self.buffer.is_some(), "--buffer"),
+            (self.loss.is_some(), "--loss"),
+        ]
+        .into_iter()
+        .find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+/// What `--on` says.
+#[derive(Clone, Debug)]
+enum Where {
+    Time(Span),
+    Specification(PathBuf),
+}
+
+/// A time, or a file with a specification.
+fn on(text: &str) -> Result<Where, String> {
+    if text.ends_with(".toml") {
+        return Ok(Where::Specification(PathBuf::from(text)));
+    }
+    args::length(text).map(Where::Time).map_err(|problem| {
+        format!("{problem}, or a specification, a file whose name ends in .toml")
+    })
 }
 
 #[derive(Serialize)]
@@ -79,20 +124,39 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The JSON of an evaluation on a specification.
+#[derive(Serialize)]
+struct Assessments {
+    seeds: usize,
+    networks: usize,
+    rows: Vec<Assessment>,
+}
+
 impl Eval {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let (network, packets_per_ms) = self.network()?;
         let seeds: Vec<u64> = (0..self.seeds).map(|n| self.seed.wrapping_add(n.into())).collect();
+        match &self.on {
+            Some(Where::Specification(file)) => {
+                if let Some(name) = self.network.given() {
+                    let file = file.display();
+                    return Err(Error::Message(format!(
+                        "{name}: the networks are those of {file}, which has a key for it"
+                    )));
+                }
+                self.on_specification(specification(file)?, &seeds)
+            }
+            Some(Where::Time(on)) => self.on_network(*on, &seeds),
+            None => self.on_network(Span::from_secs(5), &seeds),
+        }
+    }
+
+    fn on_network(&self, on: Span, seeds: &[u64]) -> Result<(), Error> {
+        let duration = self.duration.unwrap_or(Span::from_secs(1000));
+        let (network, packets_per_ms) = self.network(on, duration)?;
         let mut rows = Vec::new();
         for (name, scheme) in self.candidates()? {
-            let row = paceline_remy::eval(
-                &name,
-                &network,
-                packets_per_ms,
-                &scheme,
-                self.duration,
-                &seeds,
-            );
+            let row =
+                paceline_remy::eval(&name, &network, packets_per_ms, &scheme, duration, seeds);
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
         if self.json {
@@ -123,17 +187,42 @@ impl Eval {
         output::print(&grid.text())
     }
 
+    fn on_specification(
+        &self,
+        mut specification: Specification,
+        seeds: &[u64],
+    ) -> Result<(), Error> {
+        specification.duration = self.duration.unwrap_or(specification.duration);
+        let mut rows: Vec<Assessment> = Vec::new();
+        for (name, scheme) in self.candidates()? {
+            let row = paceline_remy::assess(&name, &scheme, &specification, seeds, rows.first());
+            rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
+        }
+        let specimens: Vec<Vec<Specimen>> =
+            seeds.iter().map(|&seed| specification.specimens(seed)).collect();
+        if self.json {
+            let networks = specimens.first().map_or(0, Vec::len);
+            return output::print_json(&Assessments { seeds: seeds.len(), networks, rows });
+        }
+        output::print(&(summary(&rows) + "\n" + &networks(&rows, &specimens)))
+    }
+
     /// The network, and its mean rate in packets per millisecond.
-    fn network(&self) -> Result<(Network, f64), Error> {
-        let (_, link) = args::capacity(&self.link)?;
+    fn network(&self, on: Span, duration: Span) -> Result<(Network, f64), Error> {
+        let asked = &self.network;
+        let (_, link) =
+            args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
         let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
-        let network = Network::new(paceline_cc::Rate::ZERO, self.rtt).with(|network| {
+        let rtt = asked.rtt.unwrap_or(Span::from_millis(150));
+        let network = Network::new(paceline_cc::Rate::ZERO, rtt).with(|network| {
             network.link = link;
-            (network.on, network.off) = (On::Time(mean(self.on)), mean(self.off));
-            (network.senders, network.buffer, network.loss) =
-                (self.senders, self.buffer, self.loss);
+            network.on = On::Time(mean(on));
+            network.off = mean(asked.off.unwrap_or(Span::from_secs(5)));
+            network.senders = asked.senders.unwrap_or(2);
+            network.buffer = asked.buffer.unwrap_or(BufferSize::Unlimited);
+            network.loss = asked.loss.unwrap_or(0.0);
         });
-        let rate = network.packets_per_ms(self.duration);
+        let rate = network.packets_per_ms(duration);
         Ok((network, rate.map_err(|error| Error::Message(error.to_string()))?))
     }
 
@@ -145,8 +234,7 @@ impl Eval {
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {
-            let spec =
-                names.check_scheme(text).map_err(|error| Error::Message(error.to_string()))?;
+            let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
             let choice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Message(error.to_string()))?;
@@ -158,4 +246,60 @@ impl Eval {
         }
         Ok(all)
     }
+}
+
+/// Reads a specification.
+fn specification(file: &std::path::Path) -> Result<Specification, Error> {
+    let name = file.display();
+    Specification::load(file).map_err(|error| Error::Message(format!("{name}: {error}")))
+}
+
+/// A mean with its confidence interval.
+fn estimate(estimate: &Estimate, digits: usize) -> String {
+    match estimate.ci95 {
+        Some(reach) => format!("{:.digits$} ± {reach:.digits$}", estimate.mean),
+        None => format!("{:.digits$}", estimate.mean),
+    }
+}
+
+/// A row for each table or scheme.
+fn summary(rows: &[Assessment]) -> String {
+    let mut grid = Grid::numbers(&[
+        "table",
+        "score",
+        "per network",
+        "over the first",
+        "throughput, Mbit/s",
+        "delay, ms",
+        "simulated s/CPU s",
+    ]);
+    for (at, row) in rows.iter().enumerate() {
+        grid.row(vec![
+            row.table.clone(),
+            estimate(&row.score, 3),
+            estimate(&row.score_per_network, 4),
+            if at == 0 { String::new() } else { estimate(&row.over_first, 3) },
+            figure(row.throughput_mbps),
+            figure(row.delay_ms),
+            format!("{:.0}", row.simulated_s_per_cpu_s),
+        ]);
+    }
+    grid.text()
+}
+
+/// A row for each network, with the score of each table or scheme. What is drawn anew with each seed
+/// is told as such.
+fn networks(rows: &[Assessment], specimens: &[Vec<Specimen>]) -> String {
+    let names: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
+    let mut grid = Grid::numbers(&[&["network"], names.as_slice()].concat());
+    for at in 0..specimens.first().map_or(0, Vec::len) {
+        let words: Vec<String> =
+            specimens.iter().map(|seed| seed[at].network.to_string()).collect();
+        let same = words.iter().all(|other| *other == words[0]);
+        let more = if same { "" } else { ", others with other seeds" };
+        let mut row = vec![format!("{}{more}", words[0])];
+        row.extend(rows.iter().map(|each| estimate(&each.specimens[at].score, 3)));
+        grid.row(row);
+    }
+    grid.text()
 }

@@ -45,7 +45,7 @@ fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
     match paceline_remy::load(name) {
         Ok(loaded) => Ok(Arc::new(loaded.table)),
-        Err(error) => Err(Error::Message(format!(
+        Err(error) => Err(Error::Usage(format!(
             "{error}; a built-in table would be one of {}",
             built_in_names()
         ))),
@@ -61,7 +61,7 @@ fn built_in_names() -> String {
 pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     match paceline_remy::tables().find(name) {
         Some(named) => named.table().map_err(|error| Error::Message(format!("{name}: {error}"))),
-        None => Err(Error::Message(format!(
+        None => Err(Error::Usage(format!(
             "there is no built-in table `{name}`; there are {}",
             built_in_names()
         ))),

@@ -3,7 +3,7 @@
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
 use paceline_flow::{Amount, On, Video, Workload};
 
-use super::super::{Arrivals, FlowSpec, Scenario, ScenarioError, SchemeChoice};
+use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError};
 use super::link::stretch;
 use super::nameless;
 use super::text::{Table, exact, list, number, preimage, quoted};
@@ -40,6 +40,10 @@ pub(super) fn arrivals(spec: &Arrivals, scenario: &Scenario) -> Result<String, S
             arrivals.set("sizes", quoted("pareto"));
             arrivals.set("shape", number("shape", shape)?);
         }
+        Amount::Icsi { .. } => {
+            let message = "flows that arrive at random have the flow lengths of ICSI";
+            return Err(ScenarioError::new(message).help("in files only on-periods have them"));
+        }
     }
     table.set("arrivals", arrivals.inline());
     Ok(format!("[[flow]]\n{}", table.lines()))
@@ -47,8 +51,8 @@ pub(super) fn arrivals(spec: &Arrivals, scenario: &Scenario) -> Result<String, S
 
 /// What flows of all kinds have.
 fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> {
-    if let SchemeChoice::Made(made) = &spec.scheme {
-        return Err(nameless("scheme", made.label()));
+    if spec.scheme.named().is_none() {
+        return Err(nameless("scheme", spec.scheme.name()));
     }
     let usual = FlowSpec::bulk(spec.scheme.clone(), &[]);
     let mut table = Table::default();
@@ -61,11 +65,19 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
         let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
         list(&names)
     };
-    if !matches!(&scenario.links[..], [link] if spec.path == [link.name.as_str()]) {
+    let only = matches!(&scenario.links[..], [link] if spec.path == [link.name.as_str()]);
+    let none = scenario.links.is_empty() && spec.path.is_empty();
+    if !only && !none {
         table.set("path", route(&spec.path));
     }
     if !spec.back.is_empty() {
         table.set("back", route(&spec.back));
+    }
+    if let Some(hop) = &spec.station {
+        table.set("station", quoted(&hop.station));
+        if hop.direction == Direction::Up {
+            table.set("direction", quoted("up"));
+        }
     }
     table.unless("rtt", spec.rtt, usual.rtt)?;
     stretch(&mut table, "data", &spec.data)?;
@@ -139,11 +151,19 @@ fn workload(into: &mut Table, workload: &Workload, mss: u32) -> Result<(), Scena
 /// On-periods; the shape of their distribution if it is Pareto's.
 fn on(table: &mut Table, on: &On) -> Result<Option<f64>, ScenarioError> {
     let (On::Time(amount) | On::Bytes(amount)) = *on;
+    if let (On::Bytes(_), Amount::Icsi { plus }) = (on, amount) {
+        table.set("on_icsi", number("on_icsi", plus)?);
+        return Ok(None);
+    }
     // What the parser makes of a mean; see there.
     let (guess, shape) = match amount {
         Amount::Fixed(_) => {
             return Err(ScenarioError::new("on-periods are all of one length")
                 .help("in files they are exponential or Pareto"));
+        }
+        Amount::Icsi { .. } => {
+            return Err(ScenarioError::new("on-periods have the flow lengths of ICSI as times")
+                .help("these are bytes: On::Bytes"));
         }
         Amount::Exponential(mean) => (mean, None),
         Amount::Pareto { shape, scale } => (pareto_mean(shape, scale), Some(shape)),

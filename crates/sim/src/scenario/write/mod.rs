@@ -8,6 +8,7 @@
 
 mod flow;
 mod link;
+mod medium;
 mod text;
 
 use paceline_cc::{Rate, Span};
@@ -80,6 +81,10 @@ fn write(
     let mut text = comment(about) + &top.lines();
     for spec in &scenario.links {
         let written = link::link(spec, trace_file).map_err(|error| of("link", &spec.name, error));
+        text += &format!("\n{}", written?);
+    }
+    for spec in &scenario.media {
+        let written = medium::medium(spec).map_err(|error| of("medium", &spec.name, error));
         text += &format!("\n{}", written?);
     }
     for spec in &scenario.flows {

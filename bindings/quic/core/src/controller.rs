@@ -1,0 +1,282 @@
+//! A controller of Paceline's under a QUIC stack.
+
+use paceline_cc::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, Rate, Time};
+use paceline_flow::{RtoBounds, RttEstimator};
+
+use crate::ledger::Ledger;
+use crate::pacing::{Credit, Pacing};
+
+/// What a stack tells of losses.
+#[derive(Copy, Clone, Debug)]
+pub struct Losses {
+    /// Bytes declared lost.
+    pub bytes: u64,
+    /// When the newest packet of these was sent.
+    pub newest_sent: Time,
+    /// True if all packets of a long time are lost (RFC 9002 §7.6).
+    pub persistent: bool,
+}
+
+/// What an acknowledgement has brought so far.
+#[derive(Copy, Clone, Debug, Default)]
+struct Acked {
+    bytes: u64,
+    packets: u32,
+    /// When the newest of its packets was sent.
+    newest_sent: Option<Time>,
+    /// Bytes delivered when the newest of its packets was sent.
+    prior_delivered: Option<u64>,
+}
+
+/// A controller of Paceline's, told what a QUIC stack tells: sent and acknowledged packets, losses,
+/// ECN's echo.
+///
+/// Sizes are the stack's, in bytes of UDP payload. Times are since any start that the adapter
+/// chooses. Timers of schemes ([`Plan::timer`]) fire at the stack's next call: stacks have none for
+/// their controllers.
+pub struct QuicController {
+    controller: Box<dyn Controller>,
+    plan: Plan,
+    mss: u32,
+    pacing: Pacing,
+    credit: Credit,
+    ledger: Ledger,
+    rtt: RttEstimator,
+    in_flight: u64,
+    last_sent: Option<Time>,
+    acked: Acked,
+    fates: Vec<Fate>,
+    round: u64,
+    /// The total delivered that ends the present round trip.
+    round_end: u64,
+    /// When the controller last reacted to congestion; packets sent until then belong to the same
+    /// event (RFC 9002 §7.3.2).
+    reacted: Option<Time>,
+    in_recovery: bool,
+}
+
+impl QuicController {
+    /// `controller` for packets of up to `mss` bytes.
+    pub fn new(controller: Box<dyn Controller>, mss: u32, pacing: Pacing) -> QuicController {
+        QuicController {
+            plan: controller.plan(),
+            controller,
+            mss: mss.max(1),
+            pacing,
+            credit: Credit::new(),
+            ledger: Ledger::new(),
+            rtt: RttEstimator::new(RtoBounds::RFC6298),
+            in_flight: 0,
+            last_sent: None,
+            acked: Acked::default(),
+            fates: Vec::new(),
+            round: 0,
+            round_end: 0,
+            reacted: None,
+            in_recovery: false,
+        }
+    }
+
+    /// The bytes that may be in flight: two packets at least, as stacks refuse to send a packet that
+    /// fills the window to the byte.
+    pub fn window(&self) -> u64 {
+        let least = u64::from(self.mss) * 2;
+        let cwnd = match self.pacing {
+            Pacing::Acknowledgements => self.credit.window(self.plan.cwnd, self.in_flight),
+            Pacing::Stack | Pacing::Ignored => self.plan.cwnd,
+        };
+        cwnd.max(least)
+    }
+
+    /// The scheme's congestion window in bytes, whatever pacing makes of it.
+    pub fn cwnd(&self) -> u64 {
+        self.plan.cwnd
+    }
+
+    /// The rate at which packets are to leave, if the scheme has one.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        self.plan.pacing
+    }
+
+    /// Bytes that may leave back to back under the pacing rate: a packet at least.
+    pub fn burst(&self) -> u64 {
+        u64::from(self.plan.burst.max(self.mss))
+    }
+
+    /// Names and values of the scheme's inner state: see [`Controller::inspect`].
+    pub fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.controller.inspect(see);
+    }
+
+    /// The largest packet takes `mss` bytes now. The scheme keeps counting in packets of the size
+    /// that it began with.
+    pub fn on_mtu(&mut self, mss: u32) {
+        self.mss = mss.max(1);
+    }
+
+    /// `bytes` leave, in packets of the largest size and one of what is left.
+    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+        self.fire(now);
+        if self.in_flight == 0
+            && let Some(last) = self.last_sent
+        {
+            self.controller.on_idle(now, now.since(last), self.rtt.rto());
+        }
+        let mut left = bytes;
+        while left > 0 {
+            let size = left.min(u64::from(self.mss)) as u32;
+            left -= u64::from(size);
+            let mut packet = Outgoing::new(self.ledger.next(), size, self.in_flight);
+            let tag = self.controller.on_send(now, &mut packet);
+            self.ledger.on_sent(now, size, tag, self.in_flight == 0);
+            self.in_flight += u64::from(size);
+        }
+        self.last_sent = Some(now);
+        self.credit.spend(bytes);
+        self.take_plan(now);
+    }
+
+    /// A packet of `size` bytes that was sent at `sent` is acknowledged. After all packets of an
+    /// acknowledgement comes [`QuicController::on_acks_end`].
+    pub fn on_acked(&mut self, now: Time, sent: Time, size: u32) {
+        let acked = &mut self.acked;
+        acked.bytes += u64::from(size);
+        acked.packets += 1;
+        acked.newest_sent = acked.newest_sent.max(Some(sent));
+        if let Some(settled) = self.ledger.on_acked(now, sent, size) {
+            acked.prior_delivered = acked.prior_delivered.max(Some(settled.delivered));
+            self.fates.push(settled.fate);
+        }
+    }
+
+    /// All packets of an acknowledgement have been told. `in_flight` is what the stack counts;
+    /// `app_limited` tells that the application, not the window or the pacer, limits sending.
+    pub fn on_acks_end(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+        self.fire(now);
+        let acked = std::mem::take(&mut self.acked);
+        let Some(newest_sent) = acked.newest_sent else {
+            self.in_flight = in_flight;
+            return;
+        };
+        let round_start = acked.prior_delivered.is_some_and(|prior| prior >= self.round_end);
+        if round_start {
+            self.round += 1;
+            self.round_end = self.ledger.delivered;
+        }
+        let sample = now.since(newest_sent);
+        self.rtt.sample(sample, round_start);
+        self.in_flight = in_flight;
+        if app_limited {
+            self.ledger.on_app_limited(in_flight);
+        }
+        if self.reacted.is_some_and(|reacted| newest_sent > reacted) {
+            self.in_recovery = false;
+        }
+        let mut feedback = self.feedback(now, in_flight + acked.bytes);
+        feedback.acked = acked.bytes;
+        feedback.acked_packets = acked.packets;
+        feedback.cwnd_limited = !app_limited;
+        feedback.rtt = Some(sample);
+        feedback.round_start = round_start;
+        feedback.sample = self.ledger.take_sample(self.rtt.min());
+        feedback.fates = &self.fates;
+        self.controller.on_feedback(&feedback);
+        self.fates.clear();
+        // What the stack has neither acknowledged nor declared lost after so long carried no data.
+        let patience = self.rtt.smoothed().max(sample) * 2;
+        self.ledger.forget_before(newest_sent - patience.min(newest_sent.since(Time::ZERO)));
+        self.take_plan(now);
+    }
+
+    /// The stack declares packets lost.
+    pub fn on_lost(&mut self, now: Time, losses: Losses) {
+        self.fire(now);
+        let prior = self.in_flight;
+        self.in_flight = prior.saturating_sub(losses.bytes);
+        let QuicController { ledger, fates, .. } = self;
+        let mut packets = 0;
+        ledger.on_lost(losses.newest_sent, losses.bytes, |fate| {
+            packets += 1;
+            fates.push(fate);
+        });
+        let congestion = match losses.persistent {
+            true => Some(Congestion::Timeout),
+            false => self.is_news(losses.newest_sent).then_some(Congestion::Loss),
+        };
+        if congestion.is_some() {
+            self.react(now);
+        }
+        let mut feedback = self.feedback(now, prior);
+        feedback.lost = losses.bytes;
+        feedback.lost_packets = packets.max(1);
+        feedback.congestion = congestion;
+        feedback.fates = &self.fates;
+        self.controller.on_feedback(&feedback);
+        self.fates.clear();
+        self.take_plan(now);
+    }
+
+    /// The peer echoes that packets were marked with CE, the newest of them sent at `sent`.
+    /// `packets` is how many, or 0 if the stack does not count them.
+    pub fn on_marked(&mut self, now: Time, sent: Time, packets: u32) {
+        self.fire(now);
+        let congestion = self.is_news(sent).then_some(Congestion::Ecn);
+        if congestion.is_some() {
+            self.react(now);
+        }
+        let mut feedback = self.feedback(now, self.in_flight);
+        feedback.marked_packets = packets;
+        feedback.congestion = congestion;
+        self.controller.on_feedback(&feedback);
+        self.take_plan(now);
+    }
+
+    /// All packets of the last congestion event came after all.
+    pub fn on_spurious(&mut self, now: Time) {
+        if !self.in_recovery {
+            return;
+        }
+        (self.in_recovery, self.reacted) = (false, None);
+        let mut feedback = self.feedback(now, self.in_flight);
+        feedback.congestion = Some(Congestion::Undo);
+        self.controller.on_feedback(&feedback);
+        self.take_plan(now);
+    }
+
+    /// True if a packet that was sent at `sent` was not sent before the last reaction.
+    fn is_news(&self, sent: Time) -> bool {
+        self.reacted.is_none_or(|reacted| sent > reacted)
+    }
+
+    fn react(&mut self, now: Time) {
+        self.reacted = Some(now);
+        self.in_recovery = true;
+    }
+
+    /// Feedback with what every feedback has.
+    fn feedback(&self, now: Time, prior_in_flight: u64) -> Feedback<'static> {
+        let mut feedback = Feedback::new(now, self.mss);
+        feedback.prior_in_flight = prior_in_flight;
+        feedback.in_flight = self.in_flight;
+        feedback.srtt = self.rtt.smoothed();
+        feedback.min_rtt = self.rtt.min();
+        feedback.delivered = self.ledger.delivered;
+        feedback.round = self.round;
+        feedback.in_recovery = self.in_recovery;
+        feedback
+    }
+
+    /// Fires the scheme's timer if it is due. One that asks to be called again at once waits for the
+    /// stack's next call.
+    fn fire(&mut self, now: Time) {
+        if self.plan.timer <= now {
+            self.controller.on_timer(now);
+            self.plan = self.controller.plan();
+        }
+    }
+
+    fn take_plan(&mut self, now: Time) {
+        self.plan = self.controller.plan();
+        self.credit.advance(now, &self.plan, self.rtt.smoothed(), self.mss);
+    }
+}

@@ -1,0 +1,40 @@
+//! Whole QUIC stacks over Paceline's links, in virtual time.
+//!
+//! A stack without input and output, such as quinn's `quinn-proto`, stands at both ends of a flow,
+//! unchanged: its own handshake, encryption, packets, acknowledgements, loss recovery, flow control,
+//! path MTU discovery and ECN. Paceline's simulator supplies links, queues, delay, loss, and the
+//! time. The same scenario with the same seed gives the same run, event by event, so that a change
+//! for the worse is a test that fails, not a measurement that varies.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use paceline_quic_lab::Quinn;
+//! use paceline_sim::cc::{Rate, Span};
+//! use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
+//! use quinn_proto::congestion::CubicConfig;
+//!
+//! let cubic = Quinn::new("quinn's Cubic", Arc::new(CubicConfig::default()));
+//! let mut scenario = Scenario::new("ten seconds of quinn");
+//! scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
+//! scenario.flows.push(FlowSpec::bulk(cubic.transport(), &["link"]));
+//! scenario.duration = Span::from_secs(10);
+//!
+//! let outcome = paceline_sim::run(&scenario)?;
+//! assert!(outcome.links[0].utilization > 0.8);
+//! assert_eq!(outcome.digest, paceline_sim::run(&scenario)?.digest);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What figures mean
+//! Rates of links count bytes on the wire: the stack's datagrams with 28 bytes of IPv4 and UDP
+//! headers. A flow's goodput counts the application's bytes, so that it lies a few per cent below.
+//! One-way delays are those of all datagrams from the sending end to the receiving end; RTTs are the
+//! stack's smoothed ones, as stacks tell no others.
+
+mod clock;
+mod datagrams;
+mod quinn;
+mod tls;
+
+pub use quinn::Quinn;

@@ -1,0 +1,247 @@
+//! `paceline tunnel`: carries all packets of a device over a connection, as SproutTunnel does.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use paceline_cc::{Span, registry};
+use paceline_live::tunnel::{
+    ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
+};
+use paceline_live::udp::connect_to;
+use paceline_wire::key::{Identity, Key};
+use paceline_wire::{Limits, ServerLimits};
+
+use super::recv::{PLAINTEXT, make_identity, read_identity};
+use crate::args;
+use crate::output::{self, Error};
+
+/// Carry programs' packets over a connection under Sprout or another scheme
+///
+/// Each end makes a TUN device. What is sent through it waits in a queue for each flow, and leaves as
+/// fast as the scheme allows: a download no longer delays a call beside it. See docs/tunnel.md.
+#[derive(Subcommand)]
+pub(crate) enum Tunnel {
+    /// Wait for clients: prints a line `key STRING`, which they need
+    Server(Server),
+    /// Connect to a server, again and again if need be
+    Client(Client),
+}
+
+#[derive(Args)]
+struct Device {
+    /// An address of the device with the length of its network, as 10.77.0.1/24 or fd77::1/64; may be
+    /// given several times
+    #[arg(long, value_name = "ADDR/BITS", required = true, value_parser = Prefix::parse)]
+    address: Vec<Prefix>,
+    /// A network that is reached through the tunnel, as 0.0.0.0/0; may be given several times
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
+    route: Vec<Prefix>,
+    /// The name of the device
+    #[arg(long, value_name = "NAME", default_value = "paceline0")]
+    device: String,
+    /// End with the first connection, instead of waiting for the next one
+    #[arg(long)]
+    once: bool,
+    /// Do not encrypt, for measurements in a laboratory; both ends need it
+    #[arg(long)]
+    plaintext: bool,
+    /// After so long without a packet the other end is taken to be gone
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
+    timeout: Span,
+    /// The seed of what schemes draw at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Say nothing but the key and warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Wait for clients of a tunnel
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64
+  paceline tunnel server --identity /etc/paceline/identity --address 10.77.0.1/24")]
+pub(crate) struct Server {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5312", value_parser = address)]
+    listen: SocketAddr,
+    /// Keep the keys in this file, so that the key stays the same; made if it is not there
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+    #[command(flatten)]
+    device: Device,
+}
+
+/// Connect to the server of a tunnel
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline tunnel client 192.0.2.1:5312 --key STRING --address 10.77.0.2/24
+  paceline tunnel client host:5312 --key-file FILE --address 10.77.0.2/24 --route 0.0.0.0/0 --outer wwan0
+  paceline tunnel client host:5312 --key STRING --address fd77::2/64 --scheme c2tcp")]
+pub(crate) struct Client {
+    /// The server
+    #[arg(value_name = "HOST:PORT")]
+    to: String,
+    /// The key that the server has printed
+    #[arg(long, value_name = "STRING", value_parser = key, required_unless_present = "key_file")]
+    key: Option<Key>,
+    /// A file with the key
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    key_file: Option<PathBuf>,
+    /// The scheme that decides how fast both ends send
+    #[arg(long, value_name = "NAME", default_value = "sprout")]
+    scheme: String,
+    /// The largest packet on the way in bytes, IP and UDP headers included; smaller ones are used if
+    /// it does not pass
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+        value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
+    /// The interface by which the tunnel's own packets leave, whatever the routes say: needed if
+    /// --route has the server's address in it
+    #[arg(long, value_name = "INTERFACE")]
+    outer: Option<String>,
+    #[command(flatten)]
+    device: Device,
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).map_err(|error| error.to_string())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    connect_to(text).map_err(|error| error.to_string())
+}
+
+fn read_key(path: &Path) -> Result<Key, Error> {
+    let bytes = output::read(path, 4096)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim().trim_start_matches("key ").trim();
+    Key::parse(text).map_err(|error| Error::Message(format!("{}: {error}", path.display())))
+}
+
+fn fail(error: paceline_live::LiveError) -> Error {
+    Error::Message(error.to_string())
+}
+
+impl Device {
+    fn options(&self) -> DeviceOptions {
+        DeviceOptions {
+            name: self.device.clone(),
+            addresses: self.address.clone(),
+            routes: self.route.clone(),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let (idle, silence) = (self.timeout, self.timeout);
+        Limits { idle, silence, seed: self.seed, ..Limits::default() }
+    }
+
+    fn tell(&self, event: &Event) {
+        let text = words(event);
+        if !self.quiet || text.starts_with("warning") {
+            output::note(&text);
+        }
+    }
+}
+
+impl Tunnel {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let (good, once) = match self {
+            Tunnel::Server(server) => (server.run()?, server.device.once),
+            Tunnel::Client(client) => (client.run()?, client.device.once),
+        };
+        match good {
+            false if once => Err(Error::Message("the connection ended badly".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Server {
+    fn run(&self) -> Result<bool, Error> {
+        let Device { plaintext, once, .. } = self.device;
+        let identity = match &self.identity {
+            None => Identity::generate().map_err(|error| Error::Message(error.to_string()))?,
+            Some(path) if path.exists() => read_identity(path)?,
+            Some(path) => make_identity(path)?,
+        };
+        if plaintext {
+            output::note(PLAINTEXT);
+        }
+        let key = format!("key {}\n", identity.key());
+        let each = self.device.limits();
+        let limits = ServerLimits { plaintext, each, ..ServerLimits::default() };
+        let device = self.device.options();
+        let options = ServerOptions { listen: self.listen, identity, limits, device, once };
+        let mut printed = Ok(());
+        let good = server(&options, &mut |event| {
+            self.device.tell(&event);
+            if matches!(event, Event::Listening(_)) {
+                printed = output::print(&key);
+            }
+        });
+        printed?;
+        good.map_err(fail)
+    }
+}
+
+impl Client {
+    fn run(&self) -> Result<bool, Error> {
+        let parsed = paceline_cc::Spec::parse(&self.scheme);
+        let built = parsed.and_then(|spec| registry::build(&spec));
+        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        let key = match (&self.key, &self.key_file) {
+            (Some(key), _) => key.clone(),
+            (None, Some(path)) => read_key(path)?,
+            (None, None) => return Err(Error::Message("expected --key or --key-file".into())),
+        };
+        let Device { plaintext, once, .. } = self.device;
+        if plaintext {
+            output::note(PLAINTEXT);
+        }
+        let options = ClientOptions {
+            to: self.to.clone(),
+            key,
+            scheme: self.scheme.clone(),
+            plaintext,
+            mtu: self.mtu,
+            device: self.device.options(),
+            outer: self.outer.clone(),
+            limits: self.device.limits(),
+            once,
+        };
+        client(&options, &mut |event| self.device.tell(&event)).map_err(fail)
+    }
+}
+
+fn words(event: &Event) -> String {
+    match event {
+        Event::Listening(at) => format!("listening at {at}"),
+        Event::Device(name) => format!("device {name} is up"),
+        Event::Connected { with, mtu, too_small: false } => {
+            format!("{with}: connected; packets inside have up to {mtu} bytes")
+        }
+        Event::Connected { with, mtu, too_small: true } => format!(
+            "warning: {with}: connected, but the path carries packets of {mtu} bytes only, and IPv6 \
+             needs 1280: longer packets of IPv6 are lost"
+        ),
+        Event::Moved(to) => format!("the other end has moved to {to}"),
+        Event::Ended { with, reason, stats, too_long } => {
+            let reason = if reason.is_empty() { "closed" } else { reason };
+            let long = match too_long {
+                0 => String::new(),
+                count => format!(", {count} were too long"),
+            };
+            let (packets, dropped) = (stats.packets, stats.dropped);
+            format!(
+                "{with}: ended: {reason}; {packets} packets came to the queues, {dropped} were \
+                 dropped{long}"
+            )
+        }
+        Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),
+    }
+}

@@ -1,0 +1,243 @@
+//! Every field that commands print as JSON is in docs/json.md, with its unit; and what stands there
+//! is printed.
+
+#[path = "common/alone.rs"]
+mod alone;
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use common::{Folder, paceline};
+use paceline_lab::validate::{Counts, cases};
+use serde_json::{Value, json};
+
+/// Fields of the table that only some runs print, for which these tests have none.
+const SOMETIMES: [&str; 4] = ["counters", "instructions_per_packet", "more_links", "missing"];
+
+/// Fields whose values have keys of their own.
+const BY_NAME: [&str; 4] = ["measures", "counters", "state", "shown"];
+
+/// A row of the table.
+struct Row {
+    unit: String,
+    commands: Vec<String>,
+}
+
+/// The table of docs/json.md: fields, perhaps behind the field around them and a dot.
+fn table() -> BTreeMap<String, Row> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let text = std::fs::read_to_string(path).expect("docs/json.md");
+    let mut rows = BTreeMap::new();
+    let mut within = false;
+    for line in text.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        if cells[0] == "field" {
+            within = true;
+        } else if !line.starts_with('|') {
+            within = false;
+        } else if within && cells[0].starts_with('`') {
+            let [names, unit, meaning, commands] = cells[..] else { panic!("{line}") };
+            assert!(!meaning.is_empty(), "{line}");
+            let commands: Vec<String> = commands.split(", ").map(str::to_string).collect();
+            for name in names.split(", ") {
+                let name = name.trim_matches('`').to_string();
+                let row = Row { unit: unit.to_string(), commands: commands.clone() };
+                assert!(rows.insert(name.clone(), row).is_none(), "`{name}` stands twice");
+            }
+        }
+    }
+    rows
+}
+
+/// What the commands of a test have printed: rows of the table, by command.
+struct Printed {
+    table: BTreeMap<String, Row>,
+    seen: BTreeSet<(String, String)>,
+}
+
+impl Printed {
+    fn new() -> Printed {
+        Printed { table: table(), seen: BTreeSet::new() }
+    }
+
+    /// Looks at a document of a command.
+    fn document(&mut self, command: &str, document: &Value) {
+        assert_eq!(document["schema_version"], 1, "{command}");
+        self.object(command, command, document);
+    }
+
+    fn object(&mut self, command: &str, around: &str, value: &Value) {
+        match value {
+            Value::Array(list) => list.iter().for_each(|one| self.object(command, around, one)),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.field(command, around, name, value);
+                    if !BY_NAME.contains(&name.as_str()) {
+                        self.object(command, name, value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn field(&mut self, command: &str, around: &str, name: &str, value: &Value) {
+        let special = format!("{around}.{name}");
+        let key = if self.table.contains_key(&special) { special } else { name.to_string() };
+        let what = format!("`{around}.{name}` of {command}");
+        let Some(row) = self.table.get(&key) else { panic!("docs/json.md lacks {what}") };
+        let known = row.commands.iter().any(|one| one == "all" || one == command);
+        assert!(known, "docs/json.md does not say that {command} prints `{key}`");
+        let unit = row.unit.as_str();
+        let fits = match unit {
+            "text" => value.is_string(),
+            "yes/no" => value.is_boolean(),
+            "list" => value.is_array(),
+            "object" | "quantiles" => value.is_object(),
+            _ => value.is_number(),
+        };
+        assert!(fits || value.is_null(), "{what} is no {unit}: {value}");
+        assert_eq!(unit, unit_of(name, unit), "{what}");
+        self.seen.insert((key, command.to_string()));
+    }
+
+    /// Fails if the table says more of these commands than they print.
+    fn all_of(&self, commands: &[&str]) {
+        for (key, row) in self.table.iter().filter(|(key, _)| !SOMETIMES.contains(&key.as_str())) {
+            for command in commands {
+                let told = row.commands.iter().any(|one| one == "all" || one == command);
+                let printed = self.seen.contains(&(key.clone(), command.to_string()));
+                assert!(printed || !told, "{command} prints no `{key}`, docs/json.md says");
+            }
+        }
+    }
+}
+
+/// The unit that a field's name ends with, or else the one that the table has.
+fn unit_of<'a>(name: &str, told: &'a str) -> &'a str {
+    // Series of a unit are lists of it, and quantiles of milliseconds objects.
+    let several = matches!(told, "list" | "quantiles");
+    let unit = match name {
+        _ if several || name.contains("_per_") => told,
+        _ if name.ends_with("_ms") => "ms",
+        _ if name.ends_with("_mbps") => "Mbit/s",
+        _ if name.ends_with("_bytes") => "bytes",
+        _ if name.ends_with("_s") => "s",
+        _ => told,
+    };
+    // And no unit without its name, except inside of quantiles.
+    let inside = ["mean", "p50", "p95", "p99", "max", "bound"].contains(&name);
+    let named = !matches!(unit, "Mbit/s") || name.ends_with("_mbps");
+    assert!(named || inside, "`{name}` has a unit that its name does not say");
+    if unit == told { told } else { Box::leak(unit.to_string().into_boxed_str()) }
+}
+
+fn run(arguments: &[&str]) -> Value {
+    let seen = paceline(arguments);
+    assert_eq!(seen.code, 0, "{arguments:?}: {}", seen.err);
+    serde_json::from_str(&seen.out).expect("JSON, and nothing else")
+}
+
+fn scenario(name: &str) -> String {
+    format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn simulations() {
+    let mut printed = Printed::new();
+    let arguments = ["compare", "--duration", "2s", "--flows", "2", "--omniscient", "--json"];
+    printed.document("compare", &run(&[&arguments[..], &["--schemes", "all", "-q"]].concat()));
+    let folder = Folder::new("fields");
+    for name in ["video", "short-flows", "on-off"] {
+        let out = folder.path(name);
+        let arguments = ["run", &scenario(name), "--duration", "20s", "--json", "-o", &out];
+        printed.document("run", &run(&arguments));
+        let saved = std::fs::read(format!("{out}/run.json")).expect("run.json");
+        printed.document("run", &serde_json::from_slice(&saved).expect("JSON"));
+    }
+    printed.document("bench", &run(&["bench", "a", "--json"]));
+    let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
+    printed.document("remy eval", &run(&eval));
+    printed.all_of(&["compare", "run", "bench", "remy eval"]);
+}
+
+#[test]
+fn lists_and_claims() {
+    let mut printed = Printed::new();
+    printed.document("schemes", &run(&["schemes", "--json"]));
+    printed.document("trace list", &run(&["trace", "list", "--json"]));
+    printed.document("trace info", &run(&["trace", "info", "lte-driving", "--json"]));
+    printed.document("trace info", &run(&["trace", "info", "--delays", "leo", "--json"]));
+    printed.document("kernel list", &run(&["kernel", "list", "--json"]));
+    printed.document("kernel status", &run(&["kernel", "status", "--json"]));
+    printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
+    let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
+    printed.document("reproduce", &run(&some));
+    // The whole of `validate` takes minutes; these are its types.
+    let rows = cases(None)[0].measure();
+    let counts = Counts::of(&rows);
+    let document = json!({ "schema_version": 1, "counts": counts, "rows": rows });
+    printed.document("validate", &document);
+    printed.all_of(&[
+        "schemes",
+        "trace list",
+        "trace info",
+        "kernel list",
+        "kernel status",
+        "reproduce --list",
+        "reproduce",
+        "validate",
+    ]);
+}
+
+#[test]
+fn over_udp() {
+    let mut printed = Printed::new();
+    let folder = Folder::new("fields-udp");
+    let file = folder.write("in", &[7; 100_000]);
+    let out = folder.path("out");
+    let mut receiver = Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &out])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let first = |pipe: &mut dyn std::io::Read| {
+        let mut line = String::new();
+        BufReader::new(pipe).read_line(&mut line).expect("a line");
+        line.trim().to_string()
+    };
+    let at = first(receiver.stderr.as_mut().expect("a pipe"));
+    let key = first(receiver.stdout.as_mut().expect("a pipe"));
+    let (at, key) = (at.trim_start_matches("listening at "), key.trim_start_matches("key "));
+    printed.document("send", &run(&["send", &file, at, "--key", key, "--json"]));
+    assert!(receiver.wait().expect("an end").success());
+    printed.all_of(&["send"]);
+}
+
+#[test]
+fn emulations() {
+    let test = "emulations_print_the_fields_of_the_table";
+    let folder = Folder::new("fields-live");
+    let script = format!(
+        "$P link --up 12Mbps --down 12Mbps --summary {summary} --log {log} -o {out} -q -- \
+         ping -q -c 5 -i 0.05 100.64.0.1 >/dev/null || exit 9\n\
+         $P gap --trace 12Mbps --schemes cubic --duration 1s --json -q",
+        summary = folder.path("summary.json"),
+        log = folder.path("log"),
+        out = folder.path("out"),
+    );
+    let Some(output) = alone::alone(test, &["ping"], &script) else { return };
+    let err = alone::text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    let mut printed = Printed::new();
+    for file in ["summary.json", "out/emulation.json"] {
+        let summary = std::fs::read(folder.path(file)).expect("a summary");
+        printed.document("emulators", &serde_json::from_slice(&summary).expect("JSON"));
+    }
+    printed.document("gap", &serde_json::from_slice(&output.stdout).expect("JSON"));
+    printed.document("log", &run(&["log", &folder.path("log.up"), "--json"]));
+    printed.all_of(&["log", "gap"]);
+}

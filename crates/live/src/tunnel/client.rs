@@ -1,0 +1,308 @@
+//! The end of a tunnel that connects, again and again if need be.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd as _;
+
+use paceline_cc::{Span, Time};
+use paceline_wire::key::Key;
+use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Service, Sink};
+
+use super::carrier::Carrier;
+use super::device::{Device, DeviceOptions};
+use super::{Event, reason};
+use crate::linux::udp::{Inbox, Socket};
+use crate::udp::client::mark;
+use crate::udp::clock::{Clock, wait};
+use crate::udp::connect_to;
+use crate::udp::outbox::Outbox;
+use crate::{Interrupts, LiveError};
+
+/// How many packets leave before arrivals are looked at again.
+const BURST: usize = 64;
+/// How long a close may take.
+const FAREWELL: Span = Span::from_millis(1000);
+/// The pause before it is tried again to connect.
+const PAUSE: Span = Span::from_millis(1000);
+/// Bytes of headers that are certainly enough, as long as there is no connection that says it.
+const HEADERS: u16 = 120;
+
+/// What a client shall do.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// The server, as `host:port`; the name is looked up for each connection.
+    pub to: String,
+    /// Its key.
+    pub key: Key,
+    /// The scheme of both directions.
+    pub scheme: String,
+    /// Packets are not encrypted.
+    pub plaintext: bool,
+    /// The largest packet on the way, IP and UDP headers included.
+    pub mtu: u16,
+    /// The device.
+    pub device: DeviceOptions,
+    /// The interface by which the tunnel's own packets leave; `None` follows the routes.
+    pub outer: Option<String>,
+    /// What connections may use.
+    pub limits: Limits,
+    /// True if it ends with its first connection; else it connects again.
+    pub once: bool,
+}
+
+/// How an attempt to connect has ended.
+enum Attempt {
+    Made(Box<Connection>),
+    Interrupted,
+    Failed(LiveError),
+    Refused(LiveError),
+}
+
+struct Client<'a> {
+    options: &'a ClientOptions,
+    clock: Clock,
+    inbox: Inbox,
+    outbox: Outbox,
+    interrupts: Interrupts,
+    device: Device,
+}
+
+/// Hands what arrives to the device.
+struct ToDevice<'a>(&'a mut Device);
+
+impl Sink for ToDevice<'_> {
+    fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+}
+
+/// Carries packets between the device and the server until it is interrupted, or, with `once`, until
+/// the connection is over. `tell` is told what happens. Returns false if the connection has ended
+/// badly.
+///
+/// # Errors
+/// The device cannot be made or has gone; the server refuses; with `once`, there is no connection.
+pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+    // Before anything is changed: a route that would swallow the tunnel's own packets.
+    let mut to = connect_to(&options.to);
+    if let Ok(to) = &to {
+        check_routes(to.ip(), options)?;
+    }
+    let device = Device::open(&options.device, u32::from(options.mtu.saturating_sub(HEADERS)))?;
+    tell(Event::Device(options.device.name.clone()));
+    let mut client = Client {
+        options,
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        outbox: Outbox::new(),
+        interrupts: Interrupts::watch()?,
+        device,
+    };
+    let mut connected = false;
+    loop {
+        let attempt = match &to {
+            Ok(to) => client.attempt(*to),
+            Err(error) => Ok((None, Attempt::Failed(LiveError::Message(error.to_string())))),
+        };
+        let (socket, attempt) = attempt.unwrap_or_else(|error| (None, Attempt::Failed(error)));
+        match (attempt, socket) {
+            (Attempt::Made(connection), Some(socket)) => {
+                connected = true;
+                let end = client.carry(*connection, socket, tell)?;
+                match end {
+                    End::Here { .. } => return Ok(true),
+                    end if options.once => return Ok(reason(&end).is_empty()),
+                    _ => {}
+                }
+            }
+            (Attempt::Interrupted, _) => return Ok(true),
+            (Attempt::Refused(error), _) if options.once || !connected => return Err(error),
+            (Attempt::Failed(error), _) if options.once => return Err(error),
+            (Attempt::Failed(error) | Attempt::Refused(error), _) => {
+                tell(Event::Waiting(error.to_string()));
+            }
+            (Attempt::Made(_), None) => {}
+        }
+        if client.pause()? {
+            return Ok(true);
+        }
+        // The server may have moved; where names cannot be looked up now, it has not.
+        to = connect_to(&options.to).or(to);
+    }
+}
+
+/// An error if a route through the device would lead the tunnel's own packets into it.
+fn check_routes(to: IpAddr, options: &ClientOptions) -> Result<(), LiveError> {
+    let DeviceOptions { addresses, routes, .. } = &options.device;
+    let swallows = addresses.iter().chain(routes).find(|network| network.contains(to));
+    match swallows {
+        Some(network) if options.outer.is_none() => Err(LiveError::Message(format!(
+            "the route to {network} would lead the tunnel's own packets, which go to {to}, into the \
+             tunnel: say by which interface they leave, as --outer eth0"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl Client<'_> {
+    /// Tries once to connect, with a socket of its own: an address that is gone is not used again.
+    fn attempt(&mut self, to: SocketAddr) -> Result<(Option<Socket>, Attempt), LiveError> {
+        let any = match to.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let mut socket = Socket::bind(SocketAddr::new(any, 0))?;
+        if let Some(outer) = &self.options.outer {
+            socket.bind_to_device(outer)?;
+        }
+        let attempt = self.connect(to, &mut socket)?;
+        Ok((Some(socket), attempt))
+    }
+
+    fn connect(&mut self, to: SocketAddr, socket: &mut Socket) -> Result<Attempt, LiveError> {
+        let ClientOptions { scheme, plaintext, mtu, limits, key, .. } = self.options;
+        let offer = Offer {
+            plaintext: *plaintext,
+            service: Service::Datagrams,
+            scheme: scheme.clone(),
+            back: scheme.clone(),
+            mtu: *mtu,
+            window: limits.window,
+        };
+        let failed = |error: ConnectError| {
+            let text = error.to_string().replace("`paceline recv`", "`paceline tunnel server`");
+            match error {
+                ConnectError::Silence { .. } => Attempt::Failed(LiveError::Message(text)),
+                _ => Attempt::Refused(LiveError::Message(text)),
+            }
+        };
+        let made = Initiator::new(self.clock.now(), key, to, offer, limits.clone());
+        let mut initiator = match made {
+            Ok(initiator) => initiator,
+            Err(error) => return Ok(failed(error)),
+        };
+        let mut place = vec![0; 65_536];
+        loop {
+            let now = self.clock.now();
+            match initiator.transmit(now, &mut place) {
+                Ok(Some(length)) => {
+                    let bytes = place.get(..length).unwrap_or(&[]);
+                    self.outbox.send_one(socket, to, bytes);
+                    if self.outbox.was_too_large()
+                        && let Err(error) = initiator.on_too_large(now)
+                    {
+                        return Ok(failed(error));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => return Ok(failed(error)),
+            }
+            let until = initiator.wake();
+            let ready = wait(&mut self.clock, until, socket.as_fd(), None, &self.interrupts)?;
+            if ready.interrupted {
+                return Ok(Attempt::Interrupted);
+            }
+            let now = self.clock.now();
+            let mut made = None;
+            socket.receive(&mut self.inbox, |group| {
+                for bytes in group.bytes.chunks(group.size) {
+                    if made.is_none() {
+                        made = initiator.on_datagram(now, bytes).transpose();
+                    }
+                }
+            })?;
+            match made {
+                Some(Ok(connection)) => return Ok(Attempt::Made(Box::new(connection))),
+                Some(Err(error)) => return Ok(failed(error)),
+                None => {}
+            }
+        }
+    }
+
+    /// Carries packets until the connection is over.
+    fn carry(
+        &mut self,
+        mut connection: Connection,
+        mut socket: Socket,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<End, LiveError> {
+        let with = connection.remote().0;
+        let mut longest = connection.longest_datagram();
+        let too_small = self.device.set_mtu(longest as u32)?;
+        tell(Event::Connected { with, mtu: longest, too_small });
+        let mut carrier = Carrier::new(longest);
+        let mut deadline = Time::NEVER;
+        let end = loop {
+            let now = self.clock.now();
+            let count = self.outbox.send(&mut socket, BURST, |place| {
+                carrier.refill(&mut connection);
+                connection.transmit(now, place)
+            });
+            if let Some(end) = connection.ended() {
+                break end.clone();
+            }
+            if now >= deadline {
+                break End::Here { code: 0, reason: String::new() };
+            }
+            if connection.longest_datagram() != longest {
+                longest = connection.longest_datagram();
+                self.device.set_mtu(longest as u32)?;
+            }
+            let due = connection.wake().min(deadline);
+            let until = if count == BURST { Time::ZERO } else { due };
+            let input = Some(self.device.as_fd());
+            let found = wait(&mut self.clock, until, socket.as_fd(), input, &self.interrupts)?;
+            if found.interrupted {
+                connection.close(0, "the client of the tunnel was stopped");
+                deadline = deadline.min(self.clock.now() + FAREWELL);
+            }
+            if found.socket {
+                self.receive(&mut connection, &socket, now)?;
+            }
+            if found.input {
+                let limit = Carrier::limit(&connection);
+                self.device.read(|packet| carrier.push(packet, limit))?;
+            }
+        };
+        let (stats, too_long) = carrier.stats();
+        tell(Event::Ended { with, reason: reason(&end), stats, too_long });
+        Ok(end)
+    }
+
+    fn receive(
+        &mut self,
+        connection: &mut Connection,
+        socket: &Socket,
+        told: Time,
+    ) -> Result<(), LiveError> {
+        let ahead = self.clock.ahead();
+        let now = self.clock.now();
+        let Client { inbox, clock, device, .. } = self;
+        let mut sink = ToDevice(device);
+        let mut last = told;
+        socket.receive(inbox, |group| {
+            let at = clock.of_stamp(group.stamp, ahead, last, now);
+            last = at;
+            for bytes in group.bytes.chunks_mut(group.size) {
+                connection.on_datagram(at, group.from, mark(group.ecn), bytes, &mut sink);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Waits before the next attempt; true if it was interrupted.
+    fn pause(&mut self) -> Result<bool, LiveError> {
+        let end = self.clock.now() + PAUSE;
+        loop {
+            if self.clock.now() >= end {
+                return Ok(false);
+            }
+            // Packets that the device has meanwhile would be late: they are read and forgotten.
+            let device = self.device.as_fd();
+            let found = wait(&mut self.clock, end, device, None, &self.interrupts)?;
+            if found.interrupted {
+                return Ok(true);
+            }
+            self.device.read(|_| {})?;
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! SproutTunnel: carries the packets of a TUN device over a connection, under any scheme.
+//!
+//! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and which is
+//! dropped, and [`neighbours`] which client gets a packet; both are without input or output.
+//! [`client()`] and [`server()`] are one loop on one thread each.
+
+mod carrier;
+mod client;
+mod device;
+pub mod neighbours;
+mod prefix;
+pub mod queues;
+mod server;
+
+use std::net::SocketAddr;
+
+pub use client::{ClientOptions, client};
+pub use device::DeviceOptions;
+use paceline_wire::End;
+pub use prefix::Prefix;
+pub use server::{ServerOptions, server};
+
+use self::queues::QueueStats;
+
+/// Something that an end of a tunnel has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The server is ready, at this address.
+    Listening(SocketAddr),
+    /// The device stands.
+    Device(String),
+    /// A connection stands.
+    Connected {
+        /// The other end.
+        with: SocketAddr,
+        /// The most bytes of a packet inside.
+        mtu: usize,
+        /// True if IPv6 inside needs larger packets.
+        too_small: bool,
+    },
+    /// The address of the other end has changed.
+    Moved(SocketAddr),
+    /// A connection is over.
+    Ended {
+        /// With whom it was.
+        with: SocketAddr,
+        /// Why; empty if the other end has closed it and all is well.
+        reason: String,
+        /// What went through the queues.
+        stats: QueueStats,
+        /// Packets that were too long for the path.
+        too_long: u64,
+    },
+    /// There is no connection at present, and why; it is tried again.
+    Waiting(String),
+}
+
+/// Why a connection has ended, in words; empty if it was closed and all is well.
+fn reason(end: &End) -> String {
+    match end {
+        End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
+        End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
+        End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
+        End::Silence(span) => {
+            format!("nothing has come for {span}: the other end has died, or the path is down")
+        }
+    }
+}

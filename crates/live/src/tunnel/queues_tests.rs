@@ -1,0 +1,186 @@
+//! Facts about the queues, and a plain model that they are held against.
+
+use paceline_cc::Stream;
+
+use super::*;
+
+/// A UDP packet over IPv4 of `length` bytes, of the flow with this source port, and a mark by which it
+/// is known.
+fn packet(port: u16, length: usize, mark: u32) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    bytes[0] = 0x45;
+    bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+    bytes[9] = packet::UDP;
+    bytes[12..16].copy_from_slice(&[10, 0, 0, 1]);
+    bytes[16..20].copy_from_slice(&[10, 0, 0, 2]);
+    bytes[20..22].copy_from_slice(&port.to_be_bytes());
+    bytes[24..28].copy_from_slice(&mark.to_be_bytes());
+    bytes
+}
+
+fn seen(packet: &[u8]) -> (u16, u32) {
+    let port = u16::from_be_bytes([packet[20], packet[21]]);
+    (port, u32::from_be_bytes([packet[24], packet[25], packet[26], packet[27]]))
+}
+
+#[test]
+fn a_small_flow_does_not_wait_for_a_large_one() {
+    let mut queues = FlowQueues::new(1400);
+    for mark in 0..10 {
+        assert!(queues.push(&packet(1, 1400, mark), u64::MAX));
+    }
+    assert_eq!(queues.pop().map(|packet| seen(&packet)), Some((1, 0)));
+    assert!(queues.push(&packet(2, 100, 0), u64::MAX));
+    // One packet of the large flow at most is sent before it.
+    let next: Vec<_> = (0..2).filter_map(|_| queues.pop()).map(|packet| seen(&packet).0).collect();
+    assert!(next.contains(&2), "{next:?}");
+}
+
+#[test]
+fn flows_share_bytes_and_not_packets() {
+    let mut queues = FlowQueues::new(1400);
+    for mark in 0..3000 {
+        queues.push(&packet(1, 1400, mark), u64::MAX);
+        queues.push(&packet(2, 140, mark), u64::MAX);
+    }
+    let mut bytes = [0; 3];
+    for _ in 0..1500 {
+        let packet = queues.pop().expect("more wait");
+        bytes[usize::from(seen(&packet).0)] += packet.len();
+        queues.recycle(packet);
+    }
+    let ratio = bytes[1] as f64 / bytes[2] as f64;
+    assert!((0.97..1.03).contains(&ratio), "{bytes:?}");
+}
+
+#[test]
+fn what_is_too_much_is_dropped_from_the_head_of_the_longest() {
+    let mut queues = FlowQueues::new(1400);
+    queues.push(&packet(2, 100, 0), 10_000);
+    for mark in 0..20 {
+        queues.push(&packet(1, 1400, mark), 10_000);
+    }
+    assert!(queues.bytes() <= 10_000 && queues.bytes() > 8_600, "{}", queues.bytes());
+    assert_eq!(queues.stats().dropped, 20 - 7);
+    let left: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|packet| seen(&packet)).collect();
+    // The short queue loses nothing; of the long one the newest packets are left.
+    assert_eq!(left[0], (2, 0));
+    assert_eq!(left[1..], (13..20).map(|mark| (1, mark)).collect::<Vec<_>>());
+    // A packet that is larger than the limit is sent all the same.
+    assert!(queues.push(&packet(1, 1400, 77), 0) && queues.len() == 1);
+}
+
+#[test]
+fn what_is_no_packet_is_not_taken() {
+    let mut queues = FlowQueues::new(1400);
+    for bytes in [&[][..], &[0x45], &[0; 100], &packet(1, 100, 0)[..50]] {
+        assert!(!queues.push(bytes, u64::MAX));
+    }
+    assert_eq!(queues.stats().malformed, 4);
+    assert!(queues.is_empty() && queues.pop().is_none());
+    // Bytes behind the packet's own length do not go along.
+    let mut long = packet(1, 100, 0);
+    long.extend([1; 40]);
+    assert!(queues.push(&long, u64::MAX) && queues.bytes() == 100);
+}
+
+/// The same rules, written so that they are obviously right: all packets in one list.
+#[derive(Default)]
+struct Model {
+    /// Flow, mark, length, in the order in which they came.
+    packets: Vec<(u16, u32, u64)>,
+    /// The flows that wait, in the order of their turns, and what each may send.
+    turns: Vec<(u16, u64)>,
+}
+
+impl Model {
+    fn bytes(&self, of: Option<u16>) -> u64 {
+        let all = self.packets.iter().filter(|(flow, ..)| of.is_none_or(|of| of == *flow));
+        all.map(|(_, _, length)| length).sum()
+    }
+
+    fn remove(&mut self, of: u16) -> (u16, u32, u64) {
+        let at = self.packets.iter().position(|(flow, ..)| *flow == of).expect("it waits");
+        let packet = self.packets.remove(at);
+        let turn = self.turns.iter_mut().find(|(flow, _)| *flow == of).expect("it has a turn");
+        turn.1 = turn.1.saturating_sub(packet.2);
+        if self.bytes(Some(of)) == 0 {
+            self.turns.retain(|(flow, _)| *flow != of);
+        }
+        packet
+    }
+
+    fn push(&mut self, flow: u16, mark: u32, length: u64, limit: u64) {
+        if self.bytes(Some(flow)) == 0 {
+            self.turns.push((flow, 1400));
+        }
+        self.packets.push((flow, mark, length));
+        while self.bytes(None) > limit && self.packets.len() > 1 {
+            let most = self.turns.iter().map(|(flow, _)| self.bytes(Some(*flow))).max();
+            // Which one of several that are equally long does not matter: see `has_tie`.
+            let longest = self.turns.iter().find(|(flow, _)| Some(self.bytes(Some(*flow))) == most);
+            let longest = longest.expect("something waits").0;
+            self.remove(longest);
+        }
+    }
+
+    fn pop(&mut self) -> Option<(u16, u32, u64)> {
+        loop {
+            let (flow, credit) = *self.turns.first()?;
+            let head = self.packets.iter().find(|(of, ..)| *of == flow)?.2;
+            if head <= credit {
+                return Some(self.remove(flow));
+            }
+            let turn = self.turns.remove(0);
+            self.turns.push((turn.0, turn.1 + 1400));
+        }
+    }
+}
+
+#[test]
+fn fuzz_queues_do_as_the_model() {
+    let rounds = std::env::var("PACELINE_FUZZ").ok().and_then(|text| text.parse().ok());
+    for seed in 0..40 * rounds.unwrap_or(1u64) {
+        let mut random = Stream::new(seed, "queues");
+        let (mut queues, mut model) = (FlowQueues::new(1400), Model::default());
+        let flows = 1 + random.below(8);
+        let limit = 2000 + random.below(40_000);
+        for mark in 0..800u32 {
+            if random.chance(0.6) {
+                let flow = random.below(flows) as u16;
+                let length = 28 + random.below(1373);
+                let limit = if random.chance(0.05) { limit / 4 } else { limit };
+                if has_tie(&model, flow, length) {
+                    continue;
+                }
+                assert!(queues.push(&packet(flow, length as usize, mark), limit));
+                model.push(flow, mark, length, limit);
+            } else {
+                let found = queues.pop();
+                let expected = model.pop();
+                let found_as = found.as_ref().map(|p| (seen(p).0, seen(p).1, p.len() as u64));
+                assert_eq!(found_as, expected, "seed {seed}, packet {mark}");
+                found.into_iter().for_each(|packet| queues.recycle(packet));
+            }
+            assert_eq!(queues.bytes(), model.bytes(None), "seed {seed}, packet {mark}");
+            assert_eq!(queues.len(), model.packets.len());
+        }
+    }
+}
+
+/// True if two queues could be equally long while packets are dropped after this arrival.
+fn has_tie(model: &Model, flow: u16, length: u64) -> bool {
+    let mut sizes = Vec::new();
+    for (of, _) in &model.turns {
+        let mut sum = 0;
+        let own: Vec<u64> = model.packets.iter().filter(|p| p.0 == *of).map(|p| p.2).collect();
+        let extra = if *of == flow { length } else { 0 };
+        // All lengths that this queue has on its way to being empty.
+        for bytes in own.iter().rev() {
+            sum += bytes;
+            sizes.push((*of, sum + extra));
+        }
+    }
+    let tie = |a: &(u16, u64), b: &(u16, u64)| a.0 != b.0 && a.1 == b.1;
+    sizes.iter().any(|a| sizes.iter().any(|b| tie(a, b)))
+}

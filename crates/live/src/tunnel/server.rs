@@ -1,0 +1,260 @@
+//! The end of a tunnel that is connected to, by one client or by many.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd as _;
+
+use paceline_cc::Time;
+use paceline_wire::key::Identity;
+use paceline_wire::{End, Server, ServerLimits, Sink};
+
+use super::carrier::Carrier;
+use super::device::{Device, DeviceOptions, ends};
+use super::neighbours::Neighbours;
+use super::{Event, reason};
+use crate::linux::udp::{Inbox, Socket};
+use crate::udp::client::mark;
+use crate::udp::clock::{Clock, wait};
+use crate::udp::outbox::Outbox;
+use crate::{Interrupts, LiveError};
+
+/// How many packets of a connection leave before arrivals are looked at again.
+const BURST: usize = 64;
+/// The MTU of the device before anybody has connected: what connections over 1500 bytes leave.
+const MTU: u32 = 1380;
+
+/// What a server shall do.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Its keys.
+    pub identity: Identity,
+    /// What it allows.
+    pub limits: ServerLimits,
+    /// The device.
+    pub device: DeviceOptions,
+    /// True if it ends with its first connection.
+    pub once: bool,
+}
+
+/// What the server knows of a client.
+struct Client {
+    carrier: Carrier,
+    at: SocketAddr,
+    longest: usize,
+}
+
+/// Hands what arrives to the device, and notes from which addresses inside it came.
+struct Arrivals {
+    device: Device,
+    sources: Vec<IpAddr>,
+}
+
+impl Sink for Arrivals {
+    fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
+        if let Some((source, _)) = ends(bytes)
+            && self.sources.last() != Some(&source)
+        {
+            self.sources.push(source);
+        }
+        self.device.write(bytes);
+    }
+}
+
+struct Tunnel {
+    server: Server,
+    socket: Socket,
+    outbox: Outbox,
+    arrivals: Arrivals,
+    neighbours: Neighbours,
+    clients: BTreeMap<usize, Client>,
+    events: Vec<Event>,
+    good: bool,
+}
+
+/// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is told
+/// what happens. Returns false if a connection has ended badly.
+///
+/// # Errors
+/// The address is taken, the device cannot be made or has gone.
+pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+    let mut clock = Clock::start();
+    let socket = Socket::bind(options.listen)?;
+    let interrupts = Interrupts::watch()?;
+    let limits = ServerLimits { datagrams: true, ..options.limits.clone() };
+    let server = Server::new(options.identity.clone(), limits)
+        .map_err(|error| LiveError::Message(error.to_string()))?;
+    let device = Device::open(&options.device, MTU)?;
+    tell(Event::Device(options.device.name.clone()));
+    tell(Event::Listening(socket.local()?));
+    let mut tunnel = Tunnel {
+        server,
+        socket,
+        outbox: Outbox::new(),
+        arrivals: Arrivals { device, sources: Vec::new() },
+        neighbours: Neighbours::default(),
+        clients: BTreeMap::new(),
+        events: Vec::new(),
+        good: true,
+    };
+    let mut inbox = Inbox::default();
+    let mut told = clock.now();
+    loop {
+        let (wake, input) = (tunnel.server.wake(), Some(tunnel.arrivals.device.as_fd()));
+        let ready = wait(&mut clock, wake, tunnel.socket.as_fd(), input, &interrupts)?;
+        if ready.interrupted {
+            tunnel.close_all(clock.now());
+            tunnel.events.drain(..).for_each(&mut *tell);
+            return Ok(tunnel.good);
+        }
+        if ready.socket {
+            tunnel.receive(&mut clock, &mut inbox, &mut told)?;
+        }
+        told = clock.now();
+        if ready.input {
+            tunnel.take_from_device()?;
+        }
+        let ended = tunnel.transmit(told)?;
+        tunnel.events.drain(..).for_each(&mut *tell);
+        if ended && options.once {
+            return Ok(tunnel.good);
+        }
+    }
+}
+
+impl Tunnel {
+    fn receive(
+        &mut self,
+        clock: &mut Clock,
+        inbox: &mut Inbox,
+        told: &mut Time,
+    ) -> Result<(), LiveError> {
+        let (ahead, now) = (clock.ahead(), clock.now());
+        let mut answers = Vec::new();
+        let mut seen = Vec::new();
+        let Tunnel { server, socket, arrivals, neighbours, .. } = self;
+        socket.receive(inbox, |group| {
+            let at = clock.of_stamp(group.stamp, ahead, *told, now);
+            *told = at;
+            for bytes in group.bytes.chunks_mut(group.size) {
+                let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, arrivals);
+                answers.extend(server.take_answer());
+                let Some(slot) = slot else { continue };
+                if seen.last() != Some(&slot) {
+                    seen.push(slot);
+                }
+                arrivals.sources.drain(..).for_each(|source| neighbours.learn(source, slot));
+            }
+        })?;
+        for (to, answer) in answers {
+            self.outbox.send_one(&mut self.socket, to, &answer);
+        }
+        seen.into_iter().try_for_each(|slot| self.meet(slot))
+    }
+
+    /// Something has come from this client: notes one that is new or has moved.
+    fn meet(&mut self, slot: usize) -> Result<(), LiveError> {
+        let Some(connection) = self.server.connection(slot) else { return Ok(()) };
+        let (at, longest) = (connection.remote().0, connection.longest_datagram());
+        if let Some(client) = self.clients.get_mut(&slot) {
+            if client.at != at {
+                client.at = at;
+                self.events.push(Event::Moved(at));
+            }
+            if client.longest == longest {
+                return Ok(());
+            }
+            client.longest = longest;
+            return self.set_mtu().map(|_| ());
+        }
+        self.clients.insert(slot, Client { carrier: Carrier::new(longest), at, longest });
+        self.neighbours.add(slot);
+        let too_small = self.set_mtu()?;
+        self.events.push(Event::Connected { with: at, mtu: longest, too_small });
+        Ok(())
+    }
+
+    /// The device's packets must fit into those of all clients.
+    fn set_mtu(&mut self) -> Result<bool, LiveError> {
+        match self.clients.values().map(|client| client.longest).min() {
+            Some(longest) => self.arrivals.device.set_mtu(longest as u32),
+            None => Ok(false),
+        }
+    }
+
+    /// Puts the packets of the device into the queues of those who get them.
+    fn take_from_device(&mut self) -> Result<(), LiveError> {
+        let Tunnel { server, arrivals, neighbours, clients, .. } = self;
+        let mut touched = Vec::new();
+        arrivals.device.read(|packet| {
+            let slot = ends(packet).and_then(|(_, to)| neighbours.find(to));
+            let Some(slot) = slot else { return };
+            let (Some(client), Some(connection)) =
+                (clients.get_mut(&slot), server.connection(slot))
+            else {
+                return;
+            };
+            client.carrier.push(packet, Carrier::limit(connection));
+            if touched.last() != Some(&slot) {
+                touched.push(slot);
+            }
+        })?;
+        for slot in touched {
+            if let (Some(client), Some(connection)) =
+                (clients.get_mut(&slot), server.connection(slot))
+            {
+                client.carrier.refill(connection);
+                server.reschedule(slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is due; true if a connection has ended.
+    fn transmit(&mut self, now: Time) -> Result<bool, LiveError> {
+        let mut any = false;
+        // Some rounds, so that arrivals are looked at even if there is always something to send.
+        for _ in 0..BURST {
+            let Some(slot) = self.server.due(now) else { break };
+            let Tunnel { server, socket, outbox, clients, .. } = self;
+            outbox.send(socket, BURST, |place| {
+                if let Some(client) = clients.get_mut(&slot)
+                    && let Some(connection) = server.connection(slot)
+                {
+                    client.carrier.refill(connection);
+                }
+                server.transmit(now, slot, place)
+            });
+            if let Some(end) = self.server.connection(slot).and_then(|c| c.ended().cloned()) {
+                self.end(slot, &end)?;
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    fn end(&mut self, slot: usize, end: &End) -> Result<(), LiveError> {
+        self.server.remove(slot);
+        self.neighbours.remove(slot);
+        if let Some(client) = self.clients.remove(&slot) {
+            let (stats, too_long) = client.carrier.stats();
+            let reason = reason(end);
+            self.good &= reason.is_empty();
+            self.events.push(Event::Ended { with: client.at, reason, stats, too_long });
+        }
+        self.set_mtu().map(|_| ())
+    }
+
+    /// Tells everybody that this end is going.
+    fn close_all(&mut self, now: Time) {
+        let slots: Vec<usize> = self.server.slots().collect();
+        for slot in slots {
+            if let Some(connection) = self.server.connection(slot) {
+                connection.close(1, "the server of the tunnel was stopped");
+            }
+            let Tunnel { server, socket, outbox, .. } = self;
+            outbox.send(socket, 1, |place| server.transmit(now, slot, place));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A link whose transmissions somebody else decides about: the queue, router, counters and log of
+//! a station at a shared medium.
+
+use paceline_cc::{LinkView, Packet, Time, TrafficClass};
+
+use super::{EventKind, Link, LinkEvent};
+use crate::queue::{DropReason, Dropped};
+
+impl Link {
+    /// A packet arrives, and waits until it is taken.
+    pub(crate) fn accept(&mut self, now: Time, packet: &Packet) {
+        self.counters.arrived_packets += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        self.enqueue(now, packet);
+    }
+
+    /// Takes the next packet out of the queue for transmission; false if there is none, of which
+    /// the router is told.
+    pub(crate) fn take(&mut self, now: Time) -> bool {
+        self.take_next(now);
+        if !self.busy
+            && let Some(router) = &mut self.router
+        {
+            router.on_unused(now, 0);
+        }
+        self.busy
+    }
+
+    /// The packet in transmission.
+    #[inline]
+    pub(crate) fn taken(&self) -> Option<&Packet> {
+        self.busy.then_some(&self.serving)
+    }
+
+    /// The packet in transmission has arrived at `now`.
+    pub(crate) fn deliver(&mut self, now: Time) -> Packet {
+        self.finish(now);
+        self.serving
+    }
+
+    /// A packet of somebody else's has come in at `now`: the router sees it.
+    pub(crate) fn input(&mut self, now: Time, packet: &mut Packet) {
+        let Some(router) = &mut self.router else { return };
+        let (queue_packets, queue_bytes) =
+            self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+        let view = LinkView { capacity: &self.service, queue_packets, queue_bytes };
+        router.on_input(now, packet, &view);
+    }
+
+    /// The packet in transmission is given up at `now`.
+    pub(crate) fn give_up(&mut self, now: Time) {
+        self.busy = false;
+        let (before, marked) = (self.before, self.marked);
+        self.drops.push(Dropped { packet: self.serving, reason: DropReason::Unacknowledged });
+        self.note_drops(now);
+        // Unlike what a queue drops, this has been marked already.
+        if let Some(event) = self.events.last_mut().filter(|_| self.recording)
+            && matches!(event.kind, EventKind::Drop { .. })
+        {
+            *event = LinkEvent { before, marked: self.watched && marked, ..*event };
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! A shared medium: stations and an access point that contend for one channel by the distributed
+//! coordination function (DCF) of IEEE 802.11-2020, 10.3.
+//!
+//! Every station has a queue, a router, a rate and retry counters of its own; the access point is
+//! station 0. A station that has a frame waits until the medium has been idle for a DIFS, or for an
+//! EIFS after a frame that it received with errors, and for its backoff, a random number of slots
+//! that counts down while the medium is idle and stands still while it is busy. Stations whose
+//! backoffs end together collide: all of their frames are lost. The receiver acknowledges a frame
+//! after a SIFS. A sender without an acknowledgement doubles its contention window and transmits
+//! again, until it gives the packet up. After each packet a station draws a backoff anew; one that
+//! has nothing to send while the medium is idle transmits its next frame at once.
+//!
+//! That every station gets the same number of packets through, whatever its rate (the performance
+//! anomaly), and that an access point with downloads for many gets no more than one station with an
+//! upload, comes from this alone.
+//!
+//! Not modelled: stations that do not hear each other, capture (the stronger of two frames that
+//! collide is received all the same), propagation delay, beacons and associations, fragments, and
+//! power saving. A station transmits to the access point, and the access point to stations.
+//!
+//! Nothing happens per slot: when a transmission begins, each station works out how many slots have
+//! passed.
+
+mod backoff;
+mod events;
+mod phy;
+mod saturation;
+mod sequence;
+mod station;
+
+#[cfg(test)]
+mod tests;
+
+pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
+pub use saturation::{Load, Saturation, saturate};
+pub use station::{StationConfig, StationStats};
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Packet, Rate, Router, Stage, Stream, Time};
+
+use self::sequence::Sequence;
+use self::station::Station;
+use crate::link::Link;
+use crate::queue::Queue;
+use crate::service::{Service, ServiceError};
+
+/// What comes on top of an IP packet in a frame: MAC header 24, LLC and SNAP 8, FCS 4.
+pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
+
+/// How 802.11g reserves the medium against stations of 802.11b, which cannot receive its frames.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// Not at all.
+    None,
+    /// A CTS of 802.11b to the station itself before each frame, at this rate and with this
+    /// preamble.
+    CtsToSelf(Rate, Preamble),
+}
+
+/// The stations that send and receive the packets of a route; 0 is the access point.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hop {
+    /// The sender.
+    pub from: u32,
+    /// The receiver.
+    pub to: u32,
+}
+
+/// The settings of a medium.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MediumConfig {
+    /// The times of the physical layer.
+    pub phy: Phy,
+    /// The stations, of which the first is the access point.
+    pub stations: Vec<StationConfig>,
+    /// `dot11ShortRetryLimit`: how often a frame without RTS, or an RTS, is transmitted before the
+    /// packet is given up.
+    pub short_retry_limit: u32,
+    /// `dot11LongRetryLimit`: how often a frame behind an RTS is transmitted.
+    pub long_retry_limit: u32,
+    /// `dot11RTSThreshold`: frames of more bytes, MAC header and FCS included, have an RTS before
+    /// them; `None` for no RTS.
+    pub rts_threshold: Option<u32>,
+    /// How the medium is reserved against stations of 802.11b.
+    pub protection: Protection,
+    /// True if a frame that comes to a station without any while the medium is idle is transmitted
+    /// after a DIFS without a backoff, as the standard has it; false if it always waits for a
+    /// backoff, too, as in ns-2.
+    pub immediate_access: bool,
+    /// Bytes that a frame has beyond its packet.
+    pub mac_overhead: u32,
+}
+
+impl MediumConfig {
+    /// An access point and so many stations, all at one rate. Seven transmissions of a frame, no
+    /// RTS, no protection.
+    pub fn new(phy: Phy, stations: u32, rate: Rate) -> MediumConfig {
+        MediumConfig {
+            phy,
+            stations: (0..=stations).map(|_| StationConfig::new(rate)).collect(),
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            rts_threshold: None,
+            protection: Protection::None,
+            immediate_access: true,
+            mac_overhead: MAC_OVERHEAD,
+        }
+    }
+
+    /// What a station without competitors would carry at `rate`, in packets of so many bytes each.
+    pub fn nominal_rate(&self, rate: Rate, packet: u32) -> Rate {
+        let phy = &self.phy;
+        let times = Sequence::of(self, rate, packet);
+        let backoff = phy.slot * u64::from(phy.cw_min) / 2;
+        let each = phy.difs() + backoff + times.head + times.data + times.answer;
+        Rate::from_bytes_in(u64::from(packet), each)
+    }
+}
+
+/// What a station holds its packets in, and what writes into their headers.
+pub struct StationParts {
+    /// The queue.
+    pub queue: Box<dyn Queue>,
+    /// The router, if there is one.
+    pub router: Option<Box<dyn Router>>,
+}
+
+/// What a medium does until its next event.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It is idle; the next event is the start of a transmission.
+    Contention,
+    /// A frame is on air that will arrive; the next event is its end.
+    Frame,
+    /// The next event is the end of the exchange, with or without an acknowledgement.
+    Answer,
+}
+
+/// An access point and stations at one channel.
+///
+/// As a [`Stage`] it takes packets in by their routes, once [`Medium::set_hops`] has told which
+/// stations send and receive those of each route.
+pub struct Medium {
+    config: MediumConfig,
+    stations: Vec<Station>,
+    /// By route.
+    hops: Vec<Hop>,
+    phase: Phase,
+    /// When the next event is due; [`Time::NEVER`] if nobody has a frame.
+    due: Time,
+    /// The end of the exchange on air.
+    end: Time,
+    /// The sender of the frame that will arrive.
+    sender: usize,
+    /// Frames that have arrived and that the driver has not asked for.
+    ready: VecDeque<(Time, Packet)>,
+}
+
+impl Medium {
+    /// A medium with so many queues and routers as the configuration has stations; `random` is its
+    /// own random stream.
+    ///
+    /// # Errors
+    /// Rates over time that make no legal schedule.
+    pub fn new(
+        config: MediumConfig,
+        parts: Vec<StationParts>,
+        random: &Stream,
+    ) -> Result<Medium, ServiceError> {
+        let mut random = random.clone();
+        let mut stations = Vec::with_capacity(parts.len());
+        for (settings, StationParts { queue, router }) in config.stations.iter().zip(parts) {
+            let rate = settings.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
+            // What a router is told: the station knows its own rate, and nothing of the others.
+            let service = Service::constant(config.nominal_rate(rate, 1500));
+            let link = match router {
+                None => Link::new(queue, service),
+                Some(router) => Link::new(queue, service).with_router(router),
+            };
+            let random = random.split("station");
+            stations.push(Station::new(settings, link, random, config.phy.cw_min)?);
+        }
+        Ok(Medium {
+            config,
+            stations,
+            hops: Vec::new(),
+            phase: Phase::Contention,
+            due: Time::NEVER,
+            end: Time::ZERO,
+            sender: 0,
+            ready: VecDeque::new(),
+        })
+    }
+
+    /// Starts or stops the logs of all stations.
+    pub fn record(&mut self, on: bool) {
+        self.stations.iter_mut().for_each(|station| station.link.record(on));
+    }
+
+    /// Tells which stations send and receive the packets of each route, by its number.
+    pub fn set_hops(&mut self, hops: Vec<Hop>) {
+        self.hops = hops;
+    }
+
+    /// How many stations there are, the access point included.
+    pub fn len(&self) -> usize {
+        self.stations.len()
+    }
+
+    /// True without stations.
+    pub fn is_empty(&self) -> bool {
+        self.stations.is_empty()
+    }
+
+    /// The queue, router, counters and log of a station. Its capacity is what the station would
+    /// carry alone, in packets of 1500 bytes.
+    pub fn station(&self, number: usize) -> Option<&Link> {
+        self.stations.get(number).map(|station| &station.link)
+    }
+
+    /// The same, for those who empty the log.
+    pub fn station_mut(&mut self, number: usize) -> Option<&mut Link> {
+        self.stations.get_mut(number).map(|station| &mut station.link)
+    }
+
+    /// Packets that have arrived and that the driver has not collected yet.
+    pub fn uncollected(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// What a station has done on air.
+    pub fn stats(&self, number: usize) -> StationStats {
+        self.stations.get(number).map_or_else(StationStats::default, |station| station.stats)
+    }
+
+    /// Frames transmitted that collided, over all frames transmitted, retransmissions included;
+    /// where an RTS goes first, it counts in the frame's place. 0 before the first.
+    pub fn collision_probability(&self) -> f64 {
+        let sum = |part: fn(&StationStats) -> u64| {
+            self.stations.iter().map(|station| part(&station.stats)).sum::<u64>() as f64
+        };
+        sum(|stats| stats.collisions) / sum(|stats| stats.transmissions).max(1.0)
+    }
+
+    /// Takes the memory of a medium that is not needed any more; nothing must have happened here.
+    pub fn take_memory(&mut self, other: &mut Medium) {
+        other.ready.clear();
+        std::mem::swap(&mut self.ready, &mut other.ready);
+        let stations = self.stations.iter_mut().zip(&mut other.stations);
+        stations.for_each(|(new, old)| new.link.take_memory(&mut old.link));
+    }
+
+    /// The packet's stations.
+    fn hop(&self, packet: &Packet) -> Hop {
+        self.hops.get(packet.route as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Stage for Medium {
+    fn push(&mut self, now: Time, packet: &Packet) {
+        self.catch_up(now);
+        let from = self.hop(packet).from as usize;
+        self.accept(now, from, packet);
+    }
+
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        while self.ready.is_empty() && self.due <= now && self.due != Time::NEVER {
+            self.next_event();
+        }
+        match self.ready.pop_front_if(|(at, _)| *at <= now) {
+            Some((_, packet)) => {
+                *place = packet;
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.ready.front().map_or(self.due, |(at, _)| *at)
+    }
+}

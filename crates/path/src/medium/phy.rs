@@ -1,0 +1,290 @@
+//! Times of the physical layers: how long frames take, and how long stations wait between them.
+
+use paceline_cc::{Rate, Span};
+
+/// The preamble and header formats of the DSSS and HR/DSSS layers (IEEE 802.11-2020, 16.2.2).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Preamble {
+    /// 144 + 48 µs.
+    Long,
+    /// 72 + 24 µs. Frames at 1 Mbit/s have the long one all the same (16.2.2.3).
+    Short,
+}
+
+/// How frames are modulated.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Modulation {
+    /// 802.11b: DSSS and CCK, at any rate; 1, 2, 5.5 and 11 Mbit/s in the standard.
+    Dsss(Preamble),
+    /// 802.11a and g: OFDM in 20 MHz, with symbols of 4 µs. In the 2.4 GHz band (g) each frame is
+    /// followed by a silent signal extension.
+    Ofdm {
+        /// The signal extension: 6 µs for 802.11g, none for 802.11a.
+        extension: Span,
+    },
+}
+
+/// The times of a physical layer, by the names of the standard.
+///
+/// [`Phy::dsss`], [`Phy::erp_ofdm`] and [`Phy::ofdm`] have the standard's values; all of them can be
+/// changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Phy {
+    /// `aSlotTime`.
+    pub slot: Span,
+    /// `aSIFSTime`.
+    pub sifs: Span,
+    /// `aCWmin`, in slots.
+    pub cw_min: u32,
+    /// `aCWmax`, in slots.
+    pub cw_max: u32,
+    /// How frames are modulated.
+    pub modulation: Modulation,
+    /// The basic rate set, out of which acknowledgements, RTS and CTS take their rates.
+    pub basic_rates: Vec<Rate>,
+    /// `aPHY-RX-START-Delay`, after which a station knows that an answer begins.
+    pub rx_start_delay: Span,
+    /// True if stations that hear a collision take it for a frame with errors, after which they
+    /// wait for an EIFS; false if they take it for noise and wait for a DIFS. The standard asks for
+    /// an EIFS after a frame whose beginning a station has received, and leaves open whether two
+    /// frames that begin together are received as one. See [`Phy::dsss`] and [`Phy::ofdm`].
+    pub eifs_after_collision: bool,
+    /// All times are divided by this, and all rates are multiples of it: Table 1 of the XCP-b
+    /// paper. 1 is the standard.
+    scale: u32,
+}
+
+/// The most that [`Phy::scaled`] takes.
+pub const MAX_SCALE: u32 = 100;
+
+const ACK_BYTES: u32 = 14;
+const RTS_BYTES: u32 = 20;
+const CTS_BYTES: u32 = 14;
+
+impl Phy {
+    /// 802.11b: slots of 20 µs, SIFS of 10 µs, windows from 31 to 1023, answers at 1 Mbit/s.
+    ///
+    /// After a collision stations wait for an EIFS: the spread preamble of DSSS lets a receiver lock
+    /// on one of two frames that overlap, so that it receives a beginning and then errors. ns-2 has
+    /// it so.
+    pub fn dsss(preamble: Preamble) -> Phy {
+        Phy {
+            slot: Span::from_micros(20),
+            sifs: Span::from_micros(10),
+            cw_min: 31,
+            cw_max: 1023,
+            modulation: Modulation::Dsss(preamble),
+            basic_rates: vec![Rate::from_bps(1_000_000)],
+            rx_start_delay: Span::from_micros(match preamble {
+                Preamble::Long => 192,
+                Preamble::Short => 96,
+            }),
+            eifs_after_collision: true,
+            scale: 1,
+        }
+    }
+
+    /// 802.11a: slots of 9 µs, SIFS of 16 µs, windows from 15 to 1023, answers at 6, 12 or
+    /// 24 Mbit/s.
+    ///
+    /// After a collision stations wait for a DIFS: to detect a preamble of OFDM takes a signal that
+    /// is some decibels stronger than all else, and of two frames that arrive alike neither is. ns-3
+    /// has it so.
+    pub fn ofdm() -> Phy {
+        let mbps = |rate: u64| Rate::from_bps(rate * 1_000_000);
+        Phy {
+            slot: Span::from_micros(9),
+            sifs: Span::from_micros(16),
+            cw_min: 15,
+            cw_max: 1023,
+            modulation: Modulation::Ofdm { extension: Span::ZERO },
+            basic_rates: vec![mbps(6), mbps(12), mbps(24)],
+            rx_start_delay: Span::from_micros(25),
+            eifs_after_collision: false,
+            scale: 1,
+        }
+    }
+
+    /// 802.11g without stations of 802.11b: as [`Phy::ofdm`], but with a SIFS of 10 µs and 6 µs of
+    /// silence behind each frame, which comes to the same.
+    pub fn erp_ofdm() -> Phy {
+        Phy {
+            sifs: Span::from_micros(10),
+            modulation: Modulation::Ofdm { extension: Span::from_micros(6) },
+            rx_start_delay: Span::from_micros(24),
+            ..Phy::ofdm()
+        }
+    }
+
+    /// The same with all times divided by `scale` and the basic rates multiplied by it, so that a
+    /// medium with data rates multiplied by it carries `scale` times as much (XCP-b paper, Table 1).
+    /// `scale` is from 1 to [`MAX_SCALE`]; others are taken for the nearest of these.
+    #[must_use]
+    pub fn scaled(mut self, scale: u32) -> Phy {
+        let scale = scale.clamp(1, MAX_SCALE);
+        let by = u64::from(scale);
+        self.slot = self.slot / by;
+        self.sifs = self.sifs / by;
+        self.rx_start_delay = self.rx_start_delay / by;
+        if let Modulation::Ofdm { extension } = &mut self.modulation {
+            *extension = *extension / by;
+        }
+        for rate in &mut self.basic_rates {
+            *rate = Rate::from_bps(rate.as_bps().saturating_mul(by));
+        }
+        self.scale *= scale;
+        self
+    }
+
+    /// The rates in Mbit/s at which data can be sent, at scale 1: none are named for DSSS, which
+    /// takes any.
+    pub fn data_rates(&self) -> &'static [u64] {
+        match self.modulation {
+            Modulation::Dsss(_) => &[],
+            Modulation::Ofdm { .. } => &[6, 9, 12, 18, 24, 36, 48, 54],
+        }
+    }
+
+    /// True if data can be sent at this rate.
+    pub fn has_rate(&self, rate: Rate) -> bool {
+        let unit = u64::from(self.scale) * 1_000_000;
+        let rates = self.data_rates();
+        rate.as_bps() > 0 && (rates.is_empty() || rates.iter().any(|r| r * unit == rate.as_bps()))
+    }
+
+    /// The slowest rate that every station can receive.
+    fn lowest_rate(&self) -> Rate {
+        let mbps = match self.modulation {
+            Modulation::Dsss(_) => 1,
+            Modulation::Ofdm { .. } => 6,
+        };
+        Rate::from_bps(mbps * 1_000_000 * u64::from(self.scale))
+    }
+
+    fn micros(&self, micros: u64) -> Span {
+        Span::from_micros(micros) / u64::from(self.scale)
+    }
+
+    /// `TXTIME`: the time on air of a frame of so many bytes, MAC header and FCS included, at
+    /// `rate` (16.3.4, 17.4.3 and 18.5.3 of the standard).
+    pub fn tx_time(&self, rate: Rate, bytes: u32) -> Span {
+        match self.modulation {
+            Modulation::Dsss(preamble) => {
+                let long = preamble == Preamble::Long || rate <= self.lowest_rate();
+                let head = self.micros(if long { 192 } else { 96 });
+                // Lengths are announced in whole microseconds.
+                let unit = self.micros(1).as_nanos().max(1);
+                let data = rate.time_for(u64::from(bytes)).as_nanos();
+                head + Span::from_nanos(data.checked_next_multiple_of(unit).unwrap_or(data))
+            }
+            Modulation::Ofdm { extension } => {
+                let symbol = self.micros(4);
+                let bits =
+                    u128::from(rate.as_bps()) * u128::from(symbol.as_nanos()) / 1_000_000_000;
+                let bits = (bits as u64).max(1);
+                // 16 bits of service field and 6 of tail.
+                let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits);
+                self.micros(20) + symbol * symbols + extension
+            }
+        }
+    }
+
+    /// The rate of the answer to a frame at `rate`: the highest basic rate that is no higher, or
+    /// else `rate` itself.
+    pub fn control_rate(&self, rate: Rate) -> Rate {
+        let basic = self.basic_rates.iter().copied();
+        basic.filter(|basic| *basic <= rate).max().unwrap_or(rate)
+    }
+
+    /// The time on air of the acknowledgement of a frame at `rate`.
+    pub fn ack_time(&self, rate: Rate) -> Span {
+        self.tx_time(self.control_rate(rate), ACK_BYTES)
+    }
+
+    /// The times on air of the RTS and the CTS before a frame at `rate`.
+    pub fn rts_cts_time(&self, rate: Rate) -> (Span, Span) {
+        let control = self.control_rate(rate);
+        (self.tx_time(control, RTS_BYTES), self.tx_time(control, CTS_BYTES))
+    }
+
+    /// `DIFS`: SIFS and two slots.
+    pub fn difs(&self) -> Span {
+        self.sifs + self.slot * 2
+    }
+
+    /// `EIFS`: SIFS, an acknowledgement at the slowest rate, and DIFS (10.3.2.3.7).
+    pub fn eifs(&self) -> Span {
+        self.sifs + self.tx_time(self.lowest_rate(), ACK_BYTES) + self.difs()
+    }
+
+    /// `AckTimeout` and `CTSTimeout`: SIFS, a slot and the delay until an answer is noticed
+    /// (10.3.2.11).
+    pub fn answer_timeout(&self) -> Span {
+        self.sifs + self.slot + self.rx_start_delay
+    }
+}
+
+/// The time of the CTS of 802.11b, at `rate`, by which stations of 802.11g reserve the medium
+/// against those of 802.11b (CTS-to-self).
+pub(super) fn cts_to_self(preamble: Preamble, rate: Rate) -> Span {
+    Phy::dsss(preamble).tx_time(rate, CTS_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(span: Span) -> f64 {
+        span.as_secs_f64() * 1e6
+    }
+
+    #[test]
+    fn times_of_802_11b() {
+        let phy = Phy::dsss(Preamble::Long);
+        // 192 µs and 1334 bytes at 11 Mbit/s, 970.2 µs, of which whole ones are announced.
+        assert_eq!(micros(phy.tx_time(Rate::from_mbps(11.0), 1334)), 192.0 + 971.0);
+        assert_eq!(micros(phy.tx_time(Rate::from_mbps(1.0), 14)), 304.0);
+        assert_eq!(micros(phy.ack_time(Rate::from_mbps(11.0))), 304.0);
+        assert_eq!(micros(phy.difs()), 50.0);
+        assert_eq!(micros(phy.eifs()), 364.0);
+        assert_eq!(micros(phy.answer_timeout()), 222.0);
+        let short = Phy::dsss(Preamble::Short);
+        assert_eq!(micros(short.tx_time(Rate::from_mbps(2.0), 14)), 96.0 + 56.0);
+        assert_eq!(micros(short.tx_time(Rate::from_mbps(1.0), 14)), 304.0);
+    }
+
+    #[test]
+    fn times_of_802_11g_come_to_those_of_802_11a() {
+        let (a, g) = (Phy::ofdm(), Phy::erp_ofdm());
+        // 16 + 8 * 1336 + 6 bits are 50 symbols of 216.
+        let fast = Rate::from_mbps(54.0);
+        assert_eq!(micros(a.tx_time(fast, 1336)), 20.0 + 200.0);
+        // An acknowledgement at 24 Mbit/s: 134 bits, two symbols of 96; at 6 Mbit/s six of 24.
+        assert_eq!(micros(a.ack_time(fast)), 28.0);
+        assert_eq!(micros(a.ack_time(Rate::from_mbps(6.0))), 44.0);
+        assert_eq!(a.control_rate(Rate::from_mbps(18.0)), Rate::from_mbps(12.0));
+        let exchange =
+            |phy: &Phy| phy.tx_time(fast, 1336) + phy.sifs + phy.ack_time(fast) + phy.difs();
+        assert_eq!(exchange(&a), exchange(&g));
+    }
+
+    #[test]
+    fn a_scaled_layer_is_so_many_times_as_fast() {
+        let (slow, fast) = (Phy::dsss(Preamble::Long), Phy::dsss(Preamble::Long).scaled(20));
+        let times = |phy: &Phy, factor: f64| {
+            let rate = Rate::from_mbps(11.0 * factor);
+            let all = phy.tx_time(rate, 1334) + phy.sifs + phy.ack_time(rate) + phy.difs();
+            all.as_secs_f64() * factor
+        };
+        assert!((times(&slow, 1.0) / times(&fast, 20.0) - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn ofdm_has_eight_rates() {
+        assert!(Phy::ofdm().has_rate(Rate::from_mbps(54.0)));
+        assert!(!Phy::ofdm().has_rate(Rate::from_mbps(11.0)));
+        assert!(Phy::dsss(Preamble::Long).has_rate(Rate::from_mbps(54.0)));
+        assert!(!Phy::dsss(Preamble::Long).has_rate(Rate::ZERO));
+    }
+}

@@ -1,0 +1,140 @@
+//! What a medium carries when its stations always have something to send.
+
+use paceline_cc::{Packet, Span, Stage, Stream, Time};
+
+use super::{Hop, Medium, MediumConfig, StationParts};
+use crate::link::Link;
+use crate::queue::Fifo;
+use crate::queue::Limit;
+use crate::service::ServiceError;
+
+/// Who always has something to send.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Every station, to the access point.
+    Up,
+    /// The access point, to every station in turn out of one queue.
+    Down,
+    /// All of them.
+    Both,
+}
+
+/// What a saturated medium has carried.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Saturation {
+    /// The rate of each stream in Mbit/s, bytes of packets counted: those of the access point to
+    /// each station, then those of each station; of a load with one direction, only these.
+    pub streams_mbps: Vec<f64>,
+    /// Frames that collided over frames transmitted.
+    pub collision_probability: f64,
+    /// Packets delivered.
+    pub packets: u64,
+}
+
+impl Saturation {
+    /// The rates of all streams together, in Mbit/s.
+    pub fn total_mbps(&self) -> f64 {
+        self.streams_mbps.iter().sum()
+    }
+
+    /// Jain's index of the streams' rates; 1 if nothing was carried.
+    pub fn jain(&self) -> f64 {
+        let squares: f64 = self.streams_mbps.iter().map(|rate| rate * rate).sum();
+        let total = self.total_mbps();
+        if squares > 0.0 { total * total / (self.streams_mbps.len() as f64 * squares) } else { 1.0 }
+    }
+}
+
+/// Before anything is counted, so that the start is forgotten.
+const WARMUP: Span = Span::from_secs(1);
+/// Packets that wait at each sender: enough for it never to run out.
+const WAITING: usize = 8;
+/// After so many packets, those that were given up are replaced.
+const CHECK: u64 = 64;
+
+/// Runs the stations of `config` (the access point excepted if they only send up) with packets of
+/// so many bytes for a second and then for `span`, which is measured. `random`
+/// is the medium's random stream.
+///
+/// # Errors
+/// As of [`Medium::new`].
+pub fn saturate(
+    config: MediumConfig,
+    load: Load,
+    packet: u32,
+    span: Span,
+    random: &Stream,
+) -> Result<Saturation, ServiceError> {
+    let stations = config.stations.len().saturating_sub(1) as u32;
+    let fifo = || Box::new(Fifo::new(Limit::NONE));
+    let parts = config.stations.iter().map(|_| StationParts { queue: fifo(), router: None });
+    let parts = parts.collect();
+    let mut medium = Medium::new(config, parts, random)?;
+    let down = |to| Hop { from: 0, to: to + 1 };
+    let up = |from| Hop { from: from + 1, to: 0 };
+    let mut hops: Vec<Hop> = Vec::new();
+    if load != Load::Up {
+        hops.extend((0..stations).map(down));
+    }
+    if load != Load::Down {
+        hops.extend((0..stations).map(up));
+    }
+    medium.set_hops(hops.clone());
+    let mut place = Packet::opaque(packet);
+    fill(&mut medium, Time::ZERO, &hops, packet);
+    let mut counts = vec![0u64; hops.len()];
+    let (begin, end) = (Time::ZERO + WARMUP, Time::ZERO + WARMUP + span);
+    let mut before = (0, 0);
+    let (mut measuring, mut delivered) = (false, 0u64);
+    loop {
+        let now = medium.wake();
+        if !measuring && now >= begin {
+            (measuring, before) = (true, frames(&medium));
+        }
+        if now > end || now == Time::NEVER {
+            break;
+        }
+        while medium.pop_into(now, &mut place) {
+            if let Some(count) = counts.get_mut(place.route as usize).filter(|_| measuring) {
+                *count += 1;
+            }
+            // Whoever has sent a packet has another one; the access point one for the same station.
+            medium.push(now, &place);
+            delivered += 1;
+            if delivered % CHECK == 0 {
+                fill(&mut medium, now, &hops, packet);
+            }
+        }
+    }
+    let after = frames(&medium);
+    let mbps = |count: &u64| (*count * u64::from(packet) * 8) as f64 / span.as_secs_f64() / 1e6;
+    Ok(Saturation {
+        streams_mbps: counts.iter().map(mbps).collect(),
+        collision_probability: (after.1 - before.1) as f64 / (after.0 - before.0).max(1) as f64,
+        packets: counts.iter().sum(),
+    })
+}
+
+/// Sees to it that at least so many packets wait at each sender.
+fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32) {
+    for from in 0..medium.len() {
+        let waits = |medium: &Medium| medium.station(from).map_or(WAITING, Link::backlog_packets);
+        while waits(medium) < WAITING {
+            let routes = hops.iter().enumerate().filter(|(_, hop)| hop.from as usize == from);
+            let before = waits(medium);
+            for (route, _) in routes {
+                medium.push(now, &Packet { route: route as u32, ..Packet::opaque(packet) });
+            }
+            if waits(medium) == before {
+                break;
+            }
+        }
+    }
+}
+
+/// Frames transmitted, and those of them that collided.
+fn frames(medium: &Medium) -> (u64, u64) {
+    let stats = (0..medium.len()).map(|number| medium.stats(number));
+    stats.fold((0, 0), |(all, lost), one| (all + one.transmissions, lost + one.collisions))
+}

@@ -1,0 +1,176 @@
+//! The medium as a stage.
+
+use paceline_cc::{Span, Stream};
+
+use super::*;
+use crate::queue::{Fifo, Limit};
+
+const MBPS_11: Rate = Rate::from_bps(11_000_000);
+
+fn at(micros: u64) -> Time {
+    Time::from_nanos(1000 * micros)
+}
+
+/// A medium of 802.11b with routes 2i down to station i + 1 and 2i + 1 up from it.
+fn medium(stations: u32, change: impl FnOnce(&mut MediumConfig)) -> Medium {
+    let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), stations, MBPS_11);
+    change(&mut config);
+    let fifo = || Box::new(Fifo::new(Limit::packets(50))) as Box<dyn Queue>;
+    let part = |_: &StationConfig| StationParts { queue: fifo(), router: None };
+    let parts = config.stations.iter().map(part).collect();
+    let mut medium = Medium::new(config, parts, &Stream::new(1, "medium")).expect("legal");
+    let hops = (1..=stations).flat_map(|i| [Hop { from: 0, to: i }, Hop { from: i, to: 0 }]);
+    medium.set_hops(hops.collect());
+    medium
+}
+
+fn packet(route: u32) -> Packet {
+    Packet { route, ..Packet::opaque(1300) }
+}
+
+/// Everything that comes out until the medium is idle: times in microseconds, and routes.
+fn drain(medium: &mut Medium) -> Vec<(f64, u32)> {
+    let mut all = Vec::new();
+    while medium.wake() != Time::NEVER {
+        let now = medium.wake();
+        while let Some(packet) = medium.pop(now) {
+            all.push((now.as_secs_f64() * 1e6, packet.route));
+        }
+    }
+    all
+}
+
+/// 192 µs, and 1336 bytes at 11 Mbit/s in whole microseconds.
+const FRAME: u64 = 192 + 972;
+
+#[test]
+fn a_lone_packet_is_transmitted_at_once() {
+    let mut medium = medium(1, |_| {});
+    medium.push(at(1000), &packet(1));
+    assert_eq!(medium.wake(), at(1000));
+    assert_eq!(drain(&mut medium), [((1000 + FRAME) as f64, 1)]);
+    assert_eq!(medium.stats(1).transmissions, 1);
+    assert_eq!(medium.stats(1).airtime, Span::from_micros(FRAME + 10 + 304));
+}
+
+#[test]
+fn the_next_packet_waits_for_the_answer_and_a_backoff() {
+    let mut medium = medium(1, |_| {});
+    medium.push(at(1000), &packet(1));
+    medium.push(at(1000), &packet(1));
+    let came = drain(&mut medium);
+    let gap = came[1].0 - came[0].0 - (10 + 304 + 50 + FRAME) as f64;
+    let slots = gap / 20.0;
+    assert!((0.0..=31.0).contains(&slots) && slots == slots.floor(), "{slots}");
+}
+
+#[test]
+fn frames_that_begin_together_collide_and_are_sent_again() {
+    let mut medium = medium(2, |_| {});
+    medium.push(at(1000), &packet(1));
+    medium.push(at(1000), &packet(3));
+    let came = drain(&mut medium);
+    assert_eq!(came.len(), 2);
+    assert_eq!((medium.stats(1).collisions, medium.stats(2).collisions), (1, 1));
+    // The timeout and a DIFS at least lie between the collision and the next frame.
+    assert!(came[0].0 >= (1000 + 2 * FRAME + 222 + 50) as f64);
+    assert!(medium.collision_probability() >= 0.5);
+}
+
+#[test]
+fn a_packet_that_never_arrives_is_given_up_after_seven_transmissions() {
+    let mut medium = medium(1, |config| config.stations[1].frame_error = 1.0);
+    medium.push(at(0), &packet(0));
+    medium.push(at(0), &packet(0));
+    assert!(drain(&mut medium).is_empty());
+    let stats = medium.stats(0);
+    assert_eq!((stats.transmissions, stats.errors), (14, 14));
+    let counters = medium.station(0).expect("there").counters();
+    assert_eq!((counters.dropped_unacknowledged, counters.delivered_packets), (2, 0));
+}
+
+#[test]
+fn with_rts_the_frame_behind_it_is_sent_four_times() {
+    let mut medium = medium(1, |config| {
+        config.stations[1].frame_error = 1.0;
+        config.rts_threshold = Some(500);
+    });
+    medium.push(at(0), &packet(1));
+    assert!(drain(&mut medium).is_empty());
+    assert_eq!(medium.stats(1).transmissions, 4);
+}
+
+#[test]
+fn an_rts_costs_its_time_and_saves_the_frames_that_collide() {
+    let config = |rts| {
+        let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), 20, Rate::from_mbps(1.0));
+        config.rts_threshold = rts;
+        config
+    };
+    let run = |rts| {
+        let ten = Span::from_secs(10);
+        saturate(config(rts), Load::Up, 1300, ten, &Stream::new(1, "medium"))
+            .expect("legal")
+            .streams_mbps
+            .iter()
+            .sum()
+    };
+    let (without, with): (f64, f64) = (run(None), run(Some(500)));
+    assert!(with > 1.05 * without, "{with} {without}");
+}
+
+#[test]
+fn bits_that_are_damaged_cost_long_frames_more() {
+    let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), 1, MBPS_11);
+    config.stations[1].bit_error = 1e-5;
+    let medium = medium(1, |other| *other = config);
+    let damage = |bytes| medium.stations[1].damage(bytes);
+    assert!((damage(1336) - (1.0 - (1.0_f64 - 1e-5).powi(8 * 1336))).abs() < 1e-9);
+    assert!(damage(76) < 0.1 * damage(1336));
+}
+
+#[test]
+fn nothing_gets_lost_and_runs_repeat() {
+    let run = || {
+        let mut medium = medium(5, |config| config.stations[2].frame_error = 0.3);
+        let mut random = Stream::new(3, "arrivals");
+        let (mut now, mut sent, mut got) = (Time::ZERO, 0, Vec::new());
+        for _ in 0..4000 {
+            now += Span::from_micros(random.below(3000));
+            while medium.wake() <= now {
+                let at = medium.wake();
+                got.extend(medium.pop(at).map(|packet| (at, packet.route)));
+            }
+            medium.push(now, &packet(random.below(10) as u32));
+            sent += 1;
+        }
+        got.extend(drain(&mut medium).iter().map(|&(_, route)| (Time::NEVER, route)));
+        let dropped: u64 =
+            (0..6).map(|i| medium.station(i).expect("there").counters().dropped_packets()).sum();
+        assert_eq!(got.len() as u64 + dropped, sent);
+        got
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn whoever_asks_late_gets_the_same() {
+    let mut prompt = medium(3, |_| {});
+    let mut late = medium(3, |_| {});
+    let mut want = Vec::new();
+    for i in 0..200u64 {
+        let (now, route) = (at(700 * i), (i % 6) as u32);
+        while prompt.wake() < now {
+            let at = prompt.wake();
+            want.extend(prompt.pop(at).map(|packet| packet.route));
+        }
+        prompt.push(now, &packet(route));
+        late.push(now, &packet(route));
+    }
+    want.extend(drain(&mut prompt).iter().map(|&(_, route)| route));
+    let mut got = Vec::new();
+    while let Some(packet) = late.pop(Time::from_secs(100)) {
+        got.push(packet.route);
+    }
+    assert_eq!(got, want);
+}

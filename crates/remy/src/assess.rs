@@ -1,0 +1,177 @@
+//! `paceline remy eval --on`: what tables and schemes reach on the networks of a specification, over
+//! several seeds. All of them run on the same networks with the same on- and off-periods, so that
+//! their differences are more certain than their scores.
+
+use paceline_cc::Span;
+use paceline_sim::BuildError;
+use paceline_sim::metrics::student;
+use paceline_sim::scenario::SchemeChoice;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::clock::CpuClock;
+use crate::evaluate::Trial;
+use crate::network::PACKET;
+use crate::score::{self, SenderFigures};
+use crate::spec::{Specification, Specimen};
+
+/// A mean over seeds.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// With a probability of 95 % the true mean lies within this distance of it, if seeds' figures
+    /// are distributed normally (Student's t); `None` with one seed.
+    pub ci95: Option<f64>,
+}
+
+impl Estimate {
+    /// The estimate from one figure of each seed.
+    pub fn of(figures: &[f64]) -> Estimate {
+        let count = figures.len() as f64;
+        let mean = figures.iter().sum::<f64>() / count.max(1.0);
+        let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
+        let ci95 = student(figures.len()).map(|t| t * (squares / (count - 1.0) / count).sqrt());
+        Estimate { mean, ci95 }
+    }
+}
+
+/// What a table or scheme reached on one network of a specification: means over its senders, and
+/// over seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SpecimenRow {
+    /// The mean utility of its senders.
+    pub score: Estimate,
+    /// Packets over a sender's equal share of the time, in Mbit/s; of senders that do not switch by
+    /// time, over the time that they were on.
+    pub throughput_mbps: f64,
+    /// Packets over the time that a sender was on, in Mbit/s.
+    pub raw_throughput_mbps: f64,
+    /// The mean time from sending a packet to its arrival.
+    pub delay_ms: f64,
+}
+
+/// What a table or scheme reached on a specification.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Assessment {
+    /// The table or scheme.
+    pub table: String,
+    /// The sum over the networks of the mean utility of their senders, with throughput in packets per
+    /// millisecond and delay in units of 100 ms: what the trainer works on.
+    pub score: Estimate,
+    /// The same divided by the number of networks.
+    pub score_per_network: Estimate,
+    /// By how much `score` is above that of the first row, from the differences with equal seeds.
+    pub over_first: Estimate,
+    /// The mean over the networks, as of [`SpecimenRow::throughput_mbps`].
+    pub throughput_mbps: f64,
+    /// The mean over the networks.
+    pub delay_ms: f64,
+    /// Simulated seconds per second of processor time.
+    pub simulated_s_per_cpu_s: f64,
+    /// Each network, in the order of [`Specification::specimens`].
+    pub specimens: Vec<SpecimenRow>,
+    #[serde(skip)]
+    totals: Vec<f64>,
+}
+
+/// One run.
+struct Run {
+    trial: Trial,
+    score: f64,
+    cpu_s: f64,
+}
+
+/// Runs a table or scheme on the networks of a specification, once with each seed. `first` is the
+/// row that others are compared with, if there is one.
+///
+/// # Errors
+/// If a network cannot be built.
+pub fn assess(
+    name: &str,
+    scheme: &SchemeChoice,
+    specification: &Specification,
+    seeds: &[u64],
+    first: Option<&Assessment>,
+) -> Result<Assessment, BuildError> {
+    let networks: Vec<Vec<Specimen>> =
+        seeds.iter().map(|&seed| specification.specimens(seed)).collect();
+    let run = |specimen: &Specimen| {
+        let start = CpuClock::start();
+        let senders = score::run(&specimen.network, scheme, specimen.duration, specimen.seed)?;
+        let trial = Trial { senders, uses: Vec::new() };
+        let score = trial.score(&specification.objective);
+        Ok(Run { trial, score, cpu_s: start.seconds() })
+    };
+    let all = |specimens: &Vec<Specimen>| specimens.par_iter().map(run).collect();
+    let runs: Vec<Vec<Run>> = networks.par_iter().map(all).collect::<Result<_, BuildError>>()?;
+    let count = networks.first().map_or(0, Vec::len);
+    let specimens: Vec<SpecimenRow> = (0..count)
+        .map(|at| {
+            let of = |figure: &dyn Fn(&Run) -> f64| -> Vec<f64> {
+                runs.iter().map(|seed| figure(&seed[at])).collect()
+            };
+            let mean = |figure: fn(&SenderFigures) -> f64| {
+                Estimate::of(&of(&|run| run.trial.mean(figure))).mean
+            };
+            let mbps = f64::from(PACKET) * 8.0 / 1e3;
+            SpecimenRow {
+                score: Estimate::of(&of(&|run| run.score)),
+                throughput_mbps: mbps * mean(SenderFigures::throughput),
+                raw_throughput_mbps: mbps * mean(SenderFigures::raw_throughput),
+                delay_ms: mean(|sender| sender.delay_ms),
+            }
+        })
+        .collect();
+    let totals: Vec<f64> = runs.iter().map(|seed| seed.iter().map(|run| run.score).sum()).collect();
+    let each: Vec<f64> = totals.iter().map(|total| total / count.max(1) as f64).collect();
+    let others = first.map_or(&totals, |first| &first.totals);
+    let over: Vec<f64> = totals.iter().zip(others).map(|(own, other)| own - other).collect();
+    let over_all = |figure: fn(&SpecimenRow) -> f64| {
+        specimens.iter().map(figure).sum::<f64>() / count.max(1) as f64
+    };
+    let cpu_s: f64 = runs.iter().flatten().map(|run| run.cpu_s).sum();
+    let simulated = networks.iter().flatten().map(|specimen| specimen.duration);
+    let simulated_s: f64 = simulated.map(Span::as_secs_f64).sum();
+    Ok(Assessment {
+        table: name.to_string(),
+        score: Estimate::of(&totals),
+        score_per_network: Estimate::of(&each),
+        over_first: Estimate::of(&over),
+        throughput_mbps: over_all(|row| row.throughput_mbps),
+        delay_ms: over_all(|row| row.delay_ms),
+        simulated_s_per_cpu_s: simulated_s / cpu_s.max(1e-9),
+        specimens,
+        totals,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_students() {
+        // Deviation 1 of three figures, so that the mean's is 1 / √3; t of two degrees of freedom.
+        let estimate = Estimate::of(&[1.0, 2.0, 3.0]);
+        assert_eq!(estimate.mean, 2.0);
+        assert!(estimate.ci95.is_some_and(|reach| (reach - 4.303 / 3f64.sqrt()).abs() < 1e-9));
+        assert_eq!(Estimate::of(&[1.5]), Estimate { mean: 1.5, ci95: None });
+    }
+
+    #[test]
+    fn a_scheme_is_not_better_than_itself() {
+        let mut specification = Specification::general_purpose();
+        specification.duration = Span::from_secs(3);
+        let scheme: SchemeChoice = "newreno".parse().expect("built in");
+        let first = assess("a", &scheme, &specification, &[1, 2], None).expect("runs");
+        let again = assess("a", &scheme, &specification, &[1, 2], Some(&first)).expect("runs");
+        assert_eq!(again.over_first, Estimate { mean: 0.0, ci95: Some(0.0) });
+        assert_eq!((first.score, first.specimens.len()), (again.score, 36));
+        let sum: f64 = first.specimens.iter().map(|row| row.score.mean).sum();
+        assert!((first.score.mean - sum).abs() < 1e-9);
+    }
+}

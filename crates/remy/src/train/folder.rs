@@ -1,0 +1,165 @@
+//! The folder of a training: what is written when, so that a kill at any moment loses nothing that
+//! was decided.
+//!
+//! | file | what | written |
+//! | --- | --- | --- |
+//! | `specification.toml` | the specification | at the beginning |
+//! | `state.json` | all that the next step needs | after each step: written aside, synced, renamed |
+//! | `table.toml` | the table | the same |
+//! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
+//! | `step.jsonl` | scores of the step in progress | with each candidate |
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use paceline_cc::schemes::remy::RuleTable;
+use thiserror::Error;
+
+use super::memo::Memo;
+use super::state::{Entry, State};
+
+/// The largest state that is read: more than the largest table needs.
+const LARGEST: u64 = 256 << 20;
+
+/// Why a folder is of no use.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", .path.display())]
+pub struct FolderError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What is wrong with it, and what to do.
+    pub problem: String,
+}
+
+/// The folder of a training.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A folder, which is made if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn open(path: &Path) -> Result<Folder, FolderError> {
+        fs::create_dir_all(path)
+            .map_err(|error| FolderError { path: path.into(), problem: error.to_string() })?;
+        Ok(Folder { path: path.to_path_buf() })
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The state in it with its table; `None` if no training has begun here.
+    ///
+    /// # Errors
+    /// If the state is broken.
+    pub(super) fn state(&self) -> Result<Option<(State, RuleTable)>, FolderError> {
+        let path = self.file("state.json");
+        let fail = |problem: String| FolderError { path: path.clone(), problem };
+        let remedy = "the training cannot go on from here: train into another folder, or remove this \
+                      file to begin anew (table.toml has the last table)";
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fail(error.to_string())),
+            Ok(about) if about.len() > LARGEST => {
+                return Err(fail(format!("it has {} bytes; {remedy}", about.len())));
+            }
+            Ok(_) => {}
+        }
+        let text = fs::read(&path).map_err(|error| fail(error.to_string()))?;
+        let state = State::read(&String::from_utf8_lossy(&text));
+        state.map(Some).map_err(|problem| fail(format!("{problem}; {remedy}")))
+    }
+
+    /// Writes a file such that either the old or the new one is there, whatever happens.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), FolderError> {
+        let path = self.file(name);
+        let aside = self.file(&format!("{name}.new"));
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&aside)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&aside, &path)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|error| FolderError { path: path.clone(), problem: error.to_string() })
+    }
+
+    /// Writes what a step has led to.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub(super) fn commit(
+        &self,
+        state: &State,
+        table: &str,
+        entry: &Entry,
+    ) -> Result<(), FolderError> {
+        let log = self.file("log.jsonl");
+        let append = || -> io::Result<()> {
+            let mut file = OpenOptions::new().create(true).append(true).open(&log)?;
+            file.write_all((serde_json::to_string(entry)? + "\n").as_bytes())
+        };
+        append().map_err(|error| FolderError { path: log.clone(), problem: error.to_string() })?;
+        self.save(state, table)
+    }
+
+    /// Writes state and table.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub(super) fn save(&self, state: &State, table: &str) -> Result<(), FolderError> {
+        let text = serde_json::to_string(state).map_err(|error| FolderError {
+            path: self.file("state.json"),
+            problem: error.to_string(),
+        })?;
+        self.write("state.json", &text)?;
+        self.write("table.toml", table)
+    }
+
+    /// The lines of the log up to a step; lines after it, of a step that was not finished, are
+    /// removed from the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn log_up_to(&self, step: u64) -> Result<Vec<Entry>, FolderError> {
+        let text = fs::read(self.file("log.jsonl")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let entries = text.lines().map_while(|line| serde_json::from_str::<Entry>(line).ok());
+        let entries: Vec<Entry> = entries.take_while(|entry| entry.step <= step).collect();
+        let kept: usize = text.lines().take(entries.len()).map(|line| line.len() + 1).sum();
+        if kept != text.len() {
+            self.write("log.jsonl", text.get(..kept).unwrap_or_default())?;
+        }
+        Ok(entries)
+    }
+
+    /// The memo of a step: what is known of it, and what will be.
+    ///
+    /// # Errors
+    /// If its file cannot be written.
+    pub(super) fn memo(&self, step: u64) -> Result<Memo, FolderError> {
+        let path = self.file("step.jsonl");
+        let fail =
+            |error: io::Error| FolderError { path: path.clone(), problem: error.to_string() };
+        let known = fs::read(&path).unwrap_or_default();
+        let known = String::from_utf8_lossy(&known);
+        // A kill may have cut off the last line.
+        let whole = known.rfind('\n').map_or("", |end| &known[..=end]);
+        let this = whole.lines().next().is_some_and(|line| Memo::is_of(step, line));
+        let whole = if this { whole } else { "" };
+        let mut file = File::create(&path).map_err(fail)?;
+        file.write_all(whole.as_bytes()).map_err(fail)?;
+        let memo = Memo::new(step, Some(Box::new(file)));
+        memo.read(whole);
+        Ok(memo)
+    }
+}

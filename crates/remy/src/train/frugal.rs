@@ -1,0 +1,80 @@
+//! An evaluator that gives up on tables that flood their network, and counts what it does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
+use paceline_sim::scenario::MadeScheme;
+use rayon::prelude::*;
+
+use crate::clock::CpuClock;
+use crate::evaluate::{Evaluator, EvaluatorError, Trial};
+use crate::score::{self, SenderFigures};
+use crate::spec::Specimen;
+use crate::usage::Usage;
+
+/// What an evaluator has done.
+#[derive(Debug, Default)]
+pub struct Work {
+    simulated_ns: AtomicU64,
+    cpu_ns: AtomicU64,
+}
+
+impl Work {
+    /// Simulated seconds.
+    pub fn simulated_s(&self) -> f64 {
+        self.simulated_ns.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
+    /// Processor seconds, of all threads together.
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_ns.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
+    /// Adds what a run has taken.
+    pub fn add(&self, simulated_s: f64, cpu_s: f64) {
+        self.simulated_ns.fetch_add((simulated_s * 1e9) as u64, Ordering::Relaxed);
+        self.cpu_ns.fetch_add((cpu_s * 1e9) as u64, Ordering::Relaxed);
+    }
+}
+
+/// All cores of this machine, as [`Local`](crate::evaluate::Local), for tables that may be very
+/// poor: of those that flood a network no packet counts as arrived.
+#[derive(Clone, Debug, Default)]
+pub struct Frugal {
+    /// What it has done so far.
+    pub work: Arc<Work>,
+}
+
+impl Evaluator for Frugal {
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError> {
+        let trial = |specimen: &Specimen| self.trial(table, specimen, uses);
+        specimens.par_iter().map(trial).collect()
+    }
+}
+
+impl Frugal {
+    fn trial(
+        &self,
+        table: &Arc<RuleTable>,
+        specimen: &Specimen,
+        uses: bool,
+    ) -> Result<Trial, EvaluatorError> {
+        let clock = CpuClock::start();
+        let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
+        let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
+        let params = RemyParams { as_published: true, ..RemyParams::default() };
+        let scheme = MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into();
+        let Specimen { network, duration, seed, .. } = specimen;
+        let senders = score::run_within_reason(network, &scheme, *duration, *seed)?;
+        self.work.add(duration.as_secs_f64(), clock.seconds());
+        let nothing = SenderFigures { on_s: 1.0, share_s: 1.0, ..SenderFigures::default() };
+        let senders = senders.unwrap_or_else(|| vec![nothing; network.senders as usize]);
+        Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
+    }
+}

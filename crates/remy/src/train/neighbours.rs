@@ -1,0 +1,191 @@
+//! Actions near an action: what is tried instead of it.
+
+use paceline_cc::schemes::remy::Action;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{Procedure, Settings};
+
+/// Changes of `m`, of `b` and of `r` (in ms) of the thesis' procedure: the step grows by 8 each time.
+const THESIS_MULTIPLE: [f64; 2] = [0.01, 0.08];
+const THESIS_INCREMENT: [i32; 2] = [1, 8];
+const THESIS_INTERSEND: [f64; 3] = [0.01, 0.08, 0.64];
+
+/// What the racing procedure adds to `m`, adds to `b`, and multiplies `r` with.
+const MULTIPLE: [f64; 4] = [0.005, 0.02, 0.08, 0.3];
+const INCREMENT: [i32; 4] = [1, 3, 10, 30];
+const INTERSEND: [f64; 4] = [1.05, 1.2, 1.6, 3.0];
+
+/// A change of an action that can be repeated.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    /// Added to the multiple.
+    m: f64,
+    /// Added to the increment.
+    b: i32,
+    /// The factor of the time between packets.
+    r: f64,
+}
+
+const NONE: Change = Change { m: 0.0, b: 0, r: 1.0 };
+
+/// So that tables can be read: no more digits than matter.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+impl Change {
+    /// What leads from one action to another.
+    pub(super) fn between(from: &Action, to: &Action) -> Change {
+        let ratio = to.intersend_ms / from.intersend_ms;
+        Change {
+            m: to.multiple - from.multiple,
+            b: to.increment.saturating_sub(from.increment),
+            r: if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 },
+        }
+    }
+
+    /// The action that the change, taken `times`, makes of another.
+    fn of(&self, action: &Action, times: i32) -> Action {
+        Action {
+            multiple: rounded(action.multiple + f64::from(times) * self.m),
+            increment: action.increment.saturating_add(self.b.saturating_mul(times)),
+            intersend_ms: rounded(action.intersend_ms * self.r.powi(times)),
+        }
+    }
+}
+
+/// A list of actions without doubles, none out of bounds, and none that is the action itself.
+struct List<'a> {
+    settings: &'a Settings,
+    action: &'a Action,
+    all: Vec<Action>,
+}
+
+impl List<'_> {
+    fn add(&mut self, action: Action) {
+        let vary = &self.settings.vary;
+        let fixed = (vary.multiple || action.multiple == self.action.multiple)
+            && (vary.increment || action.increment == self.action.increment)
+            && (vary.intersend || action.intersend_ms == self.action.intersend_ms);
+        let new = action != *self.action && !self.all.contains(&action);
+        if fixed && new && self.settings.allow(&action) {
+            self.all.push(action);
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        self.add(change.of(self.action, 1));
+    }
+}
+
+/// The actions that are tried instead of `action`, always in the same order.
+pub(super) fn neighbours(settings: &Settings, action: &Action) -> Vec<Action> {
+    match settings.procedure {
+        Procedure::Thesis => thesis(settings, action),
+        Procedure::Racing => star(settings, action, usize::MAX),
+    }
+}
+
+/// A few of them, for the halves of a rule that may be divided.
+pub(super) fn few_neighbours(settings: &Settings, action: &Action) -> Vec<Action> {
+    star(settings, action, 1)
+}
+
+/// A change that was good is tried again, once and twice.
+pub(super) fn further(settings: &Settings, action: &Action, change: &Change) -> Vec<Action> {
+    let mut list = List { settings, action, all: Vec::new() };
+    for times in [1, 2] {
+        list.add(change.of(action, times));
+    }
+    list.all
+}
+
+/// All combinations of the changes of the three numbers.
+fn thesis(settings: &Settings, action: &Action) -> Vec<Action> {
+    fn both<T: Copy + std::ops::Neg<Output = T>>(none: T, steps: &[T]) -> Vec<T> {
+        let signs = steps.iter().flat_map(|&step| [step, -step]);
+        std::iter::once(none).chain(signs).collect()
+    }
+    let mut list = List { settings, action, all: Vec::new() };
+    for m in both(0.0, &THESIS_MULTIPLE) {
+        for b in both(0, &THESIS_INCREMENT) {
+            for r in both(0.0, &THESIS_INTERSEND) {
+                list.add(Action {
+                    multiple: rounded(action.multiple + m),
+                    increment: action.increment.saturating_add(b),
+                    intersend_ms: rounded(action.intersend_ms + r),
+                });
+            }
+        }
+    }
+    list.all
+}
+
+/// Changes of one number at a time, by a few or by many steps, and of `m` and `b` together such that
+/// the window towards which they move stays.
+fn star(settings: &Settings, action: &Action, steps: usize) -> Vec<Action> {
+    let mut list = List { settings, action, all: Vec::new() };
+    // With few steps the middle ones.
+    let skip = usize::from(steps < MULTIPLE.len());
+    for at in (0..MULTIPLE.len()).skip(skip).take(steps) {
+        for sign in [1, -1] {
+            list.change(Change { r: INTERSEND[at].powi(sign), ..NONE });
+            list.change(Change { b: INCREMENT[at - skip] * sign, ..NONE });
+            list.change(Change { m: MULTIPLE[at] * f64::from(sign), ..NONE });
+        }
+    }
+    let Action { multiple, increment, intersend_ms } = *action;
+    if multiple < 1.0 && increment > 0 {
+        let window = f64::from(increment) / (1.0 - multiple);
+        for factor in [0.4, 2.5, 0.75, 1.3].into_iter().take(2 * steps.min(2)) {
+            let slope = (1.0 - multiple) * factor;
+            let increment = (window * slope).round() as i32;
+            list.add(Action { multiple: rounded(1.0 - slope), increment, intersend_ms });
+        }
+    }
+    list.all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::settings::Vary;
+
+    #[test]
+    fn the_thesis_has_about_a_hundred() {
+        let settings = Settings::of(Procedure::Thesis);
+        let all = neighbours(&settings, &Action::new(0.5, 100, 3.0));
+        assert_eq!(all.len(), 5 * 5 * 7 - 1);
+        // At the bounds there are fewer.
+        assert!(neighbours(&settings, &Action::new(0.0, 100, 3.0)).len() < 3 * 5 * 7);
+    }
+
+    #[test]
+    fn only_what_may_vary_does() {
+        let mut settings = Settings::of(Procedure::Racing);
+        settings.vary = Vary { multiple: false, increment: false, intersend: true };
+        let action = Action::new(0.9, 5, 1.0);
+        let all = neighbours(&settings, &action);
+        assert!(!all.is_empty());
+        assert!(all.iter().all(|other| other.multiple == 0.9 && other.increment == 5));
+        assert!(all.iter().all(|other| settings.allow(other) && *other != action));
+    }
+
+    #[test]
+    fn one_way_to_change_keeps_the_window() {
+        let settings = Settings::of(Procedure::Racing);
+        let all = neighbours(&settings, &Action::new(0.9, 10, 1.0));
+        assert!(all.contains(&Action::new(0.75, 25, 1.0)), "{all:?}");
+        assert!(few_neighbours(&settings, &Action::new(0.9, 10, 1.0)).len() < all.len());
+    }
+
+    #[test]
+    fn a_good_change_goes_on() {
+        let settings = Settings::of(Procedure::Racing);
+        let (from, to) = (Action::new(0.5, 1, 4.0), Action::new(0.6, 3, 2.0));
+        let change = Change::between(&from, &to);
+        let all = further(&settings, &to, &change);
+        assert_eq!(all, [Action::new(0.7, 5, 1.0), Action::new(0.8, 7, 0.5)]);
+    }
+}

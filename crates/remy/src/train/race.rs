@@ -1,0 +1,231 @@
+//! Candidates against the present table, on the same networks with the same seeds.
+//!
+//! All candidates run on a first part of the networks. Those go on that may still be better than
+//! the present table, and than the best candidate for the same rule, by the differences network by
+//! network. What is decided in the end are sums over all networks: a candidate that is given up early
+//! may have been good, but none wins by a part of the networks.
+
+use std::sync::Arc;
+
+use paceline_cc::Stream;
+use paceline_cc::schemes::remy::{Memory, RuleTable};
+use rayon::prelude::*;
+
+use super::TrainError;
+use super::memo::Memo;
+use crate::evaluate::Evaluator;
+use crate::spec::{Objective, Specimen};
+use crate::usage::{self, RuleUse};
+
+/// The parts of the networks after which poor candidates go.
+const STAGES: [f64; 5] = [1.0 / 9.0, 2.0 / 9.0, 4.0 / 9.0, 2.0 / 3.0, 1.0];
+/// How many standard errors a candidate has to be behind.
+const BEHIND: f64 = 1.0;
+/// A difference that only senders of whom nothing arrives make.
+const RUIN: f64 = -1e6;
+
+/// The present table on the networks of a step.
+pub(super) struct Baseline {
+    /// The networks.
+    pub(super) specimens: Vec<Specimen>,
+    /// The score on each.
+    pub(super) scores: Vec<f64>,
+    /// The uses of each rule on all of them.
+    pub(super) uses: Vec<RuleUse>,
+    /// Whether a rule is used on a network, by network and rule.
+    used: Vec<Vec<bool>>,
+    /// The networks in the order in which candidates run on them.
+    order: Vec<usize>,
+}
+
+impl Baseline {
+    /// Runs a table on networks. `seed` is for their order.
+    pub(super) fn measure(
+        evaluator: &impl Evaluator,
+        objective: &Objective,
+        table: &Arc<RuleTable>,
+        specimens: Vec<Specimen>,
+        seed: u64,
+    ) -> Result<Baseline, TrainError> {
+        let trials = evaluator.trials(table, &specimens, true)?;
+        let scores = trials.iter().map(|trial| trial.score(objective)).collect();
+        // Each connection begins with the rule for an empty memory, which nobody hears of.
+        let first = table.rule_for(&Memory::default());
+        let used = |uses: &[RuleUse]| -> Vec<bool> {
+            let is_used = |(rule, one): (usize, &RuleUse)| one.count > 0 || first == Some(rule);
+            uses.iter().enumerate().map(is_used).collect()
+        };
+        let used = trials.iter().map(|trial| used(&trial.uses)).collect();
+        let uses = usage::join(trials.into_iter().map(|trial| trial.uses));
+        let mut order: Vec<usize> = (0..specimens.len()).collect();
+        let mut random = Stream::new(seed, "order of networks");
+        for at in (1..order.len()).rev() {
+            order.swap(at, (random.next_u64() % (at as u64 + 1)) as usize);
+        }
+        Ok(Baseline { specimens, scores, uses, used, order })
+    }
+
+    /// The sum of the scores.
+    pub(super) fn total(&self) -> f64 {
+        self.scores.iter().sum()
+    }
+
+    /// The networks on which rule `rule` is used, in the order in which candidates run on them.
+    fn affected(&self, rule: usize) -> Vec<usize> {
+        let is_used = |&network: &usize| self.used[network].get(rule).is_none_or(|&used| used);
+        self.order.iter().copied().filter(is_used).collect()
+    }
+}
+
+/// A table that may take the place of the present one.
+#[derive(Clone)]
+pub(super) struct Candidate {
+    /// The table.
+    pub(super) table: Arc<RuleTable>,
+    /// The rule that differs, by its number in the present table.
+    pub(super) rule: usize,
+}
+
+/// What is needed to run candidates.
+pub(super) struct Race<'a, E> {
+    /// Who runs them.
+    pub(super) evaluator: &'a E,
+    /// What counts.
+    pub(super) objective: &'a Objective,
+    /// What is known of this step.
+    pub(super) memo: &'a Memo,
+    /// True if poor candidates go early.
+    pub(super) racing: bool,
+    /// True if only networks on which the rule is used are run.
+    pub(super) incremental: bool,
+    /// True when there is no more time.
+    pub(super) stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A candidate in the race.
+struct Runner {
+    networks: Vec<usize>,
+    /// The differences to the present table so far.
+    gains: Vec<f64>,
+    alive: bool,
+}
+
+impl<E: Evaluator> Race<'_, E> {
+    /// The scores of a table on some networks, by their numbers.
+    pub(super) fn scores(
+        &self,
+        candidate: usize,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        networks: &[usize],
+    ) -> Result<Vec<f64>, TrainError> {
+        let known: Vec<Option<f64>> =
+            networks.iter().map(|&network| self.memo.find(candidate, network)).collect();
+        let missing: Vec<usize> = networks
+            .iter()
+            .zip(&known)
+            .filter(|(_, score)| score.is_none())
+            .map(|(&n, _)| n)
+            .collect();
+        let mut fresh = Vec::new();
+        if !missing.is_empty() {
+            if (self.stop)() {
+                return Err(TrainError::Stopped);
+            }
+            let these: Vec<Specimen> =
+                missing.iter().map(|&network| specimens[network].clone()).collect();
+            let trials = self.evaluator.trials(table, &these, false)?;
+            fresh = trials.iter().map(|trial| trial.score(self.objective)).collect();
+            self.memo.keep(candidate, missing.into_iter().zip(fresh.iter().copied()).collect())?;
+        }
+        let mut fresh = fresh.into_iter();
+        Ok(known.into_iter().filter_map(|score| score.or_else(|| fresh.next())).collect())
+    }
+
+    /// Runs candidates, and says what each gains on all networks together; `None` for those that
+    /// were given up.
+    pub(super) fn run(
+        &self,
+        baseline: &Baseline,
+        candidates: &[Candidate],
+    ) -> Result<Vec<Option<f64>>, TrainError> {
+        let runner = |candidate: &Candidate| Runner {
+            networks: match self.incremental {
+                true => baseline.affected(candidate.rule),
+                false => baseline.order.clone(),
+            },
+            gains: Vec::new(),
+            alive: true,
+        };
+        let mut runners: Vec<Runner> = candidates.iter().map(runner).collect();
+        for part in if self.racing { &STAGES[..] } else { &[1.0] } {
+            let all = runners.par_iter_mut().zip(candidates).enumerate();
+            all.filter(|(_, (runner, _))| runner.alive).try_for_each(
+                |(number, (runner, candidate))| {
+                    let upto = (runner.networks.len() as f64 * part).ceil() as usize;
+                    let upto = upto.clamp(runner.gains.len(), runner.networks.len());
+                    let networks = &runner.networks[runner.gains.len()..upto];
+                    let scores =
+                        self.scores(number, &candidate.table, &baseline.specimens, networks)?;
+                    let gain = |(&network, score): (&usize, f64)| score - baseline.scores[network];
+                    let gains: Vec<f64> = networks.iter().zip(scores).map(gain).collect();
+                    runner.gains.extend(gains);
+                    Ok::<(), TrainError>(())
+                },
+            )?;
+            if *part < 1.0 {
+                give_up(&mut runners, candidates);
+            }
+        }
+        Ok(runners.iter().map(|runner| runner.alive.then(|| runner.gains.iter().sum())).collect())
+    }
+}
+
+/// Takes those out of the race that make no difference, are behind the present table, or behind the
+/// best candidate for the same rule.
+fn give_up(runners: &mut [Runner], candidates: &[Candidate]) {
+    let sum = |runner: &Runner| runner.gains.iter().sum::<f64>();
+    let best_of = |rule: usize| {
+        let mine = |at: &usize| runners[*at].alive && candidates[*at].rule == rule;
+        let all = (0..runners.len()).filter(mine);
+        // The first of equal ones.
+        all.reduce(|best, at| if sum(&runners[at]) > sum(&runners[best]) { at } else { best })
+    };
+    let stays = |at: usize| {
+        let gains = &runners[at].gains;
+        let best = best_of(candidates[at].rule).map_or(&[][..], |best| &runners[best].gains[..]);
+        let behind_best: Vec<f64> = gains.iter().zip(best).map(|(own, best)| own - best).collect();
+        let idle = gains.iter().all(|&gain| gain == 0.0);
+        !idle && !is_behind(gains) && !is_behind(&behind_best)
+    };
+    let stay: Vec<bool> = (0..runners.len()).map(|at| runners[at].alive && stays(at)).collect();
+    runners.iter_mut().zip(stay).for_each(|(runner, stay)| runner.alive = stay);
+}
+
+/// True if differences are below zero by more than their standard error.
+fn is_behind(gains: &[f64]) -> bool {
+    let count = gains.len() as f64;
+    if gains.iter().any(|&gain| gain < RUIN) {
+        return true;
+    }
+    if gains.len() < 2 {
+        return false;
+    }
+    let mean = gains.iter().sum::<f64>() / count;
+    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+    mean + BEHIND * (squares / (count - 1.0) / count).sqrt() < 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_clearly_behind_go() {
+        assert!(is_behind(&[-1.0, -1.1, -0.9]));
+        assert!(!is_behind(&[-1.0, 2.0, -1.5]));
+        assert!(!is_behind(&[0.1, 0.2]));
+        assert!(!is_behind(&[-5.0]) && is_behind(&[-5e8]));
+        assert!(!is_behind(&[]) && !is_behind(&[0.0, 0.0]));
+    }
+}

@@ -1,0 +1,321 @@
+//! How a table is trained: the part `[training]` of a specification file.
+//!
+//! ```toml
+//! [training]
+//! procedure = "racing"       # or "thesis"
+//! signals = ["send_ewma", "rec_ewma", "rtt_ratio", "slow_rec_ewma"]
+//! vary = ["m", "b", "r"]
+//! start = { m = 1.0, b = 1, r = 3.0 }
+//! m = { least = 0.0, most = 2.0 }
+//! b = { least = -50, most = 300 }
+//! r = { least = 0.05, most = 30.0 }
+//! generations_per_split = 1
+//! rules_at_once = 1
+//! max_rules = 100
+//! ```
+
+use paceline_cc::schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
+use serde::Deserialize;
+
+use crate::spec::SpecificationError;
+
+/// The most rules that a table may be given.
+const MAX_RULES: usize = 5_000;
+
+/// How rules are improved and divided.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Procedure {
+    /// Section 3.5.3 of the thesis: all combinations of changes of the three numbers of a rule are
+    /// tried to the end; the rule used most is divided at the medians of all signals at once.
+    Thesis,
+    /// Fewer changes, of which poor ones are given up early; rules are divided where, and on the axis
+    /// on which, that gains most.
+    #[default]
+    Racing,
+}
+
+/// The least and the largest value of a number of an action.
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// The least value.
+    pub least: f64,
+    /// The largest value.
+    pub most: f64,
+}
+
+impl Bounds {
+    const fn new(least: f64, most: f64) -> Bounds {
+        Bounds { least, most }
+    }
+
+    /// True if a value is within.
+    pub fn contain(&self, value: f64) -> bool {
+        (self.least..=self.most).contains(&value)
+    }
+}
+
+/// Which numbers of an action are changed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Vary {
+    /// The window's multiple, `m`.
+    pub multiple: bool,
+    /// The window's increment, `b`.
+    pub increment: bool,
+    /// The time between packets, `r`.
+    pub intersend: bool,
+}
+
+/// How a table is trained.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How rules are improved and divided.
+    pub procedure: Procedure,
+    /// The signals that rules may be divided by, by [`Signal::index`].
+    pub signals: [bool; SIGNALS],
+    /// Which numbers of actions are changed.
+    pub vary: Vary,
+    /// The action of the first rule.
+    pub start: Action,
+    /// The bounds of the window's multiple.
+    pub multiple: Bounds,
+    /// The bounds of the window's increment, in packets.
+    pub increment: Bounds,
+    /// The bounds of the time between packets, in milliseconds.
+    pub intersend: Bounds,
+    /// How often all rules are improved before rules are divided.
+    pub generations_per_split: u32,
+    /// How many rules are changed from the same table; what gains together is kept.
+    pub rules_at_once: usize,
+    /// No rule is divided once there are so many.
+    pub max_rules: usize,
+    /// True if poor candidates are given up after a part of the networks.
+    pub racing: bool,
+    /// True if only those networks are tried again in which a changed rule is used.
+    pub incremental: bool,
+    /// True if divisions go of which one side is never used.
+    pub prune: bool,
+    /// The least gain that a change has to bring, as a share of the number of networks.
+    pub least_gain: f64,
+}
+
+impl Settings {
+    /// The settings of a procedure.
+    pub fn of(procedure: Procedure) -> Settings {
+        let thesis = procedure == Procedure::Thesis;
+        Settings {
+            procedure,
+            signals: Domain::WHOLE.active,
+            vary: Vary { multiple: true, increment: true, intersend: true },
+            start: Action::new(1.0, 1, 3.0),
+            multiple: Bounds::new(0.0, 2.0),
+            increment: Bounds::new(-50.0, 300.0),
+            intersend: Bounds::new(0.05, 30.0),
+            generations_per_split: if thesis { 4 } else { 1 },
+            rules_at_once: 1,
+            max_rules: 200,
+            racing: !thesis,
+            incremental: !thesis,
+            prune: !thesis,
+            least_gain: if thesis { 0.0 } else { 2e-4 },
+        }
+    }
+
+    /// Reads the part `[training]` of a specification; the other parts are not looked at.
+    ///
+    /// # Errors
+    /// If it is not TOML, or a value does not fit.
+    pub fn parse(text: &str) -> Result<Settings, SpecificationError> {
+        let file: File =
+            toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
+        file.training.read()
+    }
+
+    /// The table that training begins with: one rule.
+    pub fn first(&self) -> RuleTree {
+        let mut tree = RuleTree::single(self.start);
+        if let RuleTree::Leaf(rule) = &mut tree {
+            rule.domain.active = self.signals;
+        }
+        tree
+    }
+
+    /// True if an action is within the bounds.
+    pub fn allow(&self, action: &Action) -> bool {
+        self.multiple.contain(action.multiple)
+            && self.increment.contain(f64::from(action.increment))
+            && self.intersend.contain(action.intersend_ms)
+    }
+}
+
+/// A specification file, of which only this part is read.
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    training: Written,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    procedure: Option<Procedure>,
+    signals: Option<Vec<String>>,
+    vary: Option<Vec<String>>,
+    start: Option<WrittenAction>,
+    m: Option<Bounds>,
+    b: Option<Bounds>,
+    r: Option<Bounds>,
+    generations_per_split: Option<u32>,
+    rules_at_once: Option<usize>,
+    max_rules: Option<usize>,
+    racing: Option<bool>,
+    incremental: Option<bool>,
+    prune: Option<bool>,
+    least_gain: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenAction {
+    m: f64,
+    b: i32,
+    r: f64,
+}
+
+fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, SpecificationError> {
+    Err(SpecificationError::Value { key, problem: problem.into() })
+}
+
+impl Written {
+    fn read(self) -> Result<Settings, SpecificationError> {
+        let mut settings = Settings::of(self.procedure.unwrap_or_default());
+        if let Some(names) = &self.signals {
+            settings.signals = signals(names)?;
+        }
+        if let Some(names) = &self.vary {
+            settings.vary = vary(names)?;
+        }
+        if let Some(WrittenAction { m, b, r }) = self.start {
+            settings.start = Action::new(m, b, r);
+        }
+        for (key, written, bounds, least, most) in [
+            ("training.m", self.m, &mut settings.multiple, 0.0, 1e3),
+            ("training.b", self.b, &mut settings.increment, -1e6, 1e6),
+            ("training.r", self.r, &mut settings.intersend, 1e-3, 1e6),
+        ] {
+            *bounds = written.unwrap_or(*bounds);
+            if !(least <= bounds.least && bounds.least <= bounds.most && bounds.most <= most) {
+                return fail(key, format!("write least and most between {least} and {most}"));
+            }
+        }
+        let Action { multiple: m, increment: b, intersend_ms: r } = settings.start;
+        if !settings.start.is_sane() || !settings.allow(&settings.start) {
+            let problem = format!("m = {m}, b = {b}, r = {r} is not within training.m, .b and .r");
+            return fail("training.start", problem);
+        }
+        for (key, written, value, most) in [
+            ("training.rules_at_once", self.rules_at_once, &mut settings.rules_at_once, 1000),
+            ("training.max_rules", self.max_rules, &mut settings.max_rules, MAX_RULES),
+        ] {
+            *value = written.unwrap_or(*value);
+            if !(1..=most).contains(value) {
+                return fail(key, format!("{value} is not from 1 to {most}"));
+            }
+        }
+        let generations = self.generations_per_split.unwrap_or(settings.generations_per_split);
+        if !(1..=1000).contains(&generations) {
+            let problem = format!("{generations} is not from 1 to 1000");
+            return fail("training.generations_per_split", problem);
+        }
+        settings.generations_per_split = generations;
+        settings.racing = self.racing.unwrap_or(settings.racing);
+        settings.incremental = self.incremental.unwrap_or(settings.incremental);
+        settings.prune = self.prune.unwrap_or(settings.prune);
+        settings.least_gain = self.least_gain.unwrap_or(settings.least_gain);
+        if !(0.0..=1e6).contains(&settings.least_gain) {
+            let problem = format!("{} is not from 0 to 1000000", settings.least_gain);
+            return fail("training.least_gain", problem);
+        }
+        Ok(settings)
+    }
+}
+
+/// The signals of these names.
+fn signals(names: &[String]) -> Result<[bool; SIGNALS], SpecificationError> {
+    let mut active = [false; SIGNALS];
+    for name in names {
+        let Some(signal) = Signal::of_name(name) else {
+            let known: Vec<&str> = Signal::ALL.iter().map(|signal| signal.name()).collect();
+            let problem = format!("there is no signal `{name}`; there are: {}", known.join(", "));
+            return fail("training.signals", problem);
+        };
+        active[signal.index()] = true;
+    }
+    Ok(active)
+}
+
+fn vary(names: &[String]) -> Result<Vary, SpecificationError> {
+    let mut vary = Vary { multiple: false, increment: false, intersend: false };
+    for name in names {
+        match name.as_str() {
+            "m" => vary.multiple = true,
+            "b" => vary.increment = true,
+            "r" => vary.intersend = true,
+            _ => {
+                let problem = format!("`{name}` is no number of an action: write m, b or r");
+                return fail("training.vary", problem);
+            }
+        }
+    }
+    if names.is_empty() {
+        return fail("training.vary", "name at least one of m, b and r");
+    }
+    Ok(vary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_procedure() {
+        let none = Settings::parse("[networks]\nlink = 1").expect("no part of its own");
+        assert_eq!(none, Settings::of(Procedure::Racing));
+        let thesis = Settings::parse("[training]\nprocedure = \"thesis\"\nprune = true");
+        let thesis = thesis.expect("reads");
+        assert!(!thesis.racing && thesis.prune && thesis.generations_per_split == 4);
+    }
+
+    #[test]
+    fn signals_and_numbers_are_chosen() {
+        let text = "[training]\nsignals = [\"rtt_ratio\"]\nvary = [\"b\"]\n\
+                    start = { m = 0.5, b = 7, r = 1.0 }\nb = { least = 0, most = 9 }";
+        let settings = Settings::parse(text).expect("reads");
+        let RuleTree::Leaf(rule) = settings.first() else { panic!("one rule") };
+        assert_eq!(rule.domain.active, [false, false, true, false, false, false]);
+        assert_eq!(rule.action, Action::new(0.5, 7, 1.0));
+        assert!(settings.vary.increment && !settings.vary.multiple);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (line, words) in [
+            ("signals = [\"rtt\"]", "training.signals: there is no signal `rtt`"),
+            ("vary = []", "training.vary: name at least one"),
+            ("vary = [\"x\"]", "`x` is no number"),
+            ("start = { m = 1.0, b = 1, r = 99.0 }", "training.start"),
+            ("start = { m = nan, b = 1, r = 1.0 }", "training.start"),
+            ("m = { least = 2.0, most = 1.0 }", "training.m: write least and most"),
+            ("max_rules = 0", "training.max_rules: 0 is not from 1"),
+            ("generations_per_split = 0", "training.generations_per_split"),
+            ("least_gain = -1.0", "training.least_gain"),
+            ("procedure = \"magic\"", "unknown variant `magic`"),
+            ("rule = 1", "unknown field `rule`"),
+        ] {
+            let error = Settings::parse(&format!("[training]\n{line}")).expect_err(line);
+            assert!(error.to_string().contains(words), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What training knows between two steps, and how it is kept in a file.
+
+use paceline_cc::schemes::remy::{RuleTable, RuleTree};
+use serde::{Deserialize, Serialize};
+
+use super::neighbours::Change;
+use crate::readable::Readable;
+
+/// The first entry of the file.
+const FORMAT: &str = "paceline-remy-training 1";
+
+/// What is done next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Phase {
+    /// Networks are drawn anew, and the rule used most of this generation is looked for.
+    Choose,
+    /// Rules are improved.
+    Improve {
+        /// Which, by their numbers.
+        rules: Vec<usize>,
+        /// How often all neighbours were tried.
+        rounds: u32,
+        /// The last change, if it is tried once more.
+        change: Option<Change>,
+    },
+    /// The table is compared with that of the last check, on networks drawn anew.
+    Check,
+    /// Rules are chosen that may be divided.
+    Aim,
+    /// Rules are divided.
+    Split {
+        /// Which, by their numbers; the last of the list first, and it has the smallest number.
+        rules: Vec<usize>,
+    },
+}
+
+/// What was spent since training began.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spent {
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Processor seconds, of all threads together.
+    pub cpu_s: f64,
+    /// Seconds on the clock.
+    pub wall_s: f64,
+    /// Candidates that were tried, to the end or not.
+    pub candidates: u64,
+}
+
+/// What training knows between two steps. What comes next follows from it alone, but for what was
+/// spent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    format: String,
+    /// The text of the specification.
+    pub specification: String,
+    /// The seed.
+    pub seed: u64,
+    /// Steps so far.
+    pub step: u64,
+    /// How often all rules were improved.
+    pub generation: u32,
+    /// How often networks were drawn.
+    pub draws: u64,
+    /// What is done next.
+    pub(super) phase: Phase,
+    /// The generation of each rule.
+    pub generations: Vec<u32>,
+    /// The score of the table, on the networks that were drawn last.
+    pub score: f64,
+    /// What was spent.
+    pub spent: Spent,
+    /// The table of the last check.
+    pub kept: Option<Readable>,
+    /// The table.
+    pub table: Readable,
+}
+
+impl State {
+    /// Before the first step.
+    pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree) -> State {
+        State {
+            format: FORMAT.to_string(),
+            specification: specification.to_string(),
+            seed,
+            step: 0,
+            generation: 0,
+            draws: 0,
+            phase: Phase::Choose,
+            generations: vec![0; tree.rules()],
+            score: 0.0,
+            spent: Spent::default(),
+            kept: None,
+            table: Readable::of(tree, ""),
+        }
+    }
+
+    /// Reads a state and its table.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(text: &str) -> Result<(State, RuleTable), String> {
+        let state: State = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if state.format != FORMAT {
+            return Err(format!("its format is `{}`; this version reads `{FORMAT}`", state.format));
+        }
+        let table = |readable: &Readable| -> Result<RuleTable, String> {
+            let tree = readable.tree().map_err(|error| error.to_string())?;
+            RuleTable::new(tree).map_err(|error| error.to_string())
+        };
+        let now = table(&state.table).map_err(|error| format!("table: {error}"))?;
+        if let Some(kept) = &state.kept {
+            table(kept).map_err(|error| format!("kept: {error}"))?;
+        }
+        let rules = now.rules().len();
+        if state.generations.len() != rules {
+            let entries = state.generations.len();
+            return Err(format!("generations has {entries} entries for {rules} rules"));
+        }
+        let (Phase::Improve { rules: named, .. } | Phase::Split { rules: named }) = &state.phase
+        else {
+            return Ok((state, now));
+        };
+        match named.iter().find(|&&rule| rule >= rules) {
+            Some(rule) => Err(format!("phase names rule {rule} of {rules}")),
+            None => Ok((state, now)),
+        }
+    }
+}
+
+/// A line of the log: what a step did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The step, from 1.
+    pub step: u64,
+    /// What was done: `choose`, `improve`, `check`, `aim`, `split`.
+    pub what: String,
+    /// The generation.
+    pub generation: u32,
+    /// How many rules the table has after it.
+    pub rules: usize,
+    /// The rule that was looked at, if it was one.
+    pub rule: Option<usize>,
+    /// The sum of the scores after it, on the networks of the step.
+    pub score: f64,
+    /// What the step gained on these networks.
+    pub gain: f64,
+    /// What happened, in words.
+    pub note: String,
+    /// What was spent since training began.
+    pub spent: Spent,
+}

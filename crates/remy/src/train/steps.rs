@@ -1,0 +1,390 @@
+//! The steps of a training.
+
+use std::sync::Arc;
+
+use paceline_cc::Stream;
+use paceline_cc::schemes::remy::{Action, RuleTable, Signal};
+
+use super::divide::{cut, divided, prune};
+use super::memo::Memo;
+use super::neighbours::{Change, few_neighbours, further, neighbours};
+use super::race::{Baseline, Candidate, Race};
+use super::settings::Procedure;
+use super::state::{Phase, State};
+use super::{TrainError, Trainer};
+use crate::evaluate::{Evaluator, EvaluatorError};
+use crate::spec::Specimen;
+
+/// How often all neighbours of a rule are tried in a generation, at most.
+const ROUNDS: u32 = 4;
+/// The same in the thesis' procedure, which goes on until nothing gains: a bound for safety.
+const ROUNDS_THESIS: u32 = 1000;
+/// How many times as many networks a check has.
+const CHECKS: u64 = 3;
+
+/// What a step led to.
+pub(super) struct Done {
+    pub state: State,
+    /// The new table, if it is another.
+    pub table: Option<Arc<RuleTable>>,
+    pub what: &'static str,
+    pub rule: Option<usize>,
+    pub gain: f64,
+    pub candidates: usize,
+    pub note: String,
+}
+
+impl Done {
+    fn new(state: State, what: &'static str) -> Done {
+        Done { state, table: None, what, rule: None, gain: 0.0, candidates: 0, note: String::new() }
+    }
+}
+
+impl<E: Evaluator> Trainer<E> {
+    /// What the next step leads to. Nothing is changed but the baseline.
+    pub(super) fn next(
+        &mut self,
+        memo: &Memo,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Done, TrainError> {
+        if stop() {
+            return Err(TrainError::Stopped);
+        }
+        match self.state.phase.clone() {
+            Phase::Choose => self.choose(),
+            Phase::Improve { rules, rounds, change } => {
+                self.improve(&rules, rounds, change, memo, stop)
+            }
+            Phase::Check => self.check(memo, stop),
+            Phase::Aim => self.aim(),
+            Phase::Split { rules } => self.split(rules, memo, stop),
+        }
+    }
+
+    fn networks(&self, draws: u64) -> (Vec<Specimen>, u64) {
+        let seed = Stream::new(self.state.seed, &format!("draw {draws}")).next_u64();
+        (self.specification.specimens(seed), seed)
+    }
+
+    /// Runs the table on the networks of draw `draws`.
+    fn measure(&mut self, draws: u64) -> Result<&Baseline, TrainError> {
+        let (specimens, seed) = self.networks(draws);
+        let objective = &self.specification.objective;
+        let baseline = Baseline::measure(&self.evaluator, objective, &self.table, specimens, seed)?;
+        Ok(self.baseline.insert(baseline))
+    }
+
+    /// The table on the networks that were drawn last.
+    fn baseline(&mut self) -> Result<(), TrainError> {
+        if self.baseline.is_none() {
+            self.measure(self.state.draws)?;
+        }
+        Ok(())
+    }
+
+    fn race<'a>(&'a self, memo: &'a Memo, stop: &'a (dyn Fn() -> bool + Sync)) -> Race<'a, E> {
+        Race {
+            evaluator: &self.evaluator,
+            objective: &self.specification.objective,
+            memo,
+            racing: self.settings.racing,
+            incremental: self.settings.incremental,
+            stop,
+        }
+    }
+
+    /// The least gain that counts on so many networks.
+    fn least_gain(&self, networks: usize) -> f64 {
+        self.settings.least_gain * networks as f64
+    }
+
+    fn choose(&mut self) -> Result<Done, TrainError> {
+        let mut state = self.state.clone();
+        state.draws += 1;
+        let rules_at_once = self.settings.rules_at_once;
+        let baseline = self.measure(state.draws)?;
+        state.score = baseline.total();
+        let mut rules: Vec<usize> = (0..baseline.uses.len())
+            .filter(|&rule| state.generations[rule] <= state.generation)
+            .filter(|&rule| baseline.uses[rule].count > 0)
+            .collect();
+        rules.sort_by_key(|&rule| std::cmp::Reverse(baseline.uses[rule].count));
+        rules.truncate(rules_at_once);
+        let mut note = format!("improves rules {rules:?}");
+        state.phase = if !rules.is_empty() {
+            Phase::Improve { rules, rounds: 0, change: None }
+        } else if (state.generation + 1).is_multiple_of(self.settings.generations_per_split) {
+            note = "no rule is left in this generation".into();
+            Phase::Check
+        } else {
+            note = "no rule is left in this generation".into();
+            state.generation += 1;
+            state.generations.fill(state.generation);
+            Phase::Choose
+        };
+        Ok(Done { note, ..Done::new(state, "choose") })
+    }
+
+    fn improve(
+        &mut self,
+        rules: &[usize],
+        rounds: u32,
+        change: Option<Change>,
+        memo: &Memo,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Done, TrainError> {
+        self.baseline()?;
+        let mut state = self.state.clone();
+        let mut candidates = Vec::new();
+        let mut actions = Vec::new();
+        for &rule in rules {
+            let action = self.table.rules()[rule].action;
+            let others = match &change {
+                Some(change) => further(&self.settings, &action, change),
+                None => neighbours(&self.settings, &action),
+            };
+            for other in others {
+                let table = Arc::new(self.table.with_action(rule, other)?);
+                candidates.push(Candidate { table, rule });
+                actions.push(other);
+            }
+        }
+        let Some(baseline) = &self.baseline else { return Err(TrainError::Stopped) };
+        let race = self.race(memo, stop);
+        let gains = race.run(baseline, &candidates)?;
+        let least = self.least_gain(baseline.scores.len());
+        let mut winners: Vec<(f64, usize)> = rules
+            .iter()
+            .filter_map(|&rule| best(&gains, |at| candidates[at].rule == rule))
+            .filter(|&(gain, _)| gain > least)
+            .collect();
+        winners.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        let tried = candidates.len();
+        let rounds = if change.is_some() { rounds } else { rounds + 1 };
+        let most = match self.settings.procedure {
+            Procedure::Thesis => ROUNDS_THESIS,
+            Procedure::Racing => ROUNDS,
+        };
+        let Some(&(first_gain, first)) = winners.first() else {
+            let done = change.is_none() || rounds >= most;
+            state.phase = if done {
+                rules.iter().for_each(|&rule| state.generations[rule] = state.generation + 1);
+                Phase::Choose
+            } else {
+                Phase::Improve { rules: rules.to_vec(), rounds, change: None }
+            };
+            let note = format!("none of {tried} candidates gains");
+            let rule = (rules.len() == 1).then(|| rules[0]);
+            return Ok(Done { rule, candidates: tried, note, ..Done::new(state, "improve") });
+        };
+        let (mut table, mut gain) = (Arc::clone(&candidates[first].table), first_gain);
+        let mut changed = vec![first];
+        // What gains by itself is taken together as long as that gains more.
+        for (extra, &(_, winner)) in winners.iter().enumerate().skip(1) {
+            let both = table.with_action(candidates[winner].rule, actions[winner])?;
+            let both = Arc::new(both);
+            let all: Vec<usize> = (0..baseline.specimens.len()).collect();
+            let scores = race.scores(tried + extra, &both, &baseline.specimens, &all)?;
+            let together = scores.iter().sum::<f64>() - baseline.total();
+            if together > gain {
+                (table, gain) = (both, together);
+                changed.push(winner);
+            }
+        }
+        let before = |at: usize| self.table.rules()[candidates[at].rule].action;
+        let change = match rules {
+            [_] => Some(Change::between(&before(first), &actions[first])),
+            _ => None,
+        };
+        let racing = self.settings.procedure == Procedure::Racing;
+        state.phase = if rounds >= most && change.is_none() {
+            rules.iter().for_each(|&rule| state.generations[rule] = state.generation + 1);
+            Phase::Choose
+        } else {
+            Phase::Improve { rules: rules.to_vec(), rounds, change: change.filter(|_| racing) }
+        };
+        state.score = baseline.total() + gain;
+        let words = |&at: &usize| {
+            let rule = candidates[at].rule;
+            format!("rule {rule}: {} -> {}", short(&before(at)), short(&actions[at]))
+        };
+        let note = changed.iter().map(words).collect::<Vec<_>>().join("; ");
+        Ok(Done {
+            table: Some(table),
+            rule: (rules.len() == 1).then(|| rules[0]),
+            gain,
+            candidates: tried,
+            note,
+            ..Done::new(state, "improve")
+        })
+    }
+
+    fn check(&mut self, memo: &Memo, stop: &(dyn Fn() -> bool + Sync)) -> Result<Done, TrainError> {
+        let mut state = self.state.clone();
+        let mut specimens = Vec::new();
+        for _ in 0..CHECKS {
+            state.draws += 1;
+            specimens.extend(self.networks(state.draws).0);
+        }
+        let objective = &self.specification.objective;
+        let now = Baseline::measure(&self.evaluator, objective, &self.table, specimens, 0)?;
+        let all: Vec<usize> = (0..now.specimens.len()).collect();
+        let per_draw = 1.0 / CHECKS as f64;
+        let mut table = Arc::clone(&self.table);
+        let mut note = format!("{:.3} per draw", now.total() * per_draw);
+        state.score = now.total() * per_draw;
+        let mut gain = 0.0;
+        if let Some(kept) = &state.kept {
+            let kept = kept.tree().map_err(|error| EvaluatorError::Other(error.to_string()))?;
+            let kept = Arc::new(RuleTable::new(kept)?);
+            let before = self.race(memo, stop).scores(0, &kept, &now.specimens, &all)?;
+            let before: f64 = before.iter().sum();
+            gain = (now.total() - before) * per_draw;
+            note += &format!(", before {:.3}", before * per_draw);
+            if gain < 0.0 {
+                note += ": taken back";
+                (table, state.score) = (kept, before * per_draw);
+            }
+        }
+        if gain >= 0.0 && self.settings.prune {
+            let mut used: Vec<bool> = now.uses.iter().map(|one| one.count > 0).collect();
+            let first = table.rule_for(&Default::default());
+            used.resize(table.rules().len(), false);
+            first.into_iter().for_each(|rule| used[rule] = true);
+            let mut tree = table.tree();
+            let mut nothing = vec![(); used.len()];
+            let went = prune(&mut tree, &mut used, &mut nothing);
+            if went > 0 {
+                note += &format!("; {went} rules were never used and go");
+                table = Arc::new(RuleTable::new(tree)?);
+            }
+        }
+        state.kept = Some(crate::readable::Readable::of(&table.tree(), ""));
+        state.generation += 1;
+        state.generations = vec![state.generation; table.rules().len()];
+        let room = table.rules().len() < self.settings.max_rules;
+        state.phase = if room { Phase::Aim } else { Phase::Choose };
+        Ok(Done { table: Some(table), gain, note, ..Done::new(state, "check") })
+    }
+
+    /// Chooses the rules that are divided: the one used most; in the racing procedure half of them.
+    fn aim(&mut self) -> Result<Done, TrainError> {
+        let mut state = self.state.clone();
+        state.draws += 1;
+        let baseline = self.measure(state.draws)?;
+        state.score = baseline.total();
+        let mut rules: Vec<usize> =
+            (0..baseline.uses.len()).filter(|&rule| baseline.uses[rule].count > 0).collect();
+        rules.sort_by_key(|&rule| std::cmp::Reverse(baseline.uses[rule].count));
+        let all = self.table.rules().len();
+        rules.truncate(match self.settings.procedure {
+            Procedure::Thesis => 1,
+            Procedure::Racing => all.div_ceil(2).min(self.settings.max_rules - all),
+        });
+        // The largest number is divided first, so that the numbers of the others stay.
+        rules.sort_unstable();
+        let note = format!("may divide rules {rules:?}");
+        state.phase = if rules.is_empty() { Phase::Choose } else { Phase::Split { rules } };
+        Ok(Done { note, ..Done::new(state, "aim") })
+    }
+
+    fn split(
+        &mut self,
+        mut rules: Vec<usize>,
+        memo: &Memo,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Done, TrainError> {
+        self.baseline()?;
+        let mut state = self.state.clone();
+        let Some(number) = rules.pop() else {
+            state.phase = Phase::Choose;
+            return Ok(Done::new(state, "split"));
+        };
+        let Some(baseline) = &self.baseline else { return Err(TrainError::Stopped) };
+        let rule = self.table.rules()[number];
+        let samples = baseline.uses.get(number).map_or(&[][..], |uses| uses.samples());
+        let cuts = Signal::ALL
+            .into_iter()
+            .filter_map(|signal| cut(&rule.domain, samples, signal).map(|end| (signal, end)));
+        let cuts: Vec<(Signal, f64)> = cuts.collect();
+        let with = |cuts: &[(Signal, f64)]| -> Result<RuleTable, TrainError> {
+            let mut tree = self.table.tree();
+            if let Some(leaf) = tree.leaf_mut(number) {
+                *leaf = divided(&rule, cuts);
+            }
+            Ok(RuleTable::new(tree)?)
+        };
+        state.phase = if rules.is_empty() { Phase::Choose } else { Phase::Split { rules } };
+        if self.settings.procedure == Procedure::Thesis {
+            let table = Arc::new(with(&cuts)?);
+            let added = table.rules().len() - self.table.rules().len();
+            insert(&mut state, number, added);
+            let note = format!("rule {number} is divided: {}", places(&cuts));
+            let done = Done::new(state, "split");
+            return Ok(Done { table: Some(table), rule: Some(number), note, ..done });
+        }
+        // Each axis by itself, and another action for one half.
+        let mut candidates = Vec::new();
+        let mut about = Vec::new();
+        for place in &cuts {
+            let table = with(std::slice::from_ref(place))?;
+            for half in [0, 1] {
+                for action in few_neighbours(&self.settings, &rule.action) {
+                    let table = Arc::new(table.with_action(number + half, action)?);
+                    candidates.push(Candidate { table, rule: number });
+                    about.push((*place, half, action));
+                }
+            }
+        }
+        let gains = self.race(memo, stop).run(baseline, &candidates)?;
+        let least = self.least_gain(baseline.scores.len());
+        let tried = candidates.len();
+        let Some((gain, at)) = best(&gains, |_| true).filter(|&(gain, _)| gain > least) else {
+            let note = format!("none of {tried} divisions of rule {number} gains");
+            let done = Done::new(state, "split");
+            return Ok(Done { rule: Some(number), candidates: tried, note, ..done });
+        };
+        insert(&mut state, number, 1);
+        state.score = baseline.total() + gain;
+        let (place, half, action) = about[at];
+        let note = format!(
+            "rule {number} is divided: {}; {} half: {} -> {}",
+            places(&[place]),
+            if half == 0 { "lower" } else { "upper" },
+            short(&rule.action),
+            short(&action)
+        );
+        Ok(Done {
+            table: Some(Arc::clone(&candidates[at].table)),
+            rule: Some(number),
+            gain,
+            candidates: tried,
+            note,
+            ..Done::new(state, "split")
+        })
+    }
+}
+
+/// Makes room for the rules that a divided one is replaced by.
+fn insert(state: &mut State, number: usize, added: usize) {
+    let generation = state.generation;
+    state.generations.splice(number..number, std::iter::repeat_n(generation, added));
+}
+
+/// The first of the best of those that `of` names.
+fn best(gains: &[Option<f64>], of: impl Fn(usize) -> bool) -> Option<(f64, usize)> {
+    let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
+    let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
+    known.reduce(|best, next| if next.0 > best.0 { next } else { best })
+}
+
+/// An action in a few characters.
+fn short(action: &Action) -> String {
+    let Action { multiple, increment, intersend_ms } = action;
+    format!("m {multiple} b {increment} r {intersend_ms}")
+}
+
+fn places(cuts: &[(Signal, f64)]) -> String {
+    let words = cuts.iter().map(|(signal, end)| format!("{} at {end:.6}", signal.name()));
+    words.collect::<Vec<_>>().join(", ")
+}

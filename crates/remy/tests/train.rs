@@ -1,0 +1,221 @@
+//! Training: the same table on any number of threads, and after any stop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use paceline_cc::schemes::remy::RuleTable;
+use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
+use paceline_remy::spec::Specimen;
+use paceline_remy::train::{Entry, Folder, Frugal, TrainError, Trainer, Work};
+
+/// Small networks, so that tests are quick: 4 of 3 s.
+const SPECIFICATION: &str = r#"
+duration = "3s"
+
+[networks]
+link = { from = "2Mbps", to = "4Mbps", steps = 2 }
+rtt = { from = "40ms", to = "80ms", steps = 2 }
+senders = 2
+on = "1s"
+off = "500ms"
+"#;
+
+fn trainer(text: &str, seed: u64) -> Trainer<Frugal> {
+    let work = Arc::new(Work::default());
+    let evaluator = Frugal { work: Arc::clone(&work) };
+    Trainer::new(text, seed, evaluator, work).expect("a specification")
+}
+
+/// The table and the notes of the steps after some generations.
+fn trained(text: &str, seed: u64, generations: u32) -> (RuleTable, Vec<String>) {
+    let mut trainer = trainer(text, seed);
+    let mut notes = Vec::new();
+    while !trainer.is_done(generations) {
+        notes.push(trainer.step(&|| false).expect("a step").note);
+    }
+    (RuleTable::clone(trainer.table()), notes)
+}
+
+fn on_threads(threads: usize, text: &str, generations: u32) -> (RuleTable, Vec<String>) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| trained(text, 3, generations))
+}
+
+#[test]
+fn equal_seeds_give_equal_tables_on_any_number_of_threads() {
+    let several = format!("{SPECIFICATION}[training]\nrules_at_once = 2\n");
+    for text in [SPECIFICATION, &several] {
+        let one = on_threads(1, text, 3);
+        assert!(one.0.rules().len() > 1, "{:?}", one.1);
+        assert_eq!(one, on_threads(3, text, 3));
+    }
+    assert_ne!(trained(SPECIFICATION, 3, 2), trained(SPECIFICATION, 4, 2));
+}
+
+#[test]
+fn the_thesis_procedure_divides_at_all_medians() {
+    let text = format!(
+        "{SPECIFICATION}[training]\nprocedure = \"thesis\"\ngenerations_per_split = 1\n\
+         signals = [\"send_ewma\", \"rec_ewma\", \"rtt_ratio\"]\nvary = [\"b\", \"r\"]\n"
+    );
+    let mut trainer = trainer(&text, 1);
+    let mut entries: Vec<Entry> = Vec::new();
+    while entries.last().is_none_or(|entry| entry.what != "split") {
+        entries.push(trainer.step(&|| false).expect("a step"));
+    }
+    assert_eq!(trainer.table().rules().len(), 8);
+    assert_eq!(trainer.table().gap(), None);
+    let improvements = entries.iter().filter(|entry| entry.what == "improve");
+    let gains: Vec<f64> = improvements.map(|entry| entry.gain).collect();
+    // Each of them gained but the last, at which no candidate did.
+    assert!(gains.len() > 1 && gains[..gains.len() - 1].iter().all(|&gain| gain > 0.0));
+    assert_eq!(gains.last(), Some(&0.0));
+}
+
+#[test]
+fn what_gives_a_racing_candidate_up_decides_nothing_else() {
+    // Without racing all candidates run to the end: what wins a step gains as much there.
+    let first = |racing: bool| {
+        let text = format!("{SPECIFICATION}[training]\nracing = {racing}\n");
+        let mut trainer = trainer(&text, 1);
+        loop {
+            let entry = trainer.step(&|| false).expect("a step");
+            if entry.what == "improve" {
+                return (entry.gain, entry.score, entry.note);
+            }
+        }
+    };
+    let (raced, all) = (first(true), first(false));
+    assert!(raced.0 <= all.0 && raced.0 > 0.0, "{raced:?} {all:?}");
+}
+
+/// Only networks on which a rule is used can change when the rule does.
+#[test]
+fn evaluating_only_what_a_rule_touches_changes_nothing() {
+    let train = |incremental: bool| {
+        let options = format!("racing = false\nincremental = {incremental}\nvary = [\"r\"]");
+        trained(&format!("{SPECIFICATION}[training]\n{options}\n"), 5, 3)
+    };
+    assert_eq!(train(true), train(false));
+}
+
+/// A folder that is removed in the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str) -> Temporary {
+        let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Temporary(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(folder: &Temporary) -> (Trainer<Frugal>, Vec<Entry>) {
+    let work = Arc::new(Work::default());
+    let evaluator = Frugal { work: Arc::clone(&work) };
+    let folder = Folder::open(&folder.0).expect("a folder");
+    Trainer::open(SPECIFICATION, 3, evaluator, work, folder).expect("opens")
+}
+
+#[test]
+fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
+    let (table, notes) = trained(SPECIFICATION, 3, 3);
+    let folder = Temporary::new("stopped");
+    let mut stops = 0;
+    loop {
+        let (mut trainer, log) = open(&folder);
+        assert_eq!(log.len() as u64, trainer.state().step);
+        if trainer.is_done(3) {
+            assert_eq!(trainer.table().as_ref(), &table);
+            assert_eq!(log.into_iter().map(|entry| entry.note).collect::<Vec<_>>(), notes);
+            break;
+        }
+        // Each time a few more runs are allowed, and then none.
+        let left = AtomicU32::new(40 + stops % 7);
+        let stop = || left.fetch_sub(1, Ordering::Relaxed) == 0;
+        while !trainer.is_done(3) {
+            match trainer.step(&stop) {
+                Ok(_) => {}
+                Err(TrainError::Stopped) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        stops += 1;
+        assert!(stops < 1000, "what was known of a step is not lost");
+    }
+    assert!(stops > 5, "{stops}");
+    let loaded = paceline_remy::load(folder.0.join("table.toml")).expect("a table");
+    assert_eq!(loaded.table, table);
+}
+
+/// Counts runs.
+#[derive(Default)]
+struct Counting(AtomicU32);
+
+impl Evaluator for &Counting {
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError> {
+        self.0.fetch_add(specimens.len() as u32, Ordering::Relaxed);
+        Frugal::default().trials(table, specimens, uses)
+    }
+}
+
+#[test]
+fn whoever_evaluates_may_be_anybody_and_racing_saves_runs() {
+    let runs = |racing: bool| {
+        let counting = Counting::default();
+        let text = format!("{SPECIFICATION}[training]\nracing = {racing}\n");
+        let work = Arc::new(Work::default());
+        let mut trainer = Trainer::new(&text, 1, &counting, work).expect("a specification");
+        (0..4).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
+        counting.0.load(Ordering::Relaxed)
+    };
+    assert!(runs(true) < runs(false));
+}
+
+#[test]
+fn broken_files_are_named_with_a_remedy() {
+    let folder = Temporary::new("broken");
+    let (mut trainer, _) = open(&folder);
+    trainer.step(&|| false).expect("a step");
+    let state = folder.0.join("state.json");
+    let good = std::fs::read_to_string(&state).expect("a state");
+    let again = |text: &str| {
+        std::fs::write(&state, text).expect("written");
+        let work = Arc::new(Work::default());
+        let evaluator = Frugal { work: Arc::clone(&work) };
+        let opened = Folder::open(&folder.0).expect("a folder");
+        Trainer::open(SPECIFICATION, 3, evaluator, work, opened).map(|_| ())
+    };
+    for broken in [
+        "",
+        "{",
+        &good[..good.len() / 2],
+        &good.replace("training 1", "training 9"),
+        &good.replace("\"generations\":[", "\"generations\":[7,"),
+        &good.replace("\"rules\":[0]", "\"rules\":[99]"),
+        &good.replace("\"rule\":{", "\"rule\":{\"x\":1,"),
+    ] {
+        assert_ne!(broken, good);
+        let error = again(broken).expect_err("broken").to_string();
+        assert!(error.contains("state.json") && error.contains("remove this"), "{error}");
+    }
+    assert!(again(&good.replace("\"seed\":3", "\"seed\":4")).is_err());
+    // Broken lines of log and memo are of steps that were not finished, or are no loss.
+    std::fs::write(folder.0.join("step.jsonl"), "{\"step\":2,\"candi").expect("written");
+    std::fs::write(folder.0.join("log.jsonl"), "{\n").expect("written");
+    again(&good).expect("goes on");
+    let (trainer, log) = open(&folder);
+    assert_eq!((trainer.state().step, log.len()), (1, 0));
+}

@@ -1,0 +1,197 @@
+//! The page of `paceline run`: the links and flows of one scenario.
+
+use crate::chart::{Chart, Panel};
+use crate::compare::{PageInfo, facts};
+use crate::figure::Figure;
+use crate::number::usable;
+use crate::page::Page;
+use crate::palette::Palette;
+use crate::run::{Quantiles, RunView};
+use crate::scatter::{Dot, Marker, Scatter};
+use crate::series::{Fold, Series, Shade};
+use crate::summary::table_of;
+use crate::table::{Cell, Table};
+use crate::timeline::{TOGETHER, time_series_figure};
+
+/// One flow of a scenario.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FlowView {
+    /// Its name, which no other flow has.
+    pub name: String,
+    /// Its scheme.
+    pub scheme: String,
+    /// Bytes that arrived for the first time, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// The time from sending to arrival per packet, in ms.
+    pub one_way_delay_ms: Quantiles,
+    /// The round-trip time per acknowledgement, in ms.
+    pub rtt_ms: Quantiles,
+    /// How many packets were sent again.
+    pub retransmits: u64,
+    /// The length of a bin in seconds.
+    pub bin_s: f64,
+    /// What arrived for the first time in each bin, in Mbit/s.
+    pub goodput_series_mbps: Vec<f64>,
+}
+
+/// The page of one scenario: the flows' trade-off, tables of links and flows, then each link and the
+/// flows over time. Of each link view, `trace` is the link's name and `scheme` what its flows run.
+pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> String {
+    let schemes: Vec<&str> = flows.iter().map(|flow| flow.scheme.as_str()).collect();
+    let one_each = schemes.iter().all(|one| schemes.iter().filter(|it| *it == one).count() == 1);
+    // Flows of one scheme are told apart by looks of their own.
+    let key = |flow: &FlowView| if one_each { flow.scheme.clone() } else { flow.name.clone() };
+    let keys: Vec<String> = flows.iter().map(key).collect();
+    let palette = Palette::new(keys.iter().map(String::as_str));
+    let of_links = Palette::new(links.iter().map(|link| link.scheme.as_str()));
+    let mut page = Page::new(&info.title);
+    page.paragraph(&info.explanation);
+
+    if !flows.is_empty() {
+        page.heading("Overview");
+        page.figure(
+            &trade_off(flows, &keys, &palette),
+            "Each flow's goodput over the time from sending to arrival, propagation included. The \
+             delay axis is inverted, so up and right is better.",
+        );
+    }
+    page.heading("Links");
+    page.table(&table_of(links, &of_links, ["link", "flows' schemes"]));
+    page.paragraph("Queueing delays are per packet, in milliseconds.");
+    if !flows.is_empty() {
+        page.heading("Flows");
+        page.table(&flow_table(flows, &keys, &palette));
+    }
+    for link in links {
+        page.heading(&format!("Over time: {}", link.trace));
+        let figure = time_series_figure(std::slice::from_ref(link), &of_links);
+        page.figure(
+            &figure,
+            "The shaded area is the link's capacity, the line what it delivered; below, the longest \
+             queueing delay in each bin.",
+        );
+    }
+    if flows.iter().any(|flow| flow.goodput_series_mbps.iter().any(|&rate| usable(rate))) {
+        page.heading("Flows over time");
+        page.figure(&over_time(flows, &keys, &palette), "Goodput of each flow.");
+    }
+    facts(&mut page, info);
+    page.to_html()
+}
+
+/// What a figure writes beside a flow.
+fn label(flow: &FlowView) -> String {
+    if flow.name == flow.scheme {
+        flow.name.clone()
+    } else {
+        format!("{} ({})", flow.name, flow.scheme)
+    }
+}
+
+fn trade_off(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
+    let dot = |(flow, key): (&FlowView, &String)| {
+        let paint = palette.paint(key);
+        Dot {
+            x: flow.one_way_delay_ms.p95,
+            y: flow.goodput_mbps,
+            label: label(flow),
+            tooltip: format!("{}: {:.2} Mbit/s", label(flow), flow.goodput_mbps),
+            paint,
+            marker: Marker { shape: paint.shape, filled: true, radius: 6.5 },
+            counts: false,
+            tie: None,
+        }
+    };
+    Scatter {
+        label: "Goodput over one-way delay of each flow".into(),
+        x_title: "95th-percentile one-way delay (ms)".into(),
+        y_title: "Goodput (Mbit/s)".into(),
+        dots: flows.iter().zip(keys).map(dot).collect(),
+        ..Scatter::default()
+    }
+    .figure()
+}
+
+fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
+    let heads = [
+        ("flow", ""),
+        ("scheme", ""),
+        ("Mbit/s", "goodput: bytes that arrived for the first time"),
+        ("one-way mean ms", "time from sending to arrival"),
+        ("one-way p95 ms", "time from sending to arrival"),
+        ("RTT mean ms", "round-trip time per acknowledgement"),
+        ("RTT p95 ms", "round-trip time per acknowledgement"),
+        ("resent", "packets sent again"),
+    ];
+    let row = |(flow, key): (&FlowView, &String)| {
+        vec![
+            Cell::text(&flow.name).with_look(palette.paint(key)),
+            Cell::text(&flow.scheme),
+            Cell::number(flow.goodput_mbps, 2),
+            Cell::number(flow.one_way_delay_ms.mean, 1),
+            Cell::number(flow.one_way_delay_ms.p95, 1),
+            Cell::number(flow.rtt_ms.mean, 1),
+            Cell::number(flow.rtt_ms.p95, 1),
+            Cell::number(flow.retransmits as f64, 0),
+        ]
+    };
+    Table {
+        columns: heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).to_vec(),
+        rows: flows.iter().zip(keys).map(row).collect(),
+    }
+}
+
+fn over_time(flows: &[FlowView], keys: &[String], palette: &Palette) -> Figure {
+    let series = |(flow, key): (&FlowView, &String)| Series {
+        name: label(flow),
+        quantity: "goodput".into(),
+        unit: "Mbit/s".into(),
+        bin_s: flow.bin_s,
+        values: flow.goodput_series_mbps.clone(),
+        paint: palette.paint(key),
+        shade: Shade::Line,
+        fold: Fold::Mean,
+        label: vec![label(flow)],
+    };
+    let all: Vec<Series> = flows.iter().zip(keys).map(series).collect();
+    let panel = |series: &[Series]| Panel {
+        title: "Goodput (Mbit/s)".into(),
+        height: 150.0,
+        log: false,
+        series: series.to_vec(),
+    };
+    let panels = all.chunks(TOGETHER).map(panel).collect();
+    Chart { label: "Goodput of each flow over time".into(), panels }.figure()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{assert_sound, broken_run, run};
+
+    fn flow(name: &str, scheme: &str) -> FlowView {
+        FlowView {
+            name: name.into(),
+            scheme: scheme.into(),
+            goodput_mbps: 3.0,
+            one_way_delay_ms: Quantiles { mean: 60.0, p95: 80.0, ..Quantiles::default() },
+            bin_s: 0.1,
+            goodput_series_mbps: vec![1.0, 2.0, f64::NAN, 4.0],
+            ..FlowView::default()
+        }
+    }
+
+    #[test]
+    fn a_page_has_links_and_flows() {
+        let info = PageInfo { title: "fair".into(), seed: Some(7), ..PageInfo::default() };
+        let flows = [flow("abc", "abc"), flow("abc 2", "abc"), flow("other", "cubic")];
+        let html = scenario_page(&info, &[run("narrow", "abc, cubic", 40.0)], &flows);
+        assert_sound(&html);
+        for text in ["Over time: narrow", "other (cubic)", "Goodput (Mbit/s)", ">abc 2<"] {
+            assert!(html.contains(text), "{text}");
+        }
+        let broken = FlowView { goodput_mbps: f64::NAN, ..flow("<f>", "<s>") };
+        assert_sound(&scenario_page(&info, &[broken_run()], &[broken]));
+        assert_sound(&scenario_page(&info, &[], &[]));
+    }
+}

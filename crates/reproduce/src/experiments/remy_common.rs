@@ -1,0 +1,176 @@
+//! What the experiments about Remy need: its networks as tasks, tables as schemes, medians.
+
+use paceline_cc::Span;
+use paceline_remy::score::{self, SenderFigures};
+use paceline_remy::{Network, PACKET};
+use paceline_sim::FlowSums;
+use paceline_sim::scenario::{Capacity, SchemeChoice};
+
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::results::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+/// The RemyCCs for general-purpose networks: short names and files.
+pub(super) const GENERAL: [(&str, &str); 3] = [
+    ("d0.1", "RemyCC-2013-delta0.1.dna"),
+    ("d1", "RemyCC-2013-delta1.dna"),
+    ("d10", "RemyCC-2013-delta10.dna"),
+];
+
+/// What people have designed. TCPs begin with two packets, as in ns-2.35, where the thesis ran them.
+pub(super) const DESIGNED: [(&str, &str); 6] = [
+    ("newreno", "newreno[initial_window=2]"),
+    ("compound", "compound[initial_window=2]"),
+    ("cubic", "cubic[initial_window=2]"),
+    ("vegas", "vegas[initial_window=2]"),
+    ("sfqcodel", SFQCODEL),
+    ("xcp", "xcp[initial_window=2]"),
+];
+
+/// Cubic over stochastic fair queueing with CoDel.
+pub(super) const SFQCODEL: &str = "cubic[initial_window=2]+sfq_codel";
+
+/// A scheme by its short name, and how it is written.
+pub(super) type Scheme = (String, String);
+
+/// The schemes of tables that are at hand; `files` are short names and files.
+pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
+    let scheme = |(short, file): &(&str, &str)| {
+        let path = setting.table(file)?;
+        Some(((*short).to_string(), format!("remy[file={}]", path.to_str()?)))
+    };
+    files.iter().filter_map(scheme).collect()
+}
+
+/// The same with others that are always at hand.
+pub(super) fn and_designed(mut tables: Vec<Scheme>, others: &[(&str, &str)]) -> Vec<Scheme> {
+    tables.extend(others.iter().map(|(short, text)| ((*short).into(), (*text).into())));
+    tables
+}
+
+/// Notes which tables are not at hand.
+pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: &mut Findings) {
+    let missing = files.iter().filter(|(_, file)| setting.table(file).is_none());
+    findings.missing.extend(missing.map(|(_, file)| (*file).to_string()));
+}
+
+/// A scheme as written, perhaps with a table from a file.
+pub(super) fn choice(text: &str) -> Result<SchemeChoice, String> {
+    let spec = paceline_remy::names().check_scheme(text);
+    Ok(spec.map_err(|error| format!("{text}: {error}"))?.into())
+}
+
+/// Runs of senders on a network.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    /// What the runs are called.
+    pub(super) name: String,
+    /// Where.
+    pub(super) network: Network,
+    /// How long.
+    pub(super) duration: Span,
+    /// How many, each with a seed of its own.
+    pub(super) count: u64,
+    /// The first seed.
+    pub(super) seed: u64,
+}
+
+impl Runs {
+    fn task_name(&self, short: &str, run: u64) -> String {
+        format!("{short}, {}, run {}", self.name, run + 1)
+    }
+
+    /// The tasks of a scheme.
+    pub(super) fn tasks(&self, short: &str, text: &str) -> Result<Vec<Task>, String> {
+        let scheme = choice(text)?;
+        let task = |run| {
+            let scenario = self.network.scenario(scheme.clone(), self.duration, self.seed + run);
+            Task::scenario(self.task_name(short, run), scenario)
+        };
+        Ok((0..self.count).map(task).collect())
+    }
+
+    /// The tasks of several schemes.
+    pub(super) fn tasks_of(&self, schemes: &[Scheme]) -> Result<Vec<Task>, String> {
+        let each = schemes.iter().map(|(short, text)| self.tasks(short, text));
+        Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// What each sender got, of all runs; nothing if a run failed.
+    pub(super) fn senders(&self, short: &str, results: &Results) -> Vec<SenderFigures> {
+        let of = |run| self.senders_of(short, run, results);
+        (0..self.count).flat_map(of).filter(|sender| sender.on_s > 0.0).collect()
+    }
+
+    /// What each sender got in one run, also those that were never on.
+    pub(super) fn senders_of(
+        &self,
+        short: &str,
+        run: u64,
+        results: &Results,
+    ) -> Vec<SenderFigures> {
+        let sums = sums(results.get(&self.task_name(short, run))).into_iter();
+        score::figures(&self.network, self.duration, self.seed + run, sums)
+    }
+
+    /// The delay of a path without queues: propagation, and on links of constant rate the packet.
+    pub(super) fn idle_ms(&self) -> f64 {
+        let packet = match self.network.link {
+            Capacity::Constant(rate) => rate.time_for(u64::from(PACKET)).as_millis_f64(),
+            _ => 0.0,
+        };
+        self.network.rtt.as_millis_f64() + packet
+    }
+
+    /// The mean score of senders: log2 of throughput over the link's rate, less that of the delay
+    /// over the RTT.
+    pub(super) fn score(&self, senders: &[SenderFigures]) -> f64 {
+        let Ok(rate) = self.network.packets_per_ms(self.duration) else { return f64::NAN };
+        let rtt = self.network.rtt.as_millis_f64();
+        mean(senders.iter().map(|sender| sender.utility(rate, rtt, 1.0)))
+    }
+}
+
+/// The sums of each flow of a record.
+pub(super) fn sums(record: &Record) -> Vec<FlowSums> {
+    let series = |name: &str| record.series(&format!("sums.{name}"));
+    let (bytes, packets) = (series("bytes"), series("packets"));
+    let (delay, on) = (series("delay"), series("on"));
+    let flows = bytes.into_iter().zip(packets).zip(delay.into_iter().zip(on));
+    let sums = |((bytes, packets), (delay, on)): ((f64, f64), (f64, f64))| {
+        let mut sums = FlowSums::default();
+        (sums.bytes, sums.packets) = (bytes as u64, packets as u64);
+        (sums.delay_s, sums.on_s) = (delay, on);
+        sums
+    };
+    flows.map(sums).collect()
+}
+
+/// Packets per millisecond in Mbit/s.
+pub(super) const MBPS: f64 = PACKET as f64 * 8.0 / 1e3;
+
+/// Mbit/s while on.
+pub(super) fn mbps(sender: &SenderFigures) -> f64 {
+    sender.raw_throughput() * MBPS
+}
+
+/// The mean; NaN of nothing.
+pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    super::common::mean(values)
+}
+
+/// The median; NaN of nothing.
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let middle = |at: usize| values.get(at).copied().unwrap_or(f64::NAN);
+    (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2)) / 2.0
+}
+
+/// The standard deviation.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    let middle = mean(values.iter().copied());
+    mean(values.iter().map(|value| (value - middle).powi(2))).sqrt()
+}

@@ -1,0 +1,175 @@
+//! RemyCCs beside what people have designed: medians of throughput and delay over senders (Figs 3-4,
+//! 3-5, 3-7 and 3-8 of Winstein's thesis), on one link and on a cellular one.
+
+use paceline_cc::{Rate, Span};
+use paceline_remy::score::SenderFigures;
+use paceline_remy::{Network, PACKET};
+use paceline_report::{Palette, Scatter};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::Capacity;
+
+use super::Experiment;
+use super::common::dot;
+use super::remy_common::{
+    DESIGNED, GENERAL, Runs, Scheme, and_designed, deviation, mbps, median, note_missing, tables,
+};
+use crate::findings::Findings;
+use crate::results::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const DUMBBELL: Experiment = Experiment {
+    name: "remy-dumbbell",
+    title: "Remy: one link",
+    about: "RemyCCs of 2013 and designed schemes on 15 Mbit/s, RTT 150 ms, 1000 packets: 8 senders \
+            with flows of 100 kB, and 12 with the flow lengths of the Internet. Medians over \
+            senders and runs of throughput while on, and of the mean delay above that of an idle \
+            path.",
+    plan: |setting| plan(setting, &dumbbell(setting)),
+    find: |setting, results| find(setting, results, &dumbbell(setting)),
+};
+
+pub(super) const CELLULAR: Experiment = Experiment {
+    name: "remy-cellular",
+    title: "Remy: a cellular link",
+    about: "The same on Verizon's LTE downlink, RTT 50 ms, 1000 packets: 4 and 8 senders with flows \
+            of 100 kB. One packet of 1250 bytes passes per opportunity. XCP is given the link's \
+            mean rate.",
+    plan: |setting| plan(setting, &cellular(setting)?),
+    find: |setting, results| {
+        let mut findings = find(setting, results, &cellular(setting)?)?;
+        findings.traces = vec![setting.verizon_down()?.name];
+        Ok(findings)
+    },
+};
+
+/// Runs whose measures begin with a prefix.
+type Prefixed = (&'static str, Runs);
+
+fn network(link: Capacity, rtt_ms: u64, senders: u32) -> Network {
+    Network::new(Rate::ZERO, Span::from_millis(rtt_ms)).with(|network| {
+        (network.link, network.senders) = (link, senders);
+        network.on = On::Bytes(Amount::Exponential(100_000.0));
+        network.off = Amount::Exponential(0.5);
+        network.buffer = BufferSize::Packets(1000);
+    })
+}
+
+fn runs(setting: &Setting, name: &str, network: Network, count: u64) -> Runs {
+    let duration = setting.length(100, 20);
+    let count = if setting.quick { 2 } else { count };
+    Runs { name: name.to_string(), network, duration, count, seed: setting.seed }
+}
+
+fn dumbbell(setting: &Setting) -> Vec<Prefixed> {
+    let link = Capacity::Constant(Rate::from_mbps(15.0));
+    let icsi = network(link.clone(), 150, 12).with(|network| {
+        network.on = On::Bytes(Amount::Icsi { plus: 16_000.0 });
+        network.off = Amount::Exponential(0.2);
+    });
+    vec![
+        ("", runs(setting, "flows of 100 kB", network(link, 150, 8), 16)),
+        ("icsi.", runs(setting, "ICSI's flows", icsi, 16)),
+    ]
+}
+
+fn cellular(setting: &Setting) -> Result<Vec<Prefixed>, String> {
+    let trace = setting.verizon_down()?.trace;
+    let link = Capacity::Trace { trace, opportunity: PACKET, overhead: 0, repeat: true };
+    Ok(vec![
+        ("n4.", runs(setting, "4 senders", network(link.clone(), 50, 4), 16)),
+        ("n8.", runs(setting, "8 senders", network(link, 50, 8), 8)),
+    ])
+}
+
+/// The schemes; over a trace XCP is told the mean rate.
+fn schemes(setting: &Setting, runs: &Runs) -> Result<Vec<Scheme>, String> {
+    let mut schemes = and_designed(tables(setting, &GENERAL), &DESIGNED);
+    if let Capacity::Trace { .. } = runs.network.link {
+        let rate = runs.network.packets_per_ms(runs.duration);
+        let kbps = rate.map_err(|error| error.to_string())? * f64::from(PACKET) * 8.0;
+        for (_, text) in schemes.iter_mut().filter(|(short, _)| short == "xcp") {
+            *text = format!("xcp[initial_window=2,capacity={kbps:.0}kbps]");
+        }
+    }
+    Ok(schemes)
+}
+
+fn plan(setting: &Setting, all: &[Prefixed]) -> Result<Vec<Task>, String> {
+    let each = all.iter().map(|(_, runs)| runs.tasks_of(&schemes(setting, runs)?));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn find(setting: &Setting, results: &Results, all: &[Prefixed]) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    note_missing(setting, &GENERAL, &mut findings);
+    for (prefix, runs) in all {
+        let schemes = schemes(setting, runs)?;
+        let palette = Palette::new(schemes.iter().map(|(short, _)| short.as_str()));
+        let mut dots = Vec::new();
+        for (short, _) in &schemes {
+            let senders = runs.senders(short, results);
+            let delay = |sender: &SenderFigures| sender.delay_ms - runs.idle_ms();
+            let sent = || senders.iter().filter(|sender| sender.packets > 0.0);
+            let point = (median(sent().map(delay)), median(senders.iter().map(mbps)));
+            findings.measure(format!("{prefix}{short}.delay"), point.0);
+            findings.measure(format!("{prefix}{short}.throughput"), point.1);
+            let logs: Vec<f64> = sent().map(|sender| mbps(sender).ln()).collect();
+            findings.measure(format!("{prefix}{short}.spread"), deviation(&logs));
+            dots.push(dot(short, &palette, point));
+        }
+        compare(prefix, &mut findings);
+        let scatter = Scatter {
+            label: format!("Throughput over delay, {}", runs.name),
+            x_title: "Median of senders' mean queueing delays (ms)".into(),
+            y_title: "Median throughput while on (Mbit/s)".into(),
+            dots,
+            ..Scatter::default()
+        };
+        let caption = format!("Medians over senders and runs: {}.", runs.network);
+        findings.figure(&runs.name, scatter.figure(), &caption);
+    }
+    let spread = findings.get("icsi.d0.1.spread") / findings.get("d0.1.spread");
+    findings.measure("icsi/exp.spread", spread);
+    Ok(findings)
+}
+
+/// Ratios to the RemyCC of delta 0.1, and the frontier.
+fn compare(prefix: &str, findings: &mut Findings) {
+    let at = |findings: &Findings, name: &str, part: &str| {
+        findings.get(&format!("{prefix}{name}.{part}"))
+    };
+    let designed = DESIGNED
+        .map(|(short, _)| (short, at(findings, short, "throughput"), at(findings, short, "delay")));
+    let general =
+        GENERAL.map(|(short, _)| (at(findings, short, "throughput"), at(findings, short, "delay")));
+    let (throughput, delay) = general[0];
+    let mut faster = 0.0;
+    for (short, other, queue) in designed {
+        findings.measure(format!("{prefix}speedup.{short}"), throughput / other);
+        findings.measure(format!("{prefix}reduction.{short}"), queue / delay);
+        faster += f64::from(u8::from(throughput > other));
+    }
+    findings.measure(format!("{prefix}speedups_above_1"), faster);
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let rates = designed.map(|(_, throughput, _)| throughput);
+    let delays = designed.map(|(_, _, delay)| delay);
+    findings.measure(format!("{prefix}d0.1/best.throughput"), throughput / most(&rates));
+    findings.measure(format!("{prefix}d0.1/lowest.delay"), delay / least(&delays));
+    // A scheme lies outside if no RemyCC has as much throughput at no more delay.
+    let outside = designed.iter().filter(|(_, throughput, delay)| {
+        !general.iter().any(|remy| remy.0 >= *throughput && remy.1 <= *delay)
+    });
+    if general.iter().all(|(throughput, _)| throughput.is_finite()) {
+        findings.measure(format!("{prefix}outside"), outside.count() as f64);
+    }
+    // The TCPs come first, then those with help of routers.
+    let (tcps, assisted) = (most(&rates[..4]), &rates[4..]);
+    findings.measure(format!("{prefix}assisted/tcps.throughput"), least(assisted) / tcps);
+    let rate = most(assisted) / general[1].0;
+    findings.measure(format!("{prefix}assisted/d1.throughput"), rate);
+    let ratio = at(findings, "sfqcodel", "delay") / at(findings, "cubic", "delay");
+    findings.measure(format!("{prefix}sfqcodel/cubic.delay"), ratio);
+}

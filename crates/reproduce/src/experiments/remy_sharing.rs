@@ -1,0 +1,246 @@
+//! RemyCCs that share a link: when another one leaves, and with different RTTs (Figs 3-6 and 3-10 of
+//! Winstein's thesis); and DCTCP in a data centre (§3.6.5).
+
+use paceline_cc::{Rate, Span};
+use paceline_remy::{Network, PACKET};
+use paceline_report::{Chart, Fold, Palette, Panel, Series, Shade};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario};
+
+use super::Experiment;
+use super::remy_common::{
+    GENERAL, MBPS, SFQCODEL, Scheme, and_designed, choice, mean, median, note_missing, sums, tables,
+};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::results::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "remy-sharing",
+    title: "Remy: sharing a link",
+    about: "Two flows of a RemyCC on 15 Mbit/s, RTT 150 ms, of which one leaves; and four senders \
+            with RTTs of 50 to 200 ms on 10 Mbit/s.",
+    plan,
+    find,
+};
+
+/// The RTT of the flows of which one leaves, and the length of bins.
+const RTT_MS: u64 = 150;
+const BIN_MS: u64 = 50;
+/// How often a flow leaves, and when: the first time, and how much later each time.
+const DEPARTURES: u64 = 8;
+const LEAVES_MS: (u64, u64) = (20_000, 370);
+/// The RTTs of four senders.
+const RTTS_MS: [u64; 4] = [50, 100, 150, 200];
+
+/// Who is beside the RemyCCs where RTTs differ.
+fn schemes(setting: &Setting) -> Vec<Scheme> {
+    and_designed(tables(setting, &GENERAL), &[("sfqcodel", SFQCODEL)])
+}
+
+fn leaving(short: &str, time: u64) -> String {
+    format!("{short}, departure {}", time + 1)
+}
+
+fn unequal(short: &str, run: u64) -> String {
+    format!("{short}, four RTTs, run {}", run + 1)
+}
+
+fn count(setting: &Setting) -> u64 {
+    if setting.quick { 2 } else { 16 }
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    for (short, text) in tables(setting, &GENERAL[..2]) {
+        for time in 0..DEPARTURES {
+            tasks.push(Task::scenario(leaving(&short, time), departure(&text, time, setting)?));
+        }
+    }
+    for (short, text) in schemes(setting) {
+        for run in 0..count(setting) {
+            tasks.push(Task::scenario(unequal(&short, run), four_rtts(&text, run, setting)?));
+        }
+    }
+    Ok(tasks)
+}
+
+/// When the second flow leaves.
+fn leaves(time: u64) -> Span {
+    Span::from_millis(LEAVES_MS.0 + LEAVES_MS.1 * time)
+}
+
+fn departure(text: &str, time: u64, setting: &Setting) -> Result<Scenario, String> {
+    let mut scenario = Scenario::new("a flow leaves");
+    (scenario.mss, scenario.seed) = (PACKET, setting.seed + time);
+    scenario.duration = leaves(time) + Span::from_secs(5);
+    scenario.record = Recording::Series(Span::from_millis(BIN_MS));
+    let link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(15.0)));
+    scenario.links.push(link.with(|link| link.buffer = BufferSize::Packets(1000)));
+    for (name, stop) in [("stays", None), ("leaves", Some(leaves(time)))] {
+        scenario.flows.push(FlowSpec::bulk(choice(text)?, &["link"]).with(|flow| {
+            (flow.name, flow.stop) = (name.to_string(), stop);
+            flow.rtt = Span::from_millis(RTT_MS);
+        }));
+    }
+    Ok(scenario)
+}
+
+fn four_rtts(text: &str, run: u64, setting: &Setting) -> Result<Scenario, String> {
+    let network = Network::new(Rate::from_mbps(10.0), Span::ZERO).with(|network| {
+        network.senders = 1;
+        network.on = On::Bytes(Amount::Icsi { plus: 16_000.0 });
+        network.off = Amount::Exponential(0.2);
+        network.buffer = BufferSize::Packets(1000);
+    });
+    let length = setting.length(100, 20);
+    let mut scenario = network.scenario(choice(text)?, length, setting.seed + run);
+    let flow = scenario.flows.remove(0);
+    for rtt in RTTS_MS {
+        let delay = Span::from_millis(rtt);
+        scenario.flows.push(flow.clone().with(|flow| flow.data.delay = delay));
+    }
+    Ok(scenario)
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    note_missing(setting, &GENERAL, &mut findings);
+    for (short, _) in tables(setting, &GENERAL[..2]) {
+        let each = |figure: fn(&Record, u64) -> f64| {
+            mean((0..DEPARTURES).map(|time| figure(results.get(&leaving(&short, time)), time)))
+        };
+        findings.measure(format!("{short}.growth"), each(growth));
+        findings.measure(format!("{short}.rtts"), each(round_trips));
+        show(&short, results.get(&leaving(&short, 0)), &mut findings);
+    }
+    for (short, _) in schemes(setting) {
+        let rate = |at: usize| {
+            let runs = (0..count(setting)).filter_map(|run| {
+                let sums = sums(results.get(&unequal(&short, run)));
+                let flow = sums.get(at).filter(|flow| flow.on_s > 0.0)?;
+                Some(flow.bytes as f64 * 8e-6 / flow.on_s)
+            });
+            mean(runs)
+        };
+        let rates = [0, 1, 2, 3].map(rate);
+        for (rtt, rate) in RTTS_MS.into_iter().zip(rates) {
+            findings.measure(format!("{short}.{rtt}ms"), rate);
+        }
+        findings.measure(format!("{short}.unfairness"), rates[0] / rates[3]);
+    }
+    Ok(findings)
+}
+
+/// The goodput of the flow that stays, and the bin in which the other leaves.
+fn staying(record: &Record, time: u64) -> (Vec<f64>, usize) {
+    let bin = (leaves(time).as_millis_f64() / BIN_MS as f64) as usize;
+    (record.series("flow.stays.goodput"), bin)
+}
+
+/// Its mean rate in the five seconds before.
+fn before(goodput: &[f64], bin: usize) -> f64 {
+    let bins = 5000 / BIN_MS as usize;
+    mean(goodput.iter().take(bin).skip(bin.saturating_sub(bins)).copied())
+}
+
+/// Its rate from one to three seconds after, over that before.
+fn growth(record: &Record, time: u64) -> f64 {
+    let (goodput, bin) = staying(record, time);
+    let second = 1000 / BIN_MS as usize;
+    mean(goodput.iter().skip(bin + second).take(2 * second).copied()) / before(&goodput, bin)
+}
+
+/// After how many round trips its rate over one is 1.8 times that before; NaN if it never is.
+fn round_trips(record: &Record, time: u64) -> f64 {
+    let (goodput, bin) = staying(record, time);
+    let wanted = 1.8 * before(&goodput, bin);
+    let window = (RTT_MS / BIN_MS) as usize;
+    let reached = goodput
+        .windows(window)
+        .enumerate()
+        .skip(bin.saturating_sub(window - 1))
+        .find(|(_, bins)| mean(bins.iter().copied()) >= wanted);
+    reached.map_or(f64::NAN, |(at, _)| {
+        (at + window).saturating_sub(bin) as f64 * BIN_MS as f64 / RTT_MS as f64
+    })
+}
+
+fn show(short: &str, record: &Record, findings: &mut Findings) {
+    let palette = Palette::new(["stays", "leaves"]);
+    let line = |flow: &str| Series {
+        name: flow.to_string(),
+        quantity: "goodput".into(),
+        unit: "Mbit/s".into(),
+        bin_s: record.number("bin"),
+        values: record.series(&format!("flow.{flow}.goodput")),
+        paint: palette.paint(flow),
+        shade: Shade::Line,
+        fold: Fold::Mean,
+        label: vec![flow.to_string()],
+    };
+    let chart = Chart {
+        label: format!("A flow of {short} when another leaves"),
+        panels: vec![Panel {
+            title: "Mbit/s".into(),
+            height: 120.0,
+            log: false,
+            series: vec![line("stays"), line("leaves")],
+        }],
+    };
+    let caption = format!("The RemyCC {short}: the second flow leaves after 20 s.");
+    findings.figure(&format!("departure {short}"), chart.figure(), &caption);
+}
+
+pub(super) const DATA_CENTRE: Experiment = Experiment {
+    name: "remy-data-centre",
+    title: "Remy: a data centre",
+    about: "64 senders with flows of 20 MB on 10 Gbit/s, RTT 4 ms, 1000 packets, for 5 s: DCTCP with \
+            marks above 65 packets, and the RemyCC of the thesis if it is at hand.",
+    plan: plan_centre,
+    find: find_centre,
+};
+
+/// The RemyCC that the thesis made for data centres.
+const CENTRE: [(&str, &str); 1] = [("remy", "RemyCC-2013-datacenter.dna")];
+
+fn contenders(setting: &Setting) -> Vec<Scheme> {
+    and_designed(tables(setting, &CENTRE), &[("dctcp", "dctcp+step[k=65]")])
+}
+
+fn plan_centre(setting: &Setting) -> Result<Vec<Task>, String> {
+    let network = Network::new(Rate::from_mbps(10_000.0), Span::from_millis(4)).with(|network| {
+        network.senders = 64;
+        network.on = On::Bytes(Amount::Exponential(20e6));
+        network.off = Amount::Exponential(0.1);
+        network.buffer = BufferSize::Packets(1000);
+    });
+    let task = |(short, text): Scheme| {
+        let length = setting.length(5, 2);
+        let mut scenario = network.scenario(choice(&text)?, length, setting.seed);
+        scenario.warmup = Span::from_secs(1);
+        Ok(Task::scenario(short, scenario))
+    };
+    contenders(setting).into_iter().map(task).collect()
+}
+
+fn find_centre(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    note_missing(setting, &CENTRE, &mut findings);
+    for (short, _) in contenders(setting) {
+        let sums = sums(results.get(&short));
+        let on = || sums.iter().filter(|flow| flow.on_s > 0.0 && flow.packets > 0);
+        let rates = || on().map(|flow| flow.bytes as f64 / 1e3 / f64::from(PACKET) / flow.on_s);
+        findings.measure(format!("{short}.throughput.mean"), MBPS * mean(rates()));
+        findings.measure(format!("{short}.throughput.median"), MBPS * median(rates()));
+        let rtts = || on().map(|flow| 1e3 * flow.delay_s / flow.packets as f64);
+        findings.measure(format!("{short}.rtt.mean"), mean(rtts()));
+        findings.measure(format!("{short}.rtt.median"), median(rtts()));
+    }
+    let ratio = findings.get("remy.rtt.mean") / findings.get("dctcp.rtt.mean");
+    findings.measure("remy/dctcp.rtt", ratio);
+    Ok(findings)
+}

@@ -1,0 +1,153 @@
+//! Who else is there: TCP-naive and TCP-aware RemyCCs, alone and beside NewReno (Figs 4-4 and 4-5 of
+//! Winstein's thesis), and senders with different aims beside each other.
+
+use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_remy::score::SenderFigures;
+use paceline_remy::{Network, Others};
+use paceline_sim::flow::{Amount, On};
+use paceline_sim::path::BufferSize;
+
+use super::Experiment;
+use super::remy_common::{Runs, Scheme, and_designed, mbps, mean, note_missing, tables};
+use crate::findings::Findings;
+use crate::results::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "remy-tcp-aware",
+    title: "Remy: other senders",
+    about: "Two senders on 10 Mbit/s, RTT 100 ms: of the TCP-naive and the TCP-aware RemyCC and of \
+            NewReno among their own kind, each RemyCC beside NewReno, and RemyCCs with different \
+            aims beside each other.",
+    plan,
+    find,
+};
+
+const TABLES: [(&str, &str); 2] = [
+    ("naive", "fig7-newreno-compatibility__ratsonlybaselineV5-delta0.1.dna.2"),
+    ("aware", "fig7-newreno-compatibility__tcpcompatibleV5-delta0.1.dna.3"),
+];
+const NEWRENO: &str = "newreno[initial_window=2]";
+/// Those that want throughput and short delays, each made for its own kind, and a pair made together.
+const PAIRS: [(&str, &str); 4] = [
+    ("fast", "fig9-diversity__delta-0.1.dna.5"),
+    ("short", "fig9-diversity__delta-10.0.dna.5"),
+    ("tree1", "fig9-diversity__coexistencev2.dna.3.whiskertree1"),
+    ("tree2", "fig9-diversity__coexistencev2.dna.3.whiskertree2"),
+];
+
+fn runs(setting: &Setting, name: &str, on_s: f64, buffer: BufferSize) -> Runs {
+    let network = Network::new(Rate::from_mbps(10.0), Span::from_millis(100)).with(|network| {
+        network.on = On::Time(Amount::Exponential(on_s));
+        (network.off, network.buffer) = (Amount::Exponential(on_s), buffer);
+    });
+    let count = if setting.quick { 1 } else { 4 };
+    let duration = setting.length(200, 20);
+    Runs { name: name.to_string(), network, duration, count, seed: setting.seed }
+}
+
+fn alone(setting: &Setting) -> Runs {
+    runs(setting, "alone", 5.0, BufferSize::Bdp(2.0))
+}
+
+/// One of two senders has another scheme.
+fn beside(mut runs: Runs, name: &str, text: &str) -> Result<Runs, String> {
+    let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
+    runs.name = format!("beside {name}");
+    runs.network.others = Some(Others { scheme, senders: 1 });
+    Ok(runs)
+}
+
+fn mixed(setting: &Setting) -> Result<Runs, String> {
+    beside(alone(setting), "newreno", NEWRENO)
+}
+
+fn own_kind(setting: &Setting) -> Runs {
+    runs(setting, "own kind", 1.0, BufferSize::Unlimited)
+}
+
+/// The first of the pairs beside the second, each way made.
+fn together(setting: &Setting, first: &Scheme, second: &Scheme) -> Result<Vec<Task>, String> {
+    beside(own_kind(setting), &second.0, &second.1)?.tasks(&first.0, &first.1)
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let aware = tables(setting, &TABLES);
+    let mut tasks = mixed(setting)?.tasks_of(&aware)?;
+    tasks.extend(alone(setting).tasks_of(&and_designed(aware, &[("newreno", NEWRENO)]))?);
+    let pairs = tables(setting, &PAIRS);
+    tasks.extend(own_kind(setting).tasks_of(&pairs)?);
+    if let [fast, short, tree1, tree2] = pairs.as_slice() {
+        for (first, second) in [(short, fast), (tree1, tree2), (tree2, tree1)] {
+            tasks.extend(together(setting, first, second)?);
+        }
+    }
+    Ok(tasks)
+}
+
+/// Mean throughput while on, and mean delay above that of an idle path, of those that count.
+fn means(runs: &Runs, senders: &[SenderFigures], other: bool) -> (f64, f64) {
+    let of = || senders.iter().filter(|sender| sender.other == other && sender.packets > 0.0);
+    let queue = of().map(|sender| sender.delay_ms - runs.idle_ms());
+    (mean(of().map(mbps)), mean(queue))
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    note_missing(setting, &TABLES, &mut findings);
+    note_missing(setting, &PAIRS, &mut findings);
+    let (alone, mixed) = (alone(setting), mixed(setting)?);
+    for short in ["naive", "aware", "newreno"] {
+        let (rate, queue) = means(&alone, &alone.senders(short, results), false);
+        findings.measure(format!("alone.{short}.throughput"), rate);
+        findings.measure(format!("alone.{short}.queue"), queue);
+    }
+    for short in ["naive", "aware"] {
+        let senders = mixed.senders(short, results);
+        let (rate, queue) = means(&mixed, &senders, false);
+        let (other, _) = means(&mixed, &senders, true);
+        findings.measure(format!("mixed.{short}.throughput"), rate);
+        findings.measure(format!("mixed.{short}.queue"), queue);
+        findings.measure(format!("mixed.{short}.newreno"), other);
+        findings.measure(format!("mixed.{short}.share"), rate / (rate + other));
+    }
+    for part in ["throughput", "queue"] {
+        let of = |findings: &Findings, name: &str| findings.get(&format!("{name}.{part}"));
+        let ratio = of(&findings, "alone.naive") / of(&findings, "alone.aware");
+        findings.measure(format!("alone.naive/aware.{part}"), ratio);
+        let ratio = of(&findings, "mixed.aware") / of(&findings, "mixed.naive");
+        findings.measure(format!("mixed.aware/naive.{part}"), ratio);
+    }
+    diversity(setting, results, &mut findings)?;
+    Ok(findings)
+}
+
+/// The delay-minded sender beside the other one: made for its own kind, and made together.
+fn diversity(setting: &Setting, results: &Results, findings: &mut Findings) -> Result<(), String> {
+    let own = own_kind(setting);
+    let queue = |short: &str| means(&own, &own.senders(short, results), false).1;
+    for (short, _) in PAIRS {
+        findings.measure(format!("pair.{short}.alone.queue"), queue(short));
+    }
+    let (minded, other) =
+        if queue("tree1") <= queue("tree2") { ("tree1", "tree2") } else { ("tree2", "tree1") };
+    let pairs = tables(setting, &PAIRS);
+    let text = |name: &str| pairs.iter().find(|(short, _)| short == name).map(|pair| &pair.1);
+    let mut of = |name: &str, first: &str, second: &str| -> Result<(f64, f64), String> {
+        let Some(text) = text(second) else { return Ok((f64::NAN, f64::NAN)) };
+        let runs = beside(own_kind(setting), second, text)?;
+        let senders = runs.senders(first, results);
+        let (rate, queue) = means(&runs, &senders, false);
+        let (other, _) = means(&runs, &senders, true);
+        findings.measure(format!("pair.{name}.throughput"), rate);
+        findings.measure(format!("pair.{name}.queue"), queue);
+        findings.measure(format!("pair.{name}.other"), other);
+        Ok((rate, queue))
+    };
+    let naive = of("naive", "short", "fast")?;
+    let together = of("together", minded, other)?;
+    findings.measure("pair.delay.throughput", together.0 / naive.0);
+    findings.measure("pair.delay.queue", together.1 / naive.1);
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Flows over a shared 802.11 medium, held against ns-2 2.35.
+//!
+//! Stated before the first run: NewReno's uploads and downloads within 15 % of ns-2's totals, in the
+//! same order. ns-2 counts 1300 bytes of packets that have 1340 on the wire.
+
+use paceline_cc::{AckPolicy, Rate, Span};
+use paceline_path::BufferSize;
+use paceline_path::medium::Preamble;
+use paceline_sim::scenario::{
+    Capacity, Direction, FlowSpec, Layer, LinkSpec, MediumSpec, Scenario, StationPort, StationUse,
+    check_scheme,
+};
+use paceline_sim::{Outcome, run};
+
+const SHARE: f64 = 1300.0 / 1340.0;
+
+/// A medium of 802.11b at 11 Mbit/s behind lines of 100 Mbit/s each way.
+fn scenario(stations: usize, buffer: u64) -> Scenario {
+    let mut scenario = Scenario::new("medium");
+    scenario.mss = 1340;
+    for name in ["down", "up"] {
+        let mut link = LinkSpec::new(name, Capacity::Constant(Rate::from_mbps(100.0)));
+        link.buffer = BufferSize::Packets(10_000);
+        scenario.links.push(link);
+    }
+    let mut medium = MediumSpec::new("home", Layer::B(Preamble::Long));
+    medium.access_point.buffer = BufferSize::Packets(buffer);
+    for number in 0..stations {
+        let mut station = StationPort::new(&format!("w{number}"), Rate::from_mbps(11.0));
+        station.port.buffer = BufferSize::Packets(buffer);
+        medium.stations.push(station);
+    }
+    scenario.media.push(medium);
+    scenario
+}
+
+fn flow(scheme: &str, station: usize, direction: Direction) -> FlowSpec {
+    let (path, back) = match direction {
+        Direction::Down => ("down", "up"),
+        Direction::Up => ("up", "down"),
+    };
+    let mut flow = FlowSpec::bulk(check_scheme(scheme).expect("known"), &[path]);
+    let way = if direction == Direction::Down { "down" } else { "up" };
+    flow.name = format!("{way}{station}");
+    flow.back = vec![back.to_string()];
+    flow.station = Some(StationUse { station: format!("w{station}"), direction });
+    flow.rtt = Span::from_millis(82);
+    flow.ack = Some(AckPolicy::EACH);
+    flow
+}
+
+/// Sums of the downloads and of the uploads, in Mbit/s as ns-2 counts them.
+fn sums(outcome: &Outcome) -> (f64, f64) {
+    let sum = |way: &str| {
+        let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(way));
+        SHARE * flows.map(|flow| flow.goodput_mbps).sum::<f64>()
+    };
+    (sum("down"), sum("up"))
+}
+
+#[test]
+fn one_download_carries_what_ns2_says() {
+    for (direction, want) in [(Direction::Down, 3.95), (Direction::Up, 3.95)] {
+        let mut scenario = scenario(1, 3000);
+        scenario.flows.push(flow("newreno", 0, direction));
+        (scenario.warmup, scenario.duration) = (Span::from_secs(20), Span::from_secs(50));
+        let (down, up) = sums(&run(&scenario).expect("runs"));
+        assert!(((down + up) / want - 1.0).abs() < 0.15, "{direction:?}: {down} {up}");
+    }
+}
+
+#[test]
+fn uploads_starve_downloads_as_in_ns2() {
+    // Twelve of each: 4.82 Mbit/s up and 0.005 down, in 50 to 300 s. Shorter here.
+    let mut scenario = scenario(12, 50);
+    for station in 0..12 {
+        scenario.flows.push(flow("newreno", station, Direction::Down));
+        scenario.flows.push(flow("newreno", station, Direction::Up));
+    }
+    (scenario.warmup, scenario.duration) = (Span::from_secs(50), Span::from_secs(150));
+    let outcome = run(&scenario).expect("runs");
+    let (down, up) = sums(&outcome);
+    assert!((up / 4.82 - 1.0).abs() < 0.15, "{up}");
+    assert!(down < 0.05 * up, "{down} {up}");
+    // The access point's queue is full (ns-2: 48 of 49 packets).
+    let ap = &outcome.media[0].stations[0].link;
+    assert!(ap.drops > 1000, "{}", ap.drops);
+}
+
+#[test]
+fn twelve_downloads_share_the_medium_as_in_ns2() {
+    // 3.97 Mbit/s, Jain's index 0.996 with equal RTTs.
+    let mut scenario = scenario(12, 50);
+    for station in 0..12 {
+        scenario.flows.push(flow("newreno", station, Direction::Down));
+    }
+    (scenario.warmup, scenario.duration) = (Span::from_secs(50), Span::from_secs(150));
+    let outcome = run(&scenario).expect("runs");
+    let (down, _) = sums(&outcome);
+    assert!((down / 3.97 - 1.0).abs() < 0.15, "{down}");
+    assert!(outcome.jain() > 0.9, "{}", outcome.jain());
+}
+
+#[test]
+fn acknowledgements_contend_and_all_packets_are_somewhere() {
+    let mut scenario = scenario(3, 20);
+    for station in 0..3 {
+        scenario.flows.push(flow("cubic", station, Direction::Down));
+        scenario.flows.push(flow("abc", station, Direction::Up));
+    }
+    scenario.media[0].stations[1].frame_error = 0.4;
+    scenario.duration = Span::from_secs(10);
+    let mut simulation = paceline_sim::Simulation::new(&scenario).expect("legal");
+    for tenth in 1..100u64 {
+        simulation.advance(paceline_cc::Time::from_millis(100 * tenth));
+        let census = simulation.world().census();
+        assert!(census.is_balanced(), "{census:?}");
+    }
+    let outcome = simulation.outcome().expect("legal");
+    let medium = &outcome.media[0];
+    assert!(medium.stations.iter().all(|station| station.transmissions > 100), "{medium:?}");
+    assert!(medium.collision_probability > 0.02);
+    let airtime: f64 = medium.stations.iter().map(|station| station.airtime).sum();
+    assert!(airtime > 0.5 && airtime < 1.2, "{airtime}");
+    // A restart gives the same.
+    let digest = outcome.digest;
+    simulation.restart(scenario.seed).expect("legal");
+    simulation.advance(paceline_cc::Time::from_millis(9900));
+    assert_eq!(simulation.outcome().expect("legal").digest, digest);
+}

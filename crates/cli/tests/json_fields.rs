@@ -160,7 +160,12 @@ fn simulations() {
     printed.document("bench", &run(&["bench", "a", "--json"]));
     let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
     printed.document("remy eval", &run(&eval));
-    printed.all_of(&["compare", "run", "bench", "remy eval"]);
+    let networks = "duration = \"2s\"\n[networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\nsenders = 2\n\
+                    on = \"1s\"\noff = \"1s\"\n";
+    let on = folder.write("on.toml", networks.as_bytes());
+    let eval = ["remy", "eval", "starter", "--on", &on, "--seeds", "2", "--json"];
+    printed.document("remy eval --on", &run(&eval));
+    printed.all_of(&["compare", "run", "bench", "remy eval", "remy eval --on"]);
 }
 
 #[test]

@@ -151,13 +151,14 @@ fn simulations() {
     let arguments = ["compare", "--duration", "2s", "--flows", "2", "--omniscient", "--json"];
     printed.document("compare", &run(&[&arguments[..], &["--schemes", "all", "-q"]].concat()));
     let folder = Folder::new("fields");
-    for name in ["video", "short-flows", "on-off"] {
+    for name in ["video", "short-flows", "on-off", "home-medium"] {
         let out = folder.path(name);
         let arguments = ["run", &scenario(name), "--duration", "20s", "--json", "-o", &out];
         printed.document("run", &run(&arguments));
         let saved = std::fs::read(format!("{out}/run.json")).expect("run.json");
         printed.document("run", &serde_json::from_slice(&saved).expect("JSON"));
     }
+    printed.document("medium", &run(&["medium", "--seconds", "1", "--json"]));
     printed.document("bench", &run(&["bench", "a", "--json"]));
     let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
     printed.document("remy eval", &run(&eval));

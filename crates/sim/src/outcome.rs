@@ -105,6 +105,9 @@ pub struct StationOutcome {
     /// Its queue and what it delivered. Its capacity is what the station would carry alone.
     #[serde(flatten)]
     pub link: LinkOutcome,
+    /// Packets at the station in the mean, the one in transmission included: the rate of delivered
+    /// packets times their mean delay (Little's law).
+    pub waiting_packets: f64,
     /// Frames transmitted, retransmissions and the warm-up included.
     pub transmissions: u64,
     /// Of these, frames that collided.

@@ -4,14 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use paceline_cc::Span;
-use paceline_live::emulator::Element;
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, LinkSpec, Scenario};
 
 use crate::args;
-use crate::emulation::link::{QueueChoice, limit, link, queue_choice};
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, scenario};
+use crate::emulation::link::{QueueChoice, link_side, queue_choice};
+use crate::emulation::{Emulation, Plan, scenario};
 use crate::output::Error;
 
 #[derive(Args)]
@@ -62,9 +59,6 @@ pub(crate) struct LinkCommand {
     emulation: Emulation,
 }
 
-/// Buffers in bandwidth-delay products are of this round-trip time, as in `compare`.
-const RTT: Span = Span::from_millis(100);
-
 impl LinkCommand {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let (mut up, mut down, prompt) = match (&self.scenario, &self.up, &self.down) {
@@ -76,10 +70,11 @@ impl LinkCommand {
                 (up, down, format!("[{name}] "))
             }
             (None, Some(up), Some(down)) => {
+                let seed = self.emulation.seed;
                 let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
-                let above = self.side("up", up, both)?;
+                let above = link_side("up", up, both, seed, !self.once)?;
                 let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
-                let below = self.side("down", down, both)?;
+                let below = link_side("down", down, both, seed, !self.once)?;
                 let names = if up == down { up.clone() } else { format!("{up} {down}") };
                 (above, below, format!("[link {names}] "))
             }
@@ -94,31 +89,5 @@ impl LinkCommand {
             (up.log, down.log) = (with(".up"), with(".down"));
         }
         Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
-    }
-
-    fn side(
-        &self,
-        direction: &str,
-        text: &str,
-        both: (BufferSize, &QueueChoice),
-    ) -> Result<Side, Error> {
-        let (buffer, choice) = both;
-        let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
-        if let Capacity::Trace { repeat, .. } = &mut capacity {
-            *repeat = !self.once;
-        }
-        // The direction is part of the name, so that both links draw numbers of their own.
-        let mut spec = LinkSpec::new(&format!("{direction} {name}"), capacity);
-        spec.router = choice.router.clone();
-        let mut alone = Scenario::new(&name);
-        alone.seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
-        let limit = limit(&alone, buffer, &spec.capacity, RTT);
-        let made = link(&alone, &spec, &choice.queue, limit)?;
-        Ok(Side {
-            hops: vec![Element::Link(Box::new(made))],
-            name: Some(name),
-            queue: Some(format!("{choice} [{buffer}]")),
-            ..Side::default()
-        })
     }
 }

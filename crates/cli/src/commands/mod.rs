@@ -17,6 +17,7 @@ mod onoff;
 mod recv;
 mod remy;
 mod reproduce;
+mod router;
 pub(crate) mod run;
 mod saturate;
 mod schemes;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     /// Load congestion controls into this machine's own TCP (eBPF)
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Put an ABC router, or any link and queue, in front of a device of this machine
+    Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// What saturated stations get of a shared 802.11 channel
@@ -121,6 +124,7 @@ impl Command {
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Medium(command) => command.run(),

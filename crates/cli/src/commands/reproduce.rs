@@ -73,6 +73,7 @@ pub(crate) struct Reproduce {
 struct Claims<'a> {
     summary: String,
     synthetic: bool,
+    quick: bool,
     claims: &'a [Judged],
     /// The measures of each experiment by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
@@ -86,6 +87,7 @@ impl Claims<'_> {
         Claims {
             summary: done.summary(),
             synthetic: done.synthetic,
+            quick: done.quick,
             claims: &done.claims,
             sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
             measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
@@ -302,6 +304,11 @@ fn table(done: &Reproduction) -> String {
     let mut text = String::new();
     let mut grid = Grid::words(&["claim", "what", "paper", "here", "stated", "changed"]);
     for judged in &done.claims {
+        if !judged.unmeasured.is_empty() {
+            let verdict = word(judged.verdict);
+            let cells = [&judged.id, &judged.title, "", "", &verdict, &verdict];
+            grid.row(cells.map(str::to_string).to_vec());
+        }
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
             let cell = |held: Option<&Held>| match held {
@@ -326,6 +333,9 @@ fn table(done: &Reproduction) -> String {
         }
     }
     text += &grid.text();
+    if done.quick {
+        text += "In brackets: runs were shorter and fewer than the papers' (--quick).\n";
+    }
     if done.synthetic {
         text +=
             "In brackets: the paper measured on recorded traces, and this is on synthetic ones.\n";
@@ -343,9 +353,9 @@ fn word(verdict: Verdict) -> String {
         Verdict::Reproduced => "reproduced",
         Verdict::Partly => "partly",
         Verdict::Not => "not",
-        Verdict::SyntheticAll => "(holds)",
-        Verdict::SyntheticSome => "(partly)",
-        Verdict::SyntheticNone => "(not)",
+        Verdict::SyntheticAll | Verdict::QuickAll => "(holds)",
+        Verdict::SyntheticSome | Verdict::QuickSome => "(partly)",
+        Verdict::SyntheticNone | Verdict::QuickNone => "(not)",
         Verdict::NotMeasured => "not measured",
     }
     .to_string()

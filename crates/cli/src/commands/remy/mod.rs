@@ -2,7 +2,9 @@
 
 mod convert;
 mod eval;
+mod page;
 mod show;
+mod train;
 
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ use crate::output::Error;
 pub(crate) enum Remy {
     /// Measure throughput, delay and score of tables and schemes on a network
     Eval(eval::Eval),
+    /// Find a table for given networks and a given aim
+    Train(train::Train),
     /// Show the size of a table, and in words what its most used rules do
     Show(show::Show),
     /// Show what two tables do in the same situations
@@ -30,6 +34,7 @@ impl Remy {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
             Remy::Eval(command) => command.run(),
+            Remy::Train(command) => command.run(),
             Remy::Show(command) => command.run(),
             Remy::Compare(command) => command.run(),
             Remy::Import(command) => command.run(),

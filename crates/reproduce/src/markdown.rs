@@ -125,12 +125,10 @@ fn section(claim: &Claim, judged: &Judged) -> String {
     if !cause.is_empty() {
         text += &format!("\n{cause}\n");
     }
-    if !cause.is_empty() && judged.missing.is_empty() {
-        if !judged.shown.is_empty() {
-            text += "\n| what shows it | here |\n| --- | --- |\n";
-            for (what, value) in &judged.shown {
-                text += &format!("| {what} | {value} |\n");
-            }
+    if !cause.is_empty() && judged.missing.is_empty() && !judged.shown.is_empty() {
+        text += "\n| what shows it | here |\n| --- | --- |\n";
+        for (what, value) in &judged.shown {
+            text += &format!("| {what} | {value} |\n");
         }
     }
     for name in &judged.sweeps {

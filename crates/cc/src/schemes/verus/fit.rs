@@ -18,6 +18,9 @@ const SMOOTHING: f64 = 100.0;
 /// A basis function falls to a quarter from node to node: farther away it is nothing.
 const REACH: usize = 28;
 
+/// A second difference.
+const DIFFERENCE: [f64; 3] = [1.0, -2.0, 1.0];
+
 /// A symmetric matrix: a row's diagonal element and the three right of it.
 type Banded = Vec<[f64; 4]>;
 
@@ -101,23 +104,23 @@ impl Fitter {
     fn bend(&mut self, count: usize) {
         self.bends.clear();
         self.bends.resize(count, [0.0; 4]);
-        const DIFFERENCE: [f64; 3] = [1.0, -2.0, 1.0];
-        for j in 0..count - 2 {
-            for a in 0..3 {
-                for b in a..3 {
-                    self.bends[j + a][b - a] += 2.0 / 3.0 * DIFFERENCE[a] * DIFFERENCE[b];
-                }
-            }
-            if j + 3 < count {
-                // Neighbouring differences' product, a half for either order.
-                for a in 0..3 {
-                    for b in 0..3 {
-                        let (low, high) = (a.min(b + 1), a.max(b + 1));
-                        let both = if low == high { 2.0 } else { 1.0 };
-                        self.bends[j + low][high - low] +=
-                            both / 6.0 * DIFFERENCE[a] * DIFFERENCE[b];
+        // The product of two second differences: each factor of the one with each of the other.
+        let mut add = |first: usize, second: usize, share: f64| {
+            for (a, one) in DIFFERENCE.iter().enumerate() {
+                for (b, other) in DIFFERENCE.iter().enumerate() {
+                    let (row, column) = (first + a, second + b);
+                    if row <= column {
+                        self.bends[row][column - row] += share * one * other;
                     }
                 }
+            }
+        };
+        for j in 0..count - 2 {
+            add(j, j, 2.0 / 3.0);
+            if j + 3 < count {
+                // In both orders, of which a symmetric matrix keeps the upper half.
+                add(j, j + 1, 1.0 / 6.0);
+                add(j + 1, j, 1.0 / 6.0);
             }
         }
     }

@@ -14,7 +14,8 @@ use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
 /// Fields of the table that only some runs print, for which these tests have none.
-const SOMETIMES: [&str; 4] = ["counters", "instructions_per_packet", "more_links", "missing"];
+const SOMETIMES: [&str; 5] =
+    ["counters", "instructions_per_packet", "more_links", "missing", "claims.missing"];
 
 /// Fields whose values have keys of their own.
 const BY_NAME: [&str; 4] = ["measures", "counters", "state", "shown"];
@@ -161,7 +162,14 @@ fn simulations() {
     printed.document("bench", &run(&["bench", "a", "--json"]));
     let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
     printed.document("remy eval", &run(&eval));
-    printed.all_of(&["compare", "run", "medium", "bench", "remy eval"]);
+    let networks = "duration = \"2s\"\n[networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\n\
+                    senders = 2\non = \"1s\"\noff = \"1s\"\n";
+    let on = folder.write("on.toml", networks.as_bytes());
+    let eval = ["remy", "eval", "starter", "--on", &on, "--seeds", "2", "--json"];
+    printed.document("remy eval --on", &run(&eval));
+    let medium = ["medium", "--stations", "2", "--seconds", "1", "--json"];
+    printed.document("medium", &run(&medium));
+    printed.all_of(&["compare", "run", "bench", "remy eval", "remy eval --on", "medium"]);
 }
 
 #[test]

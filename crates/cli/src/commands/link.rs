@@ -18,41 +18,41 @@ Examples:
   paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
   paceline link --scenario scenarios/fairness.toml -- bash")]
 pub(crate) struct LinkCommand {
-    /// The way from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
+    /// The link from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
     up: Option<String>,
-    /// The way from outside to inside
+    /// The link from outside to inside
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
     down: Option<String>,
-    /// The queue of the way up: droptail, codel, fq_codel, ...; or a scheme with a router: abc,
-    /// for ends that speak it
+    /// The queue of the link up: droptail, codel, fq_codel, and so on; or a scheme that has a router,
+    /// such as abc, if the senders use this scheme
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     up_queue: QueueChoice,
-    /// The queue of the way down
+    /// The queue of the link down
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     down_queue: QueueChoice,
-    /// The buffer of both: packets, or 64kB, 50ms, 1bdp (of 100 ms), inf
+    /// The buffer of both links: packets, or 64kB, 50ms, 1bdp (for an RTT of 100 ms), inf
     #[arg(long, default_value = "250", value_parser = args::buffer)]
     buffer: BufferSize,
-    /// The buffer of the way up
+    /// The buffer of the link up
     #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
     up_buffer: Option<BufferSize>,
-    /// The buffer of the way down
+    /// The buffer of the link down
     #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
     down_buffer: Option<BufferSize>,
-    /// Do not repeat the traces: at their end, nothing passes any more
+    /// Do not repeat the traces: when a trace is over, nothing passes any more
     #[arg(long)]
     once: bool,
     /// Write Mahimahi's logs: FILE.up and FILE.down
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Emulate the path of a scenario file; what is inside sends its data
+    /// Emulate the path of a flow in a scenario file; the program inside is its sender
     #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "once"])]
     scenario: Option<PathBuf>,
-    /// With --scenario: the flow whose path is meant, if they differ
+    /// With --scenario: the flow whose path to emulate, if the flows have different ones
     #[arg(long, value_name = "NAME", requires = "scenario")]
     flow: Option<String>,
-    /// With --scenario: what is inside receives its data
+    /// With --scenario: the program inside is the receiver
     #[arg(long, requires = "scenario")]
     receive: bool,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     page.heading("Summary");
     page.table(&summary_table(runs, &palette));
     page.paragraph(
-        "Queueing delays are per packet, in milliseconds. A click on a column's head sorts by it.",
+        "Queueing delays are per packet, in milliseconds. Click on the head of a column to sort by it.",
     );
     for note in notes(runs) {
         page.paragraph(&note);

@@ -180,8 +180,8 @@ impl Compare {
         let info = PageInfo {
             title: "Schemes compared".into(),
             explanation: format!(
-                "Each scheme with {} for {}, over a link with a buffer of {}; the round-trip \
-                 propagation delay is {}{}. Queueing delay is the time from a packet's arrival at \
+                "Each scheme ran with {} for {} over a link whose buffer holds {}. The round-trip \
+                 propagation delay was {}{}. Queueing delay is the time from a packet's arrival at \
                  the queue until it has left the link.",
                 if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) },
                 self.duration,
@@ -397,7 +397,7 @@ fn buffer_words(buffer: BufferSize) -> String {
     match buffer {
         BufferSize::Packets(packets) => format!("{packets} packets"),
         BufferSize::Bdp(products) => format!("{products} bandwidth-delay products"),
-        BufferSize::Unlimited => "unlimited length".into(),
+        BufferSize::Unlimited => "any number of packets".into(),
         BufferSize::Bytes(_) | BufferSize::Time(_) => buffer.to_string(),
     }
 }

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     /// What saturated stations get of a shared 802.11 channel
     Medium(medium::Medium),
-    /// Evaluate, show and convert the rule tables of RemyCC
+    /// Train, evaluate, show and convert the rule tables of RemyCC
     #[command(subcommand)]
     Remy(remy::Remy),
     /// Emulate a delay around a program, in real time

@@ -167,9 +167,9 @@ fn workloads_are_those_of_scenarios() {
     let seen = send("video = { fps = 20, max = \"1Mbps\" }");
     assert_eq!(seen.code, 0, "{}", seen.err);
     let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-    let made = rows["rows"][0]["video"]["made"].as_u64().expect("frames");
+    let made = rows["runs"][0]["frames"]["made"].as_u64().expect("frames");
     assert!((30..=41).contains(&made), "two seconds of 20 frames: {rows}");
-    let rate = rows["rows"][0]["goodput_mbps"].as_f64().expect("a rate");
+    let rate = rows["runs"][0]["goodput_mbps"].as_f64().expect("a rate");
     assert!(rate > 0.05 && rate < 1.5, "{rows}");
     assert_eq!(receiver.finish(20).0, Some(0));
 }
@@ -197,7 +197,7 @@ fn a_log_for_qvis_has_a_record_for_each_packet_and_acknowledgement() {
     assert_eq!(records[0]["qlog_format"], "JSON-SEQ");
     assert_eq!(records[0]["qlog_version"], "0.3");
     let named = |name: &str| records.iter().filter(|record| record["name"] == name).count();
-    let sent = rows["rows"][0]["sent"].as_u64().expect("packets");
+    let sent = rows["runs"][0]["sent"].as_u64().expect("packets");
     assert_eq!(named("transport:packet_sent") as u64, sent);
     assert!(named("transport:packet_received") > 0 && named("recovery:metrics_updated") > 0);
     let times: Vec<f64> = records[1..].iter().filter_map(|event| event["time"].as_f64()).collect();

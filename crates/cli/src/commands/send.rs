@@ -16,9 +16,9 @@ use super::recv::{PLAINTEXT, run_ahead};
 use crate::args;
 use crate::output::{self, Error};
 
-/// Send a file over UDP to `paceline recv`, under any scheme
+/// Send a file, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
-/// What is lost is sent again; the receiver compares the hash of the whole file.
+/// Lost data is sent again, and the receiver checks the hash of the whole file.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,10 +27,10 @@ Examples:
   paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json
   paceline send 192.0.2.1:5311 --key STRING --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
-    /// A file, or - for standard input; not with --bulk
+    /// The file to send, or - for standard input; with --bulk there is none
     #[arg(value_name = "FILE|-")]
     first: String,
-    /// The receiver
+    /// The address of the receiver
     #[arg(value_name = "HOST:PORT")]
     second: Option<String>,
     /// The key that `paceline recv` has printed
@@ -39,25 +39,25 @@ pub(crate) struct Send {
     /// The scheme that decides how fast to send
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     scheme: String,
-    /// Send nothing but packets for so long
+    /// Send meaningless data for this long, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     bulk: Option<Span>,
     /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
     #[arg(long, value_name = "KEY = VALUE", value_parser = workload, requires = "bulk")]
     workload: Option<Workload>,
-    /// The largest packet in bytes, IP and UDP headers included; smaller ones are used if it does
-    /// not pass
+    /// The largest packet in bytes, IP and UDP headers included; if the path does not carry it,
+    /// smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// Do not encrypt, for measurements in a laboratory; `paceline recv` needs it, too
+    /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
     #[arg(long)]
     plaintext: bool,
-    /// After so long without an answer the receiver is taken to be gone
+    /// Give up if the receiver does not answer for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
-    /// The seed of what schemes draw at random
+    /// The seed of the random numbers that schemes use
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
@@ -137,7 +137,7 @@ struct Row {
     file_bytes: u64,
     kept: Option<String>,
     /// Of a workload of videos.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
     video: Option<Frames>,
     mtu: u16,
     encrypted: bool,

@@ -11,13 +11,13 @@ use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink};
 
 use super::arrivals::{Delays, Summary};
-use super::clock::{Clock, Interrupts, wait};
+use super::clock::{Clock, wait};
 use super::note::Note;
 use super::outbox::Outbox;
 use super::qlog::Qlog;
 use super::source::{Reading, Source};
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
+use crate::{Interrupts, LiveError};
 
 /// How many packets leave before arrivals are looked at again.
 const BURST: usize = 256;

@@ -11,12 +11,12 @@ use paceline_wire::{End, Server, ServerLimits, ServerStats, Sink};
 
 use super::arrivals::Arrivals;
 use super::client::mark;
-use super::clock::{Clock, Interrupts, wait};
+use super::clock::{Clock, wait};
 use super::files::{Saving, Target};
 use super::note::Note;
 use super::outbox::Outbox;
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
+use crate::{Interrupts, LiveError};
 
 /// What a server shall do.
 #[derive(Clone, Debug)]

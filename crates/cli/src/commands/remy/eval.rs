@@ -210,7 +210,8 @@ impl Eval {
     /// The network, and its mean rate in packets per millisecond.
     fn network(&self, on: Span, duration: Span) -> Result<(Network, f64), Error> {
         let asked = &self.network;
-        let (_, link) = args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
+        let (_, link) =
+            args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
         let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
         let rtt = asked.rtt.unwrap_or(Span::from_millis(150));
         let network = Network::new(paceline_cc::Rate::ZERO, rtt).with(|network| {

@@ -8,8 +8,10 @@
 
 pub mod emulator;
 mod error;
+mod interrupts;
 pub mod linux;
 pub mod output;
+pub mod router;
 pub mod saturate;
 pub mod shell;
 pub mod traffic;
@@ -17,3 +19,4 @@ pub mod tunnel;
 pub mod udp;
 
 pub use error::LiveError;
+pub use interrupts::Interrupts;

@@ -12,9 +12,10 @@ use paceline_wire::saturator::{
 use super::record::{Record, Recorded};
 use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
+use crate::Interrupts;
 use crate::LiveError;
 use crate::linux::udp::{Group, Inbox, Socket};
-use crate::udp::clock::{Clock, Interrupts, wait};
+use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 
 /// Between two hellos, and between two ends.

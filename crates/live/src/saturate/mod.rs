@@ -39,7 +39,7 @@ fn data(
     let (number, steady) = window.send(now)?;
     let message = Message { session, body: Body::Data { number, sent: micros(now), steady } };
     let length = codec.write(&message, size, place).ok()?;
-    Some(Transmit { to, length, ecn: Ecn::NotEct })
+    Some(Transmit { to, length, ecn: Ecn::NotEct, data: Some(number.into()) })
 }
 
 /// The round-trip time of what was sent at `echo` microseconds.

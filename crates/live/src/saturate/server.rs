@@ -10,9 +10,10 @@ use paceline_wire::saturator::{Arrivals, Body, Channel, Codec, Cookies, Message}
 
 use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
+use crate::Interrupts;
 use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
-use crate::udp::clock::{Clock, Interrupts, wait};
+use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
 
 /// The most measurements at once.

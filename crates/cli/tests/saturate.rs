@@ -46,8 +46,8 @@ fn a_saturated_link_gives_its_trace_back() {
     let test = "a_saturated_link_gives_its_trace_back";
     let Some(output) = alone_within(test, &["ip", "awk"], SCRIPT, "90") else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let (json, rest) =
-        out.split_once("client 0\nserver 0\nup\n").expect(&format!("{out:.2000} {err}"));
+    let found = out.split_once("client 0\nserver 0\nup\n");
+    let (json, rest) = found.unwrap_or_else(|| panic!("{out:.2000} {err}"));
     let all: serde_json::Value = serde_json::from_str(json).expect("JSON");
     let (up, down) = rest.split_once("down\n").expect("two directions");
     for (index, way) in [up, down].into_iter().enumerate() {

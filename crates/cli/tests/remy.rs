@@ -47,9 +47,9 @@ fn mistakes_on_specifications() {
     let on = folder.write("on.toml", SPECIFICATION.as_bytes());
     let wrong = folder.write("wrong.toml", SPECIFICATION.replace("\"50ms\"", "50").as_bytes());
     for (arguments, code, word) in [
-        (vec!["--on", &on, "--rtt", "10ms"], 1, "--rtt: the networks are those of"),
-        (vec!["--on", &wrong], 1, "wrong.toml: networks.rtt"),
-        (vec!["--on", "none.toml"], 1, "none.toml: cannot be read"),
+        (vec!["--on", &on, "--rtt", "10ms"], 2, "--rtt: the networks are those of"),
+        (vec!["--on", &wrong], 2, "wrong.toml: networks.rtt"),
+        (vec!["--on", "none.toml"], 2, "none.toml: cannot be read"),
         (vec!["--on", "5"], 2, "or a specification, a file whose name ends in .toml"),
     ] {
         let all = [&["remy", "eval", "starter"], arguments.as_slice()].concat();
@@ -122,16 +122,16 @@ fn a_broken_table_is_named_with_its_rule() {
     let (mut receiver, at, key) = receiver(&folder);
     let cases = [
         (vec!["compare", "--schemes", &scheme, "--duration", "1s"], 2),
-        (vec!["run", &scenario], 1),
+        (vec!["run", &scenario], 2),
         (vec!["gap", "--schemes", &scheme], 2),
         (vec!["gap", "--udp", "--schemes", &scheme], 2),
-        (vec!["gap", &scenario], 1),
-        (vec!["link", "--scenario", &scenario, "--", "true"], 1),
+        (vec!["gap", &scenario], 2),
+        (vec!["link", "--scenario", &scenario, "--", "true"], 2),
         (vec!["link", "--up", "5Mbps", "--down", "5Mbps", "--up-queue", &scheme, "--", "true"], 2),
-        (vec!["send", &scenario, &at, "--key", &key, "--scheme", &scheme], 1),
-        (vec!["remy", "eval", &table], 1),
-        (vec!["remy", "eval", "--scheme", &scheme], 1),
-        (vec!["remy", "show", &table], 1),
+        (vec!["send", &scenario, &at, "--key", &key, "--scheme", &scheme], 2),
+        (vec!["remy", "eval", &table], 2),
+        (vec!["remy", "eval", "--scheme", &scheme], 2),
+        (vec!["remy", "show", &table], 2),
     ];
     let seen = cases.map(|(arguments, code)| (paceline(&arguments), arguments, code));
     let _ = receiver.kill();

@@ -9,7 +9,7 @@
 //! open. Tasks run side by side and are kept on disk by digest, so that a run that was stopped
 //! goes on where it was; equal tasks are done once. A claim is reproduced if all of its checks
 //! hold, partly if some do. A claim about recorded traces is never called reproduced on synthetic
-//! ones.
+//! ones, and no claim in shortened runs.
 
 mod claim;
 mod expectation;
@@ -41,4 +41,4 @@ pub use scenarios::{Written, write_scenarios};
 pub use setting::{Cellular, Setting};
 pub use store::Store;
 pub use task::Task;
-pub use verdict::{Held, Judged, JudgedCheck, Verdict, judge};
+pub use verdict::{Held, Judged, JudgedCheck, Limits, Verdict, judge};

@@ -69,6 +69,9 @@ pub fn section_head(claim: &Claim) -> String {
     if !claim.after_trials.is_empty() {
         text += &format!("\nChosen after trial runs: {}\n", claim.after_trials.trim());
     }
+    if !claim.unmeasured.is_empty() {
+        return text + &format!("\nNot measured: {}\n", claim.unmeasured.trim());
+    }
     text + "\n| check | paper | tolerance | here | |\n| --- | --- | --- | --- | --- |\n"
 }
 
@@ -103,6 +106,9 @@ fn rows(check: &Check, judged: &JudgedCheck) -> String {
 
 fn section(claim: &Claim, judged: &Judged) -> String {
     let mut text = section_head(claim);
+    if !claim.unmeasured.is_empty() {
+        return text;
+    }
     for (check, judged) in claim.checks.iter().zip(&judged.checks) {
         text += &rows(check, judged);
     }
@@ -204,7 +210,7 @@ mod tests {
         let mut findings = Findings::default();
         findings.measure("m", 2.0);
         findings.measure("n", 0.5);
-        let shown = section(claim, &judge(claim, &findings, false));
+        let shown = section(claim, &judge(claim, &findings, crate::verdict::Limits::default()));
         for part in [
             "| w | at least 1 |  | 2 | holds |",
             "| w *(stated in advance)* | at least 1 |  | 0.5 | does not hold |",

@@ -85,6 +85,10 @@ fn explain(page: &mut Page, claim: &Claim, judged: &Judged) {
             page.paragraph(&format!("{mark}: {text}"));
         }
     }
+    if !judged.unmeasured.is_empty() {
+        page.paragraph(&format!("Not measured: {}", judged.unmeasured.trim()));
+        return;
+    }
     page.table(&checks(judged));
     for note in notes(claim) {
         page.paragraph(&note);
@@ -103,7 +107,7 @@ fn explain(page: &mut Page, claim: &Claim, judged: &Judged) {
 fn colour(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Reproduced => Paint::GOOD,
-        Verdict::Not | Verdict::SyntheticNone => Paint::BAD,
+        Verdict::Not | Verdict::SyntheticNone | Verdict::QuickNone => Paint::BAD,
         _ => Paint::FAIR,
     }
 }
@@ -152,5 +156,8 @@ fn checks(judged: &Judged) -> Table {
             (None, _) => vec![stated("stated in advance, withdrawn")],
         }
     });
-    Table { columns: columns(&["check", "paper", "tolerance", "here", ""]), rows: rows.collect() }
+    Table {
+        columns: columns(&["check", "paper", "tolerance", "here", "verdict"]),
+        rows: rows.collect(),
+    }
 }

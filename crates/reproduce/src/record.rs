@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 /// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
 /// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
-///   `medium.NAME.ap.{throughput,drops}`, `medium.NAME.ap.delay.*`;
-/// - `all.{goodput,jain,jain_1s}`, `all.{owd,rtt}.*`;
+///   `medium.NAME.ap.{throughput,drops,waiting}`, `medium.NAME.ap.delay.*`;
+/// - `all.{goodput,jain,jain_1s,end_to_end,self_inflicted}`, `all.{owd,rtt}.*` (`end_to_end`: the
+///   95th percentile of the age of the newest packet, ms; `self_inflicted` where it was asked for);
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
 /// - if only sums are recorded, the series `sums.{bytes,packets,delay,on}` (bytes, packets, seconds)
 ///   with an entry for each flow;
@@ -85,9 +86,9 @@ impl From<&Outcome> for Record {
             record.set(format!("{name}.throughput"), medium.throughput_mbps);
             record.set(format!("{name}.collisions"), medium.collision_probability);
             // The access point is first.
-            let Some(first) = medium.stations.first().map(|station| &station.link) else {
-                continue;
-            };
+            let Some(first) = medium.stations.first() else { continue };
+            record.set(format!("{name}.ap.waiting"), first.waiting_packets);
+            let first = &first.link;
             record.set(format!("{name}.ap.throughput"), first.throughput_mbps);
             record.set(format!("{name}.ap.drops"), first.drops as f64);
             record.set_quantiles(&format!("{name}.ap.delay"), &first.queue_delay_ms);
@@ -123,6 +124,10 @@ impl From<&Outcome> for Record {
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
         record.set("all.jain_1s", outcome.jain_1s.unwrap_or(f64::NAN));
+        record.set("all.end_to_end", outcome.pooled.end_to_end_p95_ms);
+        if let Some(delay) = outcome.pooled.self_inflicted_p95_ms {
+            record.set("all.self_inflicted", delay);
+        }
         record.set_quantiles("all.owd", &outcome.pooled.one_way_delay_ms);
         record.set_quantiles("all.rtt", &outcome.pooled.rtt_ms);
         if let Some(arrivals) = &outcome.arrivals {

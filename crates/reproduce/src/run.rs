@@ -14,7 +14,7 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::store::Store;
 use crate::task::Task;
-use crate::verdict::{Judged, Verdict, judge};
+use crate::verdict::{Judged, Limits, Verdict, judge};
 
 /// Who wants to know how far the work is.
 pub trait Progress: Sync {
@@ -44,18 +44,25 @@ pub struct Reproduction {
 impl Reproduction {
     /// How many claims hold by what was stated in advance and with later changes, in one line.
     pub fn summary(&self) -> String {
-        let claims = match self.quick {
-            true => format!("Shortened runs (--quick) of {}", self.claims.len()),
-            false => self.claims.len().to_string(),
-        };
-        if self.synthetic {
+        let all = self.claims.len();
+        if self.synthetic || self.quick {
             let count = |verdict: fn(&Judged) -> bool| {
                 self.claims.iter().filter(|judged| verdict(judged)).count()
             };
+            let how = match (self.synthetic, self.quick) {
+                (true, false) => {
+                    "on synthetic traces where the papers have recorded ones, which reproduces \
+                     none of those"
+                }
+                (true, true) => {
+                    "in shortened runs (--quick), on synthetic traces where the papers have \
+                     recorded ones, which reproduces none of them"
+                }
+                _ => "in shortened runs (--quick), which reproduces none of them",
+            };
             return format!(
-                "{claims} claims, on synthetic traces where the papers have recorded ones, which \
-                 reproduces none of those: all checks hold of {} by what was stated in advance, \
-                 of {} with later changes, of {} both ways",
+                "{all} claims, {how}. All checks hold for {} claims by the bounds stated before the \
+                 first run, for {} by the present bounds, and for {} by both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
                 count(Judged::holds),
@@ -82,7 +89,7 @@ impl Reproduction {
         };
         let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
         format!(
-            "{claims} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
+            "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
              ways: {}",
             line(|judged| judged.stated_verdict),
@@ -193,14 +200,14 @@ pub fn reproduce(
         experiments.push((experiment, findings));
     }
     let nothing = Findings::default();
-    let synthetic = setting.traces.is_none();
+    let limits = Limits { synthetic: setting.traces.is_none(), quick: setting.quick };
     let judged = claims
         .iter()
         .map(|claim| {
             let of =
                 |(experiment, _): &&(&Experiment, Findings)| experiment.name == claim.experiment;
             let found = experiments.iter().find(of).map_or(&nothing, |(_, findings)| findings);
-            judge(claim, found, synthetic)
+            judge(claim, found, limits)
         })
         .collect();
     let mut failures = failures.into_inner().unwrap_or_default();
@@ -210,8 +217,8 @@ pub fn reproduce(
         experiments,
         failures,
         tasks: work.len(),
-        synthetic,
-        quick: setting.quick,
+        synthetic: limits.synthetic,
+        quick: limits.quick,
     })
 }
 

@@ -56,6 +56,19 @@ const C2TCP: [(&str, &str); 10] = [
     ("Verizon-EVDO-driving.up", "evdo-driving.up"),
 ];
 
+/// The links of Sprout's thesis: Verizon LTE and EV-DO, AT&T LTE, T-Mobile UMTS, both directions.
+/// Verizon's LTE is another, shorter recording.
+const SPROUT: [(&str, &str); 8] = [
+    ("Verizon-LTE-short.down", "lte-driving"),
+    ("Verizon-LTE-short.up", "lte-driving.up"),
+    ("Verizon-EVDO-driving.down", "evdo-driving"),
+    ("Verizon-EVDO-driving.up", "evdo-driving.up"),
+    ("ATT-LTE-driving.down", "lte-driving"),
+    ("ATT-LTE-driving.up", "lte-driving.up"),
+    ("TMobile-UMTS-driving.down", "umts-driving"),
+    ("TMobile-UMTS-driving.up", "umts-driving.up"),
+];
+
 impl Setting {
     /// The eight LTE traces of the ABC experiments.
     ///
@@ -71,6 +84,14 @@ impl Setting {
     /// A trace that is there but cannot be read.
     pub fn c2tcp_traces(&self) -> Result<Vec<Cellular>, String> {
         self.load(&C2TCP)
+    }
+
+    /// The eight traces of Sprout's thesis.
+    ///
+    /// # Errors
+    /// A trace that is there but cannot be read.
+    pub fn sprout_traces(&self) -> Result<Vec<Cellular>, String> {
+        self.load(&SPROUT)
     }
 
     /// The trace that time series are shown on: Verizon LTE, downlink.

@@ -24,7 +24,17 @@ pub struct Task {
 impl Task {
     /// The simulation of a scenario.
     pub fn scenario(name: impl Into<String>, scenario: Scenario) -> Task {
-        let mut key = String::new();
+        Task::simulation(name.into(), scenario, false)
+    }
+
+    /// The same, with the flows' self-inflicted delays (thesis §2.4.1), which take another run of
+    /// the link by the omniscient protocol.
+    pub fn with_self_inflicted(name: impl Into<String>, scenario: Scenario) -> Task {
+        Task::simulation(name.into(), scenario, true)
+    }
+
+    fn simulation(name: String, scenario: Scenario, self_inflicted: bool) -> Task {
+        let mut key = String::from(if self_inflicted { "self-inflicted;" } else { "" });
         let mut plain = scenario.clone();
         for link in &mut plain.links {
             if let paceline_sim::scenario::Capacity::Trace { trace, .. } = &link.capacity {
@@ -46,11 +56,17 @@ impl Task {
         let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
         let scenario = Arc::new(scenario);
         let kept = Some(Arc::clone(&scenario));
-        let work = move || match paceline_sim::run_with(&scenario, &paceline_remy::names()) {
-            Ok(outcome) => Ok(Record::from(&outcome)),
-            Err(error) => Err(error.to_string()),
+        let work = move || {
+            let run = match self_inflicted {
+                true => paceline_lab::run(&scenario),
+                false => paceline_sim::run_with(&scenario, &paceline_remy::names()),
+            };
+            match run {
+                Ok(outcome) => Ok(Record::from(&outcome)),
+                Err(error) => Err(error.to_string()),
+            }
         };
-        Task { name: name.into(), key, cost, scenario: kept, work: Box::new(work) }
+        Task { name, key, cost, scenario: kept, work: Box::new(work) }
     }
 
     /// Other work; `key` names all that its result depends on beside the program.

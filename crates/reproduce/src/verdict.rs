@@ -25,26 +25,50 @@ pub enum Verdict {
     /// The same: no check holds.
     #[serde(rename = "synthetic-none")]
     SyntheticNone,
-    /// Tables that it is about are not at hand.
+    /// Runs were shorter and fewer than the paper's: all checks hold.
+    #[serde(rename = "quick-all")]
+    QuickAll,
+    /// The same: some checks hold.
+    #[serde(rename = "quick-some")]
+    QuickSome,
+    /// The same: no check holds.
+    #[serde(rename = "quick-none")]
+    QuickNone,
+    /// The claim is not measured: it says why, or tables that it is about are not at hand.
     #[serde(rename = "not-measured")]
     NotMeasured,
 }
 
+/// What keeps runs from reproducing a claim, whatever they measure.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Synthetic traces stood in for recorded ones.
+    pub synthetic: bool,
+    /// Runs were shorter and fewer than the papers'.
+    pub quick: bool,
+}
+
 impl Verdict {
-    fn of(held: usize, all: usize, synthetic: bool) -> Verdict {
-        match (held, synthetic) {
-            (held, false) if held == all => Verdict::Reproduced,
-            (0, false) => Verdict::Not,
-            (_, false) => Verdict::Partly,
-            (held, true) if held == all => Verdict::SyntheticAll,
-            (0, true) => Verdict::SyntheticNone,
-            (_, true) => Verdict::SyntheticSome,
+    fn of(held: usize, all: usize, limits: Limits) -> Verdict {
+        let [every, some, none] = match limits {
+            Limits { synthetic: true, .. } => {
+                [Verdict::SyntheticAll, Verdict::SyntheticSome, Verdict::SyntheticNone]
+            }
+            Limits { quick: true, .. } => {
+                [Verdict::QuickAll, Verdict::QuickSome, Verdict::QuickNone]
+            }
+            _ => [Verdict::Reproduced, Verdict::Partly, Verdict::Not],
+        };
+        match held {
+            held if held == all => every,
+            0 => none,
+            _ => some,
         }
     }
 
-    /// Whether all checks hold, on whatever traces.
+    /// Whether all checks hold, on whatever traces and however long the runs.
     pub fn holds(self) -> bool {
-        matches!(self, Verdict::Reproduced | Verdict::SyntheticAll)
+        matches!(self, Verdict::Reproduced | Verdict::SyntheticAll | Verdict::QuickAll)
     }
 
     /// The verdict in words.
@@ -60,6 +84,9 @@ impl Verdict {
             Verdict::SyntheticNone => {
                 "not measured on the paper's traces; on synthetic ones: does not hold"
             }
+            Verdict::QuickAll => "not measured at full length; in shortened runs: holds",
+            Verdict::QuickSome => "not measured at full length; in shortened runs: in part",
+            Verdict::QuickNone => "not measured at full length; in shortened runs: does not hold",
             Verdict::NotMeasured => "not measured",
         }
     }
@@ -108,6 +135,8 @@ pub struct Judged {
     pub sweeps: Vec<String>,
     /// The traces that were used; empty if none was.
     pub traces: Vec<String>,
+    /// Why it is not measured; empty if it is.
+    pub unmeasured: String,
     /// Each check by itself.
     pub checks: Vec<JudgedCheck>,
 }
@@ -202,6 +231,7 @@ impl Judged {
         }
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
+            _ if !self.unmeasured.is_empty() => String::new(),
             (false, true) if self.checks.iter().all(JudgedCheck::holds) => String::new(),
             (false, true) => "The cause has not been found.".into(),
             (false, false) => self.cause.trim().to_string(),
@@ -235,8 +265,7 @@ impl Judged {
 }
 
 /// Judges a claim by what its experiment has found. What was not measured does not hold.
-/// `synthetic`: synthetic traces stood in for recorded ones.
-pub fn judge(claim: &Claim, findings: &Findings, synthetic: bool) -> Judged {
+pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
     let checks: Vec<JudgedCheck> =
         claim.checks.iter().map(|check| JudgedCheck::of(check, findings)).collect();
     let list = |part: fn(&Held) -> &String| {
@@ -278,15 +307,22 @@ pub fn judge(claim: &Claim, findings: &Findings, synthetic: bool) -> Judged {
         shown,
         sweeps: claim.sweeps.clone(),
         traces: findings.traces.clone(),
+        unmeasured: claim.unmeasured.clone(),
         checks,
     };
-    let synthetic = synthetic && claim.recording;
+    if !judged.unmeasured.is_empty() {
+        judged.verdict = Verdict::NotMeasured;
+        judged.stated_verdict = Verdict::NotMeasured;
+        judged.reason = format!("not measured: {}", judged.unmeasured.trim());
+        return judged;
+    }
+    let limits = Limits { synthetic: limits.synthetic && claim.recording, ..limits };
     let (held, all) = judged.held();
-    judged.verdict = Verdict::of(held, all, synthetic);
+    judged.verdict = Verdict::of(held, all, limits);
     let (held, all) = judged.stated_held();
     // A setting that was chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
-    judged.stated_verdict = Verdict::of(held, all + advance, synthetic);
+    judged.stated_verdict = Verdict::of(held, all + advance, limits);
     if !judged.missing.is_empty() {
         (judged.verdict, judged.stated_verdict) = (Verdict::NotMeasured, Verdict::NotMeasured);
     }
@@ -347,7 +383,7 @@ checks = [
         let mut findings = Findings::default();
         findings.measure("a", a);
         findings.measure("b", b);
-        judge(claim, &findings, synthetic)
+        judge(claim, &findings, Limits { synthetic, quick: false })
     }
 
     fn verdict(a: f64, b: f64) -> Judged {
@@ -378,6 +414,39 @@ checks = [
         // A claim of constant links does not care.
         let constant = CLAIM.replace("recording = true", "");
         assert_eq!(judged(&constant, 10.0, 1.0, true).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn what_is_not_measured_is_not_reproduced() {
+        let text = "[[claim]]\nid='X'\npaper='P'\nplace='1'\ntitle='t'\nquote='q'\nsetup='s'\n\
+                    experiment='e'\nunmeasured='No such thing here.'";
+        let judged = judged(text, 1.0, 1.0, false);
+        assert_eq!(
+            (judged.verdict, judged.stated_verdict),
+            (Verdict::NotMeasured, Verdict::NotMeasured)
+        );
+        assert!(!judged.holds());
+        assert_eq!(judged.reason, "not measured: No such thing here.");
+    }
+
+    #[test]
+    fn shortened_runs_reproduce_nothing() {
+        let claim = &parse("x", CLAIM).expect("a claim")[0];
+        for (a, b) in [(10.0, 1.0), (12.0, 1.0), (12.0, 13.0)] {
+            let mut findings = Findings::default();
+            findings.measure("a", a);
+            findings.measure("b", b);
+            let judged = judge(claim, &findings, Limits { synthetic: false, quick: true });
+            for verdict in [judged.verdict, judged.stated_verdict] {
+                assert!(verdict.words().starts_with("not measured at full length"));
+                assert_eq!(verdict.holds(), a < 12.0);
+                let json = serde_json::to_string(&verdict).expect("text");
+                assert!(json.starts_with("\"quick-"), "{json}");
+            }
+            // Synthetic traces are the greater limit.
+            let both = judge(claim, &findings, Limits { synthetic: true, quick: true });
+            assert!(both.verdict.words().contains("synthetic"));
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn is_missing(document: &str, claim: &Claim) -> bool {
 /// Whether all rows hold: by what was stated in advance, and with later changes.
 fn verdicts(document: &str, claim: &Claim) -> [bool; 2] {
     let section = section(document, claim);
-    if is_missing(document, claim) {
+    if !claim.unmeasured.is_empty() || is_missing(document, claim) {
         return [false; 2];
     }
     let (mut stated, mut now) = (claim.after_trials.is_empty(), true);
@@ -75,6 +75,9 @@ fn every_check_of_every_claim_is_in_the_document() {
     for claim in claims().expect("the built-in claims") {
         let section = section(&document, &claim);
         assert!(section.contains(&section_notes(&claim)), "{} is out of date; {AGAIN}", claim.id);
+        if !claim.unmeasured.is_empty() {
+            continue;
+        }
         let words = |holds: bool| if holds { "**reproduced**" } else { "**" };
         let [stated, now] = verdicts(&document, &claim);
         let line = section.lines().find(|line| line.starts_with("Stated in advance: "));
@@ -97,7 +100,7 @@ fn every_check_of_every_claim_is_in_the_document() {
 fn every_claim_that_does_not_hold_has_a_cause_that_runs_show() {
     let document = read("docs/reproduction.md");
     for claim in claims().expect("the built-in claims") {
-        if is_missing(&document, &claim) {
+        if !claim.unmeasured.is_empty() || is_missing(&document, &claim) {
             continue;
         }
         let [stated, now] = verdicts(&document, &claim);
@@ -129,8 +132,8 @@ fn the_counts_of_document_and_readme_are_those_of_the_rows() {
         assert!(document.contains(&part), "the document does not say `{part}`; {AGAIN}");
     }
     let sentence = format!(
-        "Of the {} claims of the ABC and C2TCP papers {stated} are reproduced by what was stated \
-         before the first run, {now} with what was changed since, and {both} both ways",
+        "Of the {} claims of the papers {stated} are reproduced by what was stated before the \
+         first run, {now} with what was changed since, and {both} both ways",
         all.len()
     );
     let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -55,8 +55,8 @@ const SWEEPS: [(&str, &str, &str, &str, &[Row]); 3] = [
         "Verus by r",
         "r",
         "Verus over the eight traces at an RTT of 100 ms, by the largest delay over the smallest \
-         that it aims at; its authors' program has 6, its paper tries 2, 4 and 6. The ABC paper \
-         has 0.72 and 2.01, and does not tell r.",
+         that it aims at; its authors' program has been published with 2 and with 6, its paper \
+         tries 2, 4 and 6. The ABC paper has 0.72 and 2.01, and does not tell r.",
         &VERUS_R,
     ),
 ];

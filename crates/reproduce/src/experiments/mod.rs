@@ -19,10 +19,16 @@ mod remy_model;
 mod remy_sharing;
 mod remy_structure;
 mod remy_tcp_aware;
+mod sprout_cellular;
+mod sprout_sweeps;
 mod two_links;
 mod wifi;
 mod wifi_estimator;
 mod wifi_sweeps;
+mod xcpb_dynamics;
+mod xcpb_law;
+mod xcpb_network;
+mod xcpb_tcp;
 
 pub(crate) use common::view;
 
@@ -65,6 +71,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,
+    xcpb_law::EXPERIMENT,
+    xcpb_dynamics::EXPERIMENT,
+    xcpb_tcp::EXPERIMENT,
     remy_frontier::DUMBBELL,
     remy_frontier::CELLULAR,
     remy_sharing::EXPERIMENT,
@@ -74,6 +83,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
     remy_structure::EXPERIMENT,
     remy_tcp_aware::EXPERIMENT,
     remy_learnability::EXPERIMENT,
+    sprout_cellular::EXPERIMENT,
+    sprout_sweeps::EXPERIMENT,
 ];
 
 /// The experiment of a name.

@@ -19,6 +19,7 @@
 //! | `gamma` | packets | 1 | Linux, ns-3 |
 //! | `diff` | | paper | paper, ns-3; `linux` as in Linux |
 //! | `rtt` | | sample | paper, Linux; `smoothed` as in ns-3 before 3.38 |
+//! | `handshake` | time | 0: none | ns-3, ns-2: see below |
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `ecn` | | false | RFC 3168 |
 //!
@@ -28,7 +29,9 @@
 //! its packets were sent under, as in the paper and in Linux up to 2.6.27; Linux and ns-3 now take
 //! the present one, which in slow start is twice as large and leads to a queue of a whole path's
 //! worth. ns-3 hid that from sight up to version 3.37: it took the smoothed RTT for samples, and
-//! left slow start long before the path was full. The window does not open while it is not used (RFC 7661), where
+//! left slow start long before the path was full. The smallest RTT of ns-3 and ns-2 is that of the
+//! handshake, whose small packets are transmitted in no time, so that the transmission of a packet
+//! counts as queue there (`handshake`, an RTT to begin with). The window does not open while it is not used (RFC 7661), where
 //! Linux and ns-3 open it regardless. The smallest RTT of all never expires, except when sending
 //! resumes after an idle period longer than the timeout (Linux forgets it even sooner).
 //!
@@ -102,7 +105,7 @@ impl VegasSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
-            base: Span::MAX,
+            base: if params.handshake.is_zero() { Span::MAX } else { params.handshake },
             round_min: Span::MAX,
             samples: 0,
             begun: params.initial_window as u64,

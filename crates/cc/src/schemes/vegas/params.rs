@@ -1,6 +1,7 @@
 //! The parameters of Vegas.
 
 use crate::spec::{Spec, SpecError};
+use crate::units::Span;
 
 crate::choices! {
     /// How Vegas counts the packets that wait in queues.
@@ -35,6 +36,8 @@ crate::params! {
         diff: Diff = Diff::Paper,
         /// Which RTTs are compared.
         rtt: RttKind = RttKind::Sample,
+        /// An RTT that is known before the first packet, as from a handshake; 0 for none.
+        handshake: Span = Span::ZERO,
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0,
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).

@@ -58,6 +58,14 @@ fn linux_counts_more_packets_in_the_queue() {
 }
 
 #[test]
+fn a_shorter_handshake_makes_transmission_count_as_queue() {
+    let params = VegasParams { handshake: Span::from_millis(90), ..Default::default() };
+    // 20 packets of which 18 would be under way at the handshake's RTT.
+    assert_eq!(after_a_round_at(&params, 20.0, 100), 20.0);
+    assert_eq!(after_a_round_at(&VegasParams::default(), 20.0, 100), 21.0);
+}
+
+#[test]
 fn slow_start_doubles_each_round_and_ends_at_the_target() {
     let mut vegas = VegasSender::new(&VegasParams::default(), MSS);
     let mut acks = Acks::new(RTT);

@@ -139,7 +139,7 @@ impl Eval {
             Some(Where::Specification(file)) => {
                 if let Some(name) = self.network.given() {
                     let file = file.display();
-                    return Err(Error::Message(format!(
+                    return Err(Error::Usage(format!(
                         "{name}: the networks are those of {file}, which has a key for it"
                     )));
                 }
@@ -210,7 +210,8 @@ impl Eval {
     /// The network, and its mean rate in packets per millisecond.
     fn network(&self, on: Span, duration: Span) -> Result<(Network, f64), Error> {
         let asked = &self.network;
-        let (_, link) = args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
+        let (_, link) =
+            args::capacity(asked.link.as_deref().unwrap_or("15Mbps")).map_err(Error::Usage)?;
         let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
         let rtt = asked.rtt.unwrap_or(Span::from_millis(150));
         let network = Network::new(paceline_cc::Rate::ZERO, rtt).with(|network| {
@@ -236,7 +237,7 @@ impl Eval {
             let spec = names.check_scheme(text).map_err(|error| Error::Usage(error.to_string()))?;
             let choice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
-                let halves = halves.map_err(|error| Error::Message(error.to_string()))?;
+                let halves = halves.map_err(|error| Error::Usage(error.to_string()))?;
                 MadeScheme::new(text, halves).into()
             } else {
                 SchemeChoice::Named(spec)
@@ -250,7 +251,7 @@ impl Eval {
 /// Reads a specification.
 fn specification(file: &std::path::Path) -> Result<Specification, Error> {
     let name = file.display();
-    Specification::load(file).map_err(|error| Error::Message(format!("{name}: {error}")))
+    Specification::load(file).map_err(|error| Error::Usage(format!("{name}: {error}")))
 }
 
 /// A mean with its confidence interval.

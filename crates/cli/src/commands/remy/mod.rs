@@ -16,13 +16,13 @@ use crate::output::Error;
 
 #[derive(Subcommand)]
 pub(crate) enum Remy {
-    /// What tables and schemes reach on a network: throughput, delay, score
+    /// Measure throughput, delay and score of tables and schemes on a network
     Eval(eval::Eval),
     /// Find a table for given networks and a given aim
     Train(train::Train),
-    /// Show a table: its size, the rules that are used most, what they do in words
+    /// Show the size of a table, and in words what its most used rules do
     Show(show::Show),
-    /// Show what two tables do with the same memories
+    /// Show what two tables do in the same situations
     Compare(show::Compare),
     /// Write a published table (.dna) in a readable form, TOML or JSON
     Import(convert::Import),

@@ -123,6 +123,7 @@ fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
         panels: vec![BarPanel {
             title: "Uses (%)".into(),
             unit: "%".into(),
+            log: false,
             values: most.iter().map(|&rule| vec![share(rule)]).collect(),
             ..BarPanel::default()
         }],

@@ -1,0 +1,95 @@
+//! What all commands have in common: exit status, `--strict`, `-o`; and what `all` stands for.
+
+mod common;
+
+use common::{Folder, paceline};
+
+fn scenario(name: &str) -> String {
+    format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn strict_makes_warnings_failures() {
+    let folder = Folder::new("strict");
+    // The first opportunity comes after the end.
+    let trace = folder.write("late.trace", b"90000\n");
+    let silent = ["compare", "--schemes", "cubic", "--duration", "1s", "--trace", &trace, "-q"];
+    let text = format!(
+        "duration = \"1s\"\n[[link]]\nname = \"l\"\ntrace = \"{trace}\"\n[[flow]]\nscheme = \"cubic\"\n"
+    );
+    let file = folder.write("silent.toml", text.as_bytes());
+    let unproved = ["reproduce", "A13", "--quick", "-q"];
+    let proved = ["reproduce", "A06", "--quick", "-q", "--strict"];
+    for (arguments, warning) in [
+        (&silent[..], "no packet arrived"),
+        (&["run", &file][..], "nothing arrived"),
+        (&unproved[..], "A13: not measured on the paper's traces"),
+    ] {
+        let seen = paceline(arguments);
+        assert_eq!(seen.code, 0, "{arguments:?}: {}", seen.err);
+        let seen = paceline(&[arguments, &["--strict"]].concat());
+        assert_eq!(seen.code, 1, "{arguments:?}: {}", seen.err);
+        assert!(seen.err.contains(warning) && seen.err.contains("--strict"), "{}", seen.err);
+        assert!(!seen.out.is_empty(), "{arguments:?}: the result is printed all the same");
+    }
+    assert_eq!(paceline(&proved).code, 0);
+}
+
+#[test]
+fn what_is_not_there_is_a_wrong_argument() {
+    for arguments in [
+        &["compare", "--trace", "no-such"][..],
+        &["compare", "--schemes", "no-such"],
+        &["compare", "--delay-trace", "no-such"],
+        &["run", "no-such.toml"],
+        &["schemes", "no-such"],
+        &["trace", "info", "no-such"],
+        &["reproduce", "Z99"],
+        &["reproduce", "A06", "--traces", "no-such"],
+        &["remy", "show", "no-such"],
+        &["remy", "eval", "no-such"],
+        &["log", "no-such"],
+        &["link", "--up", "no-such", "--down", "1Mbps", "--", "true"],
+        &["gap", "--trace", "no-such"],
+    ] {
+        let seen = paceline(arguments);
+        assert_eq!(seen.code, 2, "{arguments:?}: {}", seen.err);
+        assert!(seen.err.starts_with("error") && seen.out.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn all_schemes_work_and_what_the_user_writes_is_left_alone() {
+    let all = ["compare", "--schemes", "all", "--trace", "12Mbps", "--duration", "20s", "--json"];
+    let seen = paceline(&[&all[..], &["-q", "--warmup", "5s"]].concat());
+    let all: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let runs = all["runs"].as_array().expect("runs");
+    for name in ["c2tcp", "dctcp", "prague", "gcc"] {
+        let of = |run: &&serde_json::Value| {
+            run["scheme"].as_str().is_some_and(|scheme| scheme.starts_with(name))
+        };
+        let run = runs.iter().find(of).expect("a run");
+        assert!(run["note"].as_str().is_some_and(|note| note.len() > 20), "{run}");
+        if name != "gcc" {
+            let (used, p95) = (&run["utilization"], &run["queue_delay_ms"]["p95"]);
+            assert!(used.as_f64() > Some(0.9), "{name} uses {used}");
+            assert!(p95.as_f64() < Some(110.0), "{name} waits {p95}");
+        }
+    }
+    let some = ["compare", "--schemes", "c2tcp,dctcp,gcc", "--duration", "2s", "--json", "-q"];
+    let seen = paceline(&some);
+    assert!(!seen.out.contains("\"note\"") && seen.out.contains("\"scheme\": \"c2tcp\""));
+}
+
+#[test]
+fn run_writes_a_page_like_that_of_compare() {
+    let folder = Folder::new("run-page");
+    let out = folder.path("out");
+    let seen = paceline(&["run", &scenario("parking-lot"), "--duration", "20s", "-o", &out]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let page = std::fs::read_to_string(format!("{out}/run.html")).expect("a page");
+    for part in ["Overview", "Links", "Flows over time", "Over time: ", "Throughput (Mbit/s)"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(seen.err.contains("run.html") && seen.err.contains("link-"), "{}", seen.err);
+}

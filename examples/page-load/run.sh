@@ -39,14 +39,11 @@ for scheme in cubic abc; do
   if [ "$scheme" = abc ]; then
     queue=abc
     # What leaves for the emulation leaves as accelerates.
-    accelerate="$paceline kernel accelerate \$(ls /sys/class/net 2>/dev/null | grep ^delay-)"
     accelerate="$paceline kernel accelerate \$(ip -o link | sed -n 's/^[0-9]*: \\(delay-[0-9]*\\)[:@].*/\\1/p')"
   fi
-  # The server's namespace is this one.
-  echo "$scheme" > /proc/sys/net/ipv4/tcp_congestion_control
-  "$paceline" delay 50ms --quiet \
-    --outside "$accelerate; exec python3 '$here/server.py' \"\$PACELINE_BASE\" $port" -- \
-    bash -c '"$0" link --quiet --up 50Mbps --down "$1" --down-queue "$2" --json "$3" -- \
+  "$paceline" delay 50ms --quiet --realtime \
+    --outside "$accelerate; exec python3 '$here/server.py' \"\$PACELINE_BASE\" $port $scheme" -- \
+    bash -c '"$0" link --quiet --realtime --up 50Mbps --down "$1" --down-queue "$2" --json "$3" -- \
       "$4" "$5" "$PACELINE_BASE:$6" "$7" "$8"' \
     "$paceline" "$trace" "$queue" "$results/$scheme.json" \
     "$here/client.sh" "$scheme" "$port" "$loads" "$results/$scheme.loads"
@@ -64,7 +61,6 @@ print(f"{scheme}: page loads {shown} ms, median {median} ms; the link was used t
       f"{link['utilization']:.3f}, queueing delay mean {link['queue_delay_ms']['mean']:.0f} ms, "
       f"p95 {link['queue_delay_ms']['p95']:.0f} ms")
 END
-  cat /proc/sys/net/ipv4/tcp_congestion_control > /dev/null
 done
 if [ "$(ls /sys/fs/bpf/paceline/abc 2>/dev/null)" ]; then
   "$paceline" kernel stats abc --json | python3 -c 'import json, sys

@@ -2,10 +2,11 @@
 """A web server for the page-load example.
 
 `/` is a page of 44 objects (10 scripts, 4 style sheets, 30 pictures; 1.6 MB), which writes into
-itself how long it took to load, in milliseconds. `/bulk` is a download without an end. Connections
-use the network namespace's congestion control. Arguments: address, port.
+itself how long it took to load, in milliseconds. `/bulk` is a download without an end. Arguments:
+address, port, congestion control.
 """
 
+import socket
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -78,4 +79,7 @@ class Handler(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer.request_queue_size = 128
-    ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
+    server = ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler)
+    # Before the first connection: ECN is agreed on in its first packets.
+    server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[3].encode())
+    server.serve_forever()

@@ -180,7 +180,7 @@ fn watch_shows_the_sockets_of_our_programs() {
     if !can_load() {
         return;
     }
-    let output = paceline(&["kernel", "watch", "--for", "1s"]);
+    let output = paceline(&["kernel", "watch", "abc", "--for", "1s"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("kernel load"), "nothing is loaded");
     let printed = script(
         r#"
@@ -189,7 +189,7 @@ fn watch_shows_the_sockets_of_our_programs() {
         unshare --net bash -ec '
             ip link set lo up
             export PACELINE_BASE=127.0.0.1
-            $PACELINE traffic receive --scheme c2tcp --bytes $T/bytes & receiver=$!
+            $PACELINE traffic receive --scheme c2tcp --bytes $T/bytes > /dev/null 2>&1 & receiver=$!
             $PACELINE traffic send --duration 3s --counts $T/counts c2tcp & sender=$!
             sleep 1
             $PACELINE kernel watch c2tcp --for 1s --interval 500ms --json
@@ -225,7 +225,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
     let printed = script(
         r#"
         P=plr$$
-        trap 'kill $(jobs -p) 2>/dev/null || true
+        trap 'for n in a r b; do kill $(ip netns pids $P-$n) 2>/dev/null || true; done
               for n in a r b; do ip netns del $P-$n 2>/dev/null || true; done
               $PACELINE kernel unload abc' EXIT
         $PACELINE kernel load abc
@@ -245,7 +245,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
         within r $PACELINE router r1 --rate 12Mbps --summary $T/router.json --for 6s --quiet &
         router=$!
         for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
-        within b $PACELINE traffic receive --scheme abc --bytes $T/bytes &
+        within b $PACELINE traffic receive --scheme abc --bytes $T/bytes > /dev/null 2>&1 &
         within a $PACELINE traffic send --duration 4s --accelerate abc --counts $T/counts abc
         wait $router
         $PACELINE kernel stats abc --json | tr -d '\n'; echo

@@ -118,7 +118,7 @@ impl Load {
             (self.over.is_some(), "c2tcp", "--over"),
         ] {
             if given && program.name != whose {
-                return Err(Error::Message(format!("{option}: only for the program `{whose}`")));
+                return Err(Error::Usage(format!("{option}: only for the program `{whose}`")));
             }
         }
         let resolution = self.resolution.unwrap_or(kernel::RESOLUTION);

@@ -115,6 +115,16 @@ impl Runs {
         score::figures(&self.network, self.duration, self.seed + run, sums)
     }
 
+    /// The mean over the runs of a figure of their records.
+    pub(super) fn over_runs(
+        &self,
+        short: &str,
+        results: &Results,
+        figure: impl Fn(&Record) -> f64,
+    ) -> f64 {
+        mean((0..self.count).map(|run| figure(results.get(&self.task_name(short, run)))))
+    }
+
     /// The delay of a path without queues: propagation, and on links of constant rate the packet.
     pub(super) fn idle_ms(&self) -> f64 {
         let packet = match self.network.link {

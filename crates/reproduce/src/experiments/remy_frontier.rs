@@ -26,8 +26,8 @@ pub(super) const DUMBBELL: Experiment = Experiment {
             with flows of 100 kB, and 12 with the flow lengths of the Internet. Medians over \
             senders and runs of throughput while on, and of the mean delay above that of an idle \
             path.",
-    plan: |setting| plan(setting, &dumbbell(setting)),
-    find: |setting, results| find(setting, results, &dumbbell(setting)),
+    plan: plan_dumbbell,
+    find: find_dumbbell,
 };
 
 pub(super) const CELLULAR: Experiment = Experiment {
@@ -43,6 +43,54 @@ pub(super) const CELLULAR: Experiment = Experiment {
         Ok(findings)
     },
 };
+
+/// First windows of TCPs for a sweep, in packets, beside the two of ns-2.35.
+const FIRST: [u32; 2] = [4, 10];
+
+/// A TCP with another first window.
+fn with_first(text: &str, packets: u32) -> String {
+    text.replace("initial_window=2", &format!("initial_window={packets}"))
+}
+
+/// The runs for the sweep of first windows: fewer, of the network of Fig. 3-4.
+fn first_windows(setting: &Setting) -> Runs {
+    let (_, runs) = dumbbell(setting).swap_remove(0);
+    Runs { count: runs.count.min(4), ..runs }
+}
+
+fn plan_dumbbell(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = plan(setting, &dumbbell(setting))?;
+    for first in FIRST {
+        for (short, text) in &DESIGNED[..4] {
+            let name = format!("{short} from {first}");
+            tasks.extend(first_windows(setting).tasks(&name, &with_first(text, first))?);
+        }
+    }
+    Ok(tasks)
+}
+
+fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = find(setting, results, &dumbbell(setting))?;
+    let runs = first_windows(setting);
+    let remy = findings.get("d0.1.throughput");
+    let row = |(short, text): &(&str, &str)| {
+        let cell = |name: &str| {
+            let rate = median(runs.senders(name, results).iter().map(mbps));
+            format!("{rate:.2} ({:.2})", remy / rate)
+        };
+        let mut row = vec![text[..text.find('[').unwrap_or(text.len())].to_string(), cell(short)];
+        row.extend(FIRST.map(|first| cell(&format!("{short} from {first}"))));
+        row
+    };
+    findings.sweep(
+        "Remy: TCPs by their first window",
+        "15 Mbit/s, RTT 150 ms, eight senders with flows of 100 kB: median throughput in Mbit/s, and \
+         the RemyCC's speed-up, by the packets with which TCPs begin; four runs.",
+        &["", "2 packets", "4 packets", "10 packets"],
+        DESIGNED[..4].iter().map(row).collect(),
+    );
+    Ok(findings)
+}
 
 /// Runs whose measures begin with a prefix.
 type Prefixed = (&'static str, Runs);
@@ -117,6 +165,8 @@ fn find(setting: &Setting, results: &Results, all: &[Prefixed]) -> Result<Findin
             findings.measure(format!("{prefix}{short}.throughput"), point.1);
             let logs: Vec<f64> = sent().map(|sender| mbps(sender).ln()).collect();
             findings.measure(format!("{prefix}{short}.spread"), deviation(&logs));
+            let lost = runs.over_runs(short, results, |record| record.number("link.link.drops"));
+            findings.measure(format!("{prefix}{short}.drops"), lost);
             dots.push(dot(short, &palette, point));
         }
         compare(prefix, &mut findings);

@@ -135,6 +135,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         (|point: &Point| point.throughput, |point: &Point| point.delay - 150.0);
     let ratio = narrow("1000x", &throughput) / narrow("2x", &throughput);
     findings.measure("1000x/2x.throughput", ratio);
+    for short in ["2x", "10x", "100x", "1000x"] {
+        findings.measure(format!("{short}.queue"), narrow(short, &queue));
+    }
     findings.measure("1000x/2x.queue", narrow("1000x", &queue) / narrow("2x", &queue));
     for (short, least, most) in RANGES {
         let designed = curve("cubic").iter().zip(curve("sfqcodel"));

@@ -43,6 +43,10 @@ fn lengths(seed: u64) -> Record {
     let (first, second) = lengths.split_at(FLOWS / 2);
     let ratio = mean(first.iter().copied()) / mean(second.iter().copied());
     record.set("means", ratio.max(1.0 / ratio));
+    let mut sorted = lengths.clone();
+    sorted.sort_by(f64::total_cmp);
+    let longest: f64 = sorted[FLOWS - FLOWS / 1000..].iter().sum();
+    record.set("longest", longest / lengths.iter().sum::<f64>());
     record
 }
 
@@ -50,7 +54,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
     note_missing(setting, &GENERAL, &mut findings);
     let record = results.get("flow lengths");
-    for name in ["alpha", "median", "means"] {
+    for name in ["alpha", "median", "means", "longest"] {
         findings.measure(format!("icsi.{name}"), record.number(name));
     }
     let model = Specification::general_purpose();

@@ -114,7 +114,28 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             mean((0..DEPARTURES).map(|time| figure(results.get(&leaving(&short, time)), time)))
         };
         findings.measure(format!("{short}.growth"), each(growth));
-        findings.measure(format!("{short}.rtts"), each(round_trips));
+        findings.measure(
+            format!("{short}.rtts"),
+            each(|record, time| {
+                let (goodput, bin) = staying(record, time);
+                round_trips(&goodput, bin, 1.8 * before(&goodput, bin))
+            }),
+        );
+        findings.measure(
+            format!("{short}.settled"),
+            each(|record, time| {
+                let (goodput, bin) = staying(record, time);
+                round_trips(&goodput, bin, 0.9 * after(&goodput, bin))
+            }),
+        );
+        let over = |figure: fn(&[f64], usize) -> f64| {
+            mean((0..DEPARTURES).map(|time| {
+                let (goodput, bin) = staying(results.get(&leaving(&short, time)), time);
+                figure(&goodput, bin)
+            }))
+        };
+        findings.measure(format!("{short}.before"), over(before));
+        findings.measure(format!("{short}.after"), over(after));
         show(&short, results.get(&leaving(&short, 0)), &mut findings);
     }
     for (short, _) in schemes(setting) {
@@ -147,17 +168,20 @@ fn before(goodput: &[f64], bin: usize) -> f64 {
     mean(goodput.iter().take(bin).skip(bin.saturating_sub(bins)).copied())
 }
 
-/// Its rate from one to three seconds after, over that before.
-fn growth(record: &Record, time: u64) -> f64 {
-    let (goodput, bin) = staying(record, time);
+/// Its mean rate from one to three seconds after.
+fn after(goodput: &[f64], bin: usize) -> f64 {
     let second = 1000 / BIN_MS as usize;
-    mean(goodput.iter().skip(bin + second).take(2 * second).copied()) / before(&goodput, bin)
+    mean(goodput.iter().skip(bin + second).take(2 * second).copied())
 }
 
-/// After how many round trips its rate over one is 1.8 times that before; NaN if it never is.
-fn round_trips(record: &Record, time: u64) -> f64 {
+/// That over the rate before.
+fn growth(record: &Record, time: u64) -> f64 {
     let (goodput, bin) = staying(record, time);
-    let wanted = 1.8 * before(&goodput, bin);
+    after(&goodput, bin) / before(&goodput, bin)
+}
+
+/// After how many round trips its rate over one is `wanted`; NaN if it never is.
+fn round_trips(goodput: &[f64], bin: usize, wanted: f64) -> f64 {
     let window = (RTT_MS / BIN_MS) as usize;
     let reached = goodput
         .windows(window)

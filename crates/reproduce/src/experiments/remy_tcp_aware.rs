@@ -63,6 +63,17 @@ fn mixed(setting: &Setting) -> Result<Runs, String> {
     beside(alone(setting), "newreno", NEWRENO)
 }
 
+/// Other lengths of on- and off-periods in seconds, and other buffers in bandwidth-delay products, for
+/// a sweep: 5 s and 2 are those of the claims.
+const OTHER: [(f64, f64); 5] = [(5.0, 1.0), (5.0, 5.0), (50.0, 1.0), (50.0, 2.0), (50.0, 5.0)];
+
+/// The same beside NewReno with these.
+fn swept(setting: &Setting, (on_s, buffer): (f64, f64)) -> Result<Runs, String> {
+    let mut runs = beside(runs(setting, "", on_s, BufferSize::Bdp(buffer)), "newreno", NEWRENO)?;
+    runs.name = format!("beside newreno, on {on_s} s, buffer {buffer} BDP");
+    Ok(runs)
+}
+
 fn own_kind(setting: &Setting) -> Runs {
     runs(setting, "own kind", 1.0, BufferSize::Unlimited)
 }
@@ -76,6 +87,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let aware = tables(setting, &TABLES);
     let mut tasks = mixed(setting)?.tasks_of(&aware)?;
     tasks.extend(alone(setting).tasks_of(&and_designed(aware, &[("newreno", NEWRENO)]))?);
+    for other in OTHER {
+        tasks.extend(swept(setting, other)?.tasks_of(&tables(setting, &TABLES))?);
+    }
     let pairs = tables(setting, &PAIRS);
     tasks.extend(own_kind(setting).tasks_of(&pairs)?);
     if let [fast, short, tree1, tree2] = pairs.as_slice() {
@@ -119,8 +133,35 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let ratio = of(&findings, "mixed.aware") / of(&findings, "mixed.naive");
         findings.measure(format!("mixed.aware/naive.{part}"), ratio);
     }
+    sweep(setting, results, &mut findings)?;
     diversity(setting, results, &mut findings)?;
     Ok(findings)
+}
+
+/// What each RemyCC gets beside NewReno, by on-periods and buffers.
+fn sweep(setting: &Setting, results: &Results, findings: &mut Findings) -> Result<(), String> {
+    let mut all = vec![((5.0, 2.0), mixed(setting)?)];
+    for other in OTHER {
+        all.push((other, swept(setting, other)?));
+    }
+    let row = |((on_s, buffer), runs): ((f64, f64), Runs)| {
+        let cells = ["naive", "aware"].map(|short| {
+            let senders = runs.senders(short, results);
+            let (rate, queue) = means(&runs, &senders, false);
+            let (other, _) = means(&runs, &senders, true);
+            format!("{:.2}, {queue:.0} ms", rate / (rate + other))
+        });
+        let [naive, aware] = cells;
+        vec![format!("{on_s:.0} s"), format!("{buffer:.0} BDP"), naive, aware]
+    };
+    findings.sweep(
+        "Remy: beside NewReno",
+        "10 Mbit/s, RTT 100 ms, one sender of each kind: the RemyCC's share of what both get while on, \
+         and its queueing delay, by the mean length of on- and off-periods and by the buffer.",
+        &["on", "buffer", "TCP-naive", "TCP-aware"],
+        all.into_iter().map(row).collect(),
+    );
+    Ok(())
 }
 
 /// The delay-minded sender beside the other one: made for its own kind, and made together.

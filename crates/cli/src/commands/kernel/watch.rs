@@ -60,6 +60,7 @@ struct Row {
 
 #[derive(Serialize)]
 struct Moment<'a> {
+    schema_version: u32,
     time_s: f64,
     sockets: &'a [Row],
 }
@@ -88,7 +89,8 @@ impl Watch {
             let rows = rows(&programs, &mut seen)?;
             let time_s = begun.elapsed().as_secs_f64();
             if self.json {
-                let text = serde_json::to_string(&Moment { time_s, sockets: &rows });
+                let text =
+                    serde_json::to_string(&Moment { schema_version: 1, time_s, sockets: &rows });
                 let text = text.map_err(|error| Error::Message(error.to_string()))?;
                 output::print(&format!("{text}\n"))?;
             } else if screen {

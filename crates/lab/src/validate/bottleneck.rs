@@ -187,6 +187,10 @@ const WHY_CUBIC_RING: &str = "ns-3's Cubic, whose device holds one packet that t
                               see, and which is silent for half a window after a loss";
 const WHY_RENO_RING: &str = "ns-3's recovery, and a device that holds one packet that the queue \
                              does not see";
+/// What a handshake's packets of 40 bytes take over the links of these runs.
+const HANDSHAKE: &str = "100.1ms";
+const WHY_HANDSHAKE: &str = "the peer's smallest RTT is that of the handshake, whose packets are \
+                             small, so that a packet's own transmission counts as queue";
 const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin, no allowance for \
                        aggregated acknowledgements and no detection of policers";
 
@@ -208,6 +212,7 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
                 "vegas[rtt=smoothed]".into(),
                 "ns-3's Vegas compares the smoothed RTT with the smallest one",
             ),
+            variant(format!("vegas[rtt=smoothed,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
         ],
         ("ns-3", "TcpBbr", _) => vec![
             default("bbr"),
@@ -249,8 +254,12 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
         ("ns-2", "vegas", _) => vec![
             default("vegas"),
             variant("vegas[diff=linux]".into(), "Linux counts waiting packets by the longer RTT"),
+            variant(format!("vegas[handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
         ],
-        ("ns-2", "vegas2", _) => vec![default("vegas[alpha=1,beta=3]")],
+        ("ns-2", "vegas2", _) => vec![
+            default("vegas[alpha=1,beta=3]"),
+            variant(format!("vegas[alpha=1,beta=3,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
+        ],
         ("ns-2", "compound", _) => vec![default("compound")],
         ("ns-2", "xcp", _) => vec![default("xcp")],
         ("htsim", "dctcp", _) => vec![default("dctcp+step[k=20]")],

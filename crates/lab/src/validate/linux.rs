@@ -44,15 +44,27 @@ static RUNS: [Run; 9] = [
 /// Mahimahi's CoDel with the settings of the peer's runs, and CoDel as in RFC 8289.
 const CODEL: &str = "cubic+codel[target=50ms,interval=100ms]";
 
+const WHY_LINUX: &str =
+    "Linux' Reno-friendly window grows by half a packet per round trip for good";
+
 fn ours(scheme: &str) -> Vec<Ours> {
-    if scheme != "cubic+codel" {
-        return vec![Ours::default(scheme)];
+    match scheme {
+        "cubic+codel" => {}
+        "cubic" => {
+            return vec![Ours::default(scheme), Ours::variant("cubic[growth=linux]", WHY_LINUX)];
+        }
+        _ => return vec![Ours::default(scheme)],
     }
     vec![
         Ours::default(CODEL),
         Ours::variant(
             "cubic+codel-mahimahi[target=50ms,interval=100ms]",
             "Mahimahi's CoDel delivers the packet that it means to drop, and drops the next",
+        ),
+        Ours::variant("cubic[growth=linux]+codel-mahimahi[target=50ms,interval=100ms]", WHY_LINUX),
+        Ours::variant(
+            "cubic[hystart=off,growth=linux]+codel-mahimahi[target=50ms,interval=100ms]",
+            WHY_LINUX,
         ),
         Ours::variant(
             "cubic[hystart=off]+codel-mahimahi[target=50ms,interval=100ms]",

@@ -154,6 +154,8 @@ const WHY_SEND: &str = "the authors' loop lets a packet wait a whole gap after a
 const WHY_JITTER: &str = "the same over a path whose acknowledgements have 1 ms of random delay, \
                           which makes the target of slow start finite";
 const WHY_AUTHORS: &str = "all that the authors' code does differently, over the same path";
+const WHY_SOCKET: &str = "the program's bursts end where its socket is full, at 92 packets if nothing \
+                          takes them meanwhile";
 const WHY_VIVACE: &str = "the program's own rule";
 const WHY_NOISE: &str = "the program's rule goes by RTT slopes of 2 % over ten packets, and random \
                          delays of some milliseconds, as a busy machine has them, decide its votes \
@@ -180,7 +182,7 @@ fn ours(program: &str) -> Vec<Setting> {
             variant("copa[send=authors]", WHY_JITTER).jitter(1),
             variant(COPA_AUTHORS, WHY_AUTHORS).jitter(1),
         ],
-        "Verus" => vec![default("verus")],
+        "Verus" => vec![default("verus"), variant("verus[socket=92]", WHY_SOCKET)],
         "PCC Vivace-latency" => vec![
             default("vivace[utility=latency]"),
             variant("vivace[rule=nsdi2018,utility=latency]", WHY_VIVACE),

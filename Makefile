@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test bench pgo lint digests docs docs-check api setup build clean
+.PHONY: demo test tunnel-figures kernel-long page-load bench pgo lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -36,6 +36,13 @@ lint: setup
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build
 	$(PROGRAM) bench --instructions
+
+## What a small flow waits beside a download, directly and through `paceline tunnel`: docs/tunnel.md.
+## As root; the recorded traces where PACELINE_TRACES names their folder.
+VERIZON = $(wildcard $(PACELINE_TRACES)/Verizon-LTE-short.up)
+tunnel-figures: build
+	PACELINE=$(PROGRAM) tests/tunnel_beside_bulk.sh \
+	  $(or $(VERIZON),lte-driving) $(or $(VERIZON:.up=.down),lte-driving) 120
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.
@@ -73,6 +80,16 @@ api: setup
 	done
 	$(CARGO) run --locked --quiet -p paceline-reproduce --example public_api -- \
 	  $(or $(CARGO_TARGET_DIR),target)/doc docs/api.md
+
+## What `make test` does in short: programs loaded and unloaded a hundred times under traffic, loaders
+## that are killed, a thousand connections. As root.
+kernel-long: setup
+	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
+	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
+
+## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
+page-load: build
+	PACELINE=$(PROGRAM) examples/page-load/run.sh
 
 setup:
 	@.ci/setup

@@ -4,8 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The programs: `bpf/<name>.bpf.c` becomes `<name>.bpf.o`.
-const PROGRAMS: [&str; 5] = ["abc", "abc_ecn", "c2tcp", "remy", "vegas_ebpf"];
+/// The programs, and those of `paceline router`: `bpf/<name>.bpf.c` becomes `<name>.bpf.o`.
+const PROGRAMS: [&str; 6] = ["abc", "abc_ecn", "c2tcp", "remy", "router", "vegas_ebpf"];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");

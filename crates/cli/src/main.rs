@@ -13,8 +13,8 @@ use clap::{CommandFactory, Parser};
 
 use commands::Command;
 
-/// Congestion control for wireless links: compares schemes in a deterministic
-/// simulator, and emulates links around real programs.
+/// Congestion control for wireless links: compare schemes in a simulator, emulate links around real
+/// programs, and send real data.
 #[derive(Parser)]
 #[command(name = "paceline", version, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -29,11 +29,11 @@ In all commands:
   -o PATH     write results: a folder if a command makes several files, else a file
   up, down    from the program inside to the outside, and back
   delay, rtt  a delay is one way, an RTT is both ways together
-  --strict    take warnings and results that are not there for failures
+  --strict    fail if there is a warning, or a result could not be measured
 
 Exit status: 0 if all went well; 1 if something failed, or a warning was given with --strict;
-2 if the arguments, or files that they name, are wrong, in which case nothing has run. Emulators end
-with the status of the program inside.")]
+2 if the arguments, or files that they name, are wrong; nothing has run then. Emulators end with
+the status of the program inside.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -14,7 +14,8 @@ use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
 /// Fields of the table that only some runs print, for which these tests have none.
-const SOMETIMES: [&str; 4] = ["counters", "instructions_per_packet", "more_links", "missing"];
+const SOMETIMES: [&str; 5] =
+    ["counters", "instructions_per_packet", "more_links", "missing", "claims.missing"];
 
 /// Fields whose values have keys of their own.
 const BY_NAME: [&str; 4] = ["measures", "counters", "state", "shown"];
@@ -150,22 +151,25 @@ fn simulations() {
     let arguments = ["compare", "--duration", "2s", "--flows", "2", "--omniscient", "--json"];
     printed.document("compare", &run(&[&arguments[..], &["--schemes", "all", "-q"]].concat()));
     let folder = Folder::new("fields");
-    for name in ["video", "short-flows", "on-off"] {
+    for name in ["video", "short-flows", "on-off", "home-medium"] {
         let out = folder.path(name);
         let arguments = ["run", &scenario(name), "--duration", "20s", "--json", "-o", &out];
         printed.document("run", &run(&arguments));
         let saved = std::fs::read(format!("{out}/run.json")).expect("run.json");
         printed.document("run", &serde_json::from_slice(&saved).expect("JSON"));
     }
+    printed.document("medium", &run(&["medium", "--seconds", "1", "--json"]));
     printed.document("bench", &run(&["bench", "a", "--json"]));
     let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
     printed.document("remy eval", &run(&eval));
-    let networks = "duration = \"2s\"\n[networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\nsenders = 2\n\
-                    on = \"1s\"\noff = \"1s\"\n";
+    let networks = "duration = \"2s\"\n[networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\n\
+                    senders = 2\non = \"1s\"\noff = \"1s\"\n";
     let on = folder.write("on.toml", networks.as_bytes());
     let eval = ["remy", "eval", "starter", "--on", &on, "--seeds", "2", "--json"];
     printed.document("remy eval --on", &run(&eval));
-    printed.all_of(&["compare", "run", "bench", "remy eval", "remy eval --on"]);
+    let medium = ["medium", "--stations", "2", "--seconds", "1", "--json"];
+    printed.document("medium", &run(&medium));
+    printed.all_of(&["compare", "run", "bench", "remy eval", "remy eval --on", "medium"]);
 }
 
 #[test]

@@ -58,6 +58,31 @@ fn what_is_missing_is_one_clear_sentence() {
     );
 }
 
+/// Root of a user namespace of its own, and a user without rights, are told what is missing.
+#[test]
+fn without_the_rights_one_sentence_says_so() {
+    let ways: [&[&str]; 2] =
+        [&["unshare", "-r"], &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]];
+    for way in ways {
+        let run = |args: &[&str]| {
+            let mut command = Command::new(way[0]);
+            command.args(&way[1..]).arg(env!("CARGO_BIN_EXE_paceline")).args(args);
+            command.output()
+        };
+        // Some containers allow neither, and some folders are root's alone.
+        if !run(&["--version"]).is_ok_and(|output| output.status.success()) {
+            skip(Need::Programs, &this_test(), &way.join(" "));
+            continue;
+        }
+        for args in [["kernel", "load", "abc"], ["kernel", "load", "remy"]] {
+            let output = run(&args).expect("runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let clear = said.contains("sudo") || said.contains("built without");
+            assert!(!output.status.success() && clear && said.lines().count() == 1, "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -70,7 +95,11 @@ fn a_killed_loader_leaves_nothing_or_what_can_be_unloaded() {
     let whole = begun.elapsed();
     assert!(paceline(&["kernel", "unload", "abc"]).status.success());
     let mut outcomes = [0; 2];
-    for step in 0..24 {
+    let loaders = match std::env::var("PACELINE_KERNEL_LOADS") {
+        Ok(text) => text.parse().expect("a number"),
+        Err(_) => 24,
+    };
+    for step in (0..24).cycle().take(loaders) {
         let mut loader = Command::new(env!("CARGO_BIN_EXE_paceline"))
             .args(["kernel", "load", "abc"])
             .stderr(Stdio::null())
@@ -121,4 +150,131 @@ fn gap_runs_abc_of_the_kernel_beside_the_simulators() {
     // Three seconds are mostly the beginning: only that it works at all.
     assert!(real["utilization"].as_f64() > Some(0.5), "{real}");
     assert_eq!(abc()["available"], false, "gap unloads what it has loaded");
+}
+
+/// Runs a shell script in which `$PACELINE` is the program and `$T` a folder of its own. Returns what
+/// it printed; nothing if namespaces cannot be made here.
+fn script(text: &str) -> Option<String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(this_test().replace(':', "-"));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let may = Command::new("unshare").args(["--net", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        skip(Need::Net, &this_test(), "no network namespaces");
+        return None;
+    }
+    let output = Command::new("timeout")
+        .args(["60", "bash", "-ec", text])
+        .env("PACELINE", env!("CARGO_BIN_EXE_paceline"))
+        .env("T", &folder)
+        .output()
+        .expect("bash");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{printed}");
+    Some(printed)
+}
+
+#[test]
+fn watch_shows_the_sockets_of_our_programs() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !can_load() {
+        return;
+    }
+    let output = paceline(&["kernel", "watch", "abc", "--for", "1s"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("kernel load"), "nothing is loaded");
+    let printed = script(
+        r#"
+        $PACELINE kernel load c2tcp
+        trap '$PACELINE kernel unload c2tcp' EXIT
+        unshare --net bash -ec '
+            ip link set lo up
+            export PACELINE_BASE=127.0.0.1
+            $PACELINE traffic receive --scheme c2tcp --bytes $T/bytes > /dev/null 2>&1 & receiver=$!
+            $PACELINE traffic send --duration 3s --counts $T/counts c2tcp & sender=$!
+            sleep 1
+            $PACELINE kernel watch c2tcp --for 1s --interval 500ms --json
+            $PACELINE kernel watch --for 10ms
+            wait $sender
+            kill $receiver
+        '
+        "#,
+    );
+    let Some(printed) = printed else { return };
+    let moments: Vec<serde_json::Value> =
+        printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert!(moments.len() >= 2, "{printed}");
+    let last = moments.last().expect("one");
+    let sockets = last["sockets"].as_array().expect("sockets");
+    let sender = sockets.iter().find(|socket| socket["remote"] == "127.0.0.1:5310");
+    let sender = sender.expect("the sender is shown");
+    assert_eq!(sender["scheme"], "c2tcp");
+    assert!(sender["cwnd"].as_u64() > Some(1), "{sender}");
+    assert!(sender["rate_mbps"].as_f64() > Some(1.0), "{sender}");
+    // Not a terminal: a line per socket.
+    let line = printed.lines().find(|line| line.contains(" c2tcp ") && line.contains("cwnd="));
+    assert!(line.is_some_and(|line| line.contains("rtt_ms=")), "{printed}");
+}
+
+/// A sender, a machine that forwards with a router of 12 Mbit/s, and a receiver.
+#[test]
+fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_before_afterwards() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !can_load() {
+        return;
+    }
+    let printed = script(
+        r#"
+        P=plr$$
+        trap 'for n in a r b; do kill $(ip netns pids $P-$n) 2>/dev/null || true; done
+              for n in a r b; do ip netns del $P-$n 2>/dev/null || true; done
+              $PACELINE kernel unload abc' EXIT
+        $PACELINE kernel load abc
+        for n in a r b; do ip netns add $P-$n; done
+        ip link add a0 netns $P-a type veth peer name r0 netns $P-r
+        ip link add b0 netns $P-b type veth peer name r1 netns $P-r
+        within() { ns=$P-$1; shift; nsenter --net=/run/netns/$ns "$@"; }
+        within a ip addr add 10.9.1.1/24 dev a0
+        within r ip addr add 10.9.1.2/24 dev r0
+        within r ip addr add 10.9.2.2/24 dev r1
+        within b ip addr add 10.9.2.1/24 dev b0
+        for d in 'a a0' 'r r0' 'r r1' 'b b0'; do set -- $d; within $1 ip link set $2 up; done
+        within a ip route add default via 10.9.1.2
+        within b ip route add default via 10.9.2.2
+        within r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
+        export PACELINE_BASE=10.9.2.1
+        within r $PACELINE router r1 --rate 12Mbps --summary $T/router.json --for 6s --quiet &
+        router=$!
+        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        within b $PACELINE traffic receive --scheme abc --bytes $T/bytes > /dev/null 2>&1 &
+        within a $PACELINE traffic send --duration 4s --accelerate abc --counts $T/counts abc
+        wait $router
+        $PACELINE kernel stats abc --json | tr -d '\n'; echo
+        cat $T/router.json | tr -d '\n'; echo
+        reaches() { within a bash -c 'exec 3<>/dev/tcp/10.9.2.1/5310' && echo reached; }
+        within r ip link show pl-r1 >/dev/null 2>&1 && echo device left
+        reaches
+        within r $PACELINE router r1 --rate 12Mbps --quiet & router=$!
+        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        sleep 0.2
+        reaches
+        inner=$(pgrep -P $router paceline || echo $router)
+        kill -9 $inner; wait $router || true
+        sleep 0.2
+        within r ip link show pl-r1 >/dev/null 2>&1 && echo device left
+        reaches
+        "#,
+    );
+    let Some(printed) = printed else { return };
+    let lines: Vec<&str> = printed.lines().collect();
+    let stats: serde_json::Value = serde_json::from_str(lines[0]).expect("counters");
+    let router: serde_json::Value = serde_json::from_str(lines[1]).expect("a summary");
+    assert_eq!(stats["fallbacks"], 0, "{stats}");
+    assert!(stats["accelerated_bytes"].as_u64() > Some(100_000), "{stats}");
+    assert!(stats["braked_bytes"].as_u64() > Some(100_000), "{stats}");
+    // Most of four seconds at 12 Mbit/s came through, and no more than that.
+    let bytes = stats["accelerated_bytes"].as_u64().unwrap_or(0)
+        + stats["braked_bytes"].as_u64().unwrap_or(0);
+    assert!((3_000_000..9_000_000).contains(&bytes), "{stats}");
+    assert!(router["up"]["marks"].as_u64() > Some(100), "{router}");
+    assert_eq!(lines[2..], ["reached"; 3], "{printed}");
 }

@@ -122,16 +122,16 @@ fn a_broken_table_is_named_with_its_rule() {
     let (mut receiver, at, key) = receiver(&folder);
     let cases = [
         (vec!["compare", "--schemes", &scheme, "--duration", "1s"], 2),
-        (vec!["run", &scenario], 1),
+        (vec!["run", &scenario], 2),
         (vec!["gap", "--schemes", &scheme], 2),
         (vec!["gap", "--udp", "--schemes", &scheme], 2),
-        (vec!["gap", &scenario], 1),
-        (vec!["link", "--scenario", &scenario, "--", "true"], 1),
+        (vec!["gap", &scenario], 2),
+        (vec!["link", "--scenario", &scenario, "--", "true"], 2),
         (vec!["link", "--up", "5Mbps", "--down", "5Mbps", "--up-queue", &scheme, "--", "true"], 2),
-        (vec!["send", &scenario, &at, "--key", &key, "--scheme", &scheme], 1),
-        (vec!["remy", "eval", &table], 1),
-        (vec!["remy", "eval", "--scheme", &scheme], 1),
-        (vec!["remy", "show", &table], 1),
+        (vec!["send", &scenario, &at, "--key", &key, "--scheme", &scheme], 2),
+        (vec!["remy", "eval", &table], 2),
+        (vec!["remy", "eval", "--scheme", &scheme], 2),
+        (vec!["remy", "show", &table], 2),
     ];
     let seen = cases.map(|(arguments, code)| (paceline(&arguments), arguments, code));
     let _ = receiver.kill();

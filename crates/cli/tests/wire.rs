@@ -149,6 +149,62 @@ fn many_senders_at_once_a_pipe_and_bulk() {
 }
 
 #[test]
+fn workloads_are_those_of_scenarios() {
+    let mut receiver = Receiver::start(&["--once"]);
+    let send = |workload: &str| {
+        let all = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "2s", "--json"];
+        common::paceline(&[&all[..], &["--workload", workload]].concat())
+    };
+    for (workload, wanted) in [
+        ("video = { speed = 3 }", "speed"),
+        ("scheme = \"bbr\"", "duplicate"),
+        ("start = \"1s\"", "expected one key"),
+        ("on_off = 3", "expected"),
+    ] {
+        let seen = send(workload);
+        assert!(seen.code == 2 && seen.err.contains(wanted), "{workload}: {}", seen.err);
+    }
+    let seen = send("video = { fps = 20, max = \"1Mbps\" }");
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let made = rows["runs"][0]["frames"]["made"].as_u64().expect("frames");
+    assert!((30..=41).contains(&made), "two seconds of 20 frames: {rows}");
+    let rate = rows["rows"][0]["goodput_mbps"].as_f64().expect("a rate");
+    assert!(rate > 0.05 && rate < 1.5, "{rows}");
+    assert_eq!(receiver.finish(20).0, Some(0));
+}
+
+#[test]
+fn a_log_for_qvis_has_a_record_for_each_packet_and_acknowledgement() {
+    let folder = Folder::new("wire-qlog");
+    let (path, _) = file(&folder, "in", 300_000);
+    let log = folder.path("log.sqlog");
+    let mut receiver = Receiver::start(&["--once"]);
+    let all = ["send", &path, &receiver.at, "--key", &receiver.key, "--json", "--qlog", &log];
+    let seen = common::paceline(&all);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    assert_eq!(receiver.finish(20).0, Some(0));
+    let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+    let text = std::fs::read_to_string(&log).expect("the log");
+    let mut records = text.split('\u{1e}');
+    assert_eq!(records.next(), Some(""), "each record begins with RS");
+    let records: Vec<serde_json::Value> = records
+        .map(|record| {
+            assert!(record.ends_with('\n'), "and ends with LF");
+            serde_json::from_str(record).expect("JSON")
+        })
+        .collect();
+    assert_eq!(records[0]["qlog_format"], "JSON-SEQ");
+    assert_eq!(records[0]["qlog_version"], "0.3");
+    let named = |name: &str| records.iter().filter(|record| record["name"] == name).count();
+    let sent = rows["rows"][0]["sent"].as_u64().expect("packets");
+    assert_eq!(named("transport:packet_sent") as u64, sent);
+    assert!(named("transport:packet_received") > 0 && named("recovery:metrics_updated") > 0);
+    let times: Vec<f64> = records[1..].iter().filter_map(|event| event["time"].as_f64()).collect();
+    assert!(times.len() == records.len() - 1 && times.is_sorted(), "{times:?}");
+}
+
+#[test]
 fn a_wrong_key_gets_no_answer() {
     let folder = Folder::new("wire-key");
     let (path, _) = file(&folder, "in", 1000);

@@ -68,5 +68,5 @@ pub use account::{
     Account, AccountConfig, AccountStats, Expired, Repair, RtoBounds, RttEstimator, Sent,
 };
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
-pub use sender::{MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};
+pub use sender::{EMPTY_SIZE, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};
 pub use workload::{Amount, Frame, On, Periods, Transfer, Video, VideoStats, Workload};

@@ -41,6 +41,9 @@ void BPF_PROG(abc_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 	f.accelerates = ((u64)accelerated << 16) / mss;
 	f.brakes = ((u64)braked << 16) / mss;
 	f.round_start = round_starts(&s->round_end, sk, rs);
+	s->totals.accelerated += accelerated;
+	s->totals.braked += braked;
+	s->totals.ce += ce;
 	count(COUNT_ACCELERATED, accelerated);
 	count(COUNT_BRAKED, braked);
 	count(COUNT_CE, ce);

@@ -49,9 +49,11 @@ void BPF_PROG(ecn_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 	bytes = (u64)rs->acked_sacked * f.mss;
 	if (s->echo) {
 		f.brakes = f.acked;
+		s->totals.braked += bytes;
 		count(COUNT_BRAKED, bytes);
 	} else {
 		f.accelerates = f.acked;
+		s->totals.accelerated += bytes;
 		count(COUNT_ACCELERATED, bytes);
 	}
 	f.round_start = round_starts(&s->round_end, sk, rs);

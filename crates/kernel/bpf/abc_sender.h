@@ -7,6 +7,7 @@
 #include "abc.h"
 
 struct abc_socket {
+	struct totals totals;
 	struct abc abc;
 	/* The kernel's counts at the last acknowledgement. */
 	u32 accelerated;
@@ -41,6 +42,7 @@ inline_always struct abc_socket *begin(struct sock *sk)
 
 	if (!s)
 		return 0;
+	__builtin_memset(&s->totals, 0, sizeof(s->totals));
 	abc_init(&s->abc);
 	s->accelerated = tp->delivered_ecn_bytes[BYTES_ECT1];
 	s->braked = tp->delivered_ecn_bytes[BYTES_ECT0];

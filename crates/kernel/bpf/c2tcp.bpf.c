@@ -11,14 +11,19 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 /* The loader says it: NewReno, or else Cubic. */
 const volatile u8 over_reno SEC(".rodata.over_reno") = 0;
 
+struct c2tcp_socket {
+	struct totals totals;
+	struct c2tcp c2tcp;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct c2tcp);
+	__type(value, struct c2tcp_socket);
 } sockets SEC(".maps");
 
-inline_always struct c2tcp *find(struct sock *sk)
+inline_always struct c2tcp_socket *find(struct sock *sk)
 {
 	return bpf_sk_storage_get(&sockets, sk, 0, 0);
 }
@@ -26,46 +31,49 @@ inline_always struct c2tcp *find(struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(c2tcp_start, struct sock *sk)
 {
-	struct c2tcp *c = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct c2tcp_socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (!c) {
+	if (!s) {
 		fall_back(sk);
 		return;
 	}
-	c2tcp_init(c);
+	__builtin_memset(&s->totals, 0, sizeof(s->totals));
+	c2tcp_init(&s->c2tcp);
 	count(COUNT_SOCKETS, 1);
 }
 
 SEC("struct_ops")
 void BPF_PROG(c2tcp_ack, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	struct c2tcp *c = find(sk);
+	struct c2tcp_socket *s = find(sk);
 	struct feedback f;
 
-	if (!c)
+	if (!s)
 		return;
 	tell(&f, sk, rs, TCP_CA_CWR);
-	if (c2tcp_on_feedback(c, over_reno, &f))
+	if (c2tcp_on_feedback(&s->c2tcp, over_reno, &f)) {
+		s->totals.backoffs++;
 		count(COUNT_BACKOFFS, 1);
-	set_window(sk, c2tcp_cwnd(c, over_reno));
+	}
+	set_window(sk, c2tcp_cwnd(&s->c2tcp, over_reno));
 	count(COUNT_ACKS, 1);
 }
 
 inline_always void react(struct sock *sk, u64 congestion)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct c2tcp *c = find(sk);
+	struct c2tcp_socket *s = find(sk);
 	struct feedback f = {};
 
-	if (!c || congestion == CONGESTION_NONE)
+	if (!s || congestion == CONGESTION_NONE)
 		return;
-	c2tcp_react(c, over_reno, congestion);
+	c2tcp_react(&s->c2tcp, over_reno, congestion);
 	if (congestion == CONGESTION_TIMEOUT) {
 		f.now = tp->tcp_mstamp;
 		f.delivered = (u64)tp->delivered * ONE;
 		f.prior_in_flight = (u64)tp->packets_out * ONE;
-		hystart_time_out(&c->hystart, &f);
-		c->timed_out = 1;
+		hystart_time_out(&s->c2tcp.hystart, &f);
+		s->c2tcp.timed_out = 1;
 	}
 }
 
@@ -79,17 +87,17 @@ SEC("struct_ops")
 void BPF_PROG(c2tcp_event, struct sock *sk, int event)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct c2tcp *c;
+	struct c2tcp_socket *s;
 	u64 now = tp->tcp_mstamp;
 	u64 idle;
 
 	if (event != CA_EVENT_TX_START)
 		return;
-	c = find(sk);
-	if (!c || !c->last || now <= c->last)
+	s = find(sk);
+	if (!s || !s->c2tcp.last || now <= s->c2tcp.last)
 		return;
-	idle = now - c->last;
-	c2tcp_on_idle(c, over_reno, now, idle, (tp->srtt_us >> 3) + tp->rttvar_us);
+	idle = now - s->c2tcp.last;
+	c2tcp_on_idle(&s->c2tcp, over_reno, now, idle, (tp->srtt_us >> 3) + tp->rttvar_us);
 }
 
 SEC("struct_ops")

@@ -15,11 +15,16 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
+struct remy_socket {
+	struct totals totals;
+	struct remy remy;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct remy);
+	__type(value, struct remy_socket);
 } sockets SEC(".maps");
 
 struct {
@@ -87,7 +92,9 @@ inline_always const struct remy_shape *shape_of_table(void)
 
 inline_always struct remy *find(struct sock *sk)
 {
-	return bpf_sk_storage_get(&sockets, sk, 0, 0);
+	struct remy_socket *s = bpf_sk_storage_get(&sockets, sk, 0, 0);
+
+	return s ? &s->remy : 0;
 }
 
 inline_always void apply(struct remy *r, struct sock *sk)
@@ -101,15 +108,16 @@ inline_always void apply(struct remy *r, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(remy_start, struct sock *sk)
 {
-	struct remy *r = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct remy_socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	const struct remy_shape *shape = shape_of_table();
 
-	if (!r || !shape) {
+	if (!s || !shape) {
 		fall_back(sk);
 		return;
 	}
-	remy_begin(r, shape);
-	apply(r, sk);
+	__builtin_memset(&s->totals, 0, sizeof(s->totals));
+	remy_begin(&s->remy, shape);
+	apply(&s->remy, sk);
 	count(COUNT_SOCKETS, 1);
 }
 

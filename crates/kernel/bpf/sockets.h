@@ -29,6 +29,19 @@ enum counter {
 	COUNTERS,
 };
 
+/*
+ * What a socket has counted; `src/watch.rs` reads it. The state of every program's sockets begins
+ * with it.
+ */
+struct totals {
+	/* Acknowledged bytes that arrived as accelerates, as brakes and with CE. */
+	u64 accelerated;
+	u64 braked;
+	u64 ce;
+	/* How often C2TCP has closed the window. */
+	u64 backoffs;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, COUNTERS);

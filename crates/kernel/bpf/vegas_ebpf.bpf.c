@@ -15,6 +15,7 @@
 char _license[] SEC("license") = "Dual MIT/GPL";
 
 struct vegas_socket {
+	struct totals totals;
 	struct vegas vegas;
 	/* The last acknowledgement, in microseconds. */
 	u64 last;
@@ -44,6 +45,7 @@ void BPF_PROG(vegas_start, struct sock *sk)
 		fall_back(sk);
 		return;
 	}
+	__builtin_memset(&s->totals, 0, sizeof(s->totals));
 	vegas_init(&s->vegas);
 	s->last = 0;
 	s->round_end = tp->delivered;

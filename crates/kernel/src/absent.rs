@@ -1,5 +1,7 @@
 //! What a build without the eBPF programs says.
 
+use std::os::fd::OwnedFd;
+
 use crate::{KernelError, Options, Program, probe};
 
 fn missing<T>() -> Result<T, KernelError> {
@@ -27,6 +29,22 @@ pub fn unload(_program: &Program) -> Result<(), KernelError> {
 /// # Errors
 /// This build has no programs.
 pub fn stats(_program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
+    missing()
+}
+
+/// The map of what a program's sockets keep.
+///
+/// # Errors
+/// This build has no programs.
+pub fn sockets(_program: &Program) -> Result<OwnedFd, KernelError> {
+    missing()
+}
+
+/// The programs that lead a device's packets through a router.
+///
+/// # Errors
+/// This build has no programs.
+pub fn router_programs(_device: u32, _tap: u32) -> Result<[OwnedFd; 2], KernelError> {
     missing()
 }
 

@@ -20,15 +20,21 @@ mod options;
 mod pins;
 mod probe;
 mod programs;
+#[cfg(feature = "bpf")]
+mod router;
+mod watch;
 
 #[cfg(not(feature = "bpf"))]
-pub use absent::{accelerate, load, stats, unload};
+pub use absent::{accelerate, load, router_programs, sockets, stats, unload};
 pub use error::KernelError;
 #[cfg(feature = "bpf")]
 pub use filter::accelerate;
 #[cfg(feature = "bpf")]
-pub use loader::{load, stats, unload};
+pub use loader::{load, sockets, stats, unload};
 pub use options::{Options, RESOLUTION};
 pub use pins::{PINS, State, list, loaded, options};
 pub use probe::{Probe, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};
+#[cfg(feature = "bpf")]
+pub use router::router_programs;
+pub use watch::Totals;

@@ -1,6 +1,7 @@
 //! Putting programs into the kernel and taking them out.
 
 use std::fs;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
@@ -124,9 +125,12 @@ fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
         fs::create_dir(&place).map_err(KernelError::system(place.display().to_string()))?;
     }
     for mut map in object.maps_mut() {
-        if map.name() == "counters" {
-            map.pin(pins::counters(program)).map_err(pinning(&folder))?;
-        }
+        let place = match map.name().to_str() {
+            Some("counters") => pins::counters(program),
+            Some("sockets") => pins::sockets(program),
+            _ => continue,
+        };
+        map.pin(place).map_err(pinning(&folder))?;
     }
     for mut function in object.progs_mut() {
         if function.name() == "accelerate" {
@@ -223,6 +227,19 @@ pub fn unload(program: &Program) -> Result<(), KernelError> {
         thread::sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+/// The map of what a program's sockets keep, for [`Totals::read`](crate::Totals::read).
+///
+/// # Errors
+/// It is not loaded, or root is missing.
+pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
+    let path = pins::sockets(program);
+    let fail = |error: &dyn std::fmt::Display| {
+        KernelError::Message(format!("{}: {error}: is `{}` loaded?", path.display(), program.name))
+    };
+    let map = MapHandle::from_pinned_path(&path).map_err(|error| fail(&error))?;
+    map.as_fd().try_clone_to_owned().map_err(|error| fail(&error))
 }
 
 /// A program's counters, with their names.

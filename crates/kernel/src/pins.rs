@@ -84,6 +84,12 @@ pub(crate) fn counters(program: &Program) -> PathBuf {
     folder(program).join("counters")
 }
 
+/// The map of what single sockets keep.
+#[cfg(feature = "bpf")]
+pub(crate) fn sockets(program: &Program) -> PathBuf {
+    folder(program).join("sockets")
+}
+
 /// The filter of devices.
 #[cfg(feature = "bpf")]
 pub(crate) fn filter(program: &Program) -> PathBuf {

@@ -103,14 +103,8 @@ impl Probe {
     /// # Errors
     /// Something is missing.
     pub fn check(&self) -> Result<(), KernelError> {
-        let problem = if !self.built {
-            "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
-             libelf-dev and zlib1g-dev and build it with `make build`, or with \
-             `cargo build --features bpf`"
-        } else if !self.root {
-            "loading eBPF programs takes root with its capabilities: run this with sudo; a container needs \
-             CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace of its own"
-        } else if !self.btf {
+        self.check_rights()?;
+        let problem = if !self.btf {
             "this kernel does not tell its types (/sys/kernel/btf/vmlinux is missing): it must be \
              built with CONFIG_DEBUG_INFO_BTF"
         } else if self.accurate_ecn == Some(false) {
@@ -120,11 +114,53 @@ impl Probe {
         };
         Err(KernelError::Message(problem.into()))
     }
+
+    /// What any eBPF program lacks, in one sentence.
+    ///
+    /// # Errors
+    /// This build has no programs, or rights are missing.
+    pub(crate) fn check_rights(&self) -> Result<(), KernelError> {
+        let problem = if !self.built {
+            "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
+             libelf-dev and zlib1g-dev and build it with `make build`, or with \
+             `cargo build --features bpf`"
+        } else if !self.root {
+            "loading eBPF programs takes root with its capabilities: run this with sudo; a container needs \
+             CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace of its own"
+        } else {
+            return Ok(());
+        };
+        Err(KernelError::Message(problem.into()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_load;
+    use super::{Probe, may_load};
+
+    #[test]
+    fn what_is_missing_is_told_in_one_sentence() {
+        let all = Probe {
+            kernel: "6.18".into(),
+            built: true,
+            root: true,
+            btf: true,
+            bpf_fs: false,
+            accurate_ecn: Some(true),
+            available: Vec::new(),
+        };
+        let said = |probe: Probe| probe.check().err().map(|error| error.to_string());
+        assert_eq!(said(all.clone()), None);
+        for (probe, word) in [
+            (Probe { built: false, ..all.clone() }, "built without"),
+            (Probe { root: false, ..all.clone() }, "sudo"),
+            (Probe { btf: false, accurate_ecn: None, ..all.clone() }, "CONFIG_DEBUG_INFO_BTF"),
+            (Probe { accurate_ecn: Some(false), ..all.clone() }, "Linux 6.18 or newer"),
+        ] {
+            let said = said(probe).expect("something is missing");
+            assert!(said.contains(word) && !said.contains('\n') && !said.contains(". "), "{said}");
+        }
+    }
 
     #[test]
     fn root_without_capabilities_or_of_a_user_namespace_may_not_load() {

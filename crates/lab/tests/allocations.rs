@@ -196,3 +196,12 @@ fn batches_allocate_nothing() {
         assert!(counted.is_growth(), "{counted:?} in {hand_overs} hand-overs");
     }
 }
+
+#[test]
+fn a_shared_medium_allocates_nothing() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/home-medium.toml");
+    let scenario = paceline_sim::scenario::load(path.as_ref()).expect("an example");
+    let (counted, hand_overs) = count(scenario, 200, 260);
+    assert!(hand_overs > 50_000, "{hand_overs}");
+    assert!(counted.is_growth(), "{counted:?} in {hand_overs} hand-overs");
+}

@@ -8,11 +8,15 @@
 
 pub mod emulator;
 mod error;
+mod interrupts;
 pub mod linux;
 pub mod output;
+pub mod router;
+pub mod saturate;
 pub mod shell;
 pub mod traffic;
 pub mod tunnel;
 pub mod udp;
 
 pub use error::LiveError;
+pub use interrupts::Interrupts;

@@ -2,6 +2,8 @@
 
 use paceline_cc::Stream;
 use paceline_cc::schemes::remy::{Action, Domain, Memory, Rule, RuleTable, RuleTree, Signal};
+use paceline_remy::spec::Specification;
+use paceline_remy::train::Settings;
 use paceline_remy::{Dna, Readable, parse};
 
 fn starter() -> RuleTree {
@@ -78,4 +80,28 @@ fn many_overlapping_boxes_take_bounded_time() {
     assert!(!table.has_grid());
     assert_eq!(table.rule_for(&Memory::default()), Some(0));
     assert_eq!(table.rule_for(&Memory { values: [100.0; 6] }), Some(25));
+}
+
+#[test]
+fn tampered_specifications_give_an_error_or_networks() {
+    let text = include_str!("../../../scenarios/remy/general-delta1.toml");
+    let mut random = Stream::new(2, "hostile");
+    let (mut read, mut errors) = (0, 0);
+    for _ in 0..4000 {
+        let mut bytes = text.as_bytes().to_vec();
+        mutate(&mut bytes, &mut random);
+        let text = String::from_utf8_lossy(&bytes);
+        match (Specification::parse(&text), Settings::parse(&text)) {
+            (Ok(specification), Ok(settings)) => {
+                assert!(!specification.specimens(1).is_empty());
+                assert_eq!(settings.first().rules(), 1);
+                read += 1;
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                assert!(!error.to_string().is_empty());
+                errors += 1;
+            }
+        }
+    }
+    assert!(read > 100 && errors > 100, "{read} {errors}");
 }

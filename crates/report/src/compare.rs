@@ -8,6 +8,9 @@ use crate::table::{Cell, Table};
 use crate::timeline::time_series_figure;
 use crate::tradeoff::scatter_figure;
 
+/// The most schemes in a figure over time.
+const TOGETHER: usize = 8;
+
 /// What a page says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageInfo {
@@ -56,7 +59,13 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
         if several {
             page.figure(&scatter_figure(&own, &palette), &scatter_caption(false));
         }
-        page.figure(&time_series_figure(&own, &palette), &time_caption(&own));
+        // As many as a printed page holds.
+        let parts = own.len().div_ceil(TOGETHER).max(1);
+        for (at, some) in own.chunks(own.len().div_ceil(parts).max(1)).enumerate() {
+            let part =
+                if parts > 1 { format!(" Part {} of {parts}.", at + 1) } else { String::new() };
+            page.figure(&time_series_figure(some, &palette), &(time_caption(some) + &part));
+        }
     }
     footer(&mut page, info, runs);
     page.to_html()

@@ -156,5 +156,8 @@ fn checks(judged: &Judged) -> Table {
             (None, _) => vec![stated("stated in advance, withdrawn")],
         }
     });
-    Table { columns: columns(&["check", "paper", "tolerance", "here", ""]), rows: rows.collect() }
+    Table {
+        columns: columns(&["check", "paper", "tolerance", "here", "verdict"]),
+        rows: rows.collect(),
+    }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// - `flow.NAME.{goodput,retransmits,timeouts}`, `flow.NAME.{owd,rtt}.*`, and the
 ///   series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`;
 /// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
-///   `medium.NAME.ap.{throughput,drops}`, `medium.NAME.ap.delay.*`;
+///   `medium.NAME.ap.{throughput,drops,waiting}`, `medium.NAME.ap.delay.*`;
 /// - `all.{goodput,jain,jain_1s,end_to_end,self_inflicted}`, `all.{owd,rtt}.*` (`end_to_end`: the
 ///   95th percentile of the age of the newest packet, ms; `self_inflicted` where it was asked for);
 /// - `arrivals.{arrived,finished,goodput}`, `arrivals.completion.*`;
@@ -86,9 +86,9 @@ impl From<&Outcome> for Record {
             record.set(format!("{name}.throughput"), medium.throughput_mbps);
             record.set(format!("{name}.collisions"), medium.collision_probability);
             // The access point is first.
-            let Some(first) = medium.stations.first().map(|station| &station.link) else {
-                continue;
-            };
+            let Some(first) = medium.stations.first() else { continue };
+            record.set(format!("{name}.ap.waiting"), first.waiting_packets);
+            let first = &first.link;
             record.set(format!("{name}.ap.throughput"), first.throughput_mbps);
             record.set(format!("{name}.ap.drops"), first.drops as f64);
             record.set_quantiles(&format!("{name}.ap.delay"), &first.queue_delay_ms);

@@ -61,8 +61,8 @@ impl Reproduction {
                 _ => "in shortened runs (--quick), which reproduces none of them",
             };
             return format!(
-                "{all} claims, {how}: all checks hold of {} by what was stated in advance, of {} \
-                 with later changes, of {} both ways",
+                "{all} claims, {how}. All checks hold for {} claims by the bounds stated before the \
+                 first run, for {} by the present bounds, and for {} by both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
                 count(Judged::holds),

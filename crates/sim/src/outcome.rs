@@ -102,9 +102,13 @@ pub struct MediumOutcome {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct StationOutcome {
-    /// Its queue and what it delivered. Its capacity is what the station would carry alone.
+    /// Its queue and what it delivered. Its capacity is what the station carried in the end while
+    /// it had something to send.
     #[serde(flatten)]
     pub link: LinkOutcome,
+    /// Packets at the station in the mean, the one in transmission included: the rate of delivered
+    /// packets times their mean delay (Little's law).
+    pub waiting_packets: f64,
     /// Frames transmitted, retransmissions and the warm-up included.
     pub transmissions: u64,
     /// Of these, frames that collided.

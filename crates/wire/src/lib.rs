@@ -21,6 +21,7 @@ pub mod key;
 mod noise;
 pub mod packet;
 pub mod records;
+pub mod saturator;
 mod server;
 mod terms;
 

@@ -133,7 +133,7 @@ impl QuicController {
         }
         self.last_sent = Some(now);
         self.credit.spend(bytes);
-        self.take_plan(now);
+        self.take_plan();
     }
 
     /// A packet of `size` bytes that was sent at `sent` is acknowledged. After all packets of an
@@ -185,7 +185,8 @@ impl QuicController {
         // What the stack has neither acknowledged nor declared lost after so long carried no data.
         let patience = self.rtt.smoothed().max(sample) * 2;
         self.ledger.forget_before(newest_sent - patience.min(newest_sent.since(Time::ZERO)));
-        self.take_plan(now);
+        self.take_plan();
+        self.credit.grow(now, &self.plan, self.rtt.smoothed(), self.mss);
     }
 
     /// The stack declares packets lost.
@@ -213,7 +214,7 @@ impl QuicController {
         feedback.fates = &self.fates;
         self.controller.on_feedback(&feedback);
         self.fates.clear();
-        self.take_plan(now);
+        self.take_plan();
     }
 
     /// The peer echoes that packets were marked with CE, the newest of them sent at `sent`.
@@ -228,7 +229,7 @@ impl QuicController {
         feedback.marked_packets = packets;
         feedback.congestion = congestion;
         self.controller.on_feedback(&feedback);
-        self.take_plan(now);
+        self.take_plan();
     }
 
     /// All packets of the last congestion event came after all.
@@ -240,7 +241,7 @@ impl QuicController {
         let mut feedback = self.feedback(now, self.in_flight);
         feedback.congestion = Some(Congestion::Undo);
         self.controller.on_feedback(&feedback);
-        self.take_plan(now);
+        self.take_plan();
     }
 
     /// True if a packet that was sent at `sent` was not sent before the last reaction.
@@ -275,8 +276,7 @@ impl QuicController {
         }
     }
 
-    fn take_plan(&mut self, now: Time) {
+    fn take_plan(&mut self) {
         self.plan = self.controller.plan();
-        self.credit.advance(now, &self.plan, self.rtt.smoothed(), self.mss);
     }
 }

@@ -32,21 +32,18 @@ impl Credit {
         Credit { bytes: u64::MAX, since: Time::ZERO }
     }
 
-    /// Time goes on: credit grows by the rate of `plan`, to no more than a burst or the time of an
-    /// eighth of the RTT, so that quiet times are not made up for.
-    pub(crate) fn advance(&mut self, now: Time, plan: &Plan, srtt: Span, mss: u32) {
+    /// Acknowledgements come at `now`: credit grows by the rate of `plan` times the time since the
+    /// last ones, an RTT at most. Of what was not used until now no more than a burst, or what leaves
+    /// in an eighth of the RTT, is kept, so that quiet times are not made up for.
+    pub(crate) fn grow(&mut self, now: Time, plan: &Plan, srtt: Span, mss: u32) {
         let elapsed = now.since(self.since);
         self.since = self.since.max(now);
         let Some(rate) = slower_than_stack(plan, srtt) else {
             self.bytes = u64::MAX;
             return;
         };
-        let most = u64::from(plan.burst).max(u64::from(mss) * 2).max(rate.bytes_in(srtt / 8));
-        let grown = rate.bytes_in(elapsed.min(srtt));
-        self.bytes = match self.bytes {
-            u64::MAX => most,
-            bytes => bytes.saturating_add(grown).min(most),
-        };
+        let kept = u64::from(plan.burst).max(u64::from(mss) * 2).max(rate.bytes_in(srtt / 8));
+        self.bytes = self.bytes.min(kept).saturating_add(rate.bytes_in(elapsed.min(srtt)));
     }
 
     /// Bytes leave.

@@ -20,8 +20,14 @@ use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let seconds = arguments.first().map_or(Ok(30), |text| text.parse())?;
-    let capacity = Capacity::Constant(Rate::from_mbps(12.0));
-    println!("{:<28} {:>6} {:>9} {:>9} {:>7}", "scheme", "util", "mean ms", "p95 ms", "lost");
+    let capacity = match arguments.get(1) {
+        Some(trace) => Capacity::trace(paceline_sim::trace::load(trace)?),
+        None => Capacity::Constant(Rate::from_mbps(12.0)),
+    };
+    println!(
+        "{:<24} {:>11} {:>8} {:>8} {:>6}",
+        "scheme", "utilisation", "mean ms", "p95 ms", "lost"
+    );
     let own: [(&str, Arc<dyn quinn_proto::congestion::ControllerFactory + Send + Sync>); 3] = [
         ("cubic", Arc::new(CubicConfig::default())),
         ("newreno", Arc::new(NewRenoConfig::default())),
@@ -50,16 +56,12 @@ fn show(scheme: SchemeChoice, capacity: &Capacity, seconds: u64) -> Result<(), B
     flow.rtt = Span::from_millis(100);
     scenario.flows.push(flow);
     scenario.duration = Span::from_secs(seconds);
-    let started = std::time::Instant::now();
     let outcome = paceline_sim::run(&scenario)?;
     let (link, flow) = (&outcome.links[0], &outcome.flows[0]);
+    let delay = flow.one_way_delay_ms;
     println!(
-        "{label:<28} {:>6.3} {:>9.1} {:>9.1} {:>7}   {:.1} s",
-        link.utilization,
-        flow.one_way_delay_ms.mean,
-        flow.one_way_delay_ms.p95,
-        flow.sender.lost,
-        started.elapsed().as_secs_f64()
+        "{label:<24} {:>11.3} {:>8.1} {:>8.1} {:>6}",
+        link.utilization, delay.mean, delay.p95, flow.sender.lost
     );
     Ok(())
 }

@@ -12,8 +12,9 @@ use crate::table::{Grid, figure};
 
 #[derive(Args)]
 #[command(
-    after_help = "The scenarios are those of docs/performance.md. What is timed and counted runs \
-        without the digest of events; the digest shown comes from another run of the same scenario."
+    after_help = "The scenarios are described in docs/performance.md. Time and instructions are \
+        measured without computing the digest of events; the digest comes from another run of the \
+        same scenario."
 )]
 pub(crate) struct Bench {
     /// Which scenarios: a, b, c, d, e, f

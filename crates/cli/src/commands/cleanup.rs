@@ -7,9 +7,10 @@ use crate::output::{self, Error};
 
 #[derive(Args)]
 #[command(after_help = "\
-Run it as the user that ran the emulators, in the same network. It kills the programs that they
-have left behind, and puts forwarding and firewall rules back. Emulators that still run are left
-alone.")]
+An emulator cleans up after itself, even if one of its processes is killed. If all of them were
+killed at once, run this command as the same user and in the same network: it kills the programs
+that ran inside, and puts forwarding and firewall rules back as they were. It does not touch
+emulators that still run.")]
 pub(crate) struct Cleanup {
     /// Do not say what was done
     #[arg(short, long)]

@@ -31,25 +31,26 @@ pub(crate) struct Compare {
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
     #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
     traces: Vec<String>,
-    /// The link that acknowledgements take; without it they meet no queue
+    /// The link back, which acknowledgements pass; without it they meet no queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
-    /// Schemes, separated by commas; `all` for every one, each set so that it works: a note says
-    /// how, and why
+    /// Schemes, separated by commas. `all` is every scheme; those that do not work with their
+    /// defaults get other settings, and a note says so
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
     schemes: args::Compared,
-    /// Add what a sender could get that knew the link's future, on each trace
+    /// Add a row for each trace: what a sender would reach that knows the future of the link
     #[arg(long)]
     omniscient: bool,
-    /// Round-trip propagation delay; with --delay-trace, what comes on top of the recording's
+    /// Round-trip propagation delay, half of it each way; with --delay-trace it is added to the
+    /// recorded delay
     #[arg(long, default_value = "100ms", default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
         value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
-    /// One-way delay that follows a recording, both ways: a line per 10 ms, or time_ms,delay_ms
-    /// in a file .csv; packets do not overtake each other
+    /// A recording of the one-way delay, which both directions follow: a line for each 10 ms, or a
+    /// .csv file of time_ms,delay_ms. Packets do not overtake each other
     #[arg(long, value_name = "FILE", conflicts_with = "omniscient")]
     delay_trace: Option<String>,
-    /// The mean of a random delay of acknowledgements beside it, as real paths have; exponential
+    /// The mean of an additional random delay of acknowledgements (exponential)
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     jitter: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
@@ -58,28 +59,28 @@ pub(crate) struct Compare {
     /// How long to run
     #[arg(long, default_value = "60s", value_parser = args::length, allow_hyphen_values = true)]
     duration: Span,
-    /// Leave so much of the beginning out of the measurements
+    /// Do not measure this long at the beginning
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     warmup: Span,
-    /// Flows of each scheme
+    /// How many flows each scheme has
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     flows: u32,
-    /// The seed of all random streams
+    /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs at the same time; 0 for one per core
+    /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
-    /// The bins of plots over time
+    /// The length of a bin in plots over time
     #[arg(long, default_value = "100ms", value_parser = args::bin, allow_hyphen_values = true)]
     bin: Span,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Fail if a run delivers no packet
+    /// Fail if no packet arrives in a run
     #[arg(long)]
     strict: bool,
-    /// Show no progress, and do not name the files written
+    /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
     /// Write a page, plots and JSON into this folder

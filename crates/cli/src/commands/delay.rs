@@ -20,15 +20,15 @@ Examples:
   paceline delay 20ms -- paceline link --up 12Mbps --down 12Mbps -- bash
   paceline delay --trace starlink.delay -- paceline link --up 12Mbps --down starlink.mahi")]
 pub(crate) struct Delay {
-    /// The delay each way, such as 50ms: a round trip takes twice as long. May be left out with
+    /// The delay in each direction, such as 50ms; a round trip takes twice as long. Not needed with
     /// --trace
     #[arg(value_name = "TIME", value_parser = first, required_unless_present = "trace")]
     delay: Option<First>,
-    /// Delay that follows a recording, both ways and on top of TIME: a line per 10 ms with the
-    /// one-way delay in milliseconds, or time_ms,delay_ms in a file .csv; it repeats
+    /// A recording of the one-way delay, which both directions follow and TIME is added to: a line
+    /// for each 10 ms, or a .csv file of time_ms,delay_ms. It repeats
     #[arg(long, value_name = "FILE", alias = "delay-trace")]
     trace: Option<String>,
-    /// Let packets overtake each other where the recording's delay falls
+    /// Let packets overtake each other when the recorded delay falls
     #[arg(long, requires = "trace")]
     overtake: bool,
     #[command(flatten)]

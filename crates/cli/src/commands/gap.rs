@@ -23,10 +23,10 @@ use emulated::Emulated;
 
 #[derive(Args)]
 #[command(after_help = "\
-Each scheme runs in the simulator, and for as long in real time in the emulator with this
-machine's own TCP. The schemes are those that both have: cubic, bbr, reno, and those of
-`paceline kernel`. With --udp, this program's own senders and receivers run instead, and all
-schemes can be named.
+Each scheme runs twice over the same link: in the simulator, and for the same time in the emulator
+with this machine's own TCP. This works for schemes that both have: cubic, bbr, reno, and those of
+`paceline kernel`. With --udp, Paceline's own senders and receivers take the place of TCP, and every
+scheme works.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
@@ -35,45 +35,46 @@ Examples:
   sudo paceline gap --kernel abc --trace lte-driving --realtime
   sudo paceline gap --kernel 'remy[file=RemyCC-2014-100x.dna],c2tcp[base=newreno]'")]
 pub(crate) struct Gap {
-    /// A scenario file, instead of --trace and what belongs to it
+    /// A scenario file, instead of --trace, --rtt, --buffer and --flows
     #[arg(conflicts_with_all = ["traces", "reverse_trace", "rtt", "buffer", "flows"])]
     scenario: Option<PathBuf>,
     /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
     #[arg(long = "trace", value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
     traces: Vec<String>,
-    /// The link that acknowledgements take; without it they meet no queue
+    /// The link back, which acknowledgements pass; without it they meet no queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
-    /// Schemes, separated by commas, perhaps with queues: cubic+codel. Without it cubic, bbr and
-    /// reno, or those of the scenario's flows
+    /// Schemes, separated by commas, with queues if you like: cubic+codel. Without it: cubic, bbr and
+    /// reno, or the schemes in the scenario file
     #[arg(long, value_name = "LIST", value_parser = schemes)]
     schemes: Option<args::Schemes>,
-    /// Congestion controls of `paceline kernel`, separated by commas, instead of --schemes: they
-    /// are loaded for the length of the run
+    /// Congestion controls of `paceline kernel`, separated by commas, instead of --schemes; they are
+    /// loaded for this run
     #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with_all = ["schemes", "udp"])]
     kernel: Option<args::Schemes>,
-    /// Run this program's own senders over UDP instead of the machine's TCP
+    /// Run Paceline's own senders over UDP instead of this machine's TCP
     #[arg(long)]
     udp: bool,
-    /// Round-trip propagation delay
+    /// Round-trip propagation delay, half of it each way
     #[arg(long, default_value = "100ms", value_parser = args::rtt, allow_hyphen_values = true)]
     rtt: Span,
     /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
-    /// How long to run; of scenarios, instead of their own duration
+    /// How long to run, instead of 60s or the duration in the scenario file
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
-    /// Flows of each scheme
+    /// How many flows each scheme has
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     flows: u32,
-    /// The seed of all random streams
+    /// The seed of all random numbers
     #[arg(long)]
     seed: Option<u64>,
     /// Bind the emulator to this processor
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
-    /// Run the emulator ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
+    /// Give the emulator priority over all ordinary programs, and lock its memory (SCHED_FIFO,
+    /// mlockall)
     #[arg(long)]
     realtime: bool,
     /// Print JSON instead of tables

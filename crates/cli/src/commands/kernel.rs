@@ -2,6 +2,7 @@
 
 mod choice;
 mod report;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ Examples:
   paceline kernel list --json
   iperf3 -c server -C abc
   sudo paceline kernel stats abc
+  sudo paceline kernel watch
   sudo paceline kernel unload abc")]
 pub(crate) enum Kernel {
     /// Put a congestion control into the kernel, where any program can choose it
@@ -36,6 +38,8 @@ pub(crate) enum Kernel {
     Status(Json),
     /// Print the counters of a congestion control over all of its sockets
     Stats(Stats),
+    /// Show the sockets of this network namespace that use the congestion controls, live
+    Watch(watch::Watch),
     /// Let packets leave a device of this network namespace as ABC's accelerates
     Accelerate(Accelerate),
 }
@@ -114,7 +118,7 @@ impl Load {
             (self.over.is_some(), "c2tcp", "--over"),
         ] {
             if given && program.name != whose {
-                return Err(Error::Message(format!("{option}: only for the program `{whose}`")));
+                return Err(Error::Usage(format!("{option}: only for the program `{whose}`")));
             }
         }
         let resolution = self.resolution.unwrap_or(kernel::RESOLUTION);
@@ -153,6 +157,7 @@ impl Kernel {
                 let program = kernel::find(&stats.name).map_err(fail)?;
                 report::stats(&kernel::stats(program).map_err(fail)?, stats.json)
             }
+            Kernel::Watch(watch) => watch.run(),
             Kernel::Accelerate(accelerate) => {
                 let program = kernel::find(&accelerate.name).map_err(fail)?;
                 attach(program, &accelerate.devices)

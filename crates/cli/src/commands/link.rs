@@ -4,14 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use paceline_cc::Span;
-use paceline_live::emulator::Element;
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, LinkSpec, Scenario};
 
 use crate::args;
-use crate::emulation::link::{QueueChoice, limit, link, queue_choice};
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, scenario};
+use crate::emulation::link::{QueueChoice, link_side, queue_choice};
+use crate::emulation::{Emulation, Plan, scenario};
 use crate::output::Error;
 
 #[derive(Args)]
@@ -21,49 +18,46 @@ Examples:
   paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
   paceline link --scenario scenarios/fairness.toml -- bash")]
 pub(crate) struct LinkCommand {
-    /// The way from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
+    /// The link from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
     up: Option<String>,
-    /// The way from outside to inside
+    /// The link from outside to inside
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
     down: Option<String>,
-    /// The queue of the way up: droptail, codel, fq_codel, ...; or a scheme with a router: abc,
-    /// for ends that speak it
+    /// The queue of the link up: droptail, codel, fq_codel, and so on; or a scheme that has a router,
+    /// such as abc, if the senders use this scheme
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     up_queue: QueueChoice,
-    /// The queue of the way down
+    /// The queue of the link down
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     down_queue: QueueChoice,
-    /// The buffer of both: packets, or 64kB, 50ms, 1bdp (of 100 ms), inf
+    /// The buffer of both links: packets, or 64kB, 50ms, 1bdp (for an RTT of 100 ms), inf
     #[arg(long, default_value = "250", value_parser = args::buffer)]
     buffer: BufferSize,
-    /// The buffer of the way up
+    /// The buffer of the link up
     #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
     up_buffer: Option<BufferSize>,
-    /// The buffer of the way down
+    /// The buffer of the link down
     #[arg(long, value_name = "BUFFER", value_parser = args::buffer)]
     down_buffer: Option<BufferSize>,
-    /// Do not repeat the traces: at their end, nothing passes any more
+    /// Do not repeat the traces: when a trace is over, nothing passes any more
     #[arg(long)]
     once: bool,
     /// Write Mahimahi's logs: FILE.up and FILE.down
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Emulate the path of a scenario file; what is inside sends its data
+    /// Emulate the path of a flow in a scenario file; the program inside is its sender
     #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "once"])]
     scenario: Option<PathBuf>,
-    /// With --scenario: the flow whose path is meant, if they differ
+    /// With --scenario: the flow whose path to emulate, if the flows have different ones
     #[arg(long, value_name = "NAME", requires = "scenario")]
     flow: Option<String>,
-    /// With --scenario: what is inside receives its data
+    /// With --scenario: the program inside is the receiver
     #[arg(long, requires = "scenario")]
     receive: bool,
     #[command(flatten)]
     emulation: Emulation,
 }
-
-/// Buffers in bandwidth-delay products are of this round-trip time, as in `compare`.
-const RTT: Span = Span::from_millis(100);
 
 impl LinkCommand {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
@@ -76,10 +70,11 @@ impl LinkCommand {
                 (up, down, format!("[{name}] "))
             }
             (None, Some(up), Some(down)) => {
+                let seed = self.emulation.seed;
                 let both = (self.up_buffer.unwrap_or(self.buffer), &self.up_queue);
-                let above = self.side("up", up, both)?;
+                let above = link_side("up", up, both, seed, !self.once)?;
                 let both = (self.down_buffer.unwrap_or(self.buffer), &self.down_queue);
-                let below = self.side("down", down, both)?;
+                let below = link_side("down", down, both, seed, !self.once)?;
                 let names = if up == down { up.clone() } else { format!("{up} {down}") };
                 (above, below, format!("[link {names}] "))
             }
@@ -94,31 +89,5 @@ impl LinkCommand {
             (up.log, down.log) = (with(".up"), with(".down"));
         }
         Plan { kind: "link", prompt, up, down, options: self.emulation }.run()
-    }
-
-    fn side(
-        &self,
-        direction: &str,
-        text: &str,
-        both: (BufferSize, &QueueChoice),
-    ) -> Result<Side, Error> {
-        let (buffer, choice) = both;
-        let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
-        if let Capacity::Trace { repeat, .. } = &mut capacity {
-            *repeat = !self.once;
-        }
-        // The direction is part of the name, so that both links draw numbers of their own.
-        let mut spec = LinkSpec::new(&format!("{direction} {name}"), capacity);
-        spec.router = choice.router.clone();
-        let mut alone = Scenario::new(&name);
-        alone.seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
-        let limit = limit(&alone, buffer, &spec.capacity, RTT);
-        let made = link(&alone, &spec, &choice.queue, limit)?;
-        Ok(Side {
-            hops: vec![Element::Link(Box::new(made))],
-            name: Some(name),
-            queue: Some(format!("{choice} [{buffer}]")),
-            ..Side::default()
-        })
     }
 }

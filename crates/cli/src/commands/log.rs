@@ -23,10 +23,10 @@ pub(crate) struct Log {
     /// Logs of mm-link or of `paceline link --log`; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     logs: Vec<PathBuf>,
-    /// The bins of the plot
+    /// The length of a bin in the plot
     #[arg(long, default_value = "500ms", value_parser = args::bin)]
     bin: Span,
-    /// Plot throughput and delay over time: the SVG to write, of one log; `-` for standard output
+    /// Plot throughput and delay of one log over time into this SVG file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print JSON instead of a table

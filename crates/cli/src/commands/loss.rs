@@ -27,7 +27,7 @@ pub(crate) enum Way {
 pub(crate) struct Loss {
     /// The direction
     way: Way,
-    /// The probability that a packet gets lost, from 0 to 1
+    /// The probability that a packet is lost, from 0 to 1
     #[arg(value_parser = rate)]
     rate: f64,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) enum Mahimahi {
 
 #[derive(Args)]
 pub(crate) struct Install {
-    /// The folder; it must be on the PATH of the scripts
+    /// The folder to put them into; it must be in the PATH of the scripts
     folder: PathBuf,
 }
 

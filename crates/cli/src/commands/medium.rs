@@ -135,7 +135,7 @@ impl Medium {
             false => self.rates.clone(),
         };
         if rates.len() > MOST_STATIONS as usize {
-            return Err(Error::Message(format!("--rates: expected up to {MOST_STATIONS} rates")));
+            return Err(Error::Usage(format!("--rates: expected up to {MOST_STATIONS} rates")));
         }
         let config = self.config(&rates)?;
         let load = match self.direction {
@@ -176,13 +176,13 @@ impl Medium {
     fn config(&self, rates: &[Rate]) -> Result<MediumConfig, Error> {
         let mut phy = self.phy(rates);
         if let Some(rate) = rates.iter().find(|rate| !phy.has_rate(**rate)) {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "OFDM has no rate of {rate}; use 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s, or --phy b"
             )));
         }
         if self.phy == Layer::Auto && rates.iter().any(|rate| !is_dsss(*rate) && !phy_is_ofdm(&phy))
         {
-            return Err(Error::Message(
+            return Err(Error::Usage(
                 "802.11b has rates of 1, 2, 5.5 and 11 Mbit/s, and stations of 802.11b and g \
                  together are not modelled; use --phy b for other rates with the times of 802.11b"
                     .into(),

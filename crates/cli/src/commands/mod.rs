@@ -17,7 +17,9 @@ mod onoff;
 mod recv;
 mod remy;
 mod reproduce;
+mod router;
 pub(crate) mod run;
+mod saturate;
 mod schemes;
 mod send;
 mod trace;
@@ -33,53 +35,58 @@ use crate::output::Error;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run schemes over links side by side: table, plots, JSON
+    /// Simulate several schemes over the same links and compare them: table, page, JSON
     Compare(compare::Compare),
-    /// Run a scenario file
+    /// Simulate a scenario file: any topology, flows and workloads
     Run(run::Run),
     /// List schemes and queues, or the parameters of one
     Schemes(schemes::Schemes),
     /// Inspect, make, convert and plot traces of link capacity
     #[command(subcommand)]
     Trace(trace::TraceCommand),
-    /// Hold our figures against those of ns-3, real Linux and the papers
+    /// Compare our figures with those of ns-3, ns-2, htsim, real Linux and the papers
     Validate(validate::Validate),
-    /// Measure the papers' claims anew
+    /// Measure the claims of the papers again, and say which of them hold
     Reproduce(reproduce::Reproduce),
-    /// Hold the simulator against real TCP in the emulator
+    /// Run each scheme in the simulator and for real in the emulator, and compare both
     Gap(gap::Gap),
-    /// Put congestion control into this machine's own TCP (eBPF)
+    /// Load congestion controls into this machine's own TCP (eBPF)
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Put an ABC router, or any link and queue, in front of a device of this machine
+    Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
     /// What saturated stations get of a shared 802.11 channel
     Medium(medium::Medium),
-    /// Tables of rules that a computer has found: what they reach, and what they do
+    /// Evaluate, show and convert the rule tables of RemyCC
     #[command(subcommand)]
     Remy(remy::Remy),
     /// Emulate a delay around a program, in real time
     Delay(delay::Delay),
-    /// Emulate a link each way around a program, or the path of a scenario
+    /// Emulate a link in each direction around a program, or the path of a scenario
     Link(Box<link::LinkCommand>),
-    /// Emulate random loss around a program
+    /// Emulate random loss in one direction around a program
     Loss(loss::Loss),
-    /// Emulate a line that comes and goes around a program
+    /// Emulate a link that is interrupted at random around a program
     Onoff(onoff::OnOff),
-    /// Show the traffic of a program, unchanged
+    /// Show the rate of the traffic of a program, and change nothing
     Meter(meter::Meter),
-    /// Undo what emulators have left behind that were killed
+    /// Clean up after emulators that were killed
     Cleanup(cleanup::Cleanup),
-    /// What the logs of a link say, Mahimahi's or ours: rates, delays, a plot
+    /// Read the logs of links, ours or Mahimahi's: print rates and delays, or plot them
     Log(log::Log),
-    /// Send a file, a pipe or bulk data over UDP, under any scheme
+    /// Send a file, a pipe or bulk data over UDP, with any scheme
     Send(send::Send),
-    /// Receive what `paceline send` sends
+    /// Receive files and data from `paceline send`
     Recv(recv::Recv),
     /// Carry programs' packets over a connection under Sprout or another scheme
     #[command(subcommand)]
     Tunnel(tunnel::Tunnel),
-    /// Mahimahi's commands for existing scripts
+    /// Record what a cellular link can carry in both directions, as traces
+    #[command(subcommand)]
+    Saturate(saturate::Saturate),
+    /// Install Mahimahi's commands, for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
     /// Mahimahi's delay
@@ -94,7 +101,7 @@ pub(crate) enum Command {
     /// Mahimahi's meter
     #[command(hide = true)]
     MmMeter(mahimahi::Raw),
-    /// Mahimahi's line that comes and goes
+    /// Mahimahi's interruptions
     #[command(hide = true)]
     MmOnoff(mahimahi::Raw),
     /// What `gap` runs inside and outside
@@ -117,6 +124,7 @@ impl Command {
             Command::Validate(command) => command.run(),
             Command::Gap(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Router(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Medium(command) => command.run(),
@@ -131,6 +139,7 @@ impl Command {
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
             Command::Tunnel(command) => command.run(),
+            Command::Saturate(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

@@ -17,10 +17,10 @@ use crate::output::Error;
 pub(crate) struct OnOff {
     /// The direction
     way: Way,
-    /// The mean time that it is on
+    /// The mean time for which packets pass
     #[arg(value_parser = args::span)]
     on: Span,
-    /// The mean time that it is off
+    /// The mean time for which nothing passes
     #[arg(value_parser = args::span)]
     off: Span,
     #[command(flatten)]

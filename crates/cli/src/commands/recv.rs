@@ -16,8 +16,8 @@ use crate::output::{self, Error};
 
 /// Receive files over UDP from `paceline send`
 ///
-/// Prints a line `key STRING`; those who have the key may send. A file gets its name when all of it
-/// has arrived and its hash is right.
+/// Prints a line `key STRING`. Whoever has this key may send. A file appears under its name when all
+/// of it has arrived and its hash is right.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,29 +25,30 @@ Examples:
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
 pub(crate) struct Recv {
-    /// Where to listen; port 0 takes a free one
+    /// The address and port to listen at; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5311", value_parser = address)]
     listen: SocketAddr,
-    /// A file, a folder (existing, or with a slash at its end) or - for standard output; without it
-    /// what arrives is checked and not kept
+    /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
+    /// for standard output. Without it, files are checked and not kept
     #[arg(short, long, value_name = "FILE|DIR/|-")]
     output: Option<PathBuf>,
-    /// End with the first connection
+    /// End when the first connection ends
     #[arg(long)]
     once: bool,
-    /// Keep the keys in this file, so that the key stays the same; made if it is not there
+    /// Keep the keys in this file, so that the key is the same next time; made if there is none
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
-    /// Take unencrypted packets, for measurements in a laboratory; `paceline send` needs it, too
+    /// Accept unencrypted packets. Only for measurements in a laboratory; `paceline send` needs this
+    /// option, too
     #[arg(long)]
     plaintext: bool,
-    /// After so long without a packet a sender is taken to be gone
+    /// Give a sender up if it sends nothing for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
-    /// Say nothing but the key
+    /// Print nothing but the key
     #[arg(short, long)]
     quiet: bool,
 }
@@ -154,5 +155,9 @@ fn words(event: &Event) -> String {
         Event::Failed(why) => format!("a file has not arrived: {why}"),
         Event::Ended { from, reason } if reason.is_empty() => format!("{from}: done"),
         Event::Ended { from, reason } => format!("{from}: ended: {reason}"),
+        Event::Stopping(stats) => format!(
+            "interrupted: {} connections since the start, {} refused; {} datagrams ignored",
+            stats.accepted, stats.refused, stats.ignored
+        ),
     }
 }

@@ -19,7 +19,8 @@ use crate::table::Grid;
 
 #[derive(Args)]
 #[command(after_help = "\
-Finished runs are kept in DIR/runs: a reproduction that was stopped goes on where it was.
+With -o DIR, finished runs are kept in DIR/runs. A reproduction that was stopped uses them and
+goes on from there.
 
 Examples:
   paceline reproduce --quick
@@ -27,40 +28,39 @@ Examples:
   paceline reproduce --list
   paceline reproduce A06 --scenarios out")]
 pub(crate) struct Reproduce {
-    /// The claims, such as A01; all of them if none is named
+    /// The claims to measure, such as A01; without any, all of them
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Shorter runs and fewer traces, so that fewer claims hold: seconds instead of a minute
+    /// Run for seconds instead of a minute: shorter runs and fewer traces. Fewer claims hold then
     #[arg(long)]
     quick: bool,
-    /// The folder of recorded traces, under the names of Mahimahi's `traces`; without it,
-    /// synthetic traces take their place
+    /// The folder of recorded traces, with the names of Mahimahi's folder `traces`. Without it,
+    /// synthetic traces are used, and no claim about recorded ones counts as reproduced
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// The folder of published tables of rules for claims about Remy, as files and in folders;
     /// without it, these claims are not measured
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
-    /// List the claims and what is expected, and measure nothing
+    /// Only list the claims
     #[arg(long)]
     list: bool,
-    /// Write the runs behind the claims as scenario files into this folder, to change and run
-    /// them one by one with `paceline run`, and measure nothing
+    /// Only write the runs behind the claims into this folder, as scenario files for `paceline run`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "json", "output"])]
     scenarios: Option<PathBuf>,
-    /// The seed of all random streams
+    /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs at the same time; 0 for one per core
+    /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Fail unless every run was possible and every claim is reproduced by its present bounds
+    /// Fail unless every run succeeds and every claim is reproduced by its present bounds
     #[arg(long)]
     strict: bool,
-    /// Show no progress, and do not name the files written
+    /// Do not show progress or the names of written files
     #[arg(short, long)]
     quiet: bool,
     /// Write the page, the JSON and finished runs into this folder

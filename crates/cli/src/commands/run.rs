@@ -26,21 +26,21 @@ Examples:
   paceline run scenarios/fairness.toml
   paceline run scenarios/wifi.toml -o out")]
 pub(crate) struct Run {
-    /// The scenario (TOML)
+    /// The scenario file (TOML): see docs/scenarios.md
     file: PathBuf,
-    /// Run for so long instead
+    /// Simulate this long, instead of the duration in the file
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
-    /// Use this seed instead
+    /// Use this seed, instead of the one in the file
     #[arg(long)]
     seed: Option<u64>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Fail if a flow delivers nothing
+    /// Fail if nothing arrives of a flow
     #[arg(long)]
     strict: bool,
-    /// Do not name the files written
+    /// Do not show the names of written files
     #[arg(short, long)]
     quiet: bool,
     /// Write a page, plots and JSON, time series included, into this folder

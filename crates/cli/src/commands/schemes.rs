@@ -12,7 +12,7 @@ use crate::table::Grid;
 
 #[derive(Args)]
 pub(crate) struct Schemes {
-    /// Show the parameters of this scheme or queue
+    /// A scheme or queue whose parameters are to be shown; without it, list all
     name: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

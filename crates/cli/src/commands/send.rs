@@ -7,6 +7,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
+use paceline_sim::scenario::Workload;
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
@@ -15,20 +16,21 @@ use super::recv::{PLAINTEXT, run_ahead};
 use crate::args;
 use crate::output::{self, Error};
 
-/// Send a file over UDP to `paceline recv`, under any scheme
+/// Send a file, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
-/// What is lost is sent again; the receiver compares the hash of the whole file.
+/// Lost data is sent again, and the receiver checks the hash of the whole file.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   paceline send FILE 192.0.2.1:5311 --key STRING --scheme abc
   tar c folder | paceline send - 192.0.2.1:5311 --key STRING
-  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json")]
+  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json
+  paceline send 192.0.2.1:5311 --key STRING --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
-    /// A file, or - for standard input; not with --bulk
+    /// The file to send, or - for standard input; with --bulk there is none
     #[arg(value_name = "FILE|-")]
     first: String,
-    /// The receiver
+    /// The address of the receiver
     #[arg(value_name = "HOST:PORT")]
     second: Option<String>,
     /// The key that `paceline recv` has printed
@@ -37,26 +39,33 @@ pub(crate) struct Send {
     /// The scheme that decides how fast to send
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     scheme: String,
-    /// Send nothing but packets for so long
+    /// Send meaningless data for this long, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     bulk: Option<Span>,
-    /// The largest packet in bytes, IP and UDP headers included; smaller ones are used if it does
-    /// not pass
+    /// With --bulk: what the application sends, as in scenario files: `video = { fps = 30 }`,
+    /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
+    #[arg(long, value_name = "KEY = VALUE", value_parser = workload, requires = "bulk")]
+    workload: Option<Workload>,
+    /// The largest packet in bytes, IP and UDP headers included; if the path does not carry it,
+    /// smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
         value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// Do not encrypt, for measurements in a laboratory; `paceline recv` needs it, too
+    /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
     #[arg(long)]
     plaintext: bool,
-    /// After so long without an answer the receiver is taken to be gone
+    /// Give up if the receiver does not answer for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
-    /// The seed of what schemes draw at random
+    /// The seed of the random numbers that schemes use
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
+    /// Write packets, acknowledgements and windows as qlog (JSON text sequences), for qvis
+    #[arg(long, value_name = "FILE")]
+    qlog: Option<PathBuf>,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -64,6 +73,34 @@ pub(crate) struct Send {
 
 fn key(text: &str) -> Result<Key, String> {
     Key::parse(text).map_err(|error| error.to_string())
+}
+
+/// Reads one of the keys of a scenario's flow that say what its application sends.
+fn workload(text: &str) -> Result<Workload, String> {
+    const EXPECTED: &str = "expected one key of a scenario's flow: bytes, limited, on_off or video";
+    if text.lines().count() != 1 {
+        return Err(EXPECTED.into());
+    }
+    let file = format!(
+        "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n{text}\n"
+    );
+    let read = paceline_sim::scenario::parse("--workload", &file, None);
+    let scenario = read.map_err(|error| {
+        let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
+        format!("{}{help}", error.message)
+    })?;
+    match scenario.flows.first().map(|flow| &flow.workload) {
+        None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
+        Some(workload) => Ok(workload.clone()),
+    }
+}
+
+/// Frames of a video.
+#[derive(Serialize)]
+struct Frames {
+    made: u64,
+    /// Left out because too much waited.
+    skipped: u64,
 }
 
 /// A run, in the fields of a row of `paceline compare`; what a sender cannot know is null.
@@ -99,6 +136,9 @@ struct Row {
     lost: u64,
     file_bytes: u64,
     kept: Option<String>,
+    /// Of a workload of videos.
+    #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
+    video: Option<Frames>,
     mtu: u16,
     encrypted: bool,
 }
@@ -123,6 +163,7 @@ impl Send {
         let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
         (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
+        limits.workload = self.workload.clone().unwrap_or(Workload::Bulk);
         let service = if source == Source::Packets { Service::Filler } else { Service::Stream };
         let offer = Offer {
             plaintext: self.plaintext,
@@ -134,7 +175,8 @@ impl Send {
         };
         let to = connect_to(&to).map_err(fail)?;
         let key = self.key.clone();
-        let options = ClientOptions { to, key, offer, limits, source, abandons: false };
+        let qlog = self.qlog.clone();
+        let options = ClientOptions { to, key, offer, limits, source, qlog, abandons: false };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         if self.json {
@@ -197,6 +239,7 @@ impl Send {
             lost: sent.lost,
             file_bytes: finished.file_bytes,
             kept: finished.kept.clone(),
+            video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
             mtu: finished.mtu,
             encrypted: !self.plaintext,
         }

@@ -13,7 +13,7 @@ use crate::table::{Grid, figure};
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Print statistics; of built-in traces, beside those of the recording they are modelled on
+    /// Print statistics of traces; those of built-in traces beside the recording they are modelled on
     Info(Info),
     /// List the built-in traces
     List(List),
@@ -50,7 +50,8 @@ pub(crate) struct Info {
     /// Built-in traces or files
     #[arg(required = true, value_name = "NAME|FILE")]
     traces: Vec<String>,
-    /// They are recordings of propagation delay: a line per 10 ms, or time_ms,delay_ms in files .csv
+    /// The files are recordings of the one-way delay: a line for each 10 ms, or a .csv file of
+    /// time_ms,delay_ms
     #[arg(long)]
     delays: bool,
     /// Print JSON instead of tables
@@ -214,7 +215,8 @@ pub(crate) struct Generate {
     /// The seed of a built-in trace
     #[arg(long, default_value_t = paceline_trace::DEFAULT_SEED)]
     seed: u64,
-    /// The length; by default a built-in trace's own, 140s of `square`, one lap of `constant`
+    /// The length. Without it: the usual length of a built-in trace, 140 s of `square`, the
+    /// shortest possible of `constant`
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
     /// The rate of `constant`
@@ -229,7 +231,7 @@ pub(crate) struct Generate {
     /// Half the period of `square`
     #[arg(long, default_value = "500ms", value_parser = args::length)]
     half_period: Span,
-    /// The file to write; without it or with `-`, standard output
+    /// Write to this file instead of standard output (`-`)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -268,9 +270,9 @@ impl Generate {
 /// The formats of trace files.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One line per delivery opportunity: milliseconds
+    /// A line for each delivery opportunity, with its time in milliseconds
     Mahimahi,
-    /// time_ms,mbps
+    /// Rows time_ms,mbps
     Csv,
 }
 
@@ -290,13 +292,13 @@ pub(crate) struct Convert {
     input: String,
     /// The file to write; `-` for standard output
     output: PathBuf,
-    /// The format to read, if the file's name does not tell
+    /// The format of the input, if its name does not end in .csv
     #[arg(long)]
     from: Option<Format>,
-    /// The format to write, if the file's name does not tell
+    /// The format of the output, if its name does not end in .csv
     #[arg(long)]
     to: Option<Format>,
-    /// The bins of CSV
+    /// The length of a bin in CSV
     #[arg(long, default_value = "100ms", value_parser = args::length)]
     bin: Span,
 }
@@ -350,10 +352,10 @@ fn save(
 pub(crate) struct Plot {
     /// A built-in trace or a file
     trace: String,
-    /// The SVG to write; without it or with `-`, standard output
+    /// Write the SVG to this file instead of standard output (`-`)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The bins
+    /// The length of a bin
     #[arg(long, default_value = "100ms", value_parser = args::length)]
     bin: Span,
 }

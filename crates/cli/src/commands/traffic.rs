@@ -117,6 +117,7 @@ impl Traffic {
                     offer,
                     limits,
                     source: Source::Packets,
+                    qlog: None,
                     abandons: true,
                 };
                 let finished = udp::send(&options).map_err(fail)?;

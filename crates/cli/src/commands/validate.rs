@@ -13,7 +13,8 @@ use crate::table::{Grid, figure};
 
 #[derive(Args)]
 pub(crate) struct Validate {
-    /// The folder of recorded traces, for the figures of real Linux and of the authors' programs
+    /// The folder of recorded traces; the figures of real Linux and of the authors' programs are on
+    /// these
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -22,7 +23,7 @@ pub(crate) struct Validate {
     /// Fail unless every check was measured and agrees
     #[arg(long)]
     strict: bool,
-    /// Write the table as Markdown to this file as well
+    /// Also write the table to this file, as Markdown
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -3,9 +3,12 @@
 use std::fmt;
 
 use paceline_cc::{Router, SchemeSpec, Span, Spec, SpecError, Stream};
+use paceline_live::emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 
+use super::{DEFAULT_SEED, Side};
+use crate::args;
 use crate::output::Error;
 
 /// A queue by its name, or a scheme's router on the queue that it names or on droptail.
@@ -106,6 +109,37 @@ pub(crate) fn limit(
     rtt: Span,
 ) -> impl FnOnce(&Service) -> Limit {
     move |service| size.resolve(paceline_sim::mean_rate(capacity, service, scenario.duration), rtt)
+}
+
+/// Buffers in bandwidth-delay products are of this round-trip time, as in `compare`.
+const RTT: Span = Span::from_millis(100);
+
+/// A direction that is one link: a rate, a trace or a file, its buffer and its queue.
+pub(crate) fn link_side(
+    direction: &str,
+    text: &str,
+    both: (BufferSize, &QueueChoice),
+    seed: Option<u64>,
+    again: bool,
+) -> Result<Side, Error> {
+    let (buffer, choice) = both;
+    let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
+    if let Capacity::Trace { repeat, .. } = &mut capacity {
+        *repeat = again;
+    }
+    // The direction is part of the name, so that both links draw numbers of their own.
+    let mut spec = LinkSpec::new(&format!("{direction} {name}"), capacity);
+    spec.router = choice.router.clone();
+    let mut alone = Scenario::new(&name);
+    alone.seed = seed.unwrap_or(DEFAULT_SEED);
+    let limit = limit(&alone, buffer, &spec.capacity, RTT);
+    let made = link(&alone, &spec, &choice.queue, limit)?;
+    Ok(Side {
+        hops: vec![Element::Link(Box::new(made))],
+        name: Some(name),
+        queue: Some(format!("{choice} [{buffer}]")),
+        ..Side::default()
+    })
 }
 
 /// A delay with what may happen on the way; `None` if that is nothing.

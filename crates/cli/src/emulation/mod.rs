@@ -23,13 +23,14 @@ pub(crate) const DEFAULT_SEED: u64 = 1;
 /// Options of every emulation.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Emulation {
-    /// The seed of all random streams
+    /// The seed of all random numbers
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Bind the emulator to this processor
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<usize>,
-    /// Run the emulator ahead of all ordinary programs, its memory locked (SCHED_FIFO, mlockall)
+    /// Give the emulator priority over all ordinary programs, and lock its memory (SCHED_FIFO,
+    /// mlockall)
     #[arg(long)]
     pub(crate) realtime: bool,
     /// Show rate, queue and delay while it runs
@@ -39,39 +40,41 @@ pub(crate) struct Emulation {
     /// standard output belongs to the program inside
     #[arg(long, value_name = "FILE", alias = "json")]
     pub(crate) summary: Option<PathBuf>,
-    /// In the summary and on the page, count what happens at links only from this time on
+    /// Leave this long at the beginning out of the summary and the page
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     pub(crate) warmup: Option<Span>,
-    /// Write every packet at both sides of the link (pcapng)
+    /// Record every packet before and behind the link in this file (pcapng)
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Of each packet, write at most so many bytes into the capture
+    /// Record at most this many bytes of each packet
     #[arg(long, value_name = "BYTES", requires = "pcap")]
     pub(crate) snaplen: Option<u32>,
-    /// Write when each packet was to be released and when it was
+    /// Write to this file when each packet was due and when it was released
     #[arg(long, value_name = "FILE")]
     pub(crate) releases: Option<PathBuf>,
     /// Write a page, plots and the summary into this folder
     #[arg(short, long, value_name = "DIR", alias = "report")]
     pub(crate) output: Option<PathBuf>,
-    /// End with 1 if the program ended well, but its packets were late or something else went wrong
+    /// End with 1 if packets were late or something else went wrong in the emulator
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Run this in the network outside meanwhile; $PACELINE_BASE is its address
+    /// Run this command in the network outside for as long as the program inside; $PACELINE_BASE is
+    /// the address of the outside
     #[arg(long, value_name = "COMMAND")]
     pub(crate) outside: Option<String>,
-    /// Where the addresses of both ends come from, if 100.64.0.0/10 is in use or filtered; also
-    /// $PACELINE_NETWORK, which programs called by Mahimahi's names follow, too
+    /// Take the addresses of both ends from this network, if 100.64.0.0/10 is in use or filtered.
+    /// $PACELINE_NETWORK does the same, also for Mahimahi's commands
     #[arg(long, value_name = "NETWORK", value_parser = network)]
     pub(crate) base: Option<Network>,
-    /// Keep the network inside for so long after the program has ended, for packets on their way
+    /// Keep the network for this long after the program has ended, so that packets on their way
+    /// still arrive
     #[arg(long, value_name = "TIME", value_parser = args::rtt)]
     pub(crate) grace: Option<Span>,
-    /// Do not say what does not work
+    /// Do not show notes at the start
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The program to run inside, with its arguments; your shell if none is given. What follows its
-    /// name is its own, so that `--` before it is needed only where its name begins with `-`
+    /// The program to run inside, with its arguments; without it, your shell. Put `--` before it to
+    /// tell it from the options
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paceline_cc::Time;
-use paceline_live::LiveError;
 use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, Ended, Summary};
 use paceline_live::linux::priority;
+use paceline_live::router::Router;
 use paceline_live::shell::{Shell, ShellOptions};
+use paceline_live::{Interrupts, LiveError};
 
 use super::{Emulation, Plan, observers};
 use crate::output::{self, Error};
@@ -69,6 +70,29 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Carries what leaves a device, instead of the packets of a program, through the way up, until
+    /// a signal comes or `end`.
+    pub(crate) fn route(self, router: Router, end: Time) -> Result<(), Error> {
+        let observers = observers::observers(&self)?;
+        let Plan { prompt, up, options, .. } = self;
+        tune(&options).map_err(told)?;
+        options.cpu.map_or(Ok(()), priority::bind_to).map_err(told)?;
+        let interrupts = Interrupts::watch().map_err(told)?;
+        let tuning = EmulatorOptions { end, ..EmulatorOptions::default() };
+        let summary = router.run(Chain::new(up.hops), tuning, observers, &interrupts);
+        let summary = summary.map_err(told)?;
+        match summary.ended {
+            Ended::Closed(_) => Err(Error::Message("the router's device was taken away".into())),
+            // Nothing is ended by a trace's end: it is repeated.
+            Ended::Stopped | Ended::Over => {
+                report_errors(&summary, &name(&prompt), &options);
+                Ok(())
+            }
+        }
+    }
+}
+
 fn told(error: LiveError) -> Error {
     Error::Message(error.to_string())
 }
@@ -88,9 +112,6 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
 
 /// Says what went wrong on the way.
 fn report(summary: &Summary, who: &str, options: &Emulation) {
-    for error in &summary.errors {
-        output::note(&format!("warning: {who}: {error}"));
-    }
     match summary.ended {
         Ended::Stopped => {}
         Ended::Over => {
@@ -99,6 +120,14 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
         Ended::Closed(_) => output::note(&format!(
             "warning: {who}: a device of the emulator was taken away; the program was ended"
         )),
+    }
+    report_errors(summary, who, options);
+}
+
+/// Says which figures are not those of the link.
+fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
+    for error in &summary.errors {
+        output::note(&format!("warning: {who}: {error}"));
     }
     if summary.late {
         let remedies = [

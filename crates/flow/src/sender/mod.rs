@@ -19,8 +19,10 @@ use crate::account::{Account, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
-/// Bytes of a packet without data on the wire: IP and UDP headers and a scheme's own.
-const EMPTY_SIZE: u32 = 64;
+/// Bytes of a packet without data on the wire, as senders count them: IP and UDP headers and a
+/// scheme's own. Drivers whose headers are longer count them so, too, at the receiver: schemes compare
+/// what was sent with what has arrived.
+pub const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {

@@ -259,7 +259,8 @@ impl Source {
                 }
             }
             (Workload::Supplied, _) => {
-                self.phase = Phase::Counted;
+                // What the driver had before the start.
+                (self.phase, self.left) = (Phase::Counted, self.transfer);
                 self.next = self.stop;
             }
             (&Workload::OnOff { off, .. }, Phase::Unlimited) => {
@@ -309,8 +310,10 @@ impl Source {
     /// [`Workload::Supplied`].
     #[inline]
     pub(crate) fn set_ready(&mut self, bytes: u64) {
-        if self.is_supplied() && self.phase == Phase::Counted {
-            self.left = bytes;
+        match self.phase {
+            _ if !self.is_supplied() => {}
+            Phase::Counted => self.left = bytes,
+            _ => self.transfer = bytes,
         }
     }
 
@@ -425,6 +428,7 @@ mod tests {
         source.set_ready(1000);
         assert_eq!(source.ready(), 0, "it has not begun");
         source.update(Time::from_secs(1));
+        assert_eq!(source.ready(), 1000, "what waited before the start");
         source.set_ready(3000);
         source.take(3000);
         assert!(!source.is_draining() && source.ready() == 0 && source.is_supplied());

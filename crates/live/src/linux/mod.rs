@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 pub mod capability;
+pub mod diag;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
@@ -10,6 +11,7 @@ pub(crate) mod nftables;
 pub mod priority;
 pub mod process;
 pub mod route;
+pub mod tcx;
 pub mod terminal;
 pub mod tun;
 pub mod udp;

@@ -23,6 +23,8 @@ pub struct TunOptions {
     /// Whether packets carry a `virtio_net_hdr` of [`HEADER`] bytes, may exceed the MTU (to be
     /// segmented by the reader) and may lack their checksum.
     pub offload: bool,
+    /// Whether it is a TAP device: what is read and written are Ethernet frames.
+    pub ethernet: bool,
     /// The interface's MTU, in bytes.
     pub mtu: u32,
     /// Packets that the kernel keeps for the reader.
@@ -32,7 +34,13 @@ pub struct TunOptions {
 impl TunOptions {
     /// A device with an MTU of 1500 bytes, no offloads, and a long queue.
     pub fn new(name: impl Into<String>) -> TunOptions {
-        TunOptions { name: name.into(), offload: false, mtu: 1500, queue_len: 10_000 }
+        TunOptions {
+            name: name.into(),
+            offload: false,
+            ethernet: false,
+            mtu: 1500,
+            queue_len: 10_000,
+        }
     }
 }
 
@@ -65,7 +73,8 @@ impl Tun {
             .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(DEVICE)
             .map_err(device_missing)?;
-        let mut flags = libc::IFF_TUN | libc::IFF_NO_PI;
+        let kind = if options.ethernet { libc::IFF_TAP } else { libc::IFF_TUN };
+        let mut flags = kind | libc::IFF_NO_PI;
         if options.offload {
             flags |= libc::IFF_VNET_HDR;
         }

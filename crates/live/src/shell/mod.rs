@@ -219,10 +219,10 @@ fn finish_start(
 ) -> Result<(Shell, Devices), LiveError> {
     let name = format!("{}-{}", options.kind, getpid());
     let tun = TunOptions {
-        name,
         offload: options.offload,
         mtu: options.mtu,
         queue_len: options.queue_len,
+        ..TunOptions::new(name)
     };
     let mark = Mark::own();
     let mut outside = Outside::make(Wish {

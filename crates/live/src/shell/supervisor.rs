@@ -179,7 +179,7 @@ fn prepare(
     let begin: Begin = serde_json::from_slice(&text)
         .map_err(|error| LiveError::Message(format!("word from the emulator: {error}")))?;
     let (offload, mtu, queue_len) = begin.tun;
-    let tun = Tun::open(&TunOptions { name: INTERFACE.into(), offload, mtu, queue_len })?;
+    let tun = Tun::open(&TunOptions { offload, mtu, queue_len, ..TunOptions::new(INTERFACE) })?;
     let mut links = Links::open()?;
     links.bring_up("lo")?;
     let index = links.index(INTERFACE)?;

@@ -10,12 +10,12 @@ use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Ser
 use super::carrier::Carrier;
 use super::device::{Device, DeviceOptions};
 use super::{Event, reason};
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
 use crate::udp::client::mark;
-use crate::udp::clock::{Clock, Interrupts, wait};
+use crate::udp::clock::{Clock, wait};
 use crate::udp::connect_to;
 use crate::udp::outbox::Outbox;
+use crate::{Interrupts, LiveError};
 
 /// How many packets leave before arrivals are looked at again.
 const BURST: usize = 64;

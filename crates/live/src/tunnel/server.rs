@@ -12,11 +12,11 @@ use super::carrier::Carrier;
 use super::device::{Device, DeviceOptions, ends};
 use super::neighbours::Neighbours;
 use super::{Event, reason};
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
 use crate::udp::client::mark;
-use crate::udp::clock::{Clock, Interrupts, wait};
+use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
+use crate::{Interrupts, LiveError};
 
 /// How many packets of a connection leave before arrivals are looked at again.
 const BURST: usize = 64;

@@ -2,20 +2,22 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsFd as _;
+use std::path::PathBuf;
 
-use paceline_cc::{Ecn, Span, Time};
-use paceline_flow::SenderStats;
+use paceline_cc::{Ack, Ecn, Span, Time};
+use paceline_flow::{SenderStats, VideoStats};
 use paceline_measure::Samples;
 use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink};
 
 use super::arrivals::{Delays, Summary};
-use super::clock::{Clock, Interrupts, wait};
+use super::clock::{Clock, wait};
 use super::note::Note;
 use super::outbox::Outbox;
+use super::qlog::Qlog;
 use super::source::{Reading, Source};
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
+use crate::{Interrupts, LiveError};
 
 /// How many packets leave before arrivals are looked at again.
 const BURST: usize = 256;
@@ -35,6 +37,8 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// What is sent.
     pub source: Source,
+    /// Where to write a log in qlog's format.
+    pub qlog: Option<PathBuf>,
     /// True if it goes at once when sending stops, without asking what has arrived: what waits in
     /// queues stays there.
     pub abandons: bool,
@@ -65,6 +69,8 @@ pub struct Finished {
     pub handshake: Span,
     /// Bytes on the wire that were acknowledged, each piece of data once.
     pub acknowledged: u64,
+    /// The frames of a video workload.
+    pub video: Option<VideoStats>,
 }
 
 /// The address that `text` names: `host:port`.
@@ -80,13 +86,19 @@ pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
     found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
 }
 
-/// Round-trip times.
+/// Round-trip times, and the log if there is one.
 struct Rtts {
     samples: Samples,
     least: Span,
+    qlog: Option<Qlog>,
 }
 
 impl Sink for Rtts {
+    fn on_ack(&mut self, _connection: u32, now: Time, ack: &Ack) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_ack(now, ack);
+        }
+    }
     fn on_rtt(&mut self, _connection: u32, rtt: Span) {
         self.samples.push(rtt);
         self.least = self.least.min(rtt);
@@ -113,6 +125,8 @@ fn message(error: ConnectError) -> LiveError {
 pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
     // Before anything is sent: the file must be there.
     let reading = Reading::open(&options.source)?;
+    let scheme = &options.offer.scheme;
+    let qlog = options.qlog.as_ref().map(|path| Qlog::create(path, scheme)).transpose()?;
     let any = match options.to.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -123,7 +137,7 @@ pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
         inbox: Inbox::default(),
         outbox: Outbox::new(),
         interrupts: Interrupts::watch()?,
-        rtts: Rtts { samples: Samples::with_capacity(0), least: Span::MAX },
+        rtts: Rtts { samples: Samples::with_capacity(0), least: Span::MAX, qlog },
     };
     let (connection, mtu) = client.connect(options)?;
     client.carry(options, connection, reading, mtu)
@@ -189,8 +203,17 @@ impl Client {
                 reading.pump(&mut connection, ready)?;
             }
             work.step(now, stop, &mut connection, reading.as_ref())?;
-            let Client { socket, outbox, .. } = self;
-            let count = outbox.send(socket, BURST, |place| connection.transmit(now, place));
+            let Client { socket, outbox, rtts, .. } = self;
+            let count = outbox.send(socket, BURST, |place| {
+                let out = connection.transmit(now, place)?;
+                if let (Some(qlog), Some(number)) = (&mut rtts.qlog, out.data) {
+                    qlog.on_sent(now, number, out.length);
+                }
+                Some(out)
+            });
+            if let (Some(qlog), Some(sender)) = (&mut self.rtts.qlog, connection.sender()) {
+                qlog.on_state(now, sender);
+            }
             if let Some(end) = connection.ended() {
                 work.check(end)?;
                 break;
@@ -218,6 +241,9 @@ impl Client {
             }
         }
         let sent = connection.sent().unwrap_or_default();
+        if let Some(qlog) = self.rtts.qlog.take() {
+            qlog.finish()?;
+        }
         let rtts = &self.rtts;
         Ok(Finished {
             duration: work.finished.since(start),
@@ -231,6 +257,7 @@ impl Client {
             address: connection.remote().0,
             handshake: start.since(Time::ZERO),
             acknowledged: acknowledged(&connection, mtu),
+            video: connection.sender().and_then(|sender| sender.video()).map(|(_, stats)| stats),
         })
     }
 

@@ -4,13 +4,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use paceline_cc::{Span, Time};
 
-use crate::LiveError;
+use crate::{Interrupts, LiveError};
 
 /// The kernel may wake this thread so much later than asked, in nanoseconds.
 const SLACK: u64 = 1_000;
@@ -78,28 +76,6 @@ impl Clock {
     }
 }
 
-/// Signals that ask this process to end, as a file.
-pub(crate) struct Interrupts {
-    file: SignalFd,
-}
-
-impl Interrupts {
-    /// From now on SIGINT and SIGTERM no longer end this process; they are told here.
-    pub(crate) fn watch() -> Result<Interrupts, LiveError> {
-        let mut set = SigSet::empty();
-        set.add(Signal::SIGINT);
-        set.add(Signal::SIGTERM);
-        set.thread_block().map_err(LiveError::system("blocking signals"))?;
-        let file = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
-            .map_err(LiveError::system("watching for signals"))?;
-        Ok(Interrupts { file })
-    }
-
-    pub(crate) fn came(&self) -> bool {
-        matches!(self.file.read_signal(), Ok(Some(_)))
-    }
-}
-
 /// What a wait has found.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ready {
@@ -117,7 +93,7 @@ pub(crate) fn wait(
     interrupts: &Interrupts,
 ) -> Result<Ready, LiveError> {
     let readable = |file| PollFd::new(file, PollFlags::POLLIN);
-    let mut files = [readable(socket), readable(interrupts.file.as_fd()), readable(socket)];
+    let mut files = [readable(socket), readable(interrupts.as_fd()), readable(socket)];
     let mut count = 2;
     if let Some(input) = input {
         files[2] = readable(input);

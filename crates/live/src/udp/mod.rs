@@ -10,6 +10,7 @@ pub(crate) mod clock;
 mod files;
 mod note;
 pub(crate) mod outbox;
+mod qlog;
 mod server;
 mod source;
 

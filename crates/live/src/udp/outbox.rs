@@ -45,7 +45,7 @@ impl Outbox {
         let (mut count, mut in_group) = (0, 0);
         while count < most {
             let Some(place) = self.bytes.get_mut(self.length..) else { break };
-            let Some(Transmit { to, length, ecn }) = next(place) else { break };
+            let Some(Transmit { to, length, ecn, .. }) = next(place) else { break };
             count += 1;
             let fits = self.group.is_some_and(|(address, mark, size)| {
                 let together = (address, mark) == (to, ecn) && length <= size;

@@ -7,16 +7,16 @@ use std::os::fd::AsFd as _;
 use paceline_cc::Time;
 use paceline_wire::key::Identity;
 use paceline_wire::records::{Record, Unpacker};
-use paceline_wire::{End, Server, ServerLimits, Sink};
+use paceline_wire::{End, Server, ServerLimits, ServerStats, Sink};
 
 use super::arrivals::Arrivals;
 use super::client::mark;
-use super::clock::{Clock, Interrupts, wait};
+use super::clock::{Clock, wait};
 use super::files::{Saving, Target};
 use super::note::Note;
 use super::outbox::Outbox;
-use crate::LiveError;
 use crate::linux::udp::{Inbox, Socket};
+use crate::{Interrupts, LiveError};
 
 /// What a server shall do.
 #[derive(Clone, Debug)]
@@ -56,6 +56,8 @@ pub enum Event {
         /// Why, if there is something to say.
         reason: String,
     },
+    /// It was interrupted, and ends; what it has counted.
+    Stopping(ServerStats),
 }
 
 /// What the server knows of a client.
@@ -198,6 +200,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         let ready = wait(&mut clock, server.wake(), socket.as_fd(), None, &interrupts)?;
         if ready.interrupted {
             close_all(&mut server, &mut socket, &mut outbox, clock.now());
+            tell(Event::Stopping(server.stats()));
             return Ok(good);
         }
         if ready.socket {

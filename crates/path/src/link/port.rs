@@ -1,10 +1,11 @@
 //! A link whose transmissions somebody else decides about: the queue, router, counters and log of
 //! a station at a shared medium.
 
-use paceline_cc::{LinkView, Packet, Time, TrafficClass};
+use paceline_cc::{LinkView, Packet, Rate, Time, TrafficClass};
 
 use super::{EventKind, Link, LinkEvent};
 use crate::queue::{DropReason, Dropped};
+use crate::service::Service;
 
 impl Link {
     /// A packet arrives, and waits until it is taken.
@@ -30,6 +31,11 @@ impl Link {
     #[inline]
     pub(crate) fn taken(&self) -> Option<&Packet> {
         self.busy.then_some(&self.serving)
+    }
+
+    /// Tells routers from now on that the link carries so much.
+    pub(crate) fn set_capacity(&mut self, rate: Rate) {
+        self.service = Service::constant(rate);
     }
 
     /// The packet in transmission has arrived at `now`.

@@ -19,7 +19,7 @@ impl Medium {
         let Some(station) = stations.get_mut(from) else { return };
         station.link.accept(now, packet);
         // Until it knows what has become of its last frame, a station does not turn to another.
-        if station.on_air || station.link.taken().is_some() || !station.link.take(now) {
+        if station.on_air || station.link.taken().is_some() || !station.take(now) {
             return;
         }
         let (slot, difs) = (config.phy.slot, config.phy.difs());
@@ -132,7 +132,7 @@ impl Medium {
     /// The frame on air has arrived; its acknowledgement follows.
     fn arrive(&mut self, at: Time) {
         if let Some(station) = self.stations.get_mut(self.sender) {
-            let mut packet = station.link.deliver(at);
+            let mut packet = station.deliver(at);
             let to = self.hop(&packet).to as usize;
             if let Some(receiver) = self.stations.get_mut(to) {
                 receiver.link.input(at, &mut packet);
@@ -163,7 +163,7 @@ impl Medium {
                     station.on_ack(cw.0);
                 }
                 station.backoff.draw();
-                let has_frame = station.link.taken().is_some() || station.link.take(at);
+                let has_frame = station.link.taken().is_some() || station.take(at);
                 let from = station.backoff.counts_from();
                 station.backoff.resume(from, slot, has_frame);
             }

@@ -173,7 +173,7 @@ impl Medium {
         let mut stations = Vec::with_capacity(parts.len());
         for (settings, StationParts { queue, router }) in config.stations.iter().zip(parts) {
             let rate = settings.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
-            // What a router is told: the station knows its own rate, and nothing of the others.
+            // What a router is told until frames have shown how long they take.
             let service = Service::constant(config.nominal_rate(rate, 1500));
             let link = match router {
                 None => Link::new(queue, service),
@@ -214,8 +214,9 @@ impl Medium {
         self.stations.is_empty()
     }
 
-    /// The queue, router, counters and log of a station. Its capacity is what the station would
-    /// carry alone, in packets of 1500 bytes.
+    /// The queue, router, counters and log of a station. Its capacity is what the station carries
+    /// while it has something to send: bytes over times of its last frames, of which the time is
+    /// counted from the head of the queue to the receiver.
     pub fn station(&self, number: usize) -> Option<&Link> {
         self.stations.get(number).map(|station| &station.link)
     }

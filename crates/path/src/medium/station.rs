@@ -1,6 +1,6 @@
 //! A station at a medium: its queue and router, its frame, its rate, its retry counters.
 
-use paceline_cc::{Rate, Span, Stream, Time};
+use paceline_cc::{Packet, Rate, Span, Stream, Time};
 
 use super::backoff::Backoff;
 use crate::link::Link;
@@ -56,7 +56,16 @@ pub(super) struct Station {
     /// The logarithm of the probability that a byte arrives.
     byte_arrives: f64,
     pub(super) stats: StationStats,
+    /// When the frame came to the head of the queue.
+    taken: Time,
+    /// Means over the last frames: bytes of packets, and seconds from the head of the queue to the
+    /// receiver.
+    bytes: f64,
+    seconds: f64,
 }
+
+/// The weight of a frame in the means of bytes and times: that of one in sixteen.
+const WEIGHT: f64 = 1.0 / 16.0;
 
 impl Station {
     pub(super) fn new(
@@ -75,6 +84,9 @@ impl Station {
             frame_error: config.frame_error,
             byte_arrives: 8.0 * libm::log1p(-config.bit_error),
             stats: StationStats::default(),
+            taken: Time::ZERO,
+            bytes: 0.0,
+            seconds: 0.0,
         })
     }
 
@@ -89,6 +101,24 @@ impl Station {
             return self.frame_error;
         }
         1.0 - (1.0 - self.frame_error) * libm::exp(self.byte_arrives * f64::from(bytes))
+    }
+
+    /// Takes the next packet from the queue; false if there is none.
+    pub(super) fn take(&mut self, now: Time) -> bool {
+        self.taken = now;
+        self.link.take(now)
+    }
+
+    /// The frame arrives at `now`. What the station carries while it has something to send is known
+    /// to its driver, from the times that frames take: routers are told that.
+    pub(super) fn deliver(&mut self, now: Time) -> Packet {
+        let packet = self.link.deliver(now);
+        let (bytes, seconds) = (f64::from(packet.size), now.since(self.taken).as_secs_f64());
+        let weight = if self.seconds > 0.0 { WEIGHT } else { 1.0 };
+        self.bytes += weight * (bytes - self.bytes);
+        self.seconds += weight * (seconds - self.seconds);
+        self.link.set_capacity(Rate::from_bytes_per_sec(self.bytes / self.seconds.max(1e-9)));
+        packet
     }
 
     /// The frame was acknowledged.

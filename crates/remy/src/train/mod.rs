@@ -172,9 +172,13 @@ impl<E: Evaluator> Trainer<E> {
         self.state.generation >= generations
     }
 
-    /// The uses of each rule on the networks drawn last, if the table has run there.
-    pub fn uses(&self) -> Option<&[crate::usage::RuleUse]> {
-        self.baseline.as_ref().map(|baseline| &baseline.uses[..])
+    /// The uses of each rule on the networks drawn last, where the table runs if it has not yet.
+    ///
+    /// # Errors
+    /// If the table cannot be tried.
+    pub fn uses(&mut self) -> Result<Vec<crate::usage::RuleUse>, TrainError> {
+        self.baseline()?;
+        Ok(self.baseline.as_ref().map_or_else(Vec::new, |baseline| baseline.uses.clone()))
     }
 
     /// Does one step, and keeps what it led to. `stop` is asked before each run whether there is

@@ -9,6 +9,9 @@ use crate::readable::Readable;
 /// The first entry of the file.
 const FORMAT: &str = "paceline-remy-training 1";
 
+/// The most generations of a state that is believed.
+const MOST: u32 = 1 << 24;
+
 /// What is done next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -115,6 +118,12 @@ impl State {
         if let Some(kept) = &state.kept {
             table(kept).map_err(|error| format!("kept: {error}"))?;
         }
+        if state.generation > MOST || state.step.max(state.draws) > u64::from(MOST) << 20 {
+            let State { generation, step, draws, .. } = state;
+            return Err(format!(
+                "generation {generation}, step {step}, draws {draws} are too many"
+            ));
+        }
         let rules = now.rules().len();
         if state.generations.len() != rules {
             let entries = state.generations.len();
@@ -153,4 +162,36 @@ pub struct Entry {
     pub note: String,
     /// What was spent since training began.
     pub spent: Spent,
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Stream;
+
+    use super::*;
+    use crate::train::{Procedure, Settings};
+
+    #[test]
+    fn states_survive_a_file_and_broken_ones_are_errors() {
+        let settings = Settings::of(Procedure::Racing);
+        let mut state = State::first("[networks]", 7, &settings.first());
+        state.phase = Phase::Improve { rules: vec![0], rounds: 1, change: None };
+        state.score = 0.1 + 0.2;
+        let text = serde_json::to_string(&state).expect("JSON");
+        let (again, table) = State::read(&text).expect("its own form");
+        assert_eq!((again, table.rules().len()), (state, 1));
+        let mut random = Stream::new(1, "hostile");
+        let mut errors = 0;
+        for _ in 0..2000 {
+            let mut bytes = text.clone().into_bytes();
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(3) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"0123456789.,[]{}"[random.below(16) as usize]),
+            }
+            errors += u32::from(State::read(&String::from_utf8_lossy(&bytes)).is_err());
+        }
+        assert!(errors > 500, "{errors}");
+    }
 }

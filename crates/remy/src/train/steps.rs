@@ -75,7 +75,7 @@ impl<E: Evaluator> Trainer<E> {
     }
 
     /// The table on the networks that were drawn last.
-    fn baseline(&mut self) -> Result<(), TrainError> {
+    pub(super) fn baseline(&mut self) -> Result<(), TrainError> {
         if self.baseline.is_none() {
             self.measure(self.state.draws)?;
         }
@@ -279,7 +279,7 @@ impl<E: Evaluator> Trainer<E> {
         let all = self.table.rules().len();
         rules.truncate(match self.settings.procedure {
             Procedure::Thesis => 1,
-            Procedure::Racing => all.div_ceil(2).min(self.settings.max_rules - all),
+            Procedure::Racing => all.div_ceil(2).min(self.settings.max_rules.saturating_sub(all)),
         });
         // The largest number is divided first, so that the numbers of the others stay.
         rules.sort_unstable();

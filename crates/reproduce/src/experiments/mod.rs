@@ -25,6 +25,10 @@ mod two_links;
 mod wifi;
 mod wifi_estimator;
 mod wifi_sweeps;
+mod xcpb_dynamics;
+mod xcpb_law;
+mod xcpb_network;
+mod xcpb_tcp;
 
 pub(crate) use common::view;
 
@@ -67,6 +71,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     c2tcp_cellular::EXPERIMENT,
     c2tcp_sharing::EXPERIMENT,
     c2tcp_tuning::EXPERIMENT,
+    xcpb_law::EXPERIMENT,
+    xcpb_dynamics::EXPERIMENT,
+    xcpb_tcp::EXPERIMENT,
     remy_frontier::DUMBBELL,
     remy_frontier::CELLULAR,
     remy_sharing::EXPERIMENT,

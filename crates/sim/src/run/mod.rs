@@ -290,10 +290,16 @@ impl Simulation {
         let since_start = self.world.now().as_secs_f64().max(1e-9);
         for (number, link) in (0..medium.len()).filter_map(|at| Some((at, medium.station(at)?))) {
             let stats = medium.stats(number);
-            let link = self.link_outcome(spec.port_name(number), link, first + number);
+            let place = first + number;
+            let link = self.link_outcome(spec.port_name(number), link, place);
+            let records = self.world.recorder.as_ref().map(|all| &all.links);
+            let record = records.and_then(|all| all.get(place)?.as_ref());
+            let delivered = record.map_or(0, |record| record.sojourn.len()) as f64;
+            let delays_s = delivered * link.queue_delay_ms.mean / 1e3;
             outcome.throughput_mbps += link.throughput_mbps;
             outcome.stations.push(StationOutcome {
                 link,
+                waiting_packets: delays_s / self.measured().as_secs_f64().max(1e-9),
                 transmissions: stats.transmissions,
                 collisions: stats.collisions,
                 airtime: stats.airtime.as_secs_f64() / since_start,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use paceline_cc::{
     Ack, Body, Data, Ecn, Header, NO_SEGMENT, Packet, Stage as _, Time, TrafficClass,
 };
-use paceline_flow::{Receiver, ReceiverStats};
+use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
 use super::Sink;
 use crate::frame::{self, Kind};
@@ -113,11 +113,14 @@ impl Incoming {
             return false;
         }
         let sent = Time::from_nanos(data.sent.saturating_mul(1000));
+        // Headers are longer here than the sender of a packet without data has counted, and Sprout
+        // takes from the difference of both what is in the queue.
+        let size = if data.bytes.is_empty() { EMPTY_SIZE } else { envelope.size };
         self.receiver.push(
             now,
             &Packet {
                 flow: 0,
-                size: envelope.size,
+                size,
                 route: 0,
                 ecn: envelope.ecn,
                 class: envelope.class,

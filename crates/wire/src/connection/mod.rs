@@ -10,7 +10,7 @@ pub use setup::{Limits, Role};
 
 use core::net::SocketAddr;
 
-use paceline_cc::{Body, Ecn, Header, Packet, Span, Time};
+use paceline_cc::{Ack, Body, Ecn, Header, Packet, Span, Time};
 use paceline_flow::{ReceiverStats, Sender, SenderStats};
 
 use self::incoming::{Envelope, Incoming};
@@ -34,6 +34,8 @@ pub trait Sink {
     fn on_packet(&mut self, _connection: u32, _now: Time, _sent: Time, _size: u32) {}
     /// A round-trip time.
     fn on_rtt(&mut self, _connection: u32, _rtt: Span) {}
+    /// An acknowledgement of this end's data.
+    fn on_ack(&mut self, _connection: u32, _now: Time, _ack: &Ack) {}
 }
 
 /// A packet that is to leave.
@@ -45,6 +47,8 @@ pub struct Transmit {
     pub length: usize,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
+    /// The transmission number of the data in it, if there is any.
+    pub data: Option<u64>,
 }
 
 /// How a connection has ended.
@@ -286,6 +290,7 @@ impl Connection {
             }
             Frame::Ack(ack) => {
                 let Some(outgoing) = &mut self.outgoing else { return false };
+                sink.on_ack(self.local, now, &ack);
                 outgoing.on_ack(now, ack);
                 if let Some(rtt) = outgoing.take_rtt() {
                     sink.on_rtt(self.local, rtt);
@@ -434,7 +439,8 @@ impl Connection {
         let room = bytes.get_mut(at..)?;
         let headers = (self.ip_udp, at);
         let length = self.outgoing.as_mut()?.fill(now, packet, data, headers, room).ok()?;
-        self.finish(to, packet.ecn, at, length, bytes)
+        let transmit = self.finish(to, packet.ecn, at, length, bytes)?;
+        Some(Transmit { data: Some(data.number), ..transmit })
     }
 
     /// Encrypts a packet whose payload is in place.
@@ -452,6 +458,6 @@ impl Connection {
         let tag = self.seal.seal(self.number, covered, rest.get_mut(..length)?)?;
         rest.get_mut(length..length + TAG)?.copy_from_slice(&tag);
         self.number += 1;
-        Some(Transmit { to, length: at + length + TAG, ecn })
+        Some(Transmit { to, length: at + length + TAG, ecn, data: None })
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::route::LinkView;
+use crate::route::{LinkView, Router};
 use crate::schemes::xcp::{Backlog, ControlInterval, EfficiencyController};
 use crate::testing::{Constant, RouterLink, asking};
 use crate::units::{Rate, Span, Time};
@@ -201,4 +201,24 @@ fn packets_without_size_do_no_harm() {
     for dropped in [0, 1500] {
         assert!(fed.end(0.0, 5, dropped).is_finite());
     }
+}
+
+/// What a node receives over a shared medium: with `inputs` it counts and gets feedback.
+#[test]
+fn data_that_comes_in_over_a_medium_gets_feedback_too() {
+    let capacity = Constant(Rate::ZERO);
+    let link = LinkView { capacity: &capacity, queue_packets: 0, queue_bytes: 0 };
+    let granted = |inputs: bool| {
+        let law = XcpbEfficiency::new(&XcpbParams::default());
+        let mut router = XcpRouter::new(law, 0.1).with_inputs(inputs);
+        let mut packet = asking(100, 10, MOST);
+        for ms in 1..=300 {
+            packet = asking(100, 10, MOST);
+            router.on_input(Time::from_millis(ms), &mut packet, &link);
+        }
+        crate::testing::feedback(&packet)
+    };
+    // A blind interval's credit, shared by ten packets in each ten milliseconds.
+    let (with, without) = (granted(true), granted(false));
+    assert!(with > 0.0 && with < 0.1 * without, "{with} {without}");
 }

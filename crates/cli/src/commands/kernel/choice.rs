@@ -31,7 +31,7 @@ pub(crate) fn scheme(text: &str) -> Result<String, String> {
 /// as can be chosen.
 pub(crate) fn chosen(scheme: &Spec) -> Result<Option<Chosen>, Error> {
     for program in &PROGRAMS {
-        let own = Spec::parse(program.scheme).map_err(|error| Error::Message(error.to_string()))?;
+        let own = Spec::parse(program.scheme).map_err(|error| Error::Usage(error.to_string()))?;
         if own.name != scheme.name || !scheme.args.starts_with(&own.args) {
             continue;
         }
@@ -52,7 +52,7 @@ fn options(program: &Program, scheme: &Spec) -> Result<Options, Error> {
     let mut table = None;
     if program.name == "remy" {
         let params: RemyParams =
-            scheme.params().map_err(|error| Error::Message(error.to_string()))?;
+            scheme.params().map_err(|error| Error::Usage(error.to_string()))?;
         debug_assert_eq!(params.per, Per::Packet, "as the program's scheme says");
         let file = (!params.file.is_empty()).then(|| Path::new(&params.file));
         table = Some(self::table(Some(&params.table), file, params.resolution)?);
@@ -77,12 +77,12 @@ pub(super) fn table(
     let rules: Arc<RuleTable> = match file {
         Some(file) => {
             let loaded = paceline_remy::load(file);
-            Arc::new(loaded.map_err(|error| Error::Message(error.to_string()))?.table)
+            Arc::new(loaded.map_err(|error| Error::Usage(error.to_string()))?.table)
         }
         None => crate::commands::remy::built_in(&place)?,
     };
     let table = RemyTable::new(&rules, resolution);
-    let table = table.map_err(|error| Error::Message(format!("{place}: {error}")))?;
+    let table = table.map_err(|error| Error::Usage(format!("{place}: {error}")))?;
     let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     Ok((stem.unwrap_or(place), table))
 }

@@ -2,7 +2,9 @@
 
 mod convert;
 mod eval;
+mod page;
 mod show;
+mod train;
 
 use std::sync::Arc;
 
@@ -14,11 +16,13 @@ use crate::output::Error;
 
 #[derive(Subcommand)]
 pub(crate) enum Remy {
-    /// What tables and schemes reach on a network: throughput, delay, score
+    /// Measure throughput, delay and score of tables and schemes on a network
     Eval(eval::Eval),
-    /// Show a table: its size, the rules that are used most, what they do in words
+    /// Find a table for given networks and a given aim
+    Train(train::Train),
+    /// Show the size of a table, and in words what its most used rules do
     Show(show::Show),
-    /// Show what two tables do with the same memories
+    /// Show what two tables do in the same situations
     Compare(show::Compare),
     /// Write a published table (.dna) in a readable form, TOML or JSON
     Import(convert::Import),
@@ -30,6 +34,7 @@ impl Remy {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
             Remy::Eval(command) => command.run(),
+            Remy::Train(command) => command.run(),
             Remy::Show(command) => command.run(),
             Remy::Compare(command) => command.run(),
             Remy::Import(command) => command.run(),

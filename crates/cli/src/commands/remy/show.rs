@@ -17,16 +17,16 @@ use crate::table::Grid;
 /// The network on which the uses of rules are counted.
 #[derive(Args)]
 pub(crate) struct Trial {
-    /// The link on which uses of rules are counted
+    /// The rate of the link of the trial run, in which uses of rules are counted
     #[arg(long, default_value = "15Mbps", value_parser = args::rate)]
     link: Rate,
-    /// The RTT there
+    /// The RTT in the trial run
     #[arg(long, default_value = "150ms", value_parser = args::length, allow_hyphen_values = true)]
     rtt: Span,
-    /// How many senders there, on and off for 5 s each
+    /// How many senders the trial run has, each on and off for 5 s in the mean
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
     senders: u32,
-    /// How long
+    /// How long the trial run is
     #[arg(long, default_value = "100s", value_parser = args::length, allow_hyphen_values = true)]
     duration: Span,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Show {
     /// How many of the most used rules to describe
     #[arg(long, default_value_t = 10)]
     rules: usize,
-    /// Print the whole tree of boxes as well
+    /// Also print the whole tree of boxes
     #[arg(long)]
     tree: bool,
     #[command(flatten)]
@@ -133,7 +133,7 @@ pub(crate) struct Compare {
     /// A table: a file, or the name of a built-in one
     #[arg(value_name = "TABLE")]
     one: String,
-    /// Another
+    /// Another table
     #[arg(value_name = "OTHER")]
     other: String,
     #[command(flatten)]

@@ -1,0 +1,268 @@
+//! `paceline saturate`: records what a link can carry.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use paceline_cc::Span;
+use paceline_live::saturate::{ClientOptions, Direction, Event, ServerOptions, client, server};
+use paceline_live::udp::connect_to;
+use paceline_trace::Trace;
+use paceline_wire::key::{Identity, Key};
+use serde::Serialize;
+
+use super::recv::{make_identity, read_identity};
+use crate::args;
+use crate::output::{self, Error};
+
+/// Record what a cellular link can carry in both directions, as traces
+///
+/// Keeps the queues of the link full: the round-trip time of each direction is held between 750 and
+/// 3000 ms. Whatever else uses the link meanwhile is delayed as much. See docs/saturator.md.
+#[derive(Subcommand)]
+pub(crate) enum Saturate {
+    /// The end in the Internet: prints a line `key STRING`, which the client needs
+    Server(Server),
+    /// The end at the link that is measured
+    Client(Client),
+}
+
+/// Wait for measurements
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline saturate server --listen 0.0.0.0:5313
+  paceline saturate server --identity /etc/paceline/identity")]
+pub(crate) struct Server {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5313", value_parser = address)]
+    listen: SocketAddr,
+    /// Keep the keys in this file, so that the key stays the same; made if it is not there
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+    /// End with the first measurement
+    #[arg(long)]
+    once: bool,
+}
+
+/// Measure a link
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline saturate client 192.0.2.1:5313 --key STRING --link wwan0 --feedback wwan1 -o drive
+  paceline saturate client 192.0.2.1:5313 --key STRING --only down --duration 2m -o drive --json")]
+pub(crate) struct Client {
+    /// The server
+    #[arg(value_name = "HOST:PORT", value_parser = address)]
+    to: SocketAddr,
+    /// The key that the server has printed
+    #[arg(long, value_name = "STRING", value_parser = key)]
+    key: Key,
+    /// Where the traces go: FILE.up and FILE.down
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The interface of the link that is measured; else the routes decide
+    #[arg(long, value_name = "INTERFACE")]
+    link: Option<String>,
+    /// The interface of another link, for acknowledgements; needed for both directions at once
+    #[arg(long, value_name = "INTERFACE")]
+    feedback: Option<String>,
+    /// Measure one direction only; without --feedback this is needed, since acknowledgements would
+    /// wait in the other direction's queue
+    #[arg(long, value_name = "DIRECTION", required_unless_present = "feedback")]
+    only: Option<Only>,
+    /// For how long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
+    duration: Span,
+    /// Bytes of the packets, IP and UDP headers included. An opportunity of a trace is 1500 bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+        value_parser = clap::value_parser!(u16).range(200..))]
+    size: u16,
+    /// The most packets in flight: 10000 keep 750 ms full at up to 160 Mbit/s (the thesis' program
+    /// has 1500)
+    #[arg(long, value_name = "PACKETS", default_value_t = 10_000,
+        value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    window: u32,
+    /// How long the server may be silent
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = args::length)]
+    timeout: Span,
+    /// Print what was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    /// To the server
+    Up,
+    /// From the server
+    Down,
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).map_err(|error| error.to_string())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    connect_to(text).map_err(|error| error.to_string())
+}
+
+fn fail(error: paceline_live::LiveError) -> Error {
+    Error::Message(error.to_string())
+}
+
+/// What was measured of a direction.
+#[derive(Serialize)]
+struct Row {
+    direction: &'static str,
+    /// The trace's file.
+    file: Option<PathBuf>,
+    /// Since the link was saturated.
+    duration_s: f64,
+    opportunities: usize,
+    mean_mbps: f64,
+    /// The number of the first packet that counts, and packets that arrived and did not from there on.
+    first_packet: u32,
+    packets: u64,
+    lost: u64,
+    /// Of the time since the link was saturated.
+    rtt_in_band: f64,
+    rtt_ms: Rtt,
+    /// All packets sent.
+    sent: u32,
+}
+
+#[derive(Serialize)]
+struct Rtt {
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    rows: &'a [Row],
+}
+
+impl Saturate {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        match self {
+            Saturate::Server(server) => server.run(),
+            Saturate::Client(client) => client.run(),
+        }
+    }
+}
+
+impl Server {
+    fn run(&self) -> Result<(), Error> {
+        let identity = match &self.identity {
+            None => Identity::generate().map_err(|error| Error::Message(error.to_string()))?,
+            Some(path) if path.exists() => read_identity(path)?,
+            Some(path) => make_identity(path)?,
+        };
+        let key = format!("key {}\n", identity.key());
+        let options = ServerOptions { listen: self.listen, identity, once: self.once };
+        let mut printed = Ok(());
+        let good = server(&options, &mut |event| match event {
+            Event::Listening(at) => {
+                output::note(&format!("listening at {at}"));
+                printed = output::print(&key);
+            }
+            Event::Began(link, feedback) => {
+                output::note(&format!("{link}: measuring; acknowledgements go to {feedback}"));
+            }
+            Event::Ended(link, true) => output::note(&format!("{link}: done")),
+            Event::Ended(link, false) => {
+                output::note(&format!("{link}: ended: the client has fallen silent"));
+            }
+        });
+        printed?;
+        match good.map_err(fail)? {
+            false if self.once => Err(Error::Message("the measurement ended badly".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Client {
+    fn run(&self) -> Result<(), Error> {
+        let options = ClientOptions {
+            to: self.to,
+            key: self.key.clone(),
+            link: self.link.clone(),
+            feedback: self.feedback.clone(),
+            up: self.only != Some(Only::Down),
+            down: self.only != Some(Only::Up),
+            duration: self.duration,
+            size: self.size,
+            window: self.window,
+            patience: self.timeout,
+        };
+        let measured = client(&options).map_err(fail)?;
+        let mut rows = Vec::new();
+        for (name, direction) in [("up", &measured.up), ("down", &measured.down)] {
+            if let Some(direction) = direction {
+                rows.push(self.keep(name, direction)?);
+            }
+        }
+        if self.json {
+            output::print_json(&Rows { rows: &rows })
+        } else {
+            output::print(&rows.iter().map(words).collect::<String>())
+        }
+    }
+
+    /// Writes the trace of a direction.
+    fn keep(&self, direction: &'static str, measured: &Direction) -> Result<Row, Error> {
+        let Direction { recorded, sent } = measured;
+        let mut file = None;
+        if let Some(output) = &self.output {
+            if recorded.duration_s < 0.001 {
+                return Err(Error::Message(format!(
+                    "{direction}: the round-trip time has not reached 750 ms, so that nothing was \
+                     recorded: measure for longer, or with a larger --window"
+                )));
+            }
+            let mut name = output.clone().into_os_string();
+            name.push(format!(".{direction}"));
+            let path = PathBuf::from(name);
+            let text = path.to_string_lossy().into_owned();
+            let trace = Trace::new(&text, recorded.opportunities.clone());
+            let saved = trace.and_then(|trace| paceline_trace::file::save(&trace, &text));
+            saved.map_err(|error| Error::Message(error.to_string()))?;
+            file = Some(path);
+        }
+        let count = recorded.opportunities.len();
+        let millis = |at: usize| f64::from(sent.rtt[at]) / 1e3;
+        Ok(Row {
+            direction,
+            file,
+            duration_s: recorded.duration_s,
+            opportunities: count,
+            mean_mbps: count as f64 * 1500.0 * 8e-6 / recorded.duration_s.max(1e-9),
+            first_packet: recorded.first,
+            packets: recorded.packets,
+            lost: recorded.lost,
+            rtt_in_band: f64::from(sent.in_band) / 1e6,
+            rtt_ms: Rtt { p50: millis(0), p95: millis(1), p99: millis(2), max: millis(3) },
+            sent: sent.sent,
+        })
+    }
+}
+
+fn words(row: &Row) -> String {
+    let file = row.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
+    format!(
+        "{file}{}: {:.2} Mbit/s, {} opportunities in {:.1} s, {} packets lost; round trip {:.0} ms, \
+         95% {:.0} ms, {:.1} % of the time between 750 and 3000 ms\n",
+        row.direction,
+        row.mean_mbps,
+        row.opportunities,
+        row.duration_s,
+        row.lost,
+        row.rtt_ms.p50,
+        row.rtt_ms.p95,
+        row.rtt_in_band * 100.0,
+    )
+}

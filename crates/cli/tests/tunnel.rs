@@ -1,0 +1,124 @@
+//! `paceline tunnel` in networks of its own.
+
+#[allow(dead_code, reason = "only its folders are used here")]
+mod common;
+#[path = "common/alone.rs"]
+mod network;
+
+use network::{alone_within, lines, text};
+
+/// Functions of the scripts: a second network, joined to the first by a cable; a server in the first and
+/// clients in the second; and waiting until packets go through the tunnel, or until a file has a line.
+const FUNCTIONS: &str = r#"
+join() {
+    ip link set lo up
+    unshare --net sleep 100 & N=$!
+    sleep 0.3
+    ip link add v0 type veth peer name v1 netns $N
+    ip addr add 192.168.9.1/24 dev v0; ip addr add fd09::1/64 dev v0 nodad; ip link set v0 up
+    inside ip link set lo up
+    inside ip addr add 192.168.9.2/24 dev v1; inside ip link set v1 up
+    export N
+}
+inside() { nsenter --net --target $N "$@"; }
+serve() {
+    rm -f $TMPDIR/key
+    "$P" tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64 \
+        --device outer --timeout 2s --identity $TMPDIR/identity "$@" \
+        > $TMPDIR/key 2>> $TMPDIR/server & S=$!
+    for i in $(seq 50); do test -s $TMPDIR/key && return; sleep 0.1; done
+}
+client() {
+    # Without a function between: $! is the client itself.
+    nsenter --net --target $N "$P" tunnel client 192.168.9.1:5312 --key-file $TMPDIR/key --address 10.77.0.2/24 \
+        --address fd77::2/64 --timeout 2s "$@" 2>> $TMPDIR/client & C=$!
+}
+up() {
+    for i in $(seq 60); do inside ping -q -c 1 -W 1 10.77.0.1 > /dev/null 2>&1 && return; sleep 0.1; done
+    echo "nothing goes through"; false
+}
+told() { for i in $(seq 100); do grep -q "$2" $TMPDIR/$1 && return; sleep 0.1; done; echo "not told: $2"; }
+end() { cat $TMPDIR/server $TMPDIR/client >&2; rm -f $TMPDIR/*; kill $N; wait $N 2> /dev/null; ip link del v0 2> /dev/null; ip link set lo down; }
+devices() { echo "$1 $({ ip -o link; inside ip -o link; } | grep -c -e outer -e paceline0)"; }
+"#;
+
+/// What a script has said, and what went to standard error; `None` if it cannot run here.
+fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
+    let needs = ["ping", "ip", "iperf3", "nsenter", "unshare"];
+    let output = alone_within(test, &needs, &format!("{FUNCTIONS}{script}"), "100")?;
+    Some((lines(&output), text(&output.stderr)))
+}
+
+#[test]
+fn packets_of_both_families_go_through_and_nothing_is_left() {
+    let script = r#"join; serve; client --route 192.0.2.0/24; up
+        inside ip route get 192.0.2.7 | grep -c paceline0
+        (iperf3 -s -1; iperf3 -s -1) > /dev/null & I=$!
+        for to in 10.77.0.1 fd77::1; do
+            inside ping -n -q -c 5 -i 0.2 -W 5 $to | grep -c " 0% packet loss"
+            inside timeout 20 iperf3 -c $to -R -n 300K > /dev/null; echo "tcp $?"
+        done
+        inside ip -o link show paceline0 | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        # The largest packet leaves as one datagram: nothing is cut on the way.
+        inside ping -n -q -c 1 -W 5 -M do -s 1373 10.77.0.1 | grep -c " 0% packet loss"
+        awk '$1 == "Ip:" { print "cut", $(NF - 1) }' /proc/$N/net/snmp | tail -1
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"
+        devices left; kill $I; wait $I; end"#;
+    let test = "packets_of_both_families_go_through_and_nothing_is_left";
+    let Some((seen, err)) = run(test, script) else { return };
+    let expected = [
+        "1", "1", "tcp 0", "1", "tcp 0", "mtu 1401", "1", "cut 0", "client 0", "server 0", "left 0",
+    ];
+    assert_eq!(seen, expected, "{err}");
+    assert!(err.contains("connected; packets inside have up to 1401 bytes"), "{err}");
+}
+
+#[test]
+fn a_client_that_is_killed_is_missed() {
+    let script = r#"join; serve; client --route 192.0.2.0/24; up
+        kill -9 $C; wait $C 2> /dev/null
+        inside ip -o link | grep -c paceline0; inside ip route | grep -c -e 192.0.2 -e 10.77
+        told server "ended: nothing has come"
+        # The server goes on, and serves the next one; with --once a client ends with its connection.
+        client --once; up; kill -9 $S; wait $S 2> /dev/null
+        wait $C; echo "client $?"; devices left; end"#;
+    let Some((seen, err)) = run("a_client_that_is_killed_is_missed", script) else { return };
+    assert_eq!(seen, ["0", "0", "client 1", "left 0"], "{err}");
+    assert_eq!(err.matches("the other end has died, or the path is down").count(), 2, "{err}");
+}
+
+#[test]
+fn a_client_follows_changes_of_addresses_and_outlives_its_network_and_server() {
+    let script = r#"join; serve; client; up
+        # Another address: the connection goes on.
+        inside ip addr del 192.168.9.2/24 dev v1; inside ip addr add 192.168.9.3/24 dev v1; up
+        told server "moved to 192.168.9.3"
+        grep -c "connected; packets" $TMPDIR/client
+        # No network for longer than the timeout, and then another one.
+        inside ip link set v1 down; told client "ended: nothing has come"; told client "trying again"
+        inside ip addr flush dev v1; inside ip addr add 192.168.9.4/24 dev v1
+        inside ip link set v1 up; up; grep -c "connected; packets" $TMPDIR/client
+        # Another server with the same keys.
+        kill -9 $S; wait $S 2> /dev/null; ip -o link | grep -c outer; sleep 1; serve; up
+        grep -c "connected; packets" $TMPDIR/client
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "a_client_follows_changes_of_addresses_and_outlives_its_network_and_server";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["1", "2", "0", "3", "client 0", "server 0", "left 0"], "{err}");
+}
+
+#[test]
+fn a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets() {
+    let script = r#"join; serve
+        client --once --route 0.0.0.0/0; wait $C; echo "client $?"
+        grep -c "say by which interface" $TMPDIR/client
+        inside ip route add default via 192.168.9.1 metric 500
+        client --outer v1 --route 0.0.0.0/0; up
+        inside ip route get 198.51.100.1 | grep -c paceline0
+        # Another scheme, whose window limits the queues.
+        kill $C; wait $C; client --scheme cubic; up; echo "cubic $?"
+        kill $C; wait $C; kill $S; wait $S; devices left; end"#;
+    let test = "a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["client 1", "1", "1", "cubic 0", "left 0"], "{err}");
+}

@@ -1,0 +1,309 @@
+//! The end at the link that is measured.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd as _;
+
+use paceline_cc::{Span, Time};
+use paceline_wire::key::Key;
+use paceline_wire::saturator::{
+    Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, SentStats, new_session,
+};
+
+use super::record::{Record, Recorded};
+use super::window::Window;
+use super::{BURST, data, micros, rtt};
+use crate::Interrupts;
+use crate::LiveError;
+use crate::linux::udp::{Group, Inbox, Socket};
+use crate::udp::clock::{Clock, wait};
+use crate::udp::outbox::Outbox;
+
+/// Between two hellos, and between two ends.
+const AGAIN: Span = Span::from_millis(300);
+/// How often the end is said.
+const ENDS: u32 = 20;
+
+/// What a client shall do.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// The server.
+    pub to: SocketAddr,
+    /// Its key.
+    pub key: Key,
+    /// The interface of the link that is measured; `None` follows the routes.
+    pub link: Option<String>,
+    /// The interface of acknowledgements; `None` follows the routes.
+    pub feedback: Option<String>,
+    /// Whether the way to the server is saturated, and the way back.
+    pub up: bool,
+    /// The way from the server.
+    pub down: bool,
+    /// For how long.
+    pub duration: Span,
+    /// Bytes of the packets, IP and UDP headers included.
+    pub size: u16,
+    /// The most packets in flight.
+    pub window: u32,
+    /// How long the server may be silent.
+    pub patience: Span,
+}
+
+/// What was measured of one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// What arrived since the link was saturated.
+    pub recorded: Recorded,
+    /// What the sending end has measured.
+    pub sent: SentStats,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// To the server.
+    pub up: Option<Direction>,
+    /// From the server.
+    pub down: Option<Direction>,
+}
+
+struct Client<'a> {
+    options: &'a ClientOptions,
+    codec: Codec,
+    session: u64,
+    clock: Clock,
+    inbox: Inbox,
+    outbox: Outbox,
+    interrupts: Interrupts,
+    link: Socket,
+    feedback: Socket,
+    /// What the server knows: the link, the feedback; and the cookies for them.
+    ready: [bool; 2],
+    cookies: [[u8; COOKIE]; 2],
+    window: Window,
+    /// Arrivals here, the newest of them, and the first one of the saturated link.
+    down: Record,
+    newest: Arrivals,
+    down_steady: Option<u32>,
+    /// Arrivals at the server, as it says.
+    up: Record,
+    stats: Option<SentStats>,
+    heard: Time,
+    stopped: bool,
+}
+
+/// Measures, and returns what was found. An interrupt ends the measurement early.
+///
+/// # Errors
+/// Nobody answers, or the server falls silent; an interface is not there.
+pub fn client(options: &ClientOptions) -> Result<Measured, LiveError> {
+    let any = match options.to.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let bind = |device: &Option<String>| {
+        let socket = Socket::bind(SocketAddr::new(any, 0))?;
+        device.as_deref().map_or(Ok(()), |device| socket.bind_to_device(device))?;
+        Ok::<Socket, LiveError>(socket)
+    };
+    let session = new_session().map_err(|error| LiveError::Message(error.to_string()))?;
+    let mut clock = Clock::start();
+    let now = clock.now();
+    let mut client = Client {
+        options,
+        codec: Codec::new(&options.key, true),
+        session,
+        clock,
+        inbox: Inbox::default(),
+        outbox: Outbox::new(),
+        interrupts: Interrupts::watch()?,
+        link: bind(&options.link)?,
+        feedback: bind(&options.feedback)?,
+        ready: [false; 2],
+        cookies: [[0; COOKIE]; 2],
+        window: Window::new(now, options.window),
+        down: Record::default(),
+        newest: Arrivals::default(),
+        down_steady: None,
+        up: Record::default(),
+        stats: None,
+        heard: now,
+        stopped: false,
+    };
+    client.connect()?;
+    client.measure()?;
+    client.end()?;
+    Ok(client.measured())
+}
+
+impl Client<'_> {
+    /// Bytes of the payload of data.
+    fn payload(&self) -> usize {
+        let headers = if self.options.to.is_ipv4() { 28 } else { 48 };
+        usize::from(self.options.size).saturating_sub(headers)
+    }
+
+    fn say(&mut self, channel: Channel, body: Body, length: usize) {
+        let mut place = [0; 1024];
+        let message = Message { session: self.session, body };
+        let Ok(length) = self.codec.write(&message, length, &mut place) else { return };
+        let socket = match channel {
+            Channel::Link => &mut self.link,
+            Channel::Feedback => &mut self.feedback,
+        };
+        let bytes = place.get(..length).unwrap_or(&[]);
+        self.outbox.send_one(socket, self.options.to, bytes);
+    }
+
+    fn hello(&mut self, channel: Channel) {
+        let ClientOptions { up, down, window, .. } = *self.options;
+        let (size, cookie) = (self.payload() as u16, self.cookies[channel as usize]);
+        self.say(channel, Body::Hello { channel, up, down, size, window, cookie }, HELLO);
+    }
+
+    /// Says hello on both ways until the server knows both.
+    fn connect(&mut self) -> Result<(), LiveError> {
+        let end = self.clock.now() + self.options.patience;
+        while self.ready != [true; 2] {
+            let now = self.clock.now();
+            if now >= end {
+                let way = if self.ready[0] { "feedback" } else { "link" };
+                return Err(LiveError::Message(format!(
+                    "nobody answers at {} on the way of the {way}: is the address right, does \
+                     `paceline saturate server` run there, is the key the one that it printed, and \
+                     does the interface have a route?",
+                    self.options.to
+                )));
+            }
+            for channel in [Channel::Link, Channel::Feedback] {
+                if !self.ready[channel as usize] {
+                    self.hello(channel);
+                }
+            }
+            let next = now + AGAIN;
+            while self.clock.now() < next && self.ready != [true; 2] {
+                if self.wait(next)? {
+                    return Err(LiveError::Message("interrupted before the measurement".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Saturates the link and records for the time that is asked for.
+    fn measure(&mut self) -> Result<(), LiveError> {
+        let end = self.clock.now() + self.options.duration;
+        let mut interrupted = false;
+        loop {
+            let now = self.clock.now();
+            if now >= end || interrupted {
+                return Ok(());
+            }
+            if now.since(self.heard) > self.options.patience {
+                return Err(LiveError::Message(format!(
+                    "nothing has come from {} for {}: the server has died, or a path is down",
+                    self.options.to,
+                    now.since(self.heard)
+                )));
+            }
+            let mut until = end.min(now + AGAIN);
+            if self.options.up {
+                let to = (self.session, self.options.to, self.payload());
+                let Client { outbox, link, codec, window, .. } = self;
+                let sent = outbox.send(link, BURST, |place| data(codec, window, now, to, place));
+                until = if sent == BURST { Time::ZERO } else { until.min(window.wake()) };
+            }
+            interrupted = self.wait(until)?;
+        }
+    }
+
+    /// Says that it is over until the server has said what it measured.
+    fn end(&mut self) -> Result<(), LiveError> {
+        self.stopped = true;
+        for _ in 0..ENDS {
+            self.say(Channel::Feedback, Body::End, 0);
+            let next = self.clock.now() + AGAIN;
+            while self.stats.is_none() && self.clock.now() < next {
+                self.wait(next)?;
+            }
+            if self.stats.is_some() {
+                return Ok(());
+            }
+        }
+        Err(LiveError::Message("the server does not say what it has measured".into()))
+    }
+
+    /// Waits for packets, and takes them in; true if it was interrupted.
+    fn wait(&mut self, until: Time) -> Result<bool, LiveError> {
+        let feedback = Some(self.feedback.as_fd());
+        let found = wait(&mut self.clock, until, self.link.as_fd(), feedback, &self.interrupts)?;
+        let (ahead, now) = (self.clock.ahead(), self.clock.now());
+        let mut came = Vec::new();
+        let Client { link, feedback, inbox, clock, codec, .. } = self;
+        let mut read = |group: Group<'_>| {
+            // Times of the kernel's may be a little before what was told.
+            let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);
+            let messages = group.bytes.chunks(group.size).filter_map(|it| codec.read(it).ok());
+            came.extend(messages.map(|message| (at, message)));
+        };
+        if found.socket {
+            link.receive(inbox, &mut read)?;
+        }
+        if found.input {
+            feedback.receive(inbox, &mut read)?;
+        }
+        for (at, message) in came {
+            if message.session == self.session {
+                self.take(at, message.body);
+            }
+        }
+        Ok(found.interrupted)
+    }
+
+    fn take(&mut self, at: Time, body: Body) {
+        self.heard = self.heard.max(at);
+        match body {
+            Body::Retry { channel, cookie } => {
+                self.cookies[channel as usize] = cookie;
+                self.hello(channel);
+            }
+            Body::Ready { channel } => self.ready[channel as usize] = true,
+            Body::Data { number, sent, steady } => {
+                // What comes after the end was sent to a link that is no longer kept full.
+                if self.stopped {
+                    return;
+                }
+                if steady {
+                    self.down_steady = Some(self.down_steady.map_or(number, |it| it.min(number)));
+                }
+                self.down.push(number, micros(at));
+                self.newest.push(number, micros(at));
+                let arrivals = self.newest;
+                self.say(Channel::Feedback, Body::Ack { echo: sent, arrivals }, 0);
+            }
+            Body::Ack { echo, arrivals } => {
+                for (number, at) in arrivals.iter() {
+                    self.up.push(number, at);
+                }
+                if let Some((number, _)) = arrivals.iter().next() {
+                    self.window.on_ack(at, number, rtt(at, echo));
+                }
+            }
+            Body::Stats(stats) => self.stats = Some(stats),
+            Body::Hello { .. } | Body::End => {}
+        }
+    }
+
+    fn measured(&self) -> Measured {
+        let size = u64::from(self.options.size);
+        let direction = |record: &Record, steady: Option<u32>, sent: SentStats| {
+            let recorded = steady.map(|first| record.recorded(first, size)).unwrap_or_default();
+            Direction { recorded, sent }
+        };
+        let ClientOptions { up, down, .. } = *self.options;
+        Measured {
+            up: up.then(|| direction(&self.up, self.window.steady(), self.window.stats())),
+            down: down
+                .then(|| direction(&self.down, self.down_steady, self.stats.unwrap_or_default())),
+        }
+    }
+}

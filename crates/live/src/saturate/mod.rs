@@ -1,0 +1,48 @@
+//! The Saturator: records what a cellular link can carry, by keeping its queues full.
+//!
+//! Winstein's thesis, section 2.3.1. Each end sends so many packets that their round-trip time stays
+//! between 750 and 3000 ms ([`window`]); when they arrive is the link's trace ([`record`]).
+//! Acknowledgements take another way where there is one: on the saturated link they would wait, too.
+
+mod client;
+pub mod record;
+mod server;
+pub mod window;
+
+use std::net::SocketAddr;
+
+use paceline_cc::{Ecn, Span, Time};
+use paceline_wire::Transmit;
+use paceline_wire::saturator::{Body, Codec, Message};
+
+pub use client::{ClientOptions, Direction, Measured, client};
+pub use server::{Event, ServerOptions, server};
+
+use self::window::Window;
+
+/// How many packets leave before arrivals are looked at again.
+const BURST: usize = 64;
+
+/// Microseconds on this end's clock.
+fn micros(now: Time) -> u64 {
+    now.as_nanos() / 1000
+}
+
+/// Writes the next packet of data that may leave.
+fn data(
+    codec: &Codec,
+    window: &mut Window,
+    now: Time,
+    (session, to, size): (u64, SocketAddr, usize),
+    place: &mut [u8],
+) -> Option<Transmit> {
+    let (number, steady) = window.send(now)?;
+    let message = Message { session, body: Body::Data { number, sent: micros(now), steady } };
+    let length = codec.write(&message, size, place).ok()?;
+    Some(Transmit { to, length, ecn: Ecn::NotEct, data: Some(number.into()) })
+}
+
+/// The round-trip time of what was sent at `echo` microseconds.
+fn rtt(now: Time, echo: u64) -> Span {
+    now.since(Time::from_nanos(echo.saturating_mul(1000)))
+}

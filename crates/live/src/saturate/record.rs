@@ -1,0 +1,94 @@
+//! What a saturated link has delivered, as a trace. Without input or output.
+
+use std::collections::BTreeMap;
+
+/// Bytes of an opportunity in Mahimahi's traces: an IP packet.
+const OPPORTUNITY: u64 = 1500;
+/// The most arrivals that are kept: five hours at 12 Mbit/s.
+const MOST: usize = 20_000_000;
+
+/// The arrivals of data at one end: numbers, and times in microseconds on that end's clock.
+#[derive(Debug, Default)]
+pub struct Record {
+    arrivals: BTreeMap<u32, u64>,
+}
+
+/// What was recorded of a direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// The number of the first packet in it.
+    pub first: u32,
+    /// Packets that arrived, and those among their numbers that did not.
+    pub packets: u64,
+    /// Packets that did not arrive.
+    pub lost: u64,
+    /// From the first arrival to the last.
+    pub duration_s: f64,
+    /// The opportunities, in milliseconds from the first one on.
+    pub opportunities: Vec<u32>,
+}
+
+impl Record {
+    /// Packet `number` has arrived; what comes twice counts once.
+    pub fn push(&mut self, number: u32, at: u64) {
+        if self.arrivals.len() < MOST {
+            self.arrivals.entry(number).or_insert(at);
+        }
+    }
+
+    /// What arrived of the packets from `first` on, of `size` bytes with their IP headers each: an
+    /// opportunity for each 1500 bytes.
+    pub fn recorded(&self, first: u32, size: u64) -> Recorded {
+        let mut times: Vec<u64> = self.arrivals.range(first..).map(|(_, at)| *at).collect();
+        times.sort_unstable();
+        let (Some(start), Some(end)) = (times.first().copied(), times.last().copied()) else {
+            return Recorded { first, ..Recorded::default() };
+        };
+        let numbers =
+            self.arrivals.keys().next_back().map_or(0, |last| u64::from(last - first) + 1);
+        let mut credit = 0;
+        let mut opportunities = Vec::with_capacity(times.len());
+        for at in &times {
+            credit += size;
+            while credit >= OPPORTUNITY {
+                credit -= OPPORTUNITY;
+                opportunities.push(u32::try_from((at - start) / 1000).unwrap_or(u32::MAX));
+            }
+        }
+        let packets = times.len() as u64;
+        Recorded {
+            first,
+            packets,
+            lost: numbers.saturating_sub(packets),
+            duration_s: (end - start) as f64 / 1e6,
+            opportunities,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_packets_are_opportunities() {
+        let mut record = Record::default();
+        // Numbers 3 to 12 without 7, a millisecond and a half apart; 5 and 6 the other way round.
+        for number in (3..13).filter(|number| *number != 7) {
+            let at = match number {
+                5 => 6,
+                6 => 5,
+                number => number,
+            };
+            record.push(number, 1_000_000 + u64::from(at) * 1500);
+            record.push(number, 9_999_999);
+        }
+        let recorded = record.recorded(4, 1500);
+        assert_eq!((recorded.packets, recorded.lost), (8, 1));
+        assert_eq!(recorded.opportunities, [0, 1, 3, 6, 7, 9, 10, 12]);
+        assert!((recorded.duration_s - 0.012).abs() < 1e-9);
+        // Packets of 1000 bytes: two opportunities for three of them.
+        assert_eq!(record.recorded(4, 1000).opportunities, [1, 3, 7, 9, 12]);
+        assert_eq!(record.recorded(50, 1500), Recorded { first: 50, ..Recorded::default() });
+    }
+}

@@ -1,0 +1,174 @@
+//! How many packets the Saturator keeps in flight (Winstein's thesis, section 2.3.1, and the authors'
+//! program). Without input or output.
+
+use paceline_cc::{Span, Time};
+use paceline_measure::Samples;
+use paceline_wire::saturator::SentStats;
+
+/// The round-trip time is to stay above this, so that the link always has something to send.
+pub const LEAST_RTT: Span = Span::from_millis(750);
+/// And below this, so that the network's buffers do not overflow.
+pub const MOST_RTT: Span = Span::from_millis(3000);
+/// Packets in flight at first.
+const FIRST: u32 = 20;
+/// How much the window shrinks for each acknowledgement, from where, and to where.
+const STEP: u32 = 20;
+const ABOVE: u32 = 30;
+const LEAST: u32 = 11;
+/// The longest pause between two packets.
+const PAUSE: Span = Span::from_millis(1000);
+
+/// The sender of one direction.
+#[derive(Debug)]
+pub struct Window {
+    window: u32,
+    most: u32,
+    /// The number of the next packet, and one more than the largest that was acknowledged.
+    next: u32,
+    acked: u32,
+    last_sent: Time,
+    last_ack: Time,
+    /// The first packet that was sent with the round-trip time in its band.
+    steady: Option<u32>,
+    in_band: Span,
+    total: Span,
+    rtts: Samples,
+}
+
+impl Window {
+    /// A window of 20 packets, which grows to `most` (the authors: 1500).
+    pub fn new(now: Time, most: u32) -> Window {
+        Window {
+            window: FIRST,
+            most: most.max(FIRST),
+            next: 0,
+            acked: 0,
+            last_sent: Time::ZERO,
+            last_ack: now,
+            steady: None,
+            in_band: Span::ZERO,
+            total: Span::ZERO,
+            rtts: Samples::with_capacity(0),
+        }
+    }
+
+    /// The window in packets.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+    /// The packets that are in flight or lost: those after the newest that was acknowledged.
+    pub fn outstanding(&self) -> u32 {
+        self.next - self.acked
+    }
+    /// The first packet that was sent when the round-trip time had reached its band.
+    pub fn steady(&self) -> Option<u32> {
+        self.steady
+    }
+    /// When the newest acknowledgement came.
+    pub fn heard(&self) -> Time {
+        self.last_ack
+    }
+    /// When a packet may leave if no acknowledgement comes.
+    pub fn wake(&self) -> Time {
+        self.last_sent + PAUSE
+    }
+
+    /// The number of the packet that leaves now, and whether the link is saturated; `None` if none may
+    /// leave.
+    pub fn send(&mut self, now: Time) -> Option<(u32, bool)> {
+        let may = self.outstanding() < self.window || now >= self.wake();
+        if !may || self.next == u32::MAX {
+            return None;
+        }
+        self.next += 1;
+        self.last_sent = now;
+        Some((self.next - 1, self.steady.is_some()))
+    }
+
+    /// Packet `number` was acknowledged, `rtt` after it was sent. Numbers that were not sent are
+    /// ignored.
+    pub fn on_ack(&mut self, now: Time, number: u32, rtt: Span) {
+        if number >= self.next {
+            return;
+        }
+        self.acked = self.acked.max(number + 1);
+        if rtt < LEAST_RTT && self.window < self.most {
+            self.window += 1;
+        } else if rtt > MOST_RTT && self.window > ABOVE {
+            self.window = self.window.saturating_sub(STEP).max(LEAST);
+        }
+        // The time since the last acknowledgement counts as this one's: in an outage, the round-trip
+        // time is what the packets find that wait for its end.
+        if self.steady.is_some() {
+            let span = now.since(self.last_ack);
+            self.total += span;
+            if (LEAST_RTT..=MOST_RTT).contains(&rtt) {
+                self.in_band += span;
+            }
+            self.rtts.push(rtt);
+        } else if rtt >= LEAST_RTT {
+            self.steady = Some(self.next);
+        }
+        self.last_ack = now;
+    }
+
+    /// What has come of it.
+    pub fn stats(&self) -> SentStats {
+        let total = self.total.as_secs_f64();
+        let share = if total > 0.0 { self.in_band.as_secs_f64() / total } else { 0.0 };
+        let rtts = self.rtts.quantiles();
+        let rtt = [rtts.p50, rtts.p95, rtts.p99, rtts.max].map(|millis| (millis * 1e3) as u32);
+        SentStats { sent: self.next, in_band: (share * 1e6).round() as u32, rtt }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(window: &mut Window, now: Time) -> u32 {
+        std::iter::from_fn(|| window.send(now)).count() as u32
+    }
+
+    #[test]
+    fn the_window_follows_the_authors_rules() {
+        let mut window = Window::new(Time::ZERO, 1500);
+        let now = Time::from_secs(2);
+        assert_eq!(sent(&mut window, now), 20);
+        assert_eq!(sent(&mut window, Time::from_millis(2999)), 0);
+        assert_eq!(sent(&mut window, Time::from_secs(3)), 1, "one a second at least");
+        // Below the band it grows by one.
+        let short = Span::from_millis(749);
+        window.on_ack(now, 0, short);
+        assert_eq!((window.window(), window.outstanding()), (21, 20));
+        for rtt in [750, 2000, 3000] {
+            window.on_ack(now, 1, Span::from_millis(rtt));
+            assert_eq!(window.window(), 21);
+        }
+        (0..10).for_each(|_| window.on_ack(now, 2, short));
+        assert_eq!(window.window(), 31);
+        window.on_ack(now, 3, Span::from_millis(3100));
+        assert_eq!(window.window(), 11);
+        window.on_ack(now, 4, Span::from_millis(3100));
+        assert_eq!(window.window(), 11, "it does not shrink from 30 on");
+        (0..5000).for_each(|_| window.on_ack(now, 5, short));
+        assert_eq!(window.window(), 1500);
+        window.on_ack(now, u32::MAX, short);
+        assert_eq!(window.outstanding(), 21 - 6, "a number that was not sent");
+    }
+
+    #[test]
+    fn shares_are_of_the_time_from_the_first_time_in_the_band() {
+        let mut window = Window::new(Time::ZERO, 1500);
+        sent(&mut window, Time::ZERO);
+        window.on_ack(Time::from_millis(500), 0, Span::from_millis(500));
+        assert_eq!(window.steady(), None);
+        window.on_ack(Time::from_millis(900), 1, Span::from_millis(800));
+        assert_eq!(window.steady(), Some(20));
+        for (at, rtt) in [(1900, 1000), (2900, 3000), (3900, 3001), (4900, 749)] {
+            window.on_ack(Time::from_millis(at), 2, Span::from_millis(rtt));
+        }
+        let stats = window.stats();
+        assert_eq!((stats.in_band, stats.rtt[3]), (500_000, 3_001_000));
+    }
+}

@@ -1,0 +1,262 @@
+//! XCP-b beside NewReno over a shared medium: flows that come and go, faster media, short flows,
+//! fairness and RTTs (§4.3 of the XCP-b paper).
+
+use paceline_cc::{Span, Stream};
+use paceline_sim::scenario::{Direction, FlowSpec, Scenario};
+
+use super::Experiment;
+use super::common::mean;
+use super::xcpb_network::{COUNTED, Scheme, flow, network};
+use crate::findings::Findings;
+use crate::record::Record;
+use crate::results::Results;
+use crate::setting::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "xcpb-tcp",
+    title: "XCP-b and NewReno on a shared medium",
+    about: "Flows that come and go at nine stations of 802.11b behind wires of 100 Mbit/s, with \
+            propagation delays of 40 to 360 ms; media that are 5 and 20 times as fast; twelve \
+            downloads that stay.",
+    plan,
+    find,
+};
+
+/// Stations, of which each has a propagation delay of its own.
+const PATHS: u32 = 9;
+/// How kappa is set with about ten active stations (§3.1).
+const KAPPA: u32 = 6;
+const SEEDS: u64 = 3;
+const SCALES: [u32; 3] = [1, 5, 20];
+const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
+/// NewReno as in the paper's years: two packets at first, and no proportional rate reduction.
+const OLD: &str = "newreno2";
+const WAYS: [&str; 2] = ["both", "down"];
+/// The sum of all durations of the flows that come and go, in seconds.
+const TOTAL: f64 = 3080.0;
+
+fn which(name: &str, scale: u32) -> Scheme {
+    match name {
+        "xcpb" => Scheme::xcpb(KAPPA, scale),
+        OLD => Scheme {
+            sender: "newreno[initial_window=2,prr=false]".into(),
+            ..Scheme::newreno(50 * u64::from(scale))
+        },
+        _ => Scheme::newreno(50 * u64::from(scale)),
+    }
+}
+
+/// What comes and goes: uploads too, at which propagation delay (0 for 40 to 360 ms), and which
+/// share of the durations is that of short flows (`None` for the paper's mix).
+#[derive(Clone, Copy)]
+struct Load {
+    uploads: bool,
+    rtt_ms: u64,
+    short: Option<f64>,
+}
+
+/// The durations of the flows, in seconds.
+fn durations(short: Option<f64>, random: &mut Stream) -> Vec<f64> {
+    let mut between = |from: f64, to: f64| from + (to - from) * random.uniform();
+    let mut all = Vec::new();
+    match short {
+        None => {
+            all.extend((0..20).map(|_| between(80.0, 120.0)));
+            all.extend((0..20).map(|_| between(25.0, 35.0)));
+            all.extend((0..80).map(|_| between(2.0, 10.0)));
+        }
+        Some(share) => {
+            let mut left = share * TOTAL;
+            while left > 1.0 {
+                let duration = between(2.0, 10.0);
+                left -= duration;
+                all.push(duration);
+            }
+            let mut left = (1.0 - share) * TOTAL;
+            while left > 1.0 {
+                let duration = between(80.0, 120.0);
+                left -= duration;
+                all.push(duration);
+            }
+        }
+    }
+    all
+}
+
+/// Flows that begin at random within 300 s.
+fn dynamic(name: &str, scale: u32, load: Load, seed: u64) -> Result<Scenario, String> {
+    let which = which(name, scale);
+    let mut scenario = network(name, &which, PATHS, scale)?;
+    scenario.seed = seed;
+    let mut random = Stream::new(seed, "flows that come and go");
+    for (at, duration) in (0u32..).zip(durations(load.short, &mut random)) {
+        let up = load.uploads && at % 2 == 1;
+        let way = if up { "up" } else { "down" };
+        let path = if load.uploads { at / 2 % PATHS } else { at % PATHS };
+        let rtt_ms = if load.rtt_ms == 0 { 40 * (u64::from(path) + 1) } else { load.rtt_ms };
+        let direction = if up { Direction::Up } else { Direction::Down };
+        let mut flow = flow(&which, format!("{way}-{at}"), path, direction, rtt_ms)?;
+        flow.start = Span::from_secs_f64(300.0 * random.uniform());
+        flow.stop = Some(flow.start + Span::from_secs_f64(duration));
+        scenario.flows.push(flow);
+    }
+    scenario.warmup = Span::from_secs(50);
+    scenario.duration = Span::from_secs(if scale == 1 { 300 } else { 150 });
+    Ok(scenario)
+}
+
+fn twelve(name: &str, apart: bool, seed: u64) -> Result<Scenario, String> {
+    let which = which(name, 1);
+    let mut scenario = network(name, &which, 12, 1)?;
+    scenario.seed = seed;
+    for station in 0..12 {
+        let rtt_ms = if apart { 40 + 30 * u64::from(station) } else { 82 };
+        let name = format!("down-{station}");
+        scenario.flows.push(flow(&which, name, station, Direction::Down, rtt_ms)?);
+    }
+    scenario.warmup = Span::from_secs(50);
+    scenario.duration = Span::from_secs(150);
+    Ok(scenario)
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    let mut capacity = network("capacity", &Scheme::capacity(), 3, 1)?;
+    for station in 0..3 {
+        let name = format!("down-{station}");
+        capacity.flows.push(flow(&Scheme::capacity(), name, station, Direction::Down, 82)?);
+    }
+    (capacity.warmup, capacity.duration) = (Span::from_secs(20), Span::from_secs(50));
+    tasks.push(Task::scenario("capacity", capacity));
+    let mix = Load { uploads: false, rtt_ms: 0, short: None };
+    for number in 0..SEEDS {
+        let seed = setting.seed + number;
+        for name in SCHEMES {
+            for way in WAYS {
+                let load = Load { uploads: way == "both", ..mix };
+                for scale in SCALES {
+                    if scale == 1 || number == 0 {
+                        let scenario = dynamic(name, scale, load, seed)?;
+                        let task = format!("{name} {way} {scale} {number}");
+                        tasks.push(Task::scenario(task, scenario));
+                    }
+                }
+                let near = Load { rtt_ms: 80, ..load };
+                let scenario = dynamic(name, 1, near, seed)?;
+                tasks.push(Task::scenario(format!("rtt {name} {way} {number}"), scenario));
+            }
+            let mut bytes = dynamic(name, 1, Load { uploads: true, ..mix }, seed)?;
+            bytes.warmup = Span::ZERO;
+            tasks.push(Task::scenario(format!("bytes {name} {number}"), bytes));
+            for apart in [false, true] {
+                let scenario = twelve(name, apart, seed)?;
+                tasks.push(Task::scenario(format!("twelve {name} {apart} {number}"), scenario));
+            }
+        }
+        if number == 0 {
+            for (way, scale) in WAYS.iter().flat_map(|way| [(way, 1), (way, 20)]) {
+                let load = Load { uploads: *way == "both", ..mix };
+                let scenario = dynamic(OLD, scale, load, seed)?;
+                tasks.push(Task::scenario(format!("{OLD} {way} {scale}"), scenario));
+            }
+        }
+        for short in SHARES {
+            let load = Load { short: Some(short), rtt_ms: 80, ..mix };
+            let scenario = dynamic("xcpb", 1, load, seed)?;
+            tasks.push(Task::scenario(format!("mice {short} {number}"), scenario));
+        }
+    }
+    Ok(tasks)
+}
+
+/// Shares of short flows.
+const SHARES: [f64; 3] = [0.0, 0.5, 1.0];
+
+fn throughput(record: &Record) -> f64 {
+    COUNTED * record.number("all.goodput")
+}
+
+/// Megabytes of the flows whose names begin so, in a run of 300 s.
+fn megabytes(record: &Record, way: &str) -> f64 {
+    let prefix = format!("flow.{way}-");
+    let of_way = |name: &str| name.starts_with(&prefix) && name.ends_with(".goodput");
+    let flows = record.numbers.iter().filter(|(name, _)| of_way(name));
+    COUNTED * 300.0 / 8.0 * flows.map(|(_, mbps)| mbps).sum::<f64>()
+}
+
+/// Seconds of uploads over those of downloads within the run: what the flows ask for.
+fn offered_ratio(seed: u64) -> Result<f64, String> {
+    let load = Load { uploads: true, rtt_ms: 0, short: None };
+    let scenario = dynamic("newreno", 1, load, seed)?;
+    let seconds = |way: &str| {
+        let flows = scenario.flows.iter().filter(|flow| flow.name.starts_with(way));
+        let end = |flow: &FlowSpec| flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+        flows.map(|flow| (end(flow) - flow.start).as_secs_f64()).sum::<f64>()
+    };
+    Ok(seconds("up") / seconds("down"))
+}
+
+fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    let capacity = throughput(results.get("capacity"));
+    findings.measure("capacity", capacity);
+    let over_seeds = |task: &str, part: &dyn Fn(&Record) -> f64| {
+        mean((0..SEEDS).map(|seed| part(results.get(&format!("{task} {seed}")))))
+    };
+    for name in SCHEMES {
+        for way in WAYS {
+            for scale in SCALES {
+                let task = format!("{name} {way} {scale}");
+                let carried = match scale {
+                    1 => over_seeds(&task, &throughput),
+                    _ => throughput(results.get(&format!("{task} 0"))),
+                };
+                let measure = format!("{name}.{way}.{scale}.per_scale");
+                findings.measure(measure, carried / f64::from(scale));
+            }
+            let jain = |record: &Record| record.number("all.jain_1s");
+            let measure = format!("{name}.{way}.jain");
+            findings.measure(measure, over_seeds(&format!("{name} {way} 1"), &jain));
+            let of = |scale: u32| findings.get(&format!("{name}.{way}.{scale}.per_scale"));
+            let hold = of(20) / of(1);
+            findings.measure(format!("{name}.{way}.hold"), hold);
+            for part in ["p50", "mean"] {
+                let rtt = |record: &Record| record.number(&format!("all.rtt.{part}"));
+                let measure = format!("rtt.{name}.{way}.{part}");
+                findings.measure(measure, over_seeds(&format!("rtt {name} {way}"), &rtt));
+            }
+        }
+        let bytes = |way: &'static str| {
+            over_seeds(&format!("bytes {name}"), &move |record| megabytes(record, way))
+        };
+        let (up, down) = (bytes("up"), bytes("down"));
+        findings.measure(format!("{name}.up"), up);
+        findings.measure(format!("{name}.down"), down);
+        findings.measure(format!("{name}.ratio"), up / down);
+        for (apart, word) in [(false, "equal"), (true, "apart")] {
+            let jain = |record: &Record| record.number("all.jain_1s");
+            let task = format!("twelve {name} {apart}");
+            findings.measure(format!("twelve.{name}.{word}.jain"), over_seeds(&task, &jain));
+        }
+    }
+    for way in WAYS {
+        for scale in [1, 20] {
+            let carried = throughput(results.get(&format!("{OLD} {way} {scale}")));
+            findings.measure(format!("{OLD}.{way}.{scale}.per_scale"), carried / f64::from(scale));
+        }
+    }
+    let offered: Vec<f64> =
+        (0..SEEDS).map(|number| offered_ratio(setting.seed + number)).collect::<Result<_, _>>()?;
+    findings.measure("offered.ratio", mean(offered));
+    let ratio = findings.get("newreno.both.1.per_scale") / findings.get("xcpb.both.1.per_scale");
+    findings.measure("newreno/xcpb.both.1", ratio);
+    for short in SHARES {
+        let carried = over_seeds(&format!("mice {short}"), &throughput);
+        findings.measure(format!("mice.xcpb.{short}.utilization"), carried / capacity);
+    }
+    let mice = |share: &str| findings.get(&format!("mice.xcpb.{share}.utilization"));
+    let hold = mice("1") / mice("0");
+    findings.measure("mice.xcpb.hold", hold);
+    Ok(findings)
+}

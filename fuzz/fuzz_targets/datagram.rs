@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use paceline_wire::frame::{self, Frames};
+use paceline_wire::key::{Identity, Key};
 use paceline_wire::packet::Packet;
 use paceline_wire::records::Unpacker;
 use paceline_wire::{Answer, Offer};
@@ -20,6 +21,12 @@ fuzz_target!(|bytes: &[u8]| {
         let mut third = vec![0; length];
         assert_eq!(frame::write(&back, &mut third), Ok(length));
         assert_eq!(third, again[..length], "{frame:?}");
+    }
+    if let Ok(text) = core::str::from_utf8(bytes) {
+        let _ = Identity::parse(text);
+        if let Ok(key) = Key::parse(text) {
+            assert_eq!(Key::parse(&key.to_string()).map(|key| key.to_string()), Ok(key.to_string()));
+        }
     }
     let _ = Offer::read(bytes);
     let _ = Answer::read(bytes);

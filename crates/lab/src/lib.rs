@@ -1,6 +1,7 @@
 //! The laboratory on top of the simulator: what is done with runs rather than in them.
 //!
 //! - [`compare`]: schemes side by side on one link, and rows of the table of `paceline compare`.
+//! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
@@ -8,6 +9,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod contest;
 pub mod omniscient;
 pub mod validate;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use paceline_cc::schemes::remy::RuleTable;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::spec::Specimen;
-use paceline_remy::train::{Entry, Folder, Frugal, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
 
 /// Small networks, so that tests are quick: 4 of 3 s.
 const SPECIFICATION: &str = r#"
@@ -21,10 +21,14 @@ on = "1s"
 off = "500ms"
 "#;
 
+fn plan(text: &str, seed: u64) -> Plan<'_> {
+    Plan { text, folder: None, seed }
+}
+
 fn trainer(text: &str, seed: u64) -> Trainer<Frugal> {
     let work = Arc::new(Work::default());
     let evaluator = Frugal { work: Arc::clone(&work) };
-    Trainer::new(text, seed, evaluator, work).expect("a specification")
+    Trainer::new(&plan(text, seed), evaluator, work).expect("a specification")
 }
 
 /// The table and the notes of the steps after some generations.
@@ -121,7 +125,7 @@ fn open(folder: &Temporary) -> (Trainer<Frugal>, Vec<Entry>) {
     let work = Arc::new(Work::default());
     let evaluator = Frugal { work: Arc::clone(&work) };
     let folder = Folder::open(&folder.0).expect("a folder");
-    Trainer::open(SPECIFICATION, 3, evaluator, work, folder).expect("opens")
+    Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, folder).expect("opens")
 }
 
 #[test]
@@ -177,7 +181,7 @@ fn whoever_evaluates_may_be_anybody_and_racing_saves_runs() {
         let counting = Counting::default();
         let text = format!("{SPECIFICATION}[training]\nracing = {racing}\n");
         let work = Arc::new(Work::default());
-        let mut trainer = Trainer::new(&text, 1, &counting, work).expect("a specification");
+        let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");
         (0..4).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
         counting.0.load(Ordering::Relaxed)
     };
@@ -196,7 +200,7 @@ fn broken_files_are_named_with_a_remedy() {
         let work = Arc::new(Work::default());
         let evaluator = Frugal { work: Arc::clone(&work) };
         let opened = Folder::open(&folder.0).expect("a folder");
-        Trainer::open(SPECIFICATION, 3, evaluator, work, opened).map(|_| ())
+        Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, opened).map(|_| ())
     };
     for broken in [
         "",

@@ -13,7 +13,9 @@ const FILES: &[(&str, &str)] = &[
     ("claims/abc-coexistence.toml", include_str!("../claims/abc-coexistence.toml")),
     ("claims/abc-wifi.toml", include_str!("../claims/abc-wifi.toml")),
     ("claims/c2tcp.toml", include_str!("../claims/c2tcp.toml")),
+    ("claims/xcp-b.toml", include_str!("../claims/xcp-b.toml")),
     ("claims/sprout.toml", include_str!("../claims/sprout.toml")),
+    ("claims/remy.toml", include_str!("../claims/remy.toml")),
 ];
 
 /// A number or an ordering that a paper states.
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn every_claim_is_read_and_measured_by_an_experiment() {
         let all = claims().expect("the built-in claims");
-        assert_eq!(all.len(), 64);
+        assert_eq!(all.len(), 96);
         for claim in &all {
             assert!(crate::experiment(&claim.experiment).is_some(), "{}", claim.id);
             assert!(all.iter().filter(|other| other.id == claim.id).count() == 1, "{}", claim.id);

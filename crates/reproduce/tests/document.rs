@@ -6,7 +6,7 @@ use std::path::Path;
 
 use paceline_reproduce::{Claim, claims, row_head, section_head, section_notes};
 
-const AGAIN: &str = "write it anew: paceline reproduce --traces TRACES -o out/reproduce, and copy \
+const AGAIN: &str = "write it anew: paceline reproduce --traces TRACES --tables TABLES -o out/reproduce, and copy \
                      out/reproduce/reproduce.md";
 
 fn read(path: &str) -> String {

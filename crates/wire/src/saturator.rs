@@ -84,6 +84,8 @@ pub enum Body {
         size: u16,
         /// The most packets in flight.
         window: u32,
+        /// Whether the window follows the authors' rule.
+        thesis: bool,
         /// The cookie, all zeros if there is none.
         cookie: [u8; COOKIE],
     },
@@ -169,6 +171,7 @@ impl Message {
                 down: flag(&mut reader, "a direction")?,
                 size: reader.u16("the size")?,
                 window: reader.u32("the window")?,
+                thesis: flag(&mut reader, "the rule")?,
                 cookie: reader.array("the cookie")?,
             },
             1 => {
@@ -231,12 +234,13 @@ impl Message {
         })?;
         writer.u64(self.session)?;
         match &self.body {
-            Body::Hello { channel, up, down, size, window, cookie } => {
+            Body::Hello { channel, up, down, size, window, thesis, cookie } => {
                 writer.u8(*channel as u8)?;
                 writer.u8(u8::from(*up))?;
                 writer.u8(u8::from(*down))?;
                 writer.u16(*size)?;
                 writer.u32(*window)?;
+                writer.u8(u8::from(*thesis))?;
                 writer.put(cookie)?;
             }
             Body::Retry { channel, cookie } => {
@@ -390,7 +394,15 @@ mod tests {
         let channel = Channel::Feedback;
         let cookie = [7; COOKIE];
         vec![
-            Body::Hello { channel, up: true, down: false, size: 1472, window: 1500, cookie },
+            Body::Hello {
+                channel,
+                up: true,
+                down: false,
+                size: 1472,
+                window: 1500,
+                thesis: true,
+                cookie,
+            },
             Body::Retry { channel: Channel::Link, cookie },
             Body::Ready { channel },
             Body::Data { number: 9, sent: 1 << 40, steady: true },

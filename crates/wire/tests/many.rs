@@ -35,9 +35,8 @@ impl Sink for Streams {
 #[test]
 fn a_thousand_connections_at_once_carry_their_own_bytes() {
     let identity = Identity::generate().expect("random numbers");
-    let mut limits = ServerLimits::default();
     // All of them shake hands within one round trip.
-    limits.half_open = MANY;
+    let limits = ServerLimits { half_open: MANY, ..ServerLimits::default() };
     let mut server = Server::new(identity.clone(), limits).expect("random numbers");
     let to = SocketAddr::from(SERVER);
     let mut clients: Vec<Client> = (0..MANY)

@@ -3,6 +3,7 @@
 mod bench;
 mod cleanup;
 mod compare;
+mod contest;
 mod delay;
 mod gap;
 mod generate;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Send(send::Send),
     /// Receive files and data from `paceline send`
     Recv(recv::Recv),
+    /// Hold a contest of protocols on a training trace and on a secret one
+    Contest(contest::Contest),
     /// Carry programs' packets over a connection under Sprout or another scheme
     #[command(subcommand)]
     Tunnel(tunnel::Tunnel),
@@ -138,6 +141,7 @@ impl Command {
             Command::Log(command) => command.run(),
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
+            Command::Contest(command) => command.run(),
             Command::Tunnel(command) => command.run(),
             Command::Saturate(command) => command.run(),
             Command::Mahimahi(command) => command.run(),

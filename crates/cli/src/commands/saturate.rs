@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
+use paceline_live::saturate::window::Rule;
 use paceline_live::saturate::{ClientOptions, Direction, Event, ServerOptions, client, server};
 use paceline_live::udp::connect_to;
 use paceline_trace::Trace;
@@ -83,6 +84,10 @@ pub(crate) struct Client {
     #[arg(long, value_name = "PACKETS", default_value_t = 10_000,
         value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
     window: u32,
+    /// Change the packets in flight as the thesis' program does, and only when the round-trip time has
+    /// left its band; without it they are what the link delivers within 1100 ms
+    #[arg(long)]
+    thesis: bool,
     /// How long the server may be silent
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = args::length)]
     timeout: Span,
@@ -197,6 +202,7 @@ impl Client {
             duration: self.duration,
             size: self.size,
             window: self.window,
+            rule: if self.thesis { Rule::Thesis } else { Rule::Delivery },
             patience: self.timeout,
         };
         let measured = client(&options).map_err(fail)?;

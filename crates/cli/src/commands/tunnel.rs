@@ -119,7 +119,7 @@ fn read_key(path: &Path) -> Result<Key, Error> {
     let bytes = output::read(path, 4096)?;
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim().trim_start_matches("key ").trim();
-    Key::parse(text).map_err(|error| Error::Message(format!("{}: {error}", path.display())))
+    Key::parse(text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
 }
 
 fn fail(error: paceline_live::LiveError) -> Error {
@@ -193,7 +193,7 @@ impl Client {
     fn run(&self) -> Result<bool, Error> {
         let parsed = paceline_cc::Spec::parse(&self.scheme);
         let built = parsed.and_then(|spec| registry::build(&spec));
-        built.map_err(|error| Error::Message(format!("--scheme {}: {error}", self.scheme)))?;
+        built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         let key = match (&self.key, &self.key_file) {
             (Some(key), _) => key.clone(),
             (None, Some(path)) => read_key(path)?,

@@ -10,7 +10,7 @@ use paceline_wire::saturator::{
 };
 
 use super::record::{Record, Recorded};
-use super::window::Window;
+use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
 use crate::Interrupts;
 use crate::LiveError;
@@ -44,6 +44,8 @@ pub struct ClientOptions {
     pub size: u16,
     /// The most packets in flight.
     pub window: u32,
+    /// How the window follows the round-trip time.
+    pub rule: Rule,
     /// How long the server may be silent.
     pub patience: Span,
 }
@@ -120,7 +122,7 @@ pub fn client(options: &ClientOptions) -> Result<Measured, LiveError> {
         feedback: bind(&options.feedback)?,
         ready: [false; 2],
         cookies: [[0; COOKIE]; 2],
-        window: Window::new(now, options.window),
+        window: Window::new(now, options.rule, options.window),
         down: Record::default(),
         newest: Arrivals::default(),
         down_steady: None,
@@ -157,7 +159,9 @@ impl Client<'_> {
     fn hello(&mut self, channel: Channel) {
         let ClientOptions { up, down, window, .. } = *self.options;
         let (size, cookie) = (self.payload() as u16, self.cookies[channel as usize]);
-        self.say(channel, Body::Hello { channel, up, down, size, window, cookie }, HELLO);
+        let thesis = self.options.rule == Rule::Thesis;
+        let hello = Body::Hello { channel, up, down, size, window, thesis, cookie };
+        self.say(channel, hello, HELLO);
     }
 
     /// Says hello on both ways until the server knows both.

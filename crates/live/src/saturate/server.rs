@@ -8,7 +8,7 @@ use paceline_cc::{Span, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::saturator::{Arrivals, Body, Channel, Codec, Cookies, Message};
 
-use super::window::Window;
+use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
 use crate::Interrupts;
 use crate::LiveError;
@@ -207,12 +207,13 @@ impl Server {
 
     /// Notes the address of a way of a measurement, which may be a new one.
     fn meet(&mut self, at: Time, from: SocketAddr, message: &Message) {
-        let Body::Hello { channel, down, size, window, .. } = message.body else { return };
+        let Body::Hello { channel, down, size, window, thesis, .. } = message.body else { return };
+        let rule = if thesis { Rule::Thesis } else { Rule::Delivery };
         let session = self.sessions.entry(message.session).or_insert_with(|| Session {
             ways: [None; 2],
             down,
             size: usize::from(size.min(LARGEST)),
-            window: Window::new(at, window),
+            window: Window::new(at, rule, window),
             newest: Arrivals::default(),
             heard: at,
             ended: false,

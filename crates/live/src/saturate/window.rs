@@ -1,5 +1,12 @@
-//! How many packets the Saturator keeps in flight (Winstein's thesis, section 2.3.1, and the authors'
-//! program). Without input or output.
+//! How many packets the Saturator keeps in flight (Winstein's thesis, section 2.3.1). Without input or
+//! output.
+//!
+//! The authors' rule changes the window only when the round-trip time has left its band, so that it
+//! may lie anywhere in it when the link's rate falls. By the other rule, which is the default, the window
+//! is what the link has delivered in the last 250 ms, times 1100 ms: near the middle of the band on a
+//! scale of ratios, which is what rates change by.
+
+use std::collections::VecDeque;
 
 use paceline_cc::{Span, Time};
 use paceline_measure::Samples;
@@ -18,11 +25,29 @@ const LEAST: u32 = 11;
 /// The longest pause between two packets.
 const PAUSE: Span = Span::from_millis(1000);
 
+/// The other rule: the round-trip time that is aimed at, and the time over which the rate is taken.
+const AIM: Span = Span::from_millis(1100);
+const RATE_OVER: Span = Span::from_millis(250);
+
+/// How the window follows the round-trip time.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// What the link delivers within 1100 ms, once the band is reached.
+    #[default]
+    Delivery,
+    /// The authors' steps outside the band.
+    Thesis,
+}
+
 /// The sender of one direction.
 #[derive(Debug)]
 pub struct Window {
+    rule: Rule,
     window: u32,
     most: u32,
+    /// When packets were acknowledged in the last 250 ms, and how many.
+    recent: VecDeque<(Time, u32)>,
+    delivered: u32,
     /// The number of the next packet, and one more than the largest that was acknowledged.
     next: u32,
     acked: u32,
@@ -37,8 +62,11 @@ pub struct Window {
 
 impl Window {
     /// A window of 20 packets, which grows to `most` (the authors: 1500).
-    pub fn new(now: Time, most: u32) -> Window {
+    pub fn new(now: Time, rule: Rule, most: u32) -> Window {
         Window {
+            rule,
+            recent: VecDeque::new(),
+            delivered: 0,
             window: FIRST,
             most: most.max(FIRST),
             next: 0,
@@ -91,12 +119,42 @@ impl Window {
         if number >= self.next {
             return;
         }
-        self.acked = self.acked.max(number + 1);
+        let news = (number + 1).saturating_sub(self.acked);
+        self.acked += news;
+        match (self.rule, self.steady) {
+            (Rule::Delivery, Some(_)) => self.follow(now, news),
+            _ => self.step(rtt),
+        }
+        self.note(now, rtt);
+    }
+
+    /// The authors' rule.
+    fn step(&mut self, rtt: Span) {
         if rtt < LEAST_RTT && self.window < self.most {
             self.window += 1;
         } else if rtt > MOST_RTT && self.window > ABOVE {
             self.window = self.window.saturating_sub(STEP).max(LEAST);
         }
+    }
+
+    /// What the link delivers in the time that is aimed at. Lost packets count as delivered: they are
+    /// not in flight any more.
+    fn follow(&mut self, now: Time, news: u32) {
+        self.recent.push_back((now, news));
+        self.delivered += news;
+        while let Some((at, count)) = self.recent.front().copied()
+            && now.since(at) >= RATE_OVER
+        {
+            self.recent.pop_front();
+            self.delivered -= count;
+        }
+        let share = AIM.as_secs_f64() / RATE_OVER.as_secs_f64();
+        let packets = (f64::from(self.delivered) * share) as u32;
+        self.window = packets.clamp(LEAST, self.most);
+    }
+
+    /// Notes a round-trip time.
+    fn note(&mut self, now: Time, rtt: Span) {
         // The time since the last acknowledgement counts as this one's: in an outage, the round-trip
         // time is what the packets find that wait for its end.
         if self.steady.is_some() {
@@ -132,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_authors_rules() {
-        let mut window = Window::new(Time::ZERO, 1500);
+        let mut window = Window::new(Time::ZERO, Rule::Thesis, 1500);
         let now = Time::from_secs(2);
         assert_eq!(sent(&mut window, now), 20);
         assert_eq!(sent(&mut window, Time::from_millis(2999)), 0);
@@ -158,8 +216,37 @@ mod tests {
     }
 
     #[test]
+    fn the_other_rule_keeps_what_the_link_delivers_in_its_aim() {
+        let mut window = Window::new(Time::ZERO, Rule::Delivery, 10_000);
+        let (mut number, mut waits) = (0, VecDeque::new());
+        // A packet each millisecond, later one in four milliseconds, 40 ms after it has left the queue.
+        for ms in 0..20_000u64 {
+            let now = Time::from_millis(ms);
+            while window.send(now).is_some() {
+                waits.push_back(now);
+            }
+            if ms > 40
+                && (ms < 10_000 || ms % 4 == 0)
+                && let Some(sent) = waits.pop_front()
+            {
+                window.on_ack(now, number, now.since(sent) + Span::from_millis(40));
+                number += 1;
+            }
+            match ms {
+                9_999 => assert!((1090..1110).contains(&window.window()), "{}", window.window()),
+                19_999 => assert!((270..280).contains(&window.window()), "{}", window.window()),
+                _ => {}
+            }
+        }
+        // At the change, 1100 packets wait for 4.4 s.
+        let stats = window.stats();
+        assert!((600_000..900_000).contains(&stats.in_band), "{stats:?}");
+        assert!((4_000_000..4_600_000).contains(&stats.rtt[3]), "{stats:?}");
+    }
+
+    #[test]
     fn shares_are_of_the_time_from_the_first_time_in_the_band() {
-        let mut window = Window::new(Time::ZERO, 1500);
+        let mut window = Window::new(Time::ZERO, Rule::Thesis, 1500);
         sent(&mut window, Time::ZERO);
         window.on_ack(Time::from_millis(500), 0, Span::from_millis(500));
         assert_eq!(window.steady(), None);

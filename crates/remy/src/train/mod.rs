@@ -15,6 +15,7 @@ mod settings;
 mod state;
 mod steps;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -67,6 +68,17 @@ pub enum TrainError {
     Stopped,
 }
 
+/// What is trained.
+#[derive(Copy, Clone, Debug)]
+pub struct Plan<'a> {
+    /// The text of the specification.
+    pub text: &'a str,
+    /// Where its traces are looked for.
+    pub folder: Option<&'a Path>,
+    /// The seed.
+    pub seed: u64,
+}
+
 /// Training on the way.
 pub struct Trainer<E> {
     evaluator: E,
@@ -85,13 +97,9 @@ impl<E: Evaluator> Trainer<E> {
     ///
     /// # Errors
     /// If the specification makes no sense.
-    pub fn new(
-        text: &str,
-        seed: u64,
-        evaluator: E,
-        work: Arc<Work>,
-    ) -> Result<Trainer<E>, TrainError> {
-        let specification = Specification::parse(text)?;
+    pub fn new(plan: &Plan<'_>, evaluator: E, work: Arc<Work>) -> Result<Trainer<E>, TrainError> {
+        let Plan { text, folder, seed } = *plan;
+        let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
         let tree = settings.first();
         let state = State::first(text, seed, &tree);
@@ -114,13 +122,13 @@ impl<E: Evaluator> Trainer<E> {
     /// If the specification makes no sense, is another one or has another seed than that in the
     /// folder, or the folder is of no use.
     pub fn open(
-        text: &str,
-        seed: u64,
+        plan: &Plan<'_>,
         evaluator: E,
         work: Arc<Work>,
         folder: Folder,
     ) -> Result<(Trainer<E>, Vec<Entry>), TrainError> {
-        let mut trainer = Trainer::new(text, seed, evaluator, work)?;
+        let mut trainer = Trainer::new(plan, evaluator, work)?;
+        let Plan { text, seed, .. } = *plan;
         match folder.state()? {
             None => folder.write("specification.toml", text)?,
             Some((state, table)) => {

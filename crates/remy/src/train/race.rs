@@ -142,6 +142,22 @@ impl<E: Evaluator> Race<'_, E> {
         Ok(known.into_iter().filter_map(|score| score.or_else(|| fresh.next())).collect())
     }
 
+    /// What a candidate gains on other networks than those by which it was chosen.
+    pub(super) fn confirm(
+        &self,
+        number: usize,
+        fresh: &Baseline,
+        candidate: &Candidate,
+    ) -> Result<f64, TrainError> {
+        let networks = match self.incremental {
+            true => fresh.affected(candidate.rule),
+            false => fresh.order.clone(),
+        };
+        let scores = self.scores(number, &candidate.table, &fresh.specimens, &networks)?;
+        let gain = |(network, score): (usize, f64)| score - fresh.scores[network];
+        Ok(networks.into_iter().zip(scores).map(gain).sum())
+    }
+
     /// Runs candidates, and says what each gains on all networks together; `None` for those that
     /// were given up.
     pub(super) fn run(

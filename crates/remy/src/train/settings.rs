@@ -95,6 +95,8 @@ pub struct Settings {
     pub racing: bool,
     /// True if only those networks are tried again in which a changed rule is used.
     pub incremental: bool,
+    /// True if what wins has to gain on networks drawn anew, too.
+    pub confirm: bool,
     /// True if divisions go of which one side is never used.
     pub prune: bool,
     /// The least gain that a change has to bring, as a share of the number of networks.
@@ -118,6 +120,7 @@ impl Settings {
             max_rules: 200,
             racing: !thesis,
             incremental: !thesis,
+            confirm: !thesis,
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
         }
@@ -172,6 +175,7 @@ struct Written {
     max_rules: Option<usize>,
     racing: Option<bool>,
     incremental: Option<bool>,
+    confirm: Option<bool>,
     prune: Option<bool>,
     least_gain: Option<f64>,
 }
@@ -232,6 +236,7 @@ impl Written {
         settings.generations_per_split = generations;
         settings.racing = self.racing.unwrap_or(settings.racing);
         settings.incremental = self.incremental.unwrap_or(settings.incremental);
+        settings.confirm = self.confirm.unwrap_or(settings.confirm);
         settings.prune = self.prune.unwrap_or(settings.prune);
         settings.least_gain = self.least_gain.unwrap_or(settings.least_gain);
         if !(0.0..=1e6).contains(&settings.least_gain) {

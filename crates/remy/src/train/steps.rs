@@ -19,6 +19,8 @@ use crate::spec::Specimen;
 const ROUNDS: u32 = 4;
 /// The same in the thesis' procedure, which goes on until nothing gains: a bound for safety.
 const ROUNDS_THESIS: u32 = 1000;
+/// How many of the best candidates for a rule may be confirmed on networks drawn anew.
+const CONFIRMED: usize = 2;
 /// How many times as many networks a check has.
 const CHECKS: u64 = 3;
 
@@ -98,6 +100,33 @@ impl<E: Evaluator> Trainer<E> {
         self.settings.least_gain * networks as f64
     }
 
+    /// Those of the best candidates that gain on networks drawn anew, too: being the best of many on
+    /// the same networks is luck in part.
+    fn confirmed(
+        &self,
+        race: &Race<'_, E>,
+        best: Vec<(f64, usize)>,
+        candidates: &[Candidate],
+    ) -> Result<Vec<(f64, usize)>, TrainError> {
+        if !self.settings.confirm || best.is_empty() {
+            return Ok(best);
+        }
+        let name = format!("confirm {}", self.state.step);
+        let seed = Stream::new(self.state.seed, &name).next_u64();
+        let specimens = self.specification.specimens(seed);
+        let objective = &self.specification.objective;
+        let fresh = Baseline::measure(&self.evaluator, objective, &self.table, specimens, seed)?;
+        let mut confirmed = Vec::new();
+        for (gain, at) in best {
+            // Their scores are kept behind those of all candidates and of combinations.
+            let number = 2 * candidates.len() + at;
+            if race.confirm(number, &fresh, &candidates[at])? > 0.0 {
+                confirmed.push((gain, at));
+            }
+        }
+        Ok(confirmed)
+    }
+
     fn choose(&mut self) -> Result<Done, TrainError> {
         let mut state = self.state.clone();
         state.draws += 1;
@@ -153,11 +182,16 @@ impl<E: Evaluator> Trainer<E> {
         let race = self.race(memo, stop);
         let gains = race.run(baseline, &candidates)?;
         let least = self.least_gain(baseline.scores.len());
-        let mut winners: Vec<(f64, usize)> = rules
-            .iter()
-            .filter_map(|&rule| best(&gains, |at| candidates[at].rule == rule))
-            .filter(|&(gain, _)| gain > least)
-            .collect();
+        let best_of = |&rule: &usize| best(&gains, least, |at| candidates[at].rule == rule);
+        let best: Vec<(f64, usize)> = rules.iter().flat_map(best_of).collect();
+        let mut winners = self.confirmed(&race, best, &candidates)?;
+        // One for each rule: the first is the best.
+        let mut taken = Vec::new();
+        winners.retain(|&(_, at)| {
+            let new = !taken.contains(&candidates[at].rule);
+            taken.push(candidates[at].rule);
+            new
+        });
         winners.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         let tried = candidates.len();
         let rounds = if change.is_some() { rounds } else { rounds + 1 };
@@ -336,10 +370,11 @@ impl<E: Evaluator> Trainer<E> {
                 }
             }
         }
-        let gains = self.race(memo, stop).run(baseline, &candidates)?;
-        let least = self.least_gain(baseline.scores.len());
+        let race = self.race(memo, stop);
+        let gains = race.run(baseline, &candidates)?;
+        let best = best(&gains, self.least_gain(baseline.scores.len()), |_| true);
         let tried = candidates.len();
-        let Some((gain, at)) = best(&gains, |_| true).filter(|&(gain, _)| gain > least) else {
+        let Some(&(gain, at)) = self.confirmed(&race, best, &candidates)?.first() else {
             let note = format!("none of {tried} divisions of rule {number} gains");
             let done = Done::new(state, "split");
             return Ok(Done { rule: Some(number), candidates: tried, note, ..done });
@@ -371,11 +406,14 @@ fn insert(state: &mut State, number: usize, added: usize) {
     state.generations.splice(number..number, std::iter::repeat_n(generation, added));
 }
 
-/// The first of the best of those that `of` names.
-fn best(gains: &[Option<f64>], of: impl Fn(usize) -> bool) -> Option<(f64, usize)> {
+/// The few that gain most, and more than `least`, of those that `of` names: the best one first.
+fn best(gains: &[Option<f64>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(f64, usize)> {
     let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
     let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
-    known.reduce(|best, next| if next.0 > best.0 { next } else { best })
+    let mut known: Vec<(f64, usize)> = known.filter(|&(gain, _)| gain > least).collect();
+    known.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    known.truncate(CONFIRMED);
+    known
 }
 
 /// An action in a few characters.

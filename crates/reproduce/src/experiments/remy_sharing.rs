@@ -180,7 +180,7 @@ fn growth(record: &Record, time: u64) -> f64 {
     after(&goodput, bin) / before(&goodput, bin)
 }
 
-/// After how many round trips its rate over one is `wanted`; NaN if it never is.
+/// After how many round trips its rate over one is `wanted`; all that were looked at if it never is.
 fn round_trips(goodput: &[f64], bin: usize, wanted: f64) -> f64 {
     let window = (RTT_MS / BIN_MS) as usize;
     let reached = goodput
@@ -188,9 +188,11 @@ fn round_trips(goodput: &[f64], bin: usize, wanted: f64) -> f64 {
         .enumerate()
         .skip(bin.saturating_sub(window - 1))
         .find(|(_, bins)| mean(bins.iter().copied()) >= wanted);
-    reached.map_or(f64::NAN, |(at, _)| {
-        (at + window).saturating_sub(bin) as f64 * BIN_MS as f64 / RTT_MS as f64
-    })
+    if goodput.is_empty() {
+        return f64::NAN;
+    }
+    let end = reached.map_or(goodput.len(), |(at, _)| at + window);
+    end.saturating_sub(bin) as f64 * BIN_MS as f64 / RTT_MS as f64
 }
 
 fn show(short: &str, record: &Record, findings: &mut Findings) {

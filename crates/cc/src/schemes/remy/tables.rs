@@ -1,5 +1,9 @@
 //! Tables by name: those that are built in, and what is added to them.
 
+mod binary;
+mod general_delta0_1;
+mod general_delta1;
+mod general_delta10;
 mod starter;
 
 use std::sync::Arc;
@@ -48,7 +52,12 @@ impl NamedTable {
 type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError>);
 
 /// The built-in tables. A table is a file under `tables/` and a line here.
-static BUILTIN: &[BuiltIn] = &[(starter::NAME, starter::SUMMARY, starter::table)];
+static BUILTIN: &[BuiltIn] = &[
+    (starter::NAME, starter::SUMMARY, starter::table),
+    (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
+    (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
+    (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+];
 
 /// The tables that the scheme `remy` may follow.
 ///

@@ -303,3 +303,21 @@ fn tables_come_by_name_or_from_whoever_reads_files() {
     assert_eq!(error(&reading, "remy[file=good]"), "");
     assert!(error(&reading, "remy[file=bad]").contains("remy[file=bad]`: no such file"));
 }
+
+#[test]
+fn built_in_tables_have_a_rule_for_each_memory() {
+    let tables = RemyTables::builtin();
+    for named in tables.iter() {
+        let table = named.table().expect("sane");
+        assert_eq!(table.gap(), None, "{}", named.name);
+        assert!(table.has_grid() && table.rule_for(&Memory::default()).is_some());
+        let spec = Spec::parse(&format!("remy[table={}]", named.name)).expect("legal");
+        assert!(tables.build(&spec).is_ok(), "{spec}");
+    }
+    let trained = tables.find("general-delta1").expect("built in").table().expect("sane");
+    assert_eq!((trained.rules().len(), trained.tree().splits(), trained.tree().depth()), (9, 8, 4));
+    let rule = |ratio| trained.rule_for(&Memory { values: [9.0, 9.0, ratio, 9.0, 0.0, 0.0] });
+    let action = |ratio| trained.rules()[rule(ratio).expect("a rule")].action;
+    assert_eq!(action(1.0), Action::new(1.01, 2, 1.0));
+    assert_eq!(action(2.0), Action::new(0.9345, 1, 4.9152));
+}

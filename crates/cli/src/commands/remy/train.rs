@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
-use paceline_remy::train::{Entry, Folder, Frugal, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
 use serde::Serialize;
 
 use super::page;
@@ -90,7 +90,8 @@ impl Train {
         let work = Arc::new(Work::default());
         let evaluator = Frugal { work: Arc::clone(&work) };
         let folder = Folder::open(&self.output).map_err(message)?;
-        let opened = Trainer::open(&text, self.seed, evaluator, Arc::clone(&work), folder.clone());
+        let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
+        let opened = Trainer::open(&plan, evaluator, Arc::clone(&work), folder.clone());
         let (mut trainer, mut log) = opened.map_err(|error| match error {
             TrainError::Specification(error) => self.problem(error),
             error => message(error),

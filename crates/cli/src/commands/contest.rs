@@ -1,0 +1,368 @@
+//! `paceline contest`: many entries on a training trace and on a secret one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use paceline_cc::{SchemeSpec, Span};
+use paceline_lab::compare::{Comparison, OMNISCIENT};
+use paceline_lab::contest::{expand, places};
+use paceline_path::BufferSize;
+use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
+use paceline_reproduce::{Record, Store, Task};
+use paceline_sim::metrics::power;
+use paceline_sim::scenario::Capacity;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::args;
+use crate::names::command_line;
+use crate::output::{self, Error};
+use crate::table::{Grid, figure};
+
+/// Hold a contest of protocols: a leaderboard by power on a training trace and on a secret one
+///
+/// Winstein's thesis, section 2.5. Power is throughput over the 95th percentile of the one-way delay.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'
+  paceline contest --entries sprout,abc --training Verizon-LTE-short.down --secret ATT-LTE-driving.down -o out
+  paceline contest --entries cubic --command 'tcp=iperf3 -c $PACELINE_BASE -t 30' --outside 'iperf3 -s'")]
+pub(crate) struct Contest {
+    /// Schemes, separated by commas; a parameter may be a range such as 0.5..0.9/5 or a list such as a|b,
+    /// and then stands for a scheme for each value
+    #[arg(long, value_name = "LIST", default_value = "sprout,cubic,bbr,copa[delta=0.1..1.0/4]")]
+    entries: String,
+    /// A program that sends through the emulated link, in real time; may be given several times
+    #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = command)]
+    commands: Vec<(String, String)>,
+    /// What runs outside the emulated link for the programs of --command, such as a server
+    #[arg(long, value_name = "COMMAND", requires = "commands")]
+    outside: Option<String>,
+    /// The trace that entries are made for
+    #[arg(long, value_name = "NAME|FILE|RATE", default_value = "lte-driving")]
+    training: String,
+    /// The trace that decides
+    #[arg(long, value_name = "NAME|FILE|RATE", default_value = "lte-walking")]
+    secret: String,
+    /// Round-trip propagation delay
+    #[arg(long, default_value = "40ms", value_parser = args::rtt)]
+    rtt: Span,
+    /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
+    #[arg(long, default_value = "inf", value_parser = args::buffer)]
+    buffer: BufferSize,
+    /// How long each entry runs on each trace
+    #[arg(long, default_value = "60s", value_parser = args::length)]
+    duration: Span,
+    /// The seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write a page and JSON into this folder, and keep finished runs there
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+fn command(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, command)) if !name.is_empty() && !command.is_empty() => {
+            Ok((name.into(), command.into()))
+        }
+        _ => Err("expected NAME=COMMAND, as tcp='iperf3 -c $PACELINE_BASE'".into()),
+    }
+}
+
+/// An entry on a trace.
+#[derive(Clone, Debug, Serialize)]
+struct Attempt {
+    entry: String,
+    /// `scheme`, `command` or `bound`.
+    kind: &'static str,
+    /// `training` or `secret`, and its trace.
+    round: &'static str,
+    trace: String,
+    throughput_mbps: f64,
+    /// The 95th percentile of the one-way delay.
+    delay_ms: f64,
+    /// Throughput over delay, in Mbit/s per second; none if nothing arrived.
+    power: Option<f64>,
+    /// By power within the round; the omniscient protocol has none.
+    place: Option<usize>,
+    /// No other entry of the round has as much throughput and as little delay.
+    on_front: bool,
+    #[serde(skip)]
+    capacity_mbps: f64,
+}
+
+#[derive(Serialize)]
+struct Attempts<'a> {
+    attempts: &'a [Attempt],
+}
+
+/// What takes part.
+enum Entry {
+    Scheme(String, SchemeSpec),
+    Command(String, String),
+}
+
+impl Contest {
+    pub(crate) fn run(self) -> Result<(), Error> {
+        let entries = self.entries()?;
+        let store = match &self.output {
+            Some(folder) => {
+                let runs = folder.join("runs");
+                let fail = |source| Error::Io { path: Some(runs.clone()), source };
+                Store::open(&runs).map_err(fail)?
+            }
+            None => Store::nowhere(),
+        };
+        let mut attempts = Vec::new();
+        for (round, trace) in [("training", &self.training), ("secret", &self.secret)] {
+            attempts.extend(self.round(round, trace, &entries, &store)?);
+        }
+        let printed = match self.json {
+            true => output::print_json(&Attempts { attempts: &attempts }),
+            false => output::print(&tables(&attempts)),
+        };
+        let written = self.output.as_ref().map_or(Ok(()), |folder| self.write(folder, &attempts));
+        written.and(printed)
+    }
+
+    fn entries(&self) -> Result<Vec<Entry>, Error> {
+        let mut entries = Vec::new();
+        for part in paceline_cc::spec::split_list(&self.entries) {
+            for written in expand(part).map_err(Error::Usage)? {
+                let specs = args::schemes(&written).map_err(Error::Usage)?.0;
+                entries.extend(specs.into_iter().map(|it| Entry::Scheme(it.to_string(), it)));
+            }
+        }
+        let commands = self.commands.iter().cloned();
+        entries.extend(commands.map(|(name, command)| Entry::Command(name, command)));
+        Ok(entries)
+    }
+
+    /// All entries on one trace.
+    fn round(
+        &self,
+        round: &'static str,
+        written: &str,
+        entries: &[Entry],
+        store: &Store,
+    ) -> Result<Vec<Attempt>, Error> {
+        let (trace, capacity) = args::capacity(written).map_err(Error::Usage)?;
+        let attempt = |entry: &str, kind, throughput_mbps, delay_ms, capacity_mbps| Attempt {
+            entry: entry.to_string(),
+            kind,
+            round,
+            trace: trace.clone(),
+            throughput_mbps,
+            delay_ms,
+            power: power(throughput_mbps, delay_ms),
+            place: None,
+            on_front: false,
+            capacity_mbps,
+        };
+        let simulated = |name: &String, spec: &SchemeSpec| {
+            let comparison = self.comparison(&trace, &capacity, spec);
+            let task = Task::scenario(name.clone(), comparison.scenario());
+            let found = kept(store, &task)?;
+            let number = |name| found.number(name);
+            let (throughput, delay) = (number("link.link.throughput"), number("all.owd.p95"));
+            Ok(attempt(name, "scheme", throughput, delay, number("link.link.capacity")))
+        };
+        let mut attempts = entries
+            .par_iter()
+            .filter_map(|entry| match entry {
+                Entry::Scheme(name, spec) => Some(simulated(name, spec)),
+                Entry::Command(..) => None,
+            })
+            .collect::<Result<Vec<Attempt>, Error>>()?;
+        // Programs run in real time: one after the other, so that they do not disturb each other.
+        for entry in entries {
+            let Entry::Command(name, command) = entry else { continue };
+            let task = self.emulated(name, command, written);
+            let found = kept(store, &task)?;
+            let (throughput, delay) = (found.number("throughput"), found.number("delay"));
+            attempts.push(attempt(name, "command", throughput, delay, found.number("capacity")));
+        }
+        let places = places(&attempts.iter().map(|it| it.power).collect::<Vec<_>>());
+        let points: Vec<(f64, f64)> =
+            attempts.iter().map(|it| (it.delay_ms, it.throughput_mbps)).collect();
+        let front = front(&points);
+        for (at, attempt) in attempts.iter_mut().enumerate() {
+            attempt.place = Some(places[at]);
+            attempt.on_front = front.contains(&at);
+        }
+        attempts.sort_by_key(|attempt| attempt.place);
+        let any = args::schemes("cubic").map_err(Error::Usage)?.0.remove(0);
+        let best = self.comparison(&trace, &capacity, &any).omniscient();
+        let best = best.map_err(|error| Error::Message(format!("{trace}: {error}")))?;
+        let delay = best.one_way_delay_ms.p95;
+        attempts.push(attempt(
+            OMNISCIENT,
+            "bound",
+            best.throughput_mbps,
+            delay,
+            best.capacity_mbps,
+        ));
+        Ok(attempts)
+    }
+
+    fn comparison(&self, trace: &str, capacity: &Capacity, scheme: &SchemeSpec) -> Comparison {
+        Comparison {
+            rtt: self.rtt,
+            buffer: self.buffer,
+            duration: self.duration,
+            seed: self.seed,
+            ..Comparison::new(trace, capacity.clone(), scheme.clone())
+        }
+    }
+
+    /// A program inside the emulated link. The trace is that of its way out; the way back is fast.
+    fn emulated(&self, name: &str, command: &str, trace: &str) -> Task {
+        let Contest { rtt, buffer, duration, outside, .. } = self;
+        let (rtt, buffer, duration) = (*rtt, buffer.to_string(), *duration);
+        let key = format!("{command} / {outside:?} / {trace} / {rtt} / {buffer} / {duration}");
+        let (command, trace) = (command.to_string(), trace.to_string());
+        let (name, outside) = (name.to_string(), outside.clone());
+        Task::other(name, key, duration.as_secs_f64(), move || {
+            emulate(&command, outside.as_deref(), &trace, rtt, &buffer, duration)
+        })
+    }
+
+    fn write(&self, folder: &Path, attempts: &[Attempt]) -> Result<(), Error> {
+        let half = self.rtt.as_millis_f64() / 2.0;
+        let view = |attempt: &Attempt| RunView {
+            trace: format!("{} ({})", attempt.trace, attempt.round),
+            scheme: attempt.entry.clone(),
+            capacity_mbps: attempt.capacity_mbps,
+            throughput_mbps: attempt.throughput_mbps,
+            utilization: attempt.throughput_mbps / attempt.capacity_mbps,
+            queue_delay_ms: Quantiles { p95: attempt.delay_ms - half, ..missing() },
+            bound: attempt.kind == "bound",
+            ..RunView::default()
+        };
+        let views: Vec<RunView> = attempts.iter().map(view).collect();
+        let info = PageInfo {
+            title: "Contest".into(),
+            explanation: format!(
+                "Each entry for {} on the training trace and on the secret one; the round-trip \
+                 propagation delay is {}. Delays are those of queues. The leaderboard by power is in \
+                 contest.json.",
+                self.duration, self.rtt
+            ),
+            command: command_line(std::env::args_os().skip(1)),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: Some(self.seed),
+            facts: leaders(attempts),
+        };
+        output::write(folder, "contest.html", &compare_page(&info, &views))?;
+        let json = output::to_json(&Attempts { attempts })?;
+        output::write(folder, "contest.json", &json).map(|_| ())
+    }
+}
+
+/// What was not measured.
+fn missing() -> Quantiles {
+    let none = f64::NAN;
+    Quantiles { mean: none, p50: none, p95: none, p99: none, max: none }
+}
+
+/// The first of each round, for the page's end.
+fn leaders(attempts: &[Attempt]) -> Vec<(String, String)> {
+    let first = attempts.iter().filter(|attempt| attempt.place == Some(1));
+    let text = |attempt: &Attempt| {
+        format!("{}, power {}", attempt.entry, figure(attempt.power.unwrap_or(f64::NAN)))
+    };
+    first.map(|attempt| (format!("first, {}", attempt.round), text(attempt))).collect()
+}
+
+/// The result of a run, which may have been made before.
+fn kept(store: &Store, task: &Task) -> Result<Record, Error> {
+    if let Some(found) = store.find(task) {
+        return Ok(found);
+    }
+    let made = task.run().map_err(|error| Error::Message(format!("{}: {error}", task.name)))?;
+    let fail = |source| Error::Io { path: None, source };
+    store.keep(task, &made).map_err(fail)?;
+    Ok(made)
+}
+
+/// Runs a program behind the link, and reads what the link has seen.
+fn emulate(
+    command: &str,
+    outside: Option<&str>,
+    trace: &str,
+    rtt: Span,
+    buffer: &str,
+    duration: Span,
+) -> Result<Record, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let file = std::env::temp_dir().join(format!("paceline-contest-{}.json", std::process::id()));
+    let half = (rtt / 2).to_string();
+    let mut run = Command::new(&program);
+    run.args(["delay", "-q"]);
+    if let Some(outside) = outside {
+        run.args(["--outside", outside]);
+    }
+    run.args([half.as_str(), "--"]).arg(&program).args(["link", "-q", "--up", trace]);
+    run.args(["--down", "1Gbps", "--up-buffer", buffer, "--summary"]).arg(&file);
+    run.args(["--", "sh", "-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = run.spawn().map_err(|error| format!("the emulator: {error}"))?;
+    // At a signal the emulator ends the program and writes what it has seen.
+    let patience = Duration::from_nanos(duration.as_nanos());
+    let begun = Instant::now();
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(_) => break,
+            None if begun.elapsed() > patience => {
+                let id = child.id().to_string();
+                let _ = Command::new("kill").args(["-TERM", &id]).status();
+                child.wait().map_err(|error| error.to_string())?;
+                break;
+            }
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| format!("the link says nothing: {error}"))?;
+    let _ = std::fs::remove_file(&file);
+    let all: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let up = &all["up"];
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    let queue = number(&up["queue_delay_ms"]["p95"]);
+    let mut record = Record::default();
+    record.set("throughput", number(&up["throughput_mbps"]));
+    record.set("capacity", number(&up["capacity_mbps"]));
+    record.set("delay", queue + rtt.as_millis_f64() / 2.0);
+    Ok(record)
+}
+
+/// A leaderboard for each round.
+fn tables(attempts: &[Attempt]) -> String {
+    let mut text = String::new();
+    for round in ["training", "secret"] {
+        let own: Vec<&Attempt> = attempts.iter().filter(|it| it.round == round).collect();
+        let Some(first) = own.first() else { continue };
+        text += &format!("{round}: {}, {} Mbit/s\n", first.trace, figure(first.capacity_mbps));
+        let mut grid =
+            Grid::after(2, &["place", "entry", "Mbit/s", "delay ms p95", "power", "front"]);
+        for attempt in own {
+            grid.row(vec![
+                attempt.place.map_or(String::new(), |place| place.to_string()),
+                attempt.entry.clone(),
+                figure(attempt.throughput_mbps),
+                figure(attempt.delay_ms),
+                attempt.power.map_or(String::new(), figure),
+                if attempt.on_front { "*".into() } else { String::new() },
+            ]);
+        }
+        text += &grid.text();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! Claims about tables of rules: with the published ones, which are no part of the repository, and
+//! without.
+
+use std::path::PathBuf;
+
+use paceline_reproduce::{
+    Claim, Expectation, Progress, Reproduction, Setting, Store, Verdict, claims, reproduce,
+};
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begin(&self, _: f64, _: f64) {}
+    fn done(&self, _: &str, _: f64) {}
+}
+
+fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction) {
+    let mut chosen = claims().expect("the built-in claims");
+    chosen.retain(|claim| ids.contains(&claim.id.as_str()));
+    assert_eq!(chosen.len(), ids.len());
+    let setting = Setting { quick: true, traces: None, tables, seed: 1 };
+    let done = reproduce(&chosen, &setting, &Store::nowhere(), &Nobody).expect("planned");
+    assert!(done.failures.is_empty(), "{:?}", done.failures);
+    (chosen, done)
+}
+
+#[test]
+fn every_measure_of_a_claim_whose_tables_are_at_hand_is_measured() {
+    let Some(tables) = paceline_testing::reference("remycc") else { return };
+    let ids = ["R05", "R10", "R13", "R14", "R15", "R16", "R18"];
+    let (chosen, done) = measured(&ids, Some(tables));
+    for (claim, judged) in chosen.iter().zip(&done.claims) {
+        assert!(judged.missing.is_empty(), "{}: {:?}", claim.id, judged.missing);
+        assert_ne!(judged.verdict, Verdict::NotMeasured);
+        let found = done.experiments.iter().find(|(one, _)| one.name == claim.experiment);
+        let findings = &found.expect("an experiment").1;
+        let wanted = claim.checks.iter().flat_map(|check| check.now.iter());
+        for measure in wanted.flat_map(Expectation::measures) {
+            assert!(findings.get(measure).is_finite(), "{}: {measure}", claim.id);
+        }
+    }
+    // Facts of the files.
+    let r10 = done.claims.iter().find(|judged| judged.id == "R10").expect("measured");
+    assert!(r10.verdict.holds(), "{:?}", r10.checks);
+}
+
+#[test]
+fn a_claim_without_its_tables_is_not_measured_and_says_what_it_wants() {
+    let (_, done) = measured(&["R09", "R10", "R17"], None);
+    for judged in &done.claims {
+        let missing = judged.verdict == Verdict::NotMeasured;
+        assert_eq!(missing, judged.id != "R09", "{}", judged.id);
+        assert_eq!(missing, judged.remedy().contains("--tables"), "{}", judged.id);
+    }
+    assert!(done.claims[1].remedy().contains("RemyCC-2013-delta0.1.dna"));
+    assert!(done.claims[2].remedy().contains("signals-all.toml"));
+}

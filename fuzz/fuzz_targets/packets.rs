@@ -1,0 +1,30 @@
+//! IP packets as a device hands them over, and marks written into them: no panic, lengths that hold, and
+//! packets that are still packets.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paceline_cc::wire::decode_header;
+use paceline_cc::{Ecn, Header};
+use paceline_live::emulator::Marks;
+use paceline_live::emulator::offload::{HEADER, Head, Layout};
+use paceline_live::emulator::packet::parse;
+
+fuzz_target!(|bytes: &[u8]| {
+    // The first bytes are a congestion header to be written, then the device's header.
+    let Some((wanted, piece)) = bytes.split_at_checked(16) else { return };
+    let header = decode_header(wanted).map_or(Header::None, |(header, _)| header);
+    let Some((device, packet)) = piece.split_at_checked(HEADER) else { return };
+    let Ok(parsed) = parse(packet) else { return };
+    let Ok(layout) = Layout::new(device, packet, &parsed) else { return };
+    let marks = Marks { ecn: Ecn::Ce, header };
+    let mut head = Head::new();
+    for segment in 0..layout.segments().min(64) {
+        let mut out = Vec::new();
+        layout.complete(packet, segment, &marks, &mut out);
+        assert_eq!(out.len(), layout.size(segment) as usize);
+        assert!(parse(&out).is_ok(), "{out:?}");
+        let left = layout.segments() - segment;
+        let (from, to) = layout.head(packet, segment, left, &marks, &mut head);
+        assert!(from <= to && to <= packet.len());
+    }
+});

@@ -1,0 +1,35 @@
+//! Packets of a tunnel's device and messages of the Saturator: no panic, queues that know what they hold,
+//! and messages that are read are written as bytes that are read as the same messages.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paceline_live::emulator::packet;
+use paceline_live::tunnel::queues::FlowQueues;
+use paceline_wire::saturator::Message;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok((message, length)) = Message::read(bytes) {
+        let mut again = vec![0; length];
+        assert_eq!(message.write(&mut again), Ok(length));
+        assert_eq!(again, bytes[..length], "{message:?}");
+    }
+    // Packets, each with its length in two bytes before it, and whether one leaves in the next.
+    let (mut queues, mut rest) = (FlowQueues::new(1400), bytes);
+    while let Some((&[high, low, pop], behind)) = rest.split_first_chunk() {
+        let length = usize::from(u16::from_be_bytes([high, low])).min(behind.len());
+        let (one, behind) = behind.split_at(length);
+        rest = behind;
+        let parsed = packet::parse(one);
+        assert_eq!(queues.push(one, 14_400), parsed.is_ok());
+        assert!(parsed.is_err() || parsed.is_ok_and(|parsed| parsed.length <= one.len()));
+        assert!(queues.bytes() <= 14_400 || queues.len() == 1);
+        if pop & 1 == 1 {
+            let _ = queues.pop();
+        }
+    }
+    let mut bytes = queues.bytes();
+    while let Some(packet) = queues.pop() {
+        bytes -= packet.len() as u64;
+    }
+    assert!(bytes == 0 && queues.is_empty());
+});

@@ -125,7 +125,6 @@ fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
             unit: "%".into(),
             log: false,
             values: most.iter().map(|&rule| vec![share(rule)]).collect(),
-            ..BarPanel::default()
         }],
     };
     page.figure(&bars.figure(), "How often each rule was used on the networks drawn last.");

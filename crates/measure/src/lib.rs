@@ -5,7 +5,7 @@
 //! - [`Histogram`]: exact always, in 8 kB per millisecond in which a sample falls. The emulator's:
 //!   its delays lie close together, and a log of its packets gives the same figures.
 //! - [`Age`]: how old the newest delivered packet was, over time.
-//! - [`student`]: how far the mean of a few runs may be off.
+//! - [`student()`]: how far the mean of a few runs may be off.
 
 mod age;
 mod histogram;

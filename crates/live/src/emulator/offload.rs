@@ -132,7 +132,9 @@ impl Layout {
             return Ok(layout);
         };
         if flags & NEEDS_CHECKSUM != 0 {
-            if usize::from(start) + usize::from(offset) + 2 > parsed.length {
+            // A checksum within the IP header would overwrite it.
+            let within = usize::from(start) < if parsed.ipv4 { 20 } else { 40 };
+            if within || usize::from(start) + usize::from(offset) + 2 > parsed.length {
                 return Err(Malformed::Offload);
             }
             layout.missing = Some((start, offset));

@@ -134,6 +134,10 @@ fn contradictions_are_refused() {
     for (at, value) in [(0, 0), (1, 3), (1, 5), (1, 6), (6, 24), (8, 6), (7, 0xff)] {
         assert_eq!(with(at, value), Err(Malformed::Offload), "{at}");
     }
+    // A whole packet whose checksum would be written into its IP header.
+    let mut inside = good.clone();
+    (inside[1], inside[6]) = (0, 4);
+    assert_eq!(layout(&inside), Err(Malformed::Offload));
     let mut empty = good.clone();
     empty[4..6].copy_from_slice(&[0, 0]);
     assert_eq!(layout(&empty), Err(Malformed::Offload));

@@ -315,9 +315,12 @@ fn built_in_tables_have_a_rule_for_each_memory() {
         assert!(tables.build(&spec).is_ok(), "{spec}");
     }
     let trained = tables.find("general-delta1").expect("built in").table().expect("sane");
-    assert_eq!((trained.rules().len(), trained.tree().splits(), trained.tree().depth()), (9, 8, 4));
+    assert_eq!(
+        (trained.rules().len(), trained.tree().splits(), trained.tree().depth()),
+        (14, 13, 5)
+    );
     let rule = |ratio| trained.rule_for(&Memory { values: [9.0, 9.0, ratio, 9.0, 0.0, 0.0] });
     let action = |ratio| trained.rules()[rule(ratio).expect("a rule")].action;
-    assert_eq!(action(1.0), Action::new(1.01, 2, 1.0));
-    assert_eq!(action(2.0), Action::new(0.9345, 1, 4.9152));
+    assert_eq!(action(1.0), Action::new(1.025, 1, 1.1576));
+    assert_eq!(action(2.0), Action::new(0.985, 1, 1.8286));
 }

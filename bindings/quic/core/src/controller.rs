@@ -108,8 +108,8 @@ impl QuicController {
         self.controller.inspect(see);
     }
 
-    /// The largest packet takes `mss` bytes now. The scheme keeps counting in packets of the size
-    /// that it began with.
+    /// The largest packet takes `mss` bytes now. The scheme is told with each feedback; what it took
+    /// from its setup, such as its first window, stays as it was.
     pub fn on_mtu(&mut self, mss: u32) {
         self.mss = mss.max(1);
     }

@@ -145,9 +145,8 @@ impl Pipe {
         self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
         if let Some(rough) = &mut self.rough {
             let entries = std::mem::take(&mut rough.heap).into_iter();
-            let later = |Reverse(entry): Reverse<Entry>| {
-                Reverse(Entry { due: moved(entry.due), ..entry })
-            };
+            let later =
+                |Reverse(entry): Reverse<Entry>| Reverse(Entry { due: moved(entry.due), ..entry });
             rough.heap = entries.map(later).collect();
             self.due = self.due.min(rough.due());
         }

@@ -185,7 +185,8 @@ fn packets_overtake_where_that_is_asked_for() {
 /// Packets on the way are moved by the change of the delay, none into the past, and none overtakes.
 #[test]
 fn a_new_delay_moves_what_is_on_the_way() {
-    for impairments in [None, Some(Impairments { reorder_jitter: true, ..Impairments::default() })] {
+    for impairments in [None, Some(Impairments { reorder_jitter: true, ..Impairments::default() })]
+    {
         let delay = Span::from_millis(50);
         let mut pipe = match impairments {
             None => Pipe::new(delay),

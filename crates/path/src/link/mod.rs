@@ -10,6 +10,7 @@
 //! it is at t. What is through but not yet collected waits in `ready`.
 
 mod ahead;
+mod change;
 mod counters;
 mod event;
 mod port;

@@ -36,6 +36,15 @@ impl Timetable {
         }
     }
 
+    /// Makes room for further endpoints, which are idle.
+    pub(crate) fn add_endpoints(&mut self, endpoints: usize, more: usize) {
+        let mut tree = Tree::new(endpoints + more);
+        for stage in 0..endpoints {
+            tree.set(stage, self.endpoints.get(stage));
+        }
+        self.endpoints = tree;
+    }
+
     /// The earliest wake-up, and its stage.
     #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
@@ -95,6 +104,10 @@ impl Tree {
     #[inline]
     fn earliest(&self) -> Time {
         self.times[1]
+    }
+
+    fn get(&self, stage: usize) -> Time {
+        self.times.get(self.times.len() / 2 + stage).copied().unwrap_or(Time::NEVER)
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 //! The world: stages, the routes between them, and the time.
 
-use paceline_cc::{Packet, Time};
+use paceline_cc::{Packet, Stage as _, Time};
 use paceline_flow::{Receiver, Sender};
-use paceline_path::Link;
 use paceline_path::medium::Medium;
+use paceline_path::{Link, Pipe};
 
 use crate::digest::Digest;
 use crate::nodes::{Carrier, Endpoint, Seat};
@@ -108,6 +108,53 @@ impl World {
             Carrier::Medium(medium, first) => Some((medium, *first)),
             Carrier::Link(_) | Carrier::Pipe(_) => None,
         }
+    }
+
+    /// Changes the link that is stage `id`, and notes its next wake-up; `None` if it is none.
+    pub(crate) fn change_link<T>(
+        &mut self,
+        id: usize,
+        change: impl FnOnce(&mut Link) -> T,
+    ) -> Option<T> {
+        let Carrier::Link(link) = self.carriers.get_mut(id)? else { return None };
+        let made = change(link);
+        self.timetable.set_carrier(id, link.wake());
+        Some(made)
+    }
+
+    /// The same with a pipe.
+    pub(crate) fn change_pipe(&mut self, id: usize, change: impl FnOnce(&mut Pipe)) {
+        if let Some(Carrier::Pipe(pipe)) = self.carriers.get_mut(id) {
+            change(pipe);
+            self.timetable.set_carrier(id, pipe.wake());
+        }
+    }
+
+    /// The same with a sender.
+    pub(crate) fn change_sender(&mut self, id: usize, change: impl FnOnce(&mut Sender)) {
+        let Some(at) = id.checked_sub(self.carriers.len()) else { return };
+        let Some(Seat { endpoint: Endpoint::Sender(sender), .. }) = self.seats.get_mut(at) else {
+            return;
+        };
+        change(sender);
+        let wake = sender.wake();
+        self.set_endpoint(id, wake);
+    }
+
+    /// Adds endpoints behind those that there are; `routes` are those of all stages from now on.
+    pub(crate) fn add_endpoints(&mut self, endpoints: Vec<Endpoint>, routes: Routes) {
+        self.timetable.add_endpoints(self.seats.len(), endpoints.len());
+        self.routes = routes;
+        for endpoint in endpoints {
+            let (id, wake) = (self.carriers.len() + self.seats.len(), endpoint.wake());
+            self.timetable.set_endpoint(id, wake);
+            self.seats.push(Seat { endpoint, wake, next: self.routes.first(id) });
+        }
+    }
+
+    /// Stages of all kinds.
+    pub(crate) fn stages(&self) -> (usize, usize) {
+        (self.carriers.len(), self.carriers.len() + self.seats.len())
     }
 
     /// The time that has been reached.

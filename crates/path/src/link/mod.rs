@@ -11,6 +11,7 @@
 
 mod ahead;
 mod air;
+mod change;
 mod counters;
 mod event;
 mod port;
@@ -125,15 +126,11 @@ impl Link {
 
     /// Gives the link the network's half of a scheme.
     pub fn with_router(mut self, router: Box<dyn Router>) -> Link {
-        self.set_router(router);
-        self
-    }
-
-    fn set_router(&mut self, router: Box<dyn Router>) {
         match self.port_mut() {
-            Some(port) => port.set_router(router),
+            Some(port) => (port.router, port.watched) = (Some(router), true),
             None => (self.router, self.watched) = (Some(router), true),
         }
+        self
     }
 
     /// Takes the memory of a link that is not needed any more, so that this one, which no packet

@@ -40,6 +40,7 @@ mod end;
 mod machine;
 mod noq;
 mod quinn;
+pub mod suite;
 mod tls;
 
 use std::num::NonZeroUsize;

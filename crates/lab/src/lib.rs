@@ -6,6 +6,7 @@
 //!   self-inflicted delays that are measured against it.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`written`]: how links, schemes and times are written by users.
+//! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
 //! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
 
 pub mod bench;
@@ -13,6 +14,7 @@ pub mod compare;
 pub mod contest;
 pub mod omniscient;
 pub mod validate;
+pub mod wireless;
 pub mod written;
 
 use paceline_cc::{Span, Time};

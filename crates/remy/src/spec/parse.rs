@@ -4,7 +4,7 @@ use std::path::Path;
 
 use paceline_cc::{ParamValue, Span};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::check_scheme;
+use paceline_sim::scenario::{RouterChoice, check_router, check_scheme};
 use paceline_sim::trace::{self, Trace};
 use serde::Deserialize;
 
@@ -50,6 +50,7 @@ struct Networks {
     off: Values,
     buffer: Option<String>,
     loss: Option<Values>,
+    router: Option<String>,
     draws: Option<u32>,
 }
 
@@ -82,6 +83,12 @@ impl Written {
             None => BufferSize::Unlimited,
             Some(text) => {
                 BufferSize::parse(text).map_err(|problem| value("networks.buffer", problem))?
+            }
+        };
+        let router = match &networks.router {
+            None => RouterChoice::Auto,
+            Some(text) => {
+                check_router(text).map_err(|problem| value("networks.router", problem))?
             }
         };
         let draws = networks.draws.unwrap_or(1);
@@ -135,6 +142,7 @@ impl Written {
             off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
             buffer,
             loss,
+            router,
             draws,
             duration,
             objective: self.objective,

@@ -101,6 +101,7 @@ impl<E: Evaluator> Trainer<E> {
         let Plan { text, folder, seed } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
+        settings.check(&specification)?;
         let tree = settings.first();
         let state = State::first(text, seed, &tree);
         let table = Arc::new(RuleTable::new(tree)?);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use paceline_cc::schemes::remy::{Domain, RuleTable, RuleTree};
+use paceline_cc::schemes::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal};
 use paceline_remy::{Dna, DnaError, Readable, load, parse};
 
 fn starter() -> RuleTree {
@@ -158,10 +158,9 @@ fn a_table_with_marks_is_readable_and_not_published() {
     let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 1.0) };
     let rules = [rule(share(0.0, 0.25), -1), rule(share(0.25, 163_840.0), 1)];
     let readable = Readable::of(&RuleTable::flat(rules).expect("a table").tree(), "marks");
-    for (text, form) in [
-        (readable.to_toml(), "toml"),
-        (readable.to_json().expect("finite ends"), "json"),
-    ] {
+    for (text, form) in
+        [(readable.to_toml(), "toml"), (readable.to_json().expect("finite ends"), "json")]
+    {
         let loaded = parse(text.as_bytes(), form).expect(form);
         assert!(loaded.table.hears_marks() && loaded.table.rules().len() == 2);
         let error = loaded.dna.write().expect_err("our own signal").to_string();

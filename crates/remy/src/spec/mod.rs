@@ -29,7 +29,14 @@
 //! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths, and so much more
 //! router = "abc"                             # of each link; or "none", or "auto": the senders' scheme
 //! others = { scheme = "newreno", senders = { from = 0, to = 1, steps = 2 } }  # some of the senders
+//!
+//! [objective]
+//! others_delta = 10.0                        # the others count, too, with a delta of their own
 //! ```
+//!
+//! Instead of a scheme, `others` may have `file`, a table beside this file, or `trained = true`: a
+//! second table that is trained in turn with the first. The objective may also be `metric =
+//! "completion_time"`: how long flows of a given size take.
 
 mod networks;
 mod objective;
@@ -39,14 +46,14 @@ mod ranges;
 
 use std::path::Path;
 
-use paceline_cc::{SchemeSpec, Span};
+use paceline_cc::Span;
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::RouterChoice;
+use paceline_sim::scenario::{RouterChoice, SchemeChoice};
 use paceline_sim::trace::Trace;
 use thiserror::Error;
 
 pub use networks::Specimen;
-pub use objective::Objective;
+pub use objective::{Metric, Objective};
 pub use ranges::{Range, Scale};
 
 /// The most bytes of a specification in a file.
@@ -60,16 +67,59 @@ pub enum SpecificationError {
     #[error("{0}")]
     Syntax(String),
     /// A value does not fit.
-    #[error("{key}: {problem}")]
+    #[error("{}{key}: {problem}", .line.map_or_else(String::new, |line| format!("line {line}: ")))]
     Value {
         /// The key.
         key: &'static str,
         /// What is wrong.
         problem: String,
+        /// The line of the file on which the key is, counted from 1, if it is there.
+        line: Option<usize>,
     },
     /// Its file cannot be read.
     #[error("cannot be read: {0}")]
     File(String),
+}
+
+impl SpecificationError {
+    /// A value of `key` that does not fit.
+    pub(crate) fn value(key: &'static str, problem: impl Into<String>) -> SpecificationError {
+        SpecificationError::Value { key, problem: problem.into(), line: None }
+    }
+
+    /// The same with the line of `text` on which the key is, or that of the table that it belongs to.
+    pub(crate) fn in_text(mut self, text: &str) -> SpecificationError {
+        if let SpecificationError::Value { key, line, .. } = &mut self {
+            *line = line_of(text, key);
+        }
+        self
+    }
+}
+
+/// The line of a key such as `networks.others.scheme`, counted from 1; that of the nearest key around
+/// it if it has none of its own.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let mut section = String::new();
+    let mut best: Option<(usize, usize)> = None;
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let name = if let Some(head) = line.strip_prefix('[') {
+            section = head.split(']').next().unwrap_or_default().trim().to_string();
+            section.clone()
+        } else {
+            let Some((name, _)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
+            let name = name.trim();
+            if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
+        };
+        let around = key.strip_prefix(name.as_str());
+        let fits = around.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if fits && best.is_none_or(|(length, _)| name.len() > length) {
+            best = Some((name.len(), at + 1));
+        }
+    }
+    best.map(|(_, line)| line)
 }
 
 /// What a table is to be good at.
@@ -124,9 +174,10 @@ pub enum OnUnit {
 /// Senders of another scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OthersRange {
-    /// Their scheme.
-    pub scheme: SchemeSpec,
-    /// How many of the senders have it. Where that would be all senders, one is left that has not.
+    /// Their scheme; `None` if they follow a second table, which is trained in turn with the first.
+    pub scheme: Option<SchemeChoice>,
+    /// How many of the senders have it. Where that would be all senders, one is left that has not,
+    /// unless both tables are trained.
     pub senders: Range,
 }
 
@@ -152,6 +203,17 @@ impl Specification {
             duration: Span::from_secs(100),
             objective: Objective::default(),
         }
+    }
+
+    /// True if a second table is trained in turn with the first.
+    pub fn trains_two(&self) -> bool {
+        self.others.as_ref().is_some_and(|others| others.scheme.is_none())
+    }
+
+    /// True if senders send again what was lost, which those of the published program do not do:
+    /// flows with a given size have no end otherwise.
+    pub fn repairs(&self) -> bool {
+        self.objective.metric == Metric::CompletionTime
     }
 
     /// Reads a specification.

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
-use paceline_sim::scenario::Capacity;
+use paceline_sim::scenario::{Capacity, SchemeChoice};
 
 use super::{OnUnit, Range, Scale, Specification};
 use crate::network::{Network, Others};
@@ -17,6 +17,23 @@ pub struct Specimen {
     pub duration: Span,
     /// The seed of the run.
     pub seed: u64,
+    /// True if senders of a table send again what was lost.
+    pub repairs: bool,
+}
+
+impl Specimen {
+    /// The same with a scheme for the senders of the other kind; if `swapped`, seen from these: they
+    /// are now those of the scheme that is tried.
+    pub(crate) fn beside(mut self, scheme: SchemeChoice, swapped: bool) -> Specimen {
+        let own = self.network.own();
+        if let Some(others) = &mut self.network.others {
+            others.scheme = Some(scheme);
+            if swapped {
+                others.senders = own;
+            }
+        }
+        self
+    }
 }
 
 impl Specification {
@@ -53,9 +70,11 @@ impl Specification {
             }
             network.second = self.second_mbps.map(|_| Capacity::Constant(Rate::from_mbps(second)));
             network.senders = senders.round() as u32;
+            // Of two tables that are trained each may be alone.
+            let least = u32::from(!self.trains_two());
             network.others = self.others.as_ref().map(|known| Others {
                 scheme: known.scheme.clone(),
-                senders: (others.round() as u32).min(network.senders.saturating_sub(1)),
+                senders: (others.round() as u32).min(network.senders.saturating_sub(least)),
             });
             network.on = match self.on_unit {
                 OnUnit::Seconds => On::Time(Amount::Exponential(on)),
@@ -83,7 +102,8 @@ impl Specification {
                 rest /= count;
             }
             let network = self.network(values);
-            Specimen { network, duration: self.duration, seed: random.next_u64() }
+            let (duration, repairs) = (self.duration, self.repairs());
+            Specimen { network, duration, seed: random.next_u64(), repairs }
         };
         (0..all).map(specimen).collect()
     }

@@ -1,15 +1,17 @@
 //! Specifications as they are written.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use paceline_cc::{ParamValue, Span};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{RouterChoice, check_router, check_scheme};
+use paceline_sim::scenario::{RouterChoice, SchemeChoice, check_router, check_scheme};
 use paceline_sim::trace::{self, Trace};
 use serde::Deserialize;
 
 use super::quantity::{Kind, Values, bytes, mbps, millis, seconds};
-use super::{Objective, OnUnit, OthersRange, Range, Specification, SpecificationError};
+use super::{Metric, Objective, OnUnit, OthersRange, Range, Specification, SpecificationError};
+use crate::evaluate::scheme;
 
 /// The most networks of a specification.
 const MAX_NETWORKS: usize = 100_000;
@@ -20,7 +22,7 @@ const MAX_SENDERS: f64 = 10_000.0;
 pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
     let written: Written =
         toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
-    written.read(folder)
+    written.read(folder).map_err(|error| error.in_text(text))
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -29,7 +31,7 @@ struct Written {
     duration: Option<String>,
     networks: Networks,
     #[serde(default)]
-    objective: Objective,
+    objective: WrittenObjective,
     /// How a table is trained: read by [`crate::train::Settings`].
     #[serde(default, rename = "training")]
     _training: serde::de::IgnoredAny,
@@ -57,15 +59,106 @@ struct Networks {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenOthers {
-    scheme: String,
+    scheme: Option<String>,
+    file: Option<String>,
+    #[serde(default)]
+    trained: bool,
     senders: Values,
+}
+
+impl WrittenOthers {
+    /// Their scheme; `None` if they follow a second table, which is trained, too.
+    fn choice(
+        &self,
+        folder: Option<&Path>,
+        repairs: bool,
+    ) -> Result<Option<SchemeChoice>, SpecificationError> {
+        let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
+        match (&self.scheme, &self.file, self.trained) {
+            (Some(scheme), None, false) => match check_scheme(scheme) {
+                Ok(spec) => Ok(Some(spec.into())),
+                Err(error) => fail("networks.others.scheme", error.to_string()),
+            },
+            (None, Some(file), false) => {
+                let place = folder.map_or_else(|| file.into(), |folder| folder.join(file));
+                match crate::file::load(place) {
+                    Ok(loaded) => Ok(Some(scheme(&Arc::new(loaded.table), repairs, None))),
+                    Err(error) => fail("networks.others.file", error.to_string()),
+                }
+            }
+            (None, None, true) => Ok(None),
+            _ => fail(
+                "networks.others",
+                "write one of scheme = \"NAME\", file = \"TABLE\" and trained = true".into(),
+            ),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenObjective {
+    metric: Option<Metric>,
+    alpha: Option<f64>,
+    beta: Option<f64>,
+    delta: Option<f64>,
+    others_delta: Option<f64>,
+}
+
+impl WrittenObjective {
+    fn read(&self, networks: &Networks) -> Result<Objective, SpecificationError> {
+        let fail = |key, problem: &str| Err(SpecificationError::value(key, problem));
+        let default = Objective::default();
+        let metric = self.metric.unwrap_or_default();
+        for (key, number) in [
+            ("objective.alpha", self.alpha),
+            ("objective.beta", self.beta),
+            ("objective.delta", self.delta),
+            ("objective.others_delta", self.others_delta),
+        ] {
+            match number {
+                Some(number) if !(number.is_finite() && number >= 0.0) => {
+                    return fail(key, "it has to be finite and not below 0");
+                }
+                Some(_) if metric == Metric::CompletionTime => {
+                    return fail(key, "it has no part in completion times: remove it");
+                }
+                _ => {}
+            }
+        }
+        if metric == Metric::CompletionTime && networks.on.is_some() {
+            let problem = "completion times need flows of a given size: write networks.on_bytes or \
+                           networks.on_icsi instead of networks.on";
+            return fail("objective.metric", problem);
+        }
+        let trained = networks.others.as_ref().is_some_and(|others| others.trained);
+        match self.others_delta {
+            Some(_) if networks.others.is_none() => {
+                let problem = "there are no others: write networks.others, or remove it";
+                return fail("objective.others_delta", problem);
+            }
+            None if trained => {
+                let problem = "a second table that is trained needs objective.others_delta";
+                return fail("networks.others.trained", problem);
+            }
+            _ => {}
+        }
+        Ok(Objective {
+            metric,
+            alpha: self.alpha.unwrap_or(default.alpha),
+            beta: self.beta.unwrap_or(default.beta),
+            delta: self.delta.unwrap_or(default.delta),
+            others_delta: self.others_delta,
+        })
+    }
 }
 
 impl Written {
     fn read(&self, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
         let kind = |key, least, most, read| Kind { key, least, most, read };
-        let value = |key, problem: String| SpecificationError::Value { key, problem };
+        let value = |key, problem: String| SpecificationError::value(key, problem);
         let networks = &self.networks;
+        let objective = self.objective.read(networks)?;
         let duration = match &self.duration {
             None => Span::from_secs(100),
             Some(text) => Span::read(text).map_err(|problem| value("duration", problem))?,
@@ -124,8 +217,7 @@ impl Written {
                 return Err(value("networks.others", problem.into()));
             }
             Some(others) => Some(OthersRange {
-                scheme: check_scheme(&others.scheme)
-                    .map_err(|error| value("networks.others.scheme", error.to_string()))?,
+                scheme: others.choice(folder, objective.metric == Metric::CompletionTime)?,
                 senders: count("networks.others.senders").range(&others.senders)?,
             }),
         };
@@ -145,17 +237,13 @@ impl Written {
             router,
             draws,
             duration,
-            objective: self.objective,
+            objective,
         };
         let counts = specification.ranges().map(|range| range.count());
         let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
         if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
             let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
             return Err(value("networks", problem));
-        }
-        let Objective { alpha, beta, delta } = self.objective;
-        if ![alpha, beta, delta].iter().all(|number| number.is_finite() && *number >= 0.0) {
-            return Err(value("objective", "its numbers are finite and not below 0".into()));
         }
         Ok(specification)
     }
@@ -165,8 +253,6 @@ impl Written {
 fn load_trace(name: &str, folder: Option<&Path>) -> Result<Trace, SpecificationError> {
     let beside = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
     let place = beside.as_deref().and_then(Path::to_str).unwrap_or(name);
-    trace::load(place).map_err(|error| SpecificationError::Value {
-        key: "networks.traces",
-        problem: error.to_string(),
-    })
+    trace::load(place)
+        .map_err(|error| SpecificationError::value("networks.traces", error.to_string()))
 }

@@ -58,7 +58,7 @@ pub(super) fn millis(text: &str) -> Result<f64, String> {
 
 impl Kind {
     fn fail(&self, problem: impl Into<String>) -> SpecificationError {
-        SpecificationError::Value { key: self.key, problem: problem.into() }
+        SpecificationError::value(self.key, problem)
     }
 
     fn quantity(&self, quantity: &Quantity) -> Result<f64, SpecificationError> {

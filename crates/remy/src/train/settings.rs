@@ -134,7 +134,7 @@ impl Settings {
     pub fn parse(text: &str) -> Result<Settings, SpecificationError> {
         let file: File =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
-        file.training.read()
+        file.training.read().map_err(|error| error.in_text(text))
     }
 
     /// Makes sure that the networks have the signals.
@@ -203,7 +203,7 @@ struct WrittenAction {
 }
 
 fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, SpecificationError> {
-    Err(SpecificationError::Value { key, problem: problem.into() })
+    Err(SpecificationError::value(key, problem))
 }
 
 impl Written {

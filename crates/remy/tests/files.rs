@@ -124,7 +124,7 @@ fn readable_tables_survive_and_mistakes_are_told() {
 fn wide_tables_without_a_grid_are_looked_up_in_their_tree() {
     // Six axes with ten divisions each would have more than a million cells.
     let mut tree = starter();
-    for signal in paceline_cc::schemes::remy::Signal::ALL {
+    for signal in Signal::ALL.into_iter().filter(|signal| signal.is_published()) {
         for cut in 1..=10 {
             let rules = tree.rules();
             let leaf = tree.leaf_mut(rules - 1).expect("a leaf");

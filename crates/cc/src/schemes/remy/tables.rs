@@ -1,6 +1,7 @@
 //! Tables by name: those that are built in, and what is added to them.
 
 mod binary;
+mod cellular;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
@@ -57,6 +58,7 @@ static BUILTIN: &[BuiltIn] = &[
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (cellular::NAME, cellular::SUMMARY, cellular::table),
 ];
 
 /// The tables that the scheme `remy` may follow.

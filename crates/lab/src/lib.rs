@@ -4,6 +4,7 @@
 //! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
+//! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
 
@@ -12,6 +13,7 @@ pub mod compare;
 pub mod contest;
 pub mod omniscient;
 pub mod validate;
+pub mod view;
 
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};

@@ -5,6 +5,7 @@
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
+//! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
 //! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
 
 pub mod bench;
@@ -12,6 +13,7 @@ pub mod compare;
 pub mod contest;
 pub mod omniscient;
 pub mod validate;
+pub mod wireless;
 
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};

@@ -163,6 +163,13 @@ impl Sender {
             self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
         })
     }
+    /// The application stops at `now`: nothing new is sent. What is in flight is still acknowledged,
+    /// and repaired if it is lost.
+    pub fn stop(&mut self, now: Time) {
+        self.source.stop(now);
+        self.wake = self.wake.min(now);
+        self.pending = true;
+    }
     /// So many bytes wait to be sent, headers included, in place of those that waited before: for
     /// [`Workload::Supplied`](crate::Workload::Supplied). Call it before each pop, as the size of
     /// the last packet depends on it.

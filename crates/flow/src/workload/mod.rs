@@ -215,6 +215,11 @@ impl Source {
         fresh
     }
 
+    /// Ends everything at `now`: nothing more comes.
+    pub(crate) fn stop(&mut self, now: Time) {
+        (self.stop, self.next) = (now, now);
+    }
+
     /// Notes whether it is on from `at` on.
     fn note_phase(&mut self, at: Time) {
         let is_on = !matches!(self.phase, Phase::Off | Phase::Over);

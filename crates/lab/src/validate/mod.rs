@@ -10,6 +10,7 @@ mod case;
 mod endpoint;
 mod facts;
 mod linux;
+mod medium;
 mod network;
 mod page;
 mod recorded;
@@ -36,4 +37,9 @@ pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case
     cases.extend(endpoint::cases(recorded));
     cases.extend(facts::cases());
     cases
+}
+
+/// The cases of the shared 802.11 medium.
+pub fn medium_cases() -> Vec<Case<'static>> {
+    medium::cases()
 }

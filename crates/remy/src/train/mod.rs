@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use folder::{Folder, FolderError};
 pub use frugal::{Frugal, Work};
-pub use settings::{Bounds, Procedure, Settings, Vary};
+pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
 pub use state::{Entry, Spent, State};
 
 use crate::evaluate::{self, Evaluator, EvaluatorError};

@@ -36,6 +36,47 @@ pub enum Procedure {
     Racing,
 }
 
+/// Whether what wins a race has to gain on networks drawn anew, too: being the best of many on the same
+/// networks is luck in part.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Never.
+    Never,
+    /// Unless its gain is at least [`Confirm::SURE`] standard errors of the differences network by
+    /// network.
+    Doubtful,
+    /// Always.
+    Always,
+}
+
+impl Confirm {
+    /// So many standard errors are more than luck: of 28 candidates that make no difference the best
+    /// one is ahead by more in one of a thousand races.
+    pub const SURE: f64 = 4.0;
+}
+
+/// How it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenConfirm {
+    Always(bool),
+    Word(String),
+}
+
+impl WrittenConfirm {
+    fn read(&self) -> Result<Confirm, SpecificationError> {
+        match self {
+            WrittenConfirm::Always(true) => Ok(Confirm::Always),
+            WrittenConfirm::Always(false) => Ok(Confirm::Never),
+            WrittenConfirm::Word(word) if word == "doubtful" => Ok(Confirm::Doubtful),
+            WrittenConfirm::Word(word) => fail(
+                "training.confirm",
+                format!("`{word}` is none of true, false and \"doubtful\""),
+            ),
+        }
+    }
+}
+
 /// The least and the largest value of a number of an action.
 #[derive(Copy, Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,8 +137,8 @@ pub struct Settings {
     pub racing: bool,
     /// True if only those networks are tried again in which a changed rule is used.
     pub incremental: bool,
-    /// True if what wins has to gain on networks drawn anew, too.
-    pub confirm: bool,
+    /// Whether what wins has to gain on networks drawn anew, too.
+    pub confirm: Confirm,
     /// True if divisions go of which one side is never used.
     pub prune: bool,
     /// The least gain that a change has to bring, as a share of the number of networks.
@@ -121,7 +162,7 @@ impl Settings {
             max_rules: 200,
             racing: !thesis,
             incremental: !thesis,
-            confirm: !thesis,
+            confirm: if thesis { Confirm::Never } else { Confirm::Always },
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
         }
@@ -189,7 +230,7 @@ struct Written {
     max_rules: Option<usize>,
     racing: Option<bool>,
     incremental: Option<bool>,
-    confirm: Option<bool>,
+    confirm: Option<WrittenConfirm>,
     prune: Option<bool>,
     least_gain: Option<f64>,
 }
@@ -250,7 +291,9 @@ impl Written {
         settings.generations_per_split = generations;
         settings.racing = self.racing.unwrap_or(settings.racing);
         settings.incremental = self.incremental.unwrap_or(settings.incremental);
-        settings.confirm = self.confirm.unwrap_or(settings.confirm);
+        if let Some(written) = &self.confirm {
+            settings.confirm = written.read()?;
+        }
         settings.prune = self.prune.unwrap_or(settings.prune);
         settings.least_gain = self.least_gain.unwrap_or(settings.least_gain);
         if !(0.0..=1e6).contains(&settings.least_gain) {
@@ -330,6 +373,7 @@ mod tests {
             ("max_rules = 0", "training.max_rules: 0 is not from 1"),
             ("generations_per_split = 0", "training.generations_per_split"),
             ("least_gain = -1.0", "training.least_gain"),
+            ("confirm = \"maybe\"", "line 2: training.confirm: `maybe` is none of"),
             ("procedure = \"magic\"", "unknown variant `magic`"),
             ("rule = 1", "unknown field `rule`"),
         ] {

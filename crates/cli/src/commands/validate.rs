@@ -17,6 +17,10 @@ pub(crate) struct Validate {
     /// these
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// The folder of published tables of rules (.dna); the figures of a program that follows one are
+    /// compared with `remy` and the same table
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -36,7 +40,7 @@ struct Report {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let cases = cases(self.traces.as_deref());
+        let cases = cases(self.traces.as_deref(), self.tables.as_deref());
         let mut rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case.measure()).collect();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {

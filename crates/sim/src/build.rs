@@ -49,10 +49,12 @@ pub(crate) struct FlowPlace {
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
+    outside: Option<(&str, MadeTransport)>,
 ) -> Result<(World, Places), BuildError> {
     let mut builder = Builder {
         scenario,
         names: Lookup(names),
+        outside,
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -94,6 +96,8 @@ const ENDPOINT: usize = 1 << 31;
 struct Builder<'a> {
     scenario: &'a Scenario,
     names: Lookup<'a>,
+    /// A flow whose ends are these instead of what its scheme makes.
+    outside: Option<(&'a str, MadeTransport)>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -267,7 +271,10 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let ends = choose::ends(&spec.scheme, self.names)?;
+        let ends = match &self.outside {
+            Some((name, made)) if *name == spec.name => Ends::Transport(made.clone()),
+            _ => choose::ends(&spec.scheme, self.names)?,
+        };
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {

@@ -49,6 +49,7 @@ mod census;
 pub mod choose;
 mod digest;
 mod error;
+mod gateway;
 pub mod metrics;
 mod names;
 mod nodes;
@@ -66,6 +67,7 @@ mod world;
 pub use bins::LinkBins;
 pub use census::Census;
 pub use error::BuildError;
+pub use gateway::{FlowEnd, Gateway};
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,

@@ -185,7 +185,7 @@ fn lists_and_claims() {
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
     // The whole of `validate` takes minutes; these are its types.
-    let rows = cases(None)[0].measure();
+    let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
     let document = json!({ "schema_version": 1, "counts": counts, "rows": rows });
     printed.document("validate", &document);

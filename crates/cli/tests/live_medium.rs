@@ -2,6 +2,7 @@
 
 #[path = "common/alone.rs"]
 mod alone;
+#[allow(dead_code, reason = "each test program uses a part")]
 mod common;
 
 use alone::{alone, skip, text};

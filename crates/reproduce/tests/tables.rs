@@ -55,3 +55,13 @@ fn a_claim_without_its_tables_is_not_measured_and_says_what_it_wants() {
     assert!(done.claims[1].remedy().contains("RemyCC-2013-delta0.1.dna"));
     assert!(done.claims[2].remedy().contains("signals-all.toml"));
 }
+
+#[test]
+fn built_in_tables_stand_in_for_published_ones_and_the_verdict_says_so() {
+    let (_, done) = measured(&["R05"], None);
+    let [stood_in] = done.claims.as_slice() else { panic!("one claim") };
+    let words = stood_in.verdict.words();
+    assert!(words.starts_with("not measured with the published tables"), "{words}");
+    assert!(stood_in.reason.contains("`general-delta1` for RemyCC-2013-delta1.dna"));
+    assert!(!stood_in.reason.contains(&stood_in.cause), "{}", stood_in.reason);
+}

@@ -20,6 +20,10 @@ pub(crate) struct Validate {
     /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// The folder of published tables of rules (.dna); the figures of a program that follows one are
+    /// compared with `remy` and the same table
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -39,7 +43,7 @@ struct Report {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let mut cases = cases(self.traces.as_deref());
+        let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
             if cases.is_empty() {

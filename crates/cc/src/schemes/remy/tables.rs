@@ -1,6 +1,12 @@
 //! Tables by name: those that are built in, and what is added to them.
 
+mod aims_delay;
+mod aims_throughput;
+mod aims_together_delay;
+mod aims_together_throughput;
 mod binary;
+mod cellular;
+mod data_centre;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
@@ -57,6 +63,16 @@ static BUILTIN: &[BuiltIn] = &[
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (cellular::NAME, cellular::SUMMARY, cellular::table),
+    (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
+    (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
+    (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),
+    (
+        aims_together_throughput::NAME,
+        aims_together_throughput::SUMMARY,
+        aims_together_throughput::table,
+    ),
+    (aims_together_delay::NAME, aims_together_delay::SUMMARY, aims_together_delay::table),
 ];
 
 /// The tables that the scheme `remy` may follow.

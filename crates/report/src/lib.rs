@@ -56,6 +56,7 @@ mod summary;
 mod table;
 mod timeline;
 mod tradeoff;
+mod transfer;
 
 #[cfg(test)]
 mod check;
@@ -79,3 +80,4 @@ pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use table::{Cell, Table};
 pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};
+pub use transfer::{Line, Lines, TransferView, transfer_page, transfer_svg};

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test python wheel wheel-test tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -25,7 +25,20 @@ test: setup lint
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
+	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
 	@tests/skipped.sh $(SKIPS)
+
+## The tests of the Python package (bindings/python), with a build of the tests' profile.
+python: setup
+	tests/python.sh test
+
+## The Python package for users, one file in target/wheels: pip install target/wheels/*.whl.
+wheel: setup
+	tests/python.sh wheel
+
+## Installs that wheel into a fresh virtual environment and runs the quick-start notebook.
+wheel-test: wheel
+	tests/python.sh wheel-test
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup

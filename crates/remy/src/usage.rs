@@ -119,12 +119,13 @@ pub fn join(runs: impl IntoIterator<Item = Vec<RuleUse>>) -> Vec<RuleUse> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_cc::schemes::remy::SIGNALS;
 
     #[test]
     fn counts_and_medians() {
         let usage = Usage::new(2);
         for value in 0..10_001 {
-            usage.on_use(1, &Memory { values: [f64::from(value); 6] });
+            usage.on_use(1, &Memory { values: [f64::from(value); SIGNALS] });
         }
         usage.on_use(7, &Memory::default());
         let rules = usage.rules();

@@ -15,9 +15,10 @@
 //! ```
 
 use paceline_cc::schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
+use paceline_sim::scenario::RouterChoice;
 use serde::Deserialize;
 
-use crate::spec::SpecificationError;
+use crate::spec::{Specification, SpecificationError};
 
 /// The most rules that a table may be given.
 const MAX_RULES: usize = 5_000;
@@ -175,6 +176,19 @@ impl Settings {
         let file: File =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
         file.training.read().map_err(|error| error.in_text(text))
+    }
+
+    /// Makes sure that the networks have the signals.
+    ///
+    /// # Errors
+    /// If rules are divided by marks that no router of the networks writes.
+    pub fn check(&self, specification: &Specification) -> Result<(), SpecificationError> {
+        let marks = self.signals[Signal::AccelShare.index()];
+        if marks && specification.router == RouterChoice::None {
+            let problem = "accel_share needs the marks of an ABC router: write router = \"abc\"";
+            return fail("networks.router", problem);
+        }
+        Ok(())
     }
 
     /// The table that training begins with: one rule.
@@ -342,7 +356,7 @@ mod tests {
                     start = { m = 0.5, b = 7, r = 1.0 }\nb = { least = 0, most = 9 }";
         let settings = Settings::parse(text).expect("reads");
         let RuleTree::Leaf(rule) = settings.first() else { panic!("one rule") };
-        assert_eq!(rule.domain.active, [false, false, true, false, false, false]);
+        assert_eq!(rule.domain.active, [false, false, true, false, false, false, false]);
         assert_eq!(rule.action, Action::new(0.5, 7, 1.0));
         assert!(settings.vary.increment && !settings.vary.multiple);
     }

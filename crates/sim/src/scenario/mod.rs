@@ -19,7 +19,7 @@ pub use made::{
     MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
 pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
-pub use read::check_scheme;
+pub use read::{check_router, check_scheme};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 pub use write::{to_toml, to_toml_with};
 

@@ -5,6 +5,7 @@ mod aims_throughput;
 mod aims_together_delay;
 mod aims_together_throughput;
 mod binary;
+mod cellular;
 mod data_centre;
 mod general_delta0_1;
 mod general_delta1;
@@ -66,6 +67,7 @@ static BUILTIN: &[BuiltIn] = &[
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (cellular::NAME, cellular::SUMMARY, cellular::table),
     (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
     (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
     (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test tunnel-figures kernel-long page-load bench pgo lint digests docs docs-check api setup build clean
+.PHONY: demo test tunnel-figures tunnel-long kernel-long page-load bench pgo lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -43,6 +43,10 @@ VERIZON = $(wildcard $(PACELINE_TRACES)/Verizon-LTE-short.up)
 tunnel-figures: build
 	PACELINE=$(PROGRAM) tests/tunnel_beside_bulk.sh \
 	  $(or $(VERIZON),lte-driving) $(or $(VERIZON:.up=.down),lte-driving) 120
+
+## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
+tunnel-long: setup
+	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test python wheel wheel-test tunnel-figures kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test python wheel wheel-test tunnel-figures tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -63,6 +63,10 @@ dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+
+## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
+tunnel-long: setup
+	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.

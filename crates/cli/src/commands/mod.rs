@@ -25,6 +25,7 @@ mod schemes;
 mod send;
 mod trace;
 mod traffic;
+mod transfer;
 mod tunnel;
 mod validate;
 

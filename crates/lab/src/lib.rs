@@ -15,9 +15,9 @@ pub mod compare;
 pub mod contest;
 pub mod omniscient;
 pub mod validate;
+pub mod view;
 pub mod wireless;
 pub mod written;
-pub mod view;
 
 use paceline_cc::{Span, Time};
 use paceline_sim::scenario::Scenario;

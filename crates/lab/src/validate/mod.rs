@@ -32,14 +32,10 @@ pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case
     cases.extend(bottleneck::cases("ns-3", simulators::NS3));
     cases.extend(bottleneck::cases("ns-2", simulators::NS2));
     cases.extend(bottleneck::cases("htsim", simulators::HTSIM));
+    cases.extend(medium::cases());
     cases.extend(linux::cases(recorded));
     cases.extend(userspace::cases(recorded));
     cases.extend(endpoint::cases(recorded));
     cases.extend(facts::cases());
     cases
-}
-
-/// The cases of the shared 802.11 medium.
-pub fn medium_cases() -> Vec<Case<'static>> {
-    medium::cases()
 }

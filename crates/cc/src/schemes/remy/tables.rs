@@ -10,6 +10,10 @@ mod data_centre;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
+mod signals_all;
+mod signals_no_rec_ewma;
+mod signals_no_rtt_ratio;
+mod signals_no_send_ewma;
 mod starter;
 
 use std::sync::Arc;
@@ -73,6 +77,10 @@ static BUILTIN: &[BuiltIn] = &[
         aims_together_throughput::table,
     ),
     (aims_together_delay::NAME, aims_together_delay::SUMMARY, aims_together_delay::table),
+    (signals_all::NAME, signals_all::SUMMARY, signals_all::table),
+    (signals_no_send_ewma::NAME, signals_no_send_ewma::SUMMARY, signals_no_send_ewma::table),
+    (signals_no_rec_ewma::NAME, signals_no_rec_ewma::SUMMARY, signals_no_rec_ewma::table),
+    (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
 ];
 
 /// The tables that the scheme `remy` may follow.

@@ -9,7 +9,7 @@ use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
 const SAMPLES: usize = 512;
 
 /// How often a rule was used, and some of the memories that it was used for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuleUse {
     /// How often.
     pub count: u64,
@@ -24,6 +24,16 @@ impl Default for RuleUse {
 }
 
 impl RuleUse {
+    /// The count, the memories and their stride, of which [`RuleUse::from_parts`] makes it again.
+    pub(crate) fn parts(&self) -> (u64, &[Memory], u64) {
+        (self.count, &self.samples, self.stride)
+    }
+
+    /// What [`RuleUse::parts`] has told.
+    pub(crate) fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
+        RuleUse { count, samples, stride: stride.max(1) }
+    }
+
     fn add(&mut self, memory: &Memory) {
         if self.count.is_multiple_of(self.stride) {
             if self.samples.len() == SAMPLES {

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test python wheel wheel-test tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test python wheel wheel-test tunnel-figures kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -106,6 +106,10 @@ api: setup
 kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
+
+## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
+home: setup
+	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
 
 ## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
 page-load: build

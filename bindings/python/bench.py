@@ -31,11 +31,11 @@ def children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def overhead(binary: str, repeats: int = 15) -> None:
+def overhead(binary: str, repeats: int = 15, duration: str = "600s") -> None:
     """Medians of runs in turn."""
-    arguments = {"traces": ["lte-driving"], "schemes": ["abc", "cubic", "bbr"], "duration": "600s"}
+    arguments = {"traces": ["lte-driving"], "schemes": ["abc", "cubic", "bbr"], "duration": duration}
     command = [binary, "compare", "--trace", "lte-driving", "--schemes", "abc,cubic,bbr",
-               "--duration", "600s", "--threads", "1", "--json", "-q"]  # fmt: skip
+               "--duration", duration, "--threads", "1", "--json", "-q"]  # fmt: skip
     start = [binary, "schemes", "--json"]
     native, started, here, ratios = [], [], [], []
     for _ in range(repeats):

@@ -4,6 +4,7 @@
 //! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
+//! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`written`]: how links, schemes and times are written by users.
 //! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
@@ -14,6 +15,7 @@ pub mod compare;
 pub mod contest;
 pub mod omniscient;
 pub mod validate;
+pub mod view;
 pub mod wireless;
 pub mod written;
 

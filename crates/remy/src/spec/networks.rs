@@ -104,6 +104,7 @@ impl Specification {
             };
             network.off = Amount::Exponential(off);
             (network.buffer, network.loss) = (self.buffer, loss);
+            network.router = self.router.clone();
         })
     }
 

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use folder::{Folder, FolderError};
 pub use frugal::{Frugal, Work};
-pub use settings::{Bounds, Procedure, Settings, Vary};
+pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
 pub use state::{Entry, Spent, State};
 
 use crate::evaluate::{Evaluator, EvaluatorError};
@@ -104,6 +104,7 @@ impl<E: Evaluator> Trainer<E> {
         let Plan { text, folder, seed } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
+        settings.check(&specification).map_err(|error| error.in_text(text))?;
         let tree = settings.first();
         let two = specification.trains_two();
         let state = State::first(text, seed, &tree, two);

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test tunnel-figures kernel-long page-load bench pgo lint digests docs docs-check api setup build clean
+.PHONY: demo test tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -43,6 +43,13 @@ VERIZON = $(wildcard $(PACELINE_TRACES)/Verizon-LTE-short.up)
 tunnel-figures: build
 	PACELINE=$(PROGRAM) tests/tunnel_beside_bulk.sh \
 	  $(or $(VERIZON),lte-driving) $(or $(VERIZON:.up=.down),lte-driving) 120
+
+## A Debian package and an OCI image in target/dist: docs/installing.md.
+DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
+dist: build
+	@mkdir -p $(DIST)
+	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
+	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.

@@ -6,6 +6,7 @@
 //!   self-inflicted delays that are measured against it.
 //! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
+//! - [`wireless`]: the XCP-b paper's network around a shared 802.11 medium.
 //! - [`bench`](mod@bench): the scenarios by which the simulator's speed is measured.
 
 pub mod bench;
@@ -14,6 +15,7 @@ pub mod contest;
 pub mod omniscient;
 pub mod validate;
 pub mod view;
+pub mod wireless;
 
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, Outcome};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_cc::{Rate, Span};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
@@ -41,7 +41,10 @@ impl fmt::Display for Network {
             write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
         }
         if let Some(others) = self.others.as_ref().filter(|others| others.senders > 0) {
-            write!(f, ", {} of them {}", others.senders, others.scheme)?;
+            match &others.scheme {
+                Some(scheme) => write!(f, ", {} of them {scheme}", others.senders)?,
+                None => write!(f, ", {} of them with another aim", others.senders)?,
+            }
         }
         Ok(())
     }
@@ -89,8 +92,8 @@ pub struct Network {
 /// Senders of another scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
-    /// Their scheme.
-    pub scheme: SchemeSpec,
+    /// Their scheme; without one that which is tried.
+    pub scheme: Option<SchemeChoice>,
     /// How many of a network's senders have it.
     pub senders: u32,
 }
@@ -134,14 +137,43 @@ impl Network {
     /// # Errors
     /// If the link makes no sense.
     pub fn packets_per_ms(&self, duration: Span) -> Result<f64, BuildError> {
-        let rate = |capacity: &Capacity| -> Result<f64, BuildError> {
+        let (first, second) = self.rates(duration)?;
+        let rate = second.map_or(first, |second| second.min(first));
+        Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+    }
+
+    /// The mean rates of the links.
+    fn rates(&self, duration: Span) -> Result<(Rate, Option<Rate>), BuildError> {
+        let rate = |capacity: &Capacity| -> Result<Rate, BuildError> {
+            if let Capacity::Constant(rate) = capacity {
+                return Ok(*rate);
+            }
             let link = LinkSpec::new("link", capacity.clone());
             let scenario = Scenario::new("remy").with(|scenario| scenario.links.push(link.clone()));
-            let rate = mean_rate(capacity, &service(&scenario, &link)?, duration);
-            Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+            Ok(mean_rate(capacity, &service(&scenario, &link)?, duration))
         };
-        let first = rate(&self.link)?;
-        Ok(self.second.as_ref().map_or(Ok(first), rate)?.min(first))
+        Ok((rate(&self.link)?, self.second.as_ref().map(rate).transpose()?))
+    }
+
+    /// The path of each sender, in the scenario's order: the mean rate of its slowest link in bytes
+    /// per second, and its RTT without a queue.
+    ///
+    /// # Errors
+    /// If a link makes no sense.
+    pub fn paths(&self, duration: Span) -> Result<Vec<(f64, Span)>, BuildError> {
+        let (first, second) = self.rates(duration)?;
+        let of = |path: &[&str]| {
+            let second = second.filter(|_| path.contains(&"second"));
+            let rates = path.contains(&"link").then_some(first).into_iter().chain(second);
+            let slowest = rates.min().unwrap_or(first).as_bps() as f64 / 8.0;
+            let rtt =
+                if self.second.is_some() && path.len() == 1 { self.rtt / 2 } else { self.rtt };
+            (slowest, rtt)
+        };
+        let kinds = [self.own(), self.senders - self.own()];
+        let groups = kinds.into_iter().flat_map(|senders| self.groups(senders));
+        let paths = groups.flat_map(|(path, count)| std::iter::repeat_n(of(path), count as usize));
+        Ok(paths.collect())
     }
 
     /// The scenario of senders of `scheme`. As in the published simulator the whole RTT lies between
@@ -182,7 +214,7 @@ impl Network {
         };
         add(&scheme, self.own());
         if let Some(others) = &self.others {
-            add(&others.scheme.clone().into(), self.senders - self.own());
+            add(others.scheme.as_ref().unwrap_or(&scheme), self.senders - self.own());
         }
         scenario
     }
@@ -225,6 +257,12 @@ mod tests {
         // Over both links lies the whole RTT, over one half of it; each link is nearly full.
         let delays: Vec<f64> = figures.iter().map(|sender| sender.delay_ms).collect();
         assert!(delays[..2].iter().all(|delay| *delay > 150.0), "{delays:?}");
+        let paths = lot.paths(Span::from_secs(1)).expect("links");
+        let paths: Vec<(f64, u64)> = paths
+            .into_iter()
+            .map(|(rate, rtt)| (rate * 8e-6, rtt.as_millis_f64() as u64))
+            .collect();
+        assert_eq!(paths, [(10.0, 150), (10.0, 150), (10.0, 75), (20.0, 75)]);
         assert!(delays[2..].iter().all(|delay| (75.0..150.0).contains(delay)), "{delays:?}");
         let rates: Vec<f64> = figures.iter().map(score::SenderFigures::raw_throughput).collect();
         let (first, second) = (rates[0] + rates[1] + rates[2], rates[0] + rates[1] + rates[3]);
@@ -234,7 +272,7 @@ mod tests {
     #[test]
     fn senders_of_another_scheme_do_not_count() {
         let mixed = network().with(|network| {
-            let scheme = SchemeSpec::parse("newreno").expect("built in");
+            let scheme = Some("newreno".parse().expect("built in"));
             network.others = Some(Others { scheme, senders: 1 });
         });
         let scenario = mixed.scenario("vegas".parse().expect("built in"), Span::from_secs(9), 1);

@@ -109,7 +109,7 @@ fn mistakes_in_specifications_are_told() {
         Specification::parse(&changed).expect_err("broken").to_string()
     };
     assert!(Specification::parse(whole).is_ok());
-    assert!(error("\"10Mbps\"", "10").contains("networks.link: a rate needs a unit"));
+    assert!(error("\"10Mbps\"", "10").contains("line 2: networks.link: a rate needs a unit"));
     assert!(error("\"150ms\"", "\"0s\"").contains("networks.rtt: 0 is not from"));
     assert!(error("2", "0").contains("networks.senders"));
     assert!(error("2", "{ from = 1, to = 3 }").contains("needs steps"));
@@ -124,6 +124,27 @@ fn mistakes_in_specifications_are_told() {
     let both = "second_link = \"1Mbps\"\nothers = { scheme = \"cubic\", senders = 1 }\noff";
     assert!(error("off", both).contains("networks.others: with a second link"));
     assert!(error("off", "draws = 0\noff").contains("no networks"));
+    let others = |written: &str, objective: &str| {
+        let text =
+            format!("{whole}others = {{ {written}senders = 1 }}\n[objective]\n{objective}\n");
+        Specification::parse(&text).expect_err("broken").to_string()
+    };
+    assert!(others("", "").contains("line 7: networks.others: write one of scheme"));
+    assert!(others("trained = true, ", "").contains("objective.others_delta"));
+    assert!(
+        others("file = \"none.toml\", ", "").contains("line 7: networks.others.file: none.toml")
+    );
+    let objective = |line: &str| error("[networks]", &format!("[objective]\n{line}\n[networks]"));
+    assert!(
+        objective("others_delta = 1.0").contains("line 2: objective.others_delta: there are no")
+    );
+    assert!(objective("delta = -1.0").contains("line 2: objective.delta: it has to be"));
+    assert!(objective("metric = \"speed\"").contains("unknown variant `speed`"));
+    let times = "metric = \"completion_time\"";
+    assert!(objective(times).contains("line 2: objective.metric: completion times need flows"));
+    assert!(
+        objective(&format!("{times}\nalpha = 2.0")).contains("line 3: objective.alpha: it has no")
+    );
 }
 
 #[test]

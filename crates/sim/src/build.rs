@@ -13,7 +13,7 @@ use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
-use crate::nodes::{Carrier, Endpoint};
+use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
@@ -187,7 +187,7 @@ impl Builder<'_> {
         let mut medium = Medium::new(spec.config(), parts, &random)
             .map_err(|source| BuildError::Service { link: spec.name.clone(), source })?;
         medium.record(self.scenario.record.is_detailed());
-        let stage = self.add(Carrier::Medium(Box::new(medium), 0));
+        let stage = self.add(Carrier::Medium(Box::new(SharedMedium { medium, first_record: 0 })));
         self.places.media.push(stage);
         Ok(())
     }
@@ -448,10 +448,10 @@ impl Builder<'_> {
         }
         let mut slots = carriers;
         for (&stage, hops) in self.places.media.iter().zip(self.hops) {
-            if let Carrier::Medium(medium, first) = &mut self.carriers[stage] {
-                medium.set_hops(hops);
-                *first = slots;
-                slots += medium.len();
+            if let Carrier::Medium(shared) = &mut self.carriers[stage] {
+                shared.medium.set_hops(hops);
+                shared.first_record = slots;
+                slots += shared.medium.len();
             }
         }
         let record = self.scenario.record;

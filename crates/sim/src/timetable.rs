@@ -16,7 +16,7 @@ const ROW: usize = FEW + 2;
 #[derive(Debug)]
 pub(crate) struct Timetable {
     row: [Time; ROW],
-    /// How many of the row are looked through.
+    /// How many of the row are used; the others are never due.
     used: usize,
     carriers: Tree,
     endpoints: Tree,
@@ -48,12 +48,10 @@ impl Timetable {
     /// The earliest wake-up, and its stage.
     #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
-        let (mut earliest, mut first) = (self.row[0], 0);
-        for (at, &time) in self.row.iter().enumerate().take(self.used).skip(1) {
-            if time < earliest {
-                (earliest, first) = (time, at);
-            }
-        }
+        // What is not used is never due, so that a fixed number of places is looked through: the
+        // compiler writes these comparisons out, without a loop.
+        let (earliest, first) =
+            if self.used <= 4 { least::<4>(&self.row) } else { least::<ROW>(&self.row) };
         if first < self.border.min(FEW) {
             return (earliest, first);
         }
@@ -87,6 +85,18 @@ impl Timetable {
         self.endpoints.set(stage - self.border, time);
         self.row[self.used - 1] = self.endpoints.earliest();
     }
+}
+
+/// The earliest of the first `N` times, and its place.
+#[inline(always)]
+fn least<const N: usize>(row: &[Time; ROW]) -> (Time, usize) {
+    let (mut earliest, mut first) = (row[0], 0);
+    for (at, &time) in row[..N].iter().enumerate().skip(1) {
+        if time < earliest {
+            (earliest, first) = (time, at);
+        }
+    }
+    (earliest, first)
 }
 
 /// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, the second

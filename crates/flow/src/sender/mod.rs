@@ -139,6 +139,10 @@ impl Sender {
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
+    /// The counted transfer that is not finished at `now`, which stands for its end.
+    pub fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
+        self.source.unfinished(now)
+    }
     /// How long until `now` the application had something to send, or waited for the last
     /// acknowledgement of it: of an on-off workload, its on-periods.
     pub fn on_time(&self, now: Time) -> Span {

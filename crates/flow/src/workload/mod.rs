@@ -334,6 +334,15 @@ impl Source {
         self.phase == Phase::Draining
     }
 
+    /// The transfer of a given size that is not finished at `now`, which stands for its end.
+    pub(crate) fn unfinished(&self, now: Time) -> Option<Transfer> {
+        let counted =
+            matches!(*self.workload, Workload::Bytes(_) | Workload::OnOff { on: On::Bytes(_), .. });
+        let runs = matches!(self.phase, Phase::Counted | Phase::Draining);
+        let transfer = Transfer { start: self.started, end: now, bytes: self.transfer };
+        (counted && runs).then_some(transfer)
+    }
+
     /// All that was sent is acknowledged: ends a counted transfer.
     pub(crate) fn on_drained(&mut self, now: Time) -> Transfer {
         let done = Transfer { start: self.started, end: now, bytes: self.transfer };

@@ -10,6 +10,7 @@ mod case;
 mod endpoint;
 mod facts;
 mod linux;
+mod medium;
 mod network;
 mod page;
 mod recorded;
@@ -35,4 +36,9 @@ pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
     cases.extend(endpoint::cases(recorded));
     cases.extend(facts::cases());
     cases
+}
+
+/// The cases of the shared 802.11 medium.
+pub fn medium_cases() -> Vec<Case<'static>> {
+    medium::cases()
 }

@@ -32,6 +32,9 @@ impl Link {
     ///
     /// False, and nothing is changed, if the queue cannot do this or the link looks ahead.
     pub fn set_limit(&mut self, limit: Limit) -> bool {
+        if let Some(port) = self.port_mut() {
+            return port.set_limit(limit);
+        }
         self.ahead.is_none() && self.queue.set_limit(limit)
     }
 
@@ -40,6 +43,9 @@ impl Link {
     pub fn set_router(&mut self, router: Option<Box<dyn Router>>) -> bool {
         if self.ahead.is_some() {
             return false;
+        }
+        if let Some(port) = self.port_mut() {
+            return port.set_router(router);
         }
         self.watched = self.recording || router.is_some();
         self.router = router;

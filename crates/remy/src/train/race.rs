@@ -91,7 +91,7 @@ pub(super) struct Race<'a, E> {
     /// Who runs them.
     pub(super) evaluator: &'a E,
     /// What counts.
-    pub(super) objective: &'a Objective,
+    pub(super) objective: Objective,
     /// What is known of this step.
     pub(super) memo: &'a Memo,
     /// True if poor candidates go early.
@@ -135,7 +135,7 @@ impl<E: Evaluator> Race<'_, E> {
             let these: Vec<Specimen> =
                 missing.iter().map(|&network| specimens[network].clone()).collect();
             let trials = self.evaluator.trials(table, &these, false)?;
-            fresh = trials.iter().map(|trial| trial.score(self.objective)).collect();
+            fresh = trials.iter().map(|trial| trial.score(&self.objective)).collect();
             self.memo.keep(candidate, missing.into_iter().zip(fresh.iter().copied()).collect())?;
         }
         let mut fresh = fresh.into_iter();

@@ -133,7 +133,7 @@ impl Settings {
     pub fn parse(text: &str) -> Result<Settings, SpecificationError> {
         let file: File =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
-        file.training.read()
+        file.training.read().map_err(|error| error.in_text(text))
     }
 
     /// The table that training begins with: one rule.
@@ -189,7 +189,7 @@ struct WrittenAction {
 }
 
 fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, SpecificationError> {
-    Err(SpecificationError::Value { key, problem: problem.into() })
+    Err(SpecificationError::value(key, problem))
 }
 
 impl Written {

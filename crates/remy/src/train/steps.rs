@@ -65,15 +65,20 @@ impl<E: Evaluator> Trainer<E> {
 
     fn networks(&self, draws: u64) -> (Vec<Specimen>, u64) {
         let seed = Stream::new(self.state.seed, &format!("draw {draws}")).next_u64();
-        (self.specification.specimens(seed), seed)
+        (self.specimens(seed), seed)
     }
 
     /// Runs the table on the networks of draw `draws`.
     fn measure(&mut self, draws: u64) -> Result<&Baseline, TrainError> {
         let (specimens, seed) = self.networks(draws);
-        let objective = &self.specification.objective;
-        let baseline = Baseline::measure(&self.evaluator, objective, &self.table, specimens, seed)?;
+        let baseline = self.baseline_on(specimens, seed)?;
         Ok(self.baseline.insert(baseline))
+    }
+
+    /// The table on networks.
+    fn baseline_on(&self, specimens: Vec<Specimen>, seed: u64) -> Result<Baseline, TrainError> {
+        let objective = self.objective();
+        Baseline::measure(&self.evaluator, &objective, &self.table, specimens, seed)
     }
 
     /// The table on the networks that were drawn last.
@@ -87,7 +92,7 @@ impl<E: Evaluator> Trainer<E> {
     fn race<'a>(&'a self, memo: &'a Memo, stop: &'a (dyn Fn() -> bool + Sync)) -> Race<'a, E> {
         Race {
             evaluator: &self.evaluator,
-            objective: &self.specification.objective,
+            objective: self.objective(),
             memo,
             racing: self.settings.racing,
             incremental: self.settings.incremental,
@@ -113,9 +118,7 @@ impl<E: Evaluator> Trainer<E> {
         }
         let name = format!("confirm {}", self.state.step);
         let seed = Stream::new(self.state.seed, &name).next_u64();
-        let specimens = self.specification.specimens(seed);
-        let objective = &self.specification.objective;
-        let fresh = Baseline::measure(&self.evaluator, objective, &self.table, specimens, seed)?;
+        let fresh = self.baseline_on(self.specimens(seed), seed)?;
         let mut confirmed = Vec::new();
         for (gain, at) in best {
             // Their scores are kept behind those of all candidates and of combinations.
@@ -260,8 +263,7 @@ impl<E: Evaluator> Trainer<E> {
             state.draws += 1;
             specimens.extend(self.networks(state.draws).0);
         }
-        let objective = &self.specification.objective;
-        let now = Baseline::measure(&self.evaluator, objective, &self.table, specimens, 0)?;
+        let now = self.baseline_on(specimens, 0)?;
         let all: Vec<usize> = (0..now.specimens.len()).collect();
         let per_draw = 1.0 / CHECKS as f64;
         let mut table = Arc::clone(&self.table);

@@ -210,6 +210,15 @@ impl Simulation {
         self.places.flows.iter().enumerate().map(|(index, place)| self.sums_of(index, place))
     }
 
+    /// The transfers of a given size of each flow, in the scenario's order: those that have finished,
+    /// oldest first, and the one that has not, which ends now. Nothing of transports that come whole.
+    pub fn transfers(&self) -> impl ExactSizeIterator<Item = (&[Transfer], Option<Transfer>)> {
+        self.places.flows.iter().map(|place| match self.world.sender(place.sender) {
+            Some(sender) => (sender.transfers(), sender.unfinished_transfer(self.world.now())),
+            None => (&[][..], None),
+        })
+    }
+
     fn sums_of(&self, index: usize, place: &FlowPlace) -> FlowSums {
         let Some(warm) = self.warm.as_ref().map(|warm| warm[index]) else {
             return FlowSums::default();

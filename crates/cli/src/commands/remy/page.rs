@@ -24,7 +24,7 @@ pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[
         "{} rules after {} generations; seed {}; {} candidates; {:.0} simulated seconds in {:.0} CPU \
          seconds.",
         trainer.table().rules().len(),
-        state.generation,
+        trainer.generations(),
         state.seed,
         state.spent.candidates,
         state.spent.simulated_s,

@@ -16,12 +16,15 @@ pub enum Need {
     Programs,
     /// `kernel`: something that this kernel does not have or does not allow.
     Kernel,
+    /// `browser`: Node.js, Rust's target for WebAssembly and Chromium, for the tests of the page
+    /// (`tests/site.sh`).
+    Browser,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 5] =
-        [Need::Traces, Need::Reference, Need::Net, Need::Programs, Need::Kernel];
+    pub const ALL: [Need; 6] =
+        [Need::Traces, Need::Reference, Need::Net, Need::Programs, Need::Kernel, Need::Browser];
 
     /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
     pub const fn word(self) -> &'static str {
@@ -31,6 +34,7 @@ impl Need {
             Need::Net => "net",
             Need::Programs => "programs",
             Need::Kernel => "kernel",
+            Need::Browser => "browser",
         }
     }
 }

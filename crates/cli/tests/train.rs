@@ -89,7 +89,7 @@ fn training_leaves_a_table_a_log_and_a_page() {
     assert_eq!(last["what"], "check");
     let page = std::fs::read_to_string(format!("{out}/page.html")).expect("a page");
     for words in
-        ["Score over time", "Rules used most", "rtt_ratio (down) and rec_ewma", "[networks]"]
+        ["Score over time", "Rules used most", "rtt_ratio (latest RTT over the smallest)", "[networks]"]
     {
         assert!(page.contains(words), "{words}");
     }

@@ -88,9 +88,12 @@ fn training_leaves_a_table_a_log_and_a_page() {
         serde_json::from_str(log.lines().last().expect("lines")).expect("JSON");
     assert_eq!(last["what"], "check");
     let page = std::fs::read_to_string(format!("{out}/page.html")).expect("a page");
-    for words in
-        ["Score over time", "Rules used most", "rtt_ratio (latest RTT over the smallest)", "[networks]"]
-    {
+    for words in [
+        "Score over time",
+        "Rules used most",
+        "rtt_ratio (latest RTT over the smallest)",
+        "[networks]",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     let named = format!("remy[file={out}/table.toml]");

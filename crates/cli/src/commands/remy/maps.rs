@@ -48,8 +48,10 @@ enum What {
 impl What {
     fn words(self) -> &'static str {
         match self {
-            What::Window => "where the window goes (packets; the darker the larger)",
-            What::Pace => "how fast packets may follow each other (the darker the faster)",
+            What::Window => "where the window goes (packets; the stronger the colour, the larger)",
+            What::Pace => {
+                "how fast packets may follow each other (the stronger the colour, the faster)"
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::PACKET;
-use paceline_report::{Chart, Fold, Page, Palette, Panel, Series, Shade};
+use paceline_report::{Chart, Fold, Page, Paint, Palette, Panel, Series, Shade};
 use paceline_sim::Outcome;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
 
@@ -102,6 +102,7 @@ fn chart(label: &str, outcome: &Outcome) -> Chart {
     let link = outcome.links.first().and_then(|link| link.series.as_ref());
     let capacity = link.map(|series| Series {
         shade: Shade::Area,
+        paint: Paint::AREA,
         label: Vec::new(),
         ..line("capacity", "capacity", "Mbit/s", series.capacity_mbps.clone())
     });
@@ -118,7 +119,7 @@ fn chart(label: &str, outcome: &Outcome) -> Chart {
         panels: vec![
             panel("Mbit/s", 120.0, rates),
             panel("Queue (ms)", 80.0, queue.into_iter().collect()),
-            panel("Window (packets)", 90.0, state("cwnd", "window", "packets")),
+            Panel { log: true, ..panel("Window", 90.0, state("cwnd", "window", "packets")) },
             panel("Gap (ms)", 80.0, state("intersend", "time between packets", "ms")),
         ],
     }

@@ -7,7 +7,7 @@ SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test tunnel-figures tunnel-long kernel-long page-load bench pgo lint digests docs docs-check api setup build clean
+.PHONY: demo test python wheel wheel-test tunnel-figures tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -25,7 +25,20 @@ test: setup lint
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
+	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
 	@tests/skipped.sh $(SKIPS)
+
+## The tests of the Python package (bindings/python), with a build of the tests' profile.
+python: setup
+	tests/python.sh test
+
+## The Python package for users, one file in target/wheels: pip install target/wheels/*.whl.
+wheel: setup
+	tests/python.sh wheel
+
+## Installs that wheel into a fresh virtual environment and runs the quick-start notebook.
+wheel-test: wheel
+	tests/python.sh wheel-test
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
@@ -47,6 +60,13 @@ tunnel-figures: build
 ## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
 tunnel-long: setup
 	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
+
+## A Debian package and an OCI image in target/dist: docs/installing.md.
+DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
+dist: build
+	@mkdir -p $(DIST)
+	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
+	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.
@@ -90,6 +110,10 @@ api: setup
 kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
+
+## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
+home: setup
+	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
 
 ## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
 page-load: build

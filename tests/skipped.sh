@@ -14,6 +14,7 @@ remedy() {
   net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
   programs) echo "install them: on Debian iproute2, iputils-ping, nftables, iptables" ;;
   kernel) echo "another kernel, or another setting of it" ;;
+  python) echo "install Python 3.10 or newer with venv; packages come from the Python Package Index" ;;
   *) echo "see the reason" ;;
   esac
 }

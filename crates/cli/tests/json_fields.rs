@@ -185,7 +185,7 @@ fn lists_and_claims() {
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
     // The whole of `validate` takes minutes; these are its types.
-    let rows = cases(None)[0].measure();
+    let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
     let document = json!({ "schema_version": 1, "counts": counts, "rows": rows });
     printed.document("validate", &document);
@@ -237,7 +237,10 @@ fn emulations() {
     let script = format!(
         "$P link --up 12Mbps --down 12Mbps --summary {summary} --log {log} -o {out} -q -- \
          ping -q -c 5 -i 0.05 100.64.0.1 >/dev/null || exit 9\n\
+         $P link --scenario {six} --flow mine --summary {shared} -q -- sleep 0.5 || exit 8\n\
          $P gap --trace 12Mbps --schemes cubic --duration 1s --json -q",
+        six = scenario("six-uploads"),
+        shared = folder.path("shared.json"),
         summary = folder.path("summary.json"),
         log = folder.path("log"),
         out = folder.path("out"),
@@ -246,7 +249,7 @@ fn emulations() {
     let err = alone::text(&output.stderr);
     assert!(output.status.success(), "{err}");
     let mut printed = Printed::new();
-    for file in ["summary.json", "out/emulation.json"] {
+    for file in ["summary.json", "out/emulation.json", "shared.json"] {
         let summary = std::fs::read(folder.path(file)).expect("a summary");
         printed.document("emulators", &serde_json::from_slice(&summary).expect("JSON"));
     }

@@ -5,7 +5,7 @@
 //!   headers, and transmits them as its [`Service`] allows: at a constant rate, by a schedule of
 //!   rates, at the opportunities of a recorded trace, or as an 802.11n access point ([`wifi`]).
 //! - A [`medium::Medium`] is a channel that stations and an access point contend for, each with a
-//!   queue and a router of its own (802.11b and g).
+//!   queue and a router of its own (802.11b, g and n).
 //! - A [`Pipe`] carries packets to the other end of a path: propagation delay and [`Impairments`].
 //! - [`queue`] has the queues, from droptail to DualPI2, as types and by name, and the table to
 //!   which you can add your own.
@@ -55,6 +55,7 @@ mod pipe;
 pub mod queue;
 mod ring;
 mod service;
+pub mod wifi;
 
 pub use link::{Counters, EventKind, Link, LinkEvent};
 pub use pipe::{
@@ -62,6 +63,4 @@ pub use pipe::{
 };
 pub use queue::interface::{DropReason, Dropped, DroptailLimit, Queue};
 pub use queue::limit::{BufferSize, Limit};
-pub use service::{
-    Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError, wifi,
-};
+pub use service::{Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError};

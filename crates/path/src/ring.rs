@@ -59,6 +59,16 @@ impl<T: Copy> Ring<T> {
         if self.is_empty() { None } else { self.places.get(self.place(self.head)) }
     }
 
+    /// Changes each value, from the oldest on.
+    pub(crate) fn for_each_mut(&mut self, mut change: impl FnMut(&mut T)) {
+        for index in 0..self.len() {
+            let at = self.place(self.head.wrapping_add(index));
+            if let Some(value) = self.places.get_mut(at) {
+                change(value);
+            }
+        }
+    }
+
     /// Drops the oldest value, if there is one.
     #[inline]
     pub(crate) fn drop_front(&mut self) {
@@ -118,6 +128,10 @@ mod tests {
             assert_eq!(ring.front(), deque.front());
             let index = random.below(20) as usize;
             assert_eq!(ring.get(index), deque.get(index));
+            if value % 1000 == 0 {
+                ring.for_each_mut(|value| *value += 7);
+                deque.iter_mut().for_each(|value| *value += 7);
+            }
         }
     }
 }

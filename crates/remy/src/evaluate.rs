@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_sim::BuildError;
-use paceline_sim::scenario::MadeScheme;
+use paceline_sim::scenario::{MadeScheme, SchemeChoice};
 use rayon::prelude::*;
 
 use crate::score::{self, SenderFigures};
 use crate::spec::{Objective, Specification, Specimen};
 use crate::usage::{self, RuleUse, Usage};
-
-/// The score of a sender of whose packets none arrived, as published.
-const STARVED: f64 = -2_147_483_647.0;
 
 /// What a table did on one network.
 #[derive(Clone, Debug)]
@@ -25,18 +22,11 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The mean over the senders of their utilities; 0 for a sender that was never on.
+    /// The mean over the senders that count of what they are worth: [`Objective::score`].
     pub fn score(&self, objective: &Objective) -> f64 {
-        let utility = |sender: &SenderFigures| {
-            if sender.share_s == 0.0 {
-                0.0
-            } else if sender.packets == 0.0 {
-                STARVED
-            } else {
-                objective.utility(sender.throughput(), sender.delay_ms / 100.0)
-            }
-        };
-        self.mean(utility)
+        let scores = self.senders.iter().filter_map(|sender| objective.score(sender));
+        let (sum, count) = scores.fold((0.0, 0u32), |(sum, count), score| (sum + score, count + 1));
+        sum / f64::from(count.max(1))
     }
 
     /// The mean of a figure over the senders, without those of another scheme.
@@ -105,12 +95,22 @@ impl Evaluator for Local {
     }
 }
 
+/// Senders of a table as the published program has them; with `repairs` they send again what was lost,
+/// and a timeout counts.
+pub fn scheme(
+    table: &Arc<RuleTable>,
+    repairs: bool,
+    observer: Option<Arc<dyn RuleObserver>>,
+) -> SchemeChoice {
+    let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
+    MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
+}
+
 /// Tries a table on one network.
 fn trial(table: &Arc<RuleTable>, specimen: &Specimen, uses: bool) -> Result<Trial, BuildError> {
     let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
     let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
-    let params = RemyParams { as_published: true, ..RemyParams::default() };
-    let scheme = MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into();
+    let scheme = scheme(table, specimen.repairs, observer);
     let senders = score::run(&specimen.network, &scheme, specimen.duration, specimen.seed)?;
     Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
 }

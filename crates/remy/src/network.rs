@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_cc::{Rate, Span};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Loss};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, SchemeChoice,
+};
 use paceline_sim::{BuildError, mean_rate, service};
 
 /// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
@@ -40,8 +42,17 @@ impl fmt::Display for Network {
         if self.loss > 0.0 {
             write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
         }
+        match &self.router {
+            RouterChoice::Auto => {}
+            RouterChoice::None => write!(f, ", no router")?,
+            RouterChoice::Scheme(scheme) => write!(f, ", router {scheme}")?,
+            RouterChoice::Made(made) => write!(f, ", router {}", made.label())?,
+        }
         if let Some(others) = self.others.as_ref().filter(|others| others.senders > 0) {
-            write!(f, ", {} of them {}", others.senders, others.scheme)?;
+            match &others.scheme {
+                Some(scheme) => write!(f, ", {} of them {scheme}", others.senders)?,
+                None => write!(f, ", {} of them with another aim", others.senders)?,
+            }
         }
         Ok(())
     }
@@ -78,6 +89,8 @@ pub struct Network {
     pub buffer: BufferSize,
     /// The share of packets that get lost behind the (first) link.
     pub loss: f64,
+    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    pub router: RouterChoice,
     /// A second link behind the first: a parking lot. The senders are divided into three groups as
     /// equal as can be: over both links, over the first, over the second. Behind each link lies half
     /// of the RTT, which is that of the first group.
@@ -89,8 +102,8 @@ pub struct Network {
 /// Senders of another scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
-    /// Their scheme.
-    pub scheme: SchemeSpec,
+    /// Their scheme; without one that which is tried.
+    pub scheme: Option<SchemeChoice>,
     /// How many of a network's senders have it.
     pub senders: u32,
 }
@@ -107,6 +120,7 @@ impl Network {
             off: Amount::Exponential(5.0),
             buffer: BufferSize::Unlimited,
             loss: 0.0,
+            router: RouterChoice::Auto,
             second: None,
             others: None,
         }
@@ -134,14 +148,43 @@ impl Network {
     /// # Errors
     /// If the link makes no sense.
     pub fn packets_per_ms(&self, duration: Span) -> Result<f64, BuildError> {
-        let rate = |capacity: &Capacity| -> Result<f64, BuildError> {
+        let (first, second) = self.rates(duration)?;
+        let rate = second.map_or(first, |second| second.min(first));
+        Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+    }
+
+    /// The mean rates of the links.
+    fn rates(&self, duration: Span) -> Result<(Rate, Option<Rate>), BuildError> {
+        let rate = |capacity: &Capacity| -> Result<Rate, BuildError> {
+            if let Capacity::Constant(rate) = capacity {
+                return Ok(*rate);
+            }
             let link = LinkSpec::new("link", capacity.clone());
             let scenario = Scenario::new("remy").with(|scenario| scenario.links.push(link.clone()));
-            let rate = mean_rate(capacity, &service(&scenario, &link)?, duration);
-            Ok(rate.as_bps() as f64 / (8e3 * f64::from(PACKET)))
+            Ok(mean_rate(capacity, &service(&scenario, &link)?, duration))
         };
-        let first = rate(&self.link)?;
-        Ok(self.second.as_ref().map_or(Ok(first), rate)?.min(first))
+        Ok((rate(&self.link)?, self.second.as_ref().map(rate).transpose()?))
+    }
+
+    /// The path of each sender, in the scenario's order: the mean rate of its slowest link in bytes
+    /// per second, and its RTT without a queue.
+    ///
+    /// # Errors
+    /// If a link makes no sense.
+    pub fn paths(&self, duration: Span) -> Result<Vec<(f64, Span)>, BuildError> {
+        let (first, second) = self.rates(duration)?;
+        let of = |path: &[&str]| {
+            let second = second.filter(|_| path.contains(&"second"));
+            let rates = path.contains(&"link").then_some(first).into_iter().chain(second);
+            let slowest = rates.min().unwrap_or(first).as_bps() as f64 / 8.0;
+            let rtt =
+                if self.second.is_some() && path.len() == 1 { self.rtt / 2 } else { self.rtt };
+            (slowest, rtt)
+        };
+        let kinds = [self.own(), self.senders - self.own()];
+        let groups = kinds.into_iter().flat_map(|senders| self.groups(senders));
+        let paths = groups.flat_map(|(path, count)| std::iter::repeat_n(of(path), count as usize));
+        Ok(paths.collect())
     }
 
     /// The scenario of senders of `scheme`. As in the published simulator the whole RTT lies between
@@ -154,6 +197,7 @@ impl Network {
         let half = self.second.as_ref().map(|_| self.rtt / 2);
         let link = LinkSpec::new("link", self.link.clone()).with(|link| {
             link.buffer = self.buffer;
+            link.router = self.router.clone();
             link.rtt = Some(self.rtt);
             link.after.delay = half.unwrap_or_default();
             if self.loss > 0.0 {
@@ -165,6 +209,7 @@ impl Network {
         if let Some(second) = &self.second {
             scenario.links.push(LinkSpec::new("second", second.clone()).with(|link| {
                 link.buffer = self.buffer;
+                link.router = self.router.clone();
                 link.rtt = Some(self.rtt);
                 link.after.delay = half.unwrap_or_default();
             }));
@@ -182,7 +227,7 @@ impl Network {
         };
         add(&scheme, self.own());
         if let Some(others) = &self.others {
-            add(&others.scheme.clone().into(), self.senders - self.own());
+            add(others.scheme.as_ref().unwrap_or(&scheme), self.senders - self.own());
         }
         scenario
     }
@@ -203,8 +248,13 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::score;
+    use paceline_cc::Spec;
+    use paceline_cc::schemes::remy::{Action, Domain, RemyParams, Rule, RuleTable, Signal, halves};
+    use paceline_sim::scenario::MadeScheme;
 
     fn network() -> Network {
         Network::new(Rate::from_mbps(10.0), Span::from_millis(150))
@@ -225,6 +275,12 @@ mod tests {
         // Over both links lies the whole RTT, over one half of it; each link is nearly full.
         let delays: Vec<f64> = figures.iter().map(|sender| sender.delay_ms).collect();
         assert!(delays[..2].iter().all(|delay| *delay > 150.0), "{delays:?}");
+        let paths = lot.paths(Span::from_secs(1)).expect("links");
+        let paths: Vec<(f64, u64)> = paths
+            .into_iter()
+            .map(|(rate, rtt)| (rate * 8e-6, rtt.as_millis_f64() as u64))
+            .collect();
+        assert_eq!(paths, [(10.0, 150), (10.0, 150), (10.0, 75), (20.0, 75)]);
         assert!(delays[2..].iter().all(|delay| (75.0..150.0).contains(delay)), "{delays:?}");
         let rates: Vec<f64> = figures.iter().map(score::SenderFigures::raw_throughput).collect();
         let (first, second) = (rates[0] + rates[1] + rates[2], rates[0] + rates[1] + rates[3]);
@@ -234,7 +290,7 @@ mod tests {
     #[test]
     fn senders_of_another_scheme_do_not_count() {
         let mixed = network().with(|network| {
-            let scheme = SchemeSpec::parse("newreno").expect("built in");
+            let scheme = Some("newreno".parse().expect("built in"));
             network.others = Some(Others { scheme, senders: 1 });
         });
         let scenario = mixed.scenario("vegas".parse().expect("built in"), Span::from_secs(9), 1);
@@ -245,6 +301,31 @@ mod tests {
         let others: Vec<bool> = figures.expect("runs").iter().map(|one| one.other).collect();
         assert_eq!(others, [false, true]);
         assert!(mixed.to_string().ends_with("1 of them newreno"), "{mixed}");
+    }
+
+    #[test]
+    fn a_router_marks_for_tables_that_hear_it() {
+        // Two packets more where half of the packets accelerate, else one less: holds the queue
+        // only where a router marks.
+        let share = |lower, upper| Domain::WHOLE.between(Signal::AccelShare, lower, upper);
+        let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 0.5) };
+        let rules = [rule(share(0.0, 0.5), -1), rule(share(0.5, 2.0), 1)];
+        let table = Arc::new(RuleTable::flat(rules).expect("a table"));
+        let halves = halves(RemyParams::default(), table, None);
+        let scheme: SchemeChoice = MadeScheme::new("marks", halves).into();
+        let delay = |router: RouterChoice| {
+            let network = network().with(|network| {
+                (network.router, network.senders) = (router, 1);
+                network.on = On::Time(Amount::Fixed(1e6));
+            });
+            let senders = score::run(&network, &scheme, Span::from_secs(60), 1).expect("runs");
+            assert!(senders[0].throughput() > 0.5, "{network}: {senders:?}");
+            senders[0].delay_ms
+        };
+        let abc = Spec::parse("abc[dt=20ms]").expect("legal");
+        let (brought, named) = (delay(RouterChoice::Auto), delay(RouterChoice::Scheme(abc)));
+        let none = delay(RouterChoice::None);
+        assert!(named < brought && brought < 350.0 && none > 1000.0, "{named} {brought} {none}");
     }
 
     #[test]

@@ -4,16 +4,18 @@
 //! that runs at full speed while a sender is on alone, at half speed while two are on, and so on.
 //! It measures what a sender got of its equal share. The utility of a sender is the logarithm (to
 //! base 2) of throughput, less `delta` times that of delay.
+//!
+//! Of senders whose flows have a given size the completion times are known, too.
 
 use paceline_cc::{Setup, Span, Time};
-use paceline_sim::flow::Periods;
+use paceline_sim::flow::{On, Periods, Transfer};
 use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
 
 use crate::network::{Network, PACKET};
 
 /// The utility of a sender that was on and of whose packets none arrived, as published.
-const STARVED: f64 = -2_147_483_647.0;
+pub(crate) const STARVED: f64 = -2_147_483_647.0;
 
 /// How often [`run_within_reason`] looks at what was sent.
 const PARTS: u64 = 20;
@@ -34,11 +36,30 @@ pub struct SenderFigures {
     pub share_s: f64,
     /// The mean time from sending a packet to its arrival, in milliseconds; zero if none arrived.
     pub delay_ms: f64,
-    /// Whether it has another scheme than the one that is tried: it does not count.
+    /// Whether it has another scheme than the one that is tried.
     pub other: bool,
+    /// Its flows of a given size: those that have finished, and one that has not if it already took
+    /// longer than it would have taken alone.
+    pub flows: f64,
+    /// The mean over these flows of log2(slowdown). The slowdown is the completion time, from the
+    /// first byte that is ready to the last acknowledgement, over that of a flow without queues or
+    /// other flows: the path's RTT and the time that the flow's bytes take at the mean rate of the
+    /// slowest link. A flow that has not finished counts with the time so far. Zero without flows.
+    pub log2_slowdown: f64,
 }
 
 impl SenderFigures {
+    /// A sender that was on and of whose packets none arrived.
+    pub(crate) const STARVED: SenderFigures = SenderFigures {
+        packets: 0.0,
+        on_s: 1.0,
+        share_s: 1.0,
+        delay_ms: 0.0,
+        other: false,
+        flows: 1.0,
+        log2_slowdown: -STARVED,
+    };
+
     /// Packets per millisecond of its equal share of the time.
     pub fn throughput(&self) -> f64 {
         if self.share_s > 0.0 { self.packets / (1e3 * self.share_s) } else { 0.0 }
@@ -76,7 +97,7 @@ pub fn run(
     let scenario = network.scenario(scheme.clone(), duration, seed);
     let mut simulation = Simulation::new(scenario)?;
     simulation.advance(Time::ZERO + duration);
-    Ok(figures(network, duration, seed, simulation.sums()))
+    all_figures(network, duration, seed, &simulation)
 }
 
 /// The same, given up when senders have sent many times what the link carries: `None`. What a table
@@ -101,7 +122,36 @@ pub fn run_within_reason(
             return Ok(None);
         }
     }
-    Ok(Some(figures(network, duration, seed, simulation.sums())))
+    all_figures(network, duration, seed, &simulation).map(Some)
+}
+
+/// The figures of each sender of a run, with the completion times of flows of a given size.
+fn all_figures(
+    network: &Network,
+    duration: Span,
+    seed: u64,
+    simulation: &Simulation,
+) -> Result<Vec<SenderFigures>, BuildError> {
+    let mut figures = figures(network, duration, seed, simulation.sums());
+    if let On::Bytes(_) = network.on {
+        let paths = network.paths(duration)?;
+        for ((sender, (bytes_per_s, rtt)), flows) in
+            figures.iter_mut().zip(paths).zip(simulation.transfers())
+        {
+            let slowdown = |flow: &Transfer| {
+                let alone = rtt.as_secs_f64() + flow.bytes as f64 / bytes_per_s;
+                flow.end.since(flow.start).as_secs_f64() / alone
+            };
+            let (finished, unfinished) = flows;
+            let late = unfinished.as_ref().map(slowdown).filter(|slowdown| *slowdown > 1.0);
+            let all = finished.iter().map(slowdown).chain(late);
+            let (count, sum) = all.fold((0.0, 0.0), |(count, sum): (f64, f64), slowdown| {
+                (count + 1.0, sum + slowdown.log2())
+            });
+            (sender.flows, sender.log2_slowdown) = (count, sum / count.max(1.0));
+        }
+    }
+    Ok(figures)
 }
 
 /// The figures of each sender, from the sums of a run.
@@ -119,6 +169,7 @@ pub fn figures(
         on_s: sums.on_s,
         share_s: shares.as_ref().map_or(sums.on_s, |shares| shares[index]),
         delay_ms: if sums.packets > 0 { 1e3 * sums.delay_s / sums.packets as f64 } else { 0.0 },
+        ..SenderFigures::default()
     };
     sums.enumerate().map(figures).collect()
 }
@@ -173,8 +224,9 @@ mod tests {
 
     #[test]
     fn utilities_are_logarithms() {
-        let (on_s, share_s, delay_ms, other) = (2.0, 1.0, 200.0, false);
-        let sender = SenderFigures { packets: 500.0, on_s, share_s, delay_ms, other };
+        let (on_s, share_s, delay_ms) = (2.0, 1.0, 200.0);
+        let sender =
+            SenderFigures { packets: 500.0, on_s, share_s, delay_ms, ..Default::default() };
         assert_eq!((sender.throughput(), sender.raw_throughput()), (0.5, 0.25));
         assert_eq!(sender.utility(1.0, 100.0, 1.0), -2.0);
         assert_eq!(sender.utility(0.5, 100.0, 0.1), -0.1);
@@ -201,6 +253,34 @@ mod tests {
         assert_eq!(shares(&both, duration, 1), Some(vec![2500.0; 2]));
         let bytes = network().with(|network| network.on = On::Bytes(Amount::Fixed(1e6)));
         assert_eq!(shares(&bytes, duration, 1), None);
+    }
+
+    #[test]
+    fn a_flow_alone_is_slowed_down_by_its_first_window_only() {
+        use paceline_cc::schemes::remy::{Action, RuleTable, RuleTree};
+        // 125 packets take 125 ms and the RTT of 100 ms; with a window that holds all of them nothing
+        // is added, with one of 10 packets there are 12 round trips of 101 ms and one of 105 ms.
+        let network = network().with(|network| {
+            (network.senders, network.off) = (1, Amount::Fixed(1.0));
+            network.on = On::Bytes(Amount::Fixed(125.0 * f64::from(PACKET)));
+        });
+        let flows = |window: i32, ms: u64| {
+            let tree = RuleTree::single(Action::new(0.0, window, 0.0));
+            let table = std::sync::Arc::new(RuleTable::new(tree).expect("a table"));
+            let scheme = crate::evaluate::scheme(&table, true, None);
+            run(&network, &scheme, Span::from_millis(ms), 1).expect("runs")[0]
+        };
+        // Each flow and the pause before it take 1.225 s: 81 end before 100.4 s, and the last has
+        // run for 0.175 s, which is less than it would take alone.
+        let (quick, slow) = (flows(200, 100_400), flows(10, 100_400));
+        assert_eq!(quick.flows, 81.0);
+        assert!(quick.log2_slowdown.abs() < 0.01, "{quick:?}");
+        let slowdown = slow.log2_slowdown.exp2();
+        assert!((slowdown - (12.0 * 0.101 + 0.105) / 0.225).abs() < 0.1, "{slowdown}");
+        // One that has not ended counts with the time so far.
+        let late = flows(10, 2000);
+        assert_eq!(late.flows, 1.0);
+        assert!((late.log2_slowdown.exp2() - 1.0 / 0.225).abs() < 0.01, "{late:?}");
     }
 
     #[test]

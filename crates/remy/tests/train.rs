@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use paceline_cc::schemes::remy::RuleTable;
-use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
-use paceline_remy::spec::Specimen;
+use paceline_cc::{Rate, Span};
+use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial, evaluate};
+use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
 
 /// Small networks, so that tests are quick: 4 of 3 s.
@@ -104,6 +105,94 @@ fn evaluating_only_what_a_rule_touches_changes_nothing() {
     assert_eq!(train(true), train(false));
 }
 
+/// Two kinds of senders, of which each has a table of its own.
+const TWO: &str = r#"
+duration = "3s"
+
+[networks]
+link = { from = "2Mbps", to = "4Mbps", steps = 2 }
+rtt = "40ms"
+senders = 2
+others = { trained = true, senders = { from = 0, to = 2, steps = 3 } }
+on = "1s"
+off = "500ms"
+
+[objective]
+delta = 0.1
+others_delta = 10.0
+"#;
+
+#[test]
+fn two_tables_are_trained_in_turn_each_for_its_own_delta() {
+    let mut both = trainer(TWO, 1);
+    let mut notes = Vec::new();
+    while !both.is_done(2) {
+        notes.push(both.step(&|| false).expect("a step").note);
+    }
+    assert!(notes.iter().any(|note| note.starts_with("the others' table: rule")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("rule")), "{notes:?}");
+    let others = both.others_table().expect("two tables");
+    assert_ne!(both.table(), others);
+    assert_eq!(both.uses().expect("runs").len(), both.table().rules().len());
+    // Those who mind delay send less: alone on a link they have a shorter queue.
+    let network = paceline_remy::Network::new(Rate::from_mbps(3.0), Span::from_millis(40));
+    let delay = |table: &Arc<RuleTable>| {
+        let scheme = paceline_remy::evaluate::scheme(table, false, None);
+        let all =
+            paceline_remy::score::run(&network, &scheme, Span::from_secs(60), 1).expect("runs");
+        all.iter().map(|sender| sender.delay_ms).sum::<f64>()
+    };
+    let others = Arc::clone(both.others_table().expect("two tables"));
+    let delays = (delay(both.table()), delay(&others));
+    assert!(delays.1 <= delays.0, "{delays:?}");
+}
+
+#[test]
+fn a_training_of_two_tables_goes_on_where_it_stopped() {
+    let folder = Temporary::new("two");
+    let open = || {
+        let work = Arc::new(Work::default());
+        let evaluator = Frugal { work: Arc::clone(&work) };
+        let opened = Folder::open(&folder.0).expect("a folder");
+        Trainer::open(&plan(TWO, 1), evaluator, work, opened).expect("a training").0
+    };
+    let mut whole = trainer(TWO, 1);
+    while !whole.is_done(1) {
+        whole.step(&|| false).expect("a step");
+    }
+    loop {
+        let mut part = open();
+        if part.is_done(1) {
+            break;
+        }
+        (0..3).for_each(|_| {
+            if !part.is_done(1) {
+                part.step(&|| false).expect("a step");
+            }
+        });
+    }
+    let load = |name: &str| paceline_remy::load(folder.0.join(name)).expect("a table").table;
+    assert_eq!(&load("table.toml"), whole.table().as_ref());
+    assert_eq!(Some(&load("others.toml")), whole.others_table().map(Arc::as_ref));
+}
+
+#[test]
+fn tables_can_be_trained_for_completion_times() {
+    let text = "duration = \"10s\"\n[networks]\nlink = \"4Mbps\"\nrtt = \"40ms\"\nsenders = 2\n\
+                on_bytes = \"50kB\"\noff = \"500ms\"\nbuffer = \"50\"\ndraws = 3\n\
+                [objective]\nmetric = \"completion_time\"\n";
+    let mut trainer = trainer(text, 1);
+    let first = Arc::clone(trainer.table());
+    while !trainer.is_done(2) {
+        trainer.step(&|| false).expect("a step");
+    }
+    // On networks that it was not trained on, too.
+    let specification = Specification::parse(text).expect("a specification");
+    let score = |table: &Arc<RuleTable>| evaluate(table, &specification, 77).expect("runs").total;
+    let (before, after) = (score(&first), score(trainer.table()));
+    assert!(after > before + 0.5 && after < 0.0, "{before} {after}");
+}
+
 /// A folder that is removed in the end.
 struct Temporary(PathBuf);
 
@@ -157,6 +246,26 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
     assert!(stops > 5, "{stops}");
     let loaded = paceline_remy::load(folder.0.join("table.toml")).expect("a table");
     assert_eq!(loaded.table, table);
+}
+
+#[test]
+fn what_gains_beyond_doubt_need_not_be_confirmed() {
+    let runs = |confirm: &str| {
+        let counting = Counting::default();
+        // The same network again and again, on which the first rule sends far too much.
+        let text = format!(
+            "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"1s\"\n\
+             off = \"500ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
+        );
+        let work = Arc::new(Work::default());
+        let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");
+        (0..2).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
+        (trainer.table().rules()[0].action, counting.0.load(Ordering::Relaxed))
+    };
+    let (always, doubtful, never) = (runs("true"), runs("\"doubtful\""), runs("false"));
+    assert_eq!(always.0, doubtful.0);
+    assert_eq!(doubtful, never);
+    assert!(doubtful.1 < always.1, "{doubtful:?} {always:?}");
 }
 
 /// Counts runs.

@@ -77,6 +77,13 @@ impl Reproduction {
                 count(Verdict::Partly),
                 count(Verdict::Not)
             );
+            let stood_in = self.claims.iter().filter(|judged| !judged.stand_ins.is_empty()).count();
+            let words = match stood_in {
+                0 => words,
+                few => {
+                    format!("{words}, {few} with tables trained here in place of published ones")
+                }
+            };
             match count(Verdict::NotMeasured) {
                 0 => words,
                 few => format!("{words}, {few} not measured"),
@@ -200,7 +207,8 @@ pub fn reproduce(
         experiments.push((experiment, findings));
     }
     let nothing = Findings::default();
-    let limits = Limits { synthetic: setting.traces.is_none(), quick: setting.quick };
+    let limits =
+        Limits { synthetic: setting.traces.is_none(), quick: setting.quick, ..Limits::default() };
     let judged = claims
         .iter()
         .map(|claim| {

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Rate, Setup, Span, Stream, Time};
-use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_cc::{Rate, Span, Stream, Time};
+use paceline_flow::Workload;
 use paceline_path::medium::{Hop, Medium, StationParts};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
 use crate::bins::LinkBins;
 use crate::choose::{self, Ends};
+use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
-use crate::nodes::{Carrier, Endpoint};
+use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{Route, Routes, Ways};
@@ -44,15 +45,41 @@ pub(crate) struct FlowPlace {
     pub(crate) receiver: usize,
 }
 
+/// What a world was laid out from, for those who change it while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub(crate) routes: Vec<Route>,
+    /// The carriers that routes pass.
+    pub(crate) ways: Vec<Vec<usize>>,
+    /// The pipes of flows: stage, and the delay that each adds to half of the RTT.
+    pub(crate) pipes: Vec<(usize, Span)>,
+}
+
 /// Builds the world of a scenario. Schemes and queues are looked up in `names`, or among those
-/// that are built in without any.
+/// that are built in without any. The ends of the flow called `outside.0`, if there is one, are made
+/// by `outside.1`.
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
+    outside: Option<(&str, MadeTransport)>,
 ) -> Result<(World, Places), BuildError> {
+    lay_out(scenario, names, outside, false).map(|(world, places, _)| (world, places))
+}
+
+/// The same, with what the world was laid out from. In a world that is `changeable`, links do not
+/// look ahead, and pipes are shared only by those whose delay is half of the RTT and nothing else.
+pub(crate) fn lay_out(
+    scenario: &Scenario,
+    names: Option<&Names>,
+    outside: Option<(&str, MadeTransport)>,
+    changeable: bool,
+) -> Result<(World, Places, Layout), BuildError> {
     let mut builder = Builder {
+        changeable,
+        flow_pipes: Vec::new(),
         scenario,
         names: Lookup(names),
+        outside,
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -77,23 +104,17 @@ pub(crate) fn build(
     Ok(builder.finish())
 }
 
-/// One flow to be made: one of several alike, or one of random arrivals.
-struct OneFlow<'a> {
-    spec: &'a FlowSpec,
-    ends: &'a Ends,
-    scheme: &'a Arc<str>,
-    name: String,
-    workload: Workload,
-    start: Time,
-    stop: Time,
-}
-
 /// Marks the number of an endpoint while the number of carriers is not known yet.
 const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
+    changeable: bool,
+    /// The pipes of flows, if they are changeable: see [`Layout::pipes`].
+    flow_pipes: Vec<(usize, Span)>,
     scenario: &'a Scenario,
     names: Lookup<'a>,
+    /// A flow whose ends are these instead of what its scheme makes.
+    outside: Option<(&'a str, MadeTransport)>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -172,7 +193,7 @@ impl Builder<'_> {
         let mut medium = Medium::new(spec.config(), parts, &random)
             .map_err(|source| BuildError::Service { link: spec.name.clone(), source })?;
         medium.record(self.scenario.record.is_detailed());
-        let stage = self.add(Carrier::Medium(Box::new(medium), 0));
+        let stage = self.add(Carrier::Medium(Box::new(SharedMedium { medium, first_record: 0 })));
         self.places.media.push(stage);
         Ok(())
     }
@@ -217,7 +238,8 @@ impl Builder<'_> {
         stretch: &Stretch,
     ) -> Result<Option<usize>, BuildError> {
         let total = delay + stretch.delay;
-        let plain = stretch.impairments == Impairments::default();
+        let alone = self.changeable && !stretch.delay.is_zero();
+        let plain = stretch.impairments == Impairments::default() && !alone;
         if let Some(&stage) = self.pipes.get(&total).filter(|_| plain) {
             return Ok(Some(stage));
         }
@@ -267,7 +289,10 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let ends = choose::ends(&spec.scheme, self.names)?;
+        let ends = match &self.outside {
+            Some((name, made)) if *name == spec.name => Ends::Transport(made.clone()),
+            _ => choose::ends(&spec.scheme, self.names)?,
+        };
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {
@@ -327,8 +352,8 @@ impl Builder<'_> {
         self.routes.push(Route { from: receiver, way: back, to: sender });
         match one.ends {
             Ends::Scheme(halves) => {
-                let sender = self.sender(&one, halves, flow, route)?;
-                let receiver = self.receiver(&one, halves, flow, route + 1);
+                let sender = make_sender(self.scenario, &one, halves, (flow, route))?;
+                let receiver = make_receiver(self.scenario, &one, halves, (flow, route + 1));
                 self.endpoints.push(Endpoint::Sender(Box::new(sender)));
                 self.endpoints.push(Endpoint::Receiver(Box::new(receiver)));
             }
@@ -355,8 +380,19 @@ impl Builder<'_> {
         let mut back = self.route(spec, &spec.back)?;
         self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
-        forward.extend(self.pipe(&format!("data of {name}"), half, &spec.data)?);
-        back.extend(self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?);
+        let data = self.pipe(&format!("data of {name}"), half, &spec.data)?;
+        let acks = self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?;
+        if self.changeable {
+            let own = [(data, spec.data.delay), (acks, spec.acks.delay)];
+            for (stage, extra) in own.into_iter().filter_map(|(stage, extra)| Some((stage?, extra)))
+            {
+                if !self.flow_pipes.contains(&(stage, extra)) {
+                    self.flow_pipes.push((stage, extra));
+                }
+            }
+        }
+        forward.extend(data);
+        back.extend(acks);
         if forward.is_empty() && back.is_empty() {
             return Err(BuildError::NoDelay { flow: name.clone() });
         }
@@ -376,39 +412,6 @@ impl Builder<'_> {
         (setup.start, setup.stop) = (one.start, one.stop);
         let fail = |problem| BuildError::Transport { flow: one.name.clone(), problem };
         made.make(&setup).map_err(fail)
-    }
-
-    fn sender(
-        &self,
-        one: &OneFlow<'_>,
-        halves: &Halves,
-        flow: u32,
-        route: u32,
-    ) -> Result<Sender, BuildError> {
-        let spec = one.spec;
-        let setup =
-            Setup::new(self.scenario.seed, flow).with(|setup| setup.mss = self.scenario.mss);
-        let config = SenderConfig::of(halves, setup).with(|config| {
-            config.route = route;
-            config.receive_window = spec.receive_window.unwrap_or(u64::MAX);
-            config.workload = one.workload.clone();
-            (config.start, config.stop) = (one.start, one.stop);
-            config.ecn = spec.ecn;
-        });
-        Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
-            .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
-    }
-
-    fn receiver(&self, one: &OneFlow<'_>, halves: &Halves, flow: u32, route: u32) -> Receiver {
-        let OneFlow { spec, name, .. } = one;
-        // Clocks disagree: a scheme that subtracts across them fails in tests.
-        let mut clock = Stream::new(self.scenario.seed, &format!("clock of {name}"));
-        Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {
-            config.route = route;
-            config.ack = spec.ack.unwrap_or(halves.ack);
-            config.ecn = spec.ecn;
-            config.clock_offset = Span::from_secs_f64(1000.0 * clock.uniform());
-        }))
     }
 
     /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the
@@ -438,10 +441,9 @@ impl Builder<'_> {
         }
     }
 
-    fn finish(mut self) -> (World, Places) {
-        for link in self.places.links.clone() {
-            self.look_ahead(link);
-        }
+    fn finish(mut self) -> (World, Places, Layout) {
+        let ahead = if self.changeable { Vec::new() } else { self.places.links.clone() };
+        ahead.into_iter().for_each(|link| self.look_ahead(link));
         let carriers = self.carriers.len();
         let settle =
             |stage: usize| if stage < ENDPOINT { stage } else { stage - ENDPOINT + carriers };
@@ -455,10 +457,10 @@ impl Builder<'_> {
         }
         let mut slots = carriers;
         for (&stage, hops) in self.places.media.iter().zip(self.hops) {
-            if let Carrier::Medium(medium, first) = &mut self.carriers[stage] {
-                medium.set_hops(hops);
-                *first = slots;
-                slots += medium.len();
+            if let Carrier::Medium(shared) = &mut self.carriers[stage] {
+                shared.medium.set_hops(hops);
+                shared.first_record = slots;
+                slots += shared.medium.len();
             }
         }
         let record = self.scenario.record;
@@ -484,6 +486,8 @@ impl Builder<'_> {
         let stages = carriers + self.endpoints.len();
         let routes = Routes::new(&self.routes, &self.ways.lists, carriers, stages);
         let digest = self.scenario.digest;
-        (World::new(self.carriers, self.endpoints, routes, recorder, digest), self.places)
+        let world = World::new(self.carriers, self.endpoints, routes, recorder, digest);
+        let layout = Layout { routes: self.routes, ways: self.ways.lists, pipes: self.flow_pipes };
+        (world, self.places, layout)
     }
 }

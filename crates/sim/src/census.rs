@@ -62,7 +62,8 @@ impl World {
                     census.dropped += link.counters().dropped_packets();
                     census.under_way += (link.backlog_packets() + link.uncollected()) as u64;
                 }
-                Carrier::Medium(medium, _) => {
+                Carrier::Medium(shared) => {
+                    let medium = &shared.medium;
                     for link in (0..medium.len()).filter_map(|number| medium.station(number)) {
                         census.dropped += link.counters().dropped_packets();
                         census.under_way += link.backlog_packets() as u64;

@@ -122,7 +122,7 @@ pub(crate) fn port_router(
     router_of(&medium.port_name(number), &port.router, flows, names)
 }
 
-fn router_of<'a>(
+pub(crate) fn router_of<'a>(
     link: &str,
     choice: &RouterChoice,
     flows: impl Iterator<Item = &'a FlowSpec>,

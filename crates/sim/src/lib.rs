@@ -4,7 +4,7 @@
 //! A [`Scenario`](scenario::Scenario) says which links there are, which flows pass them, and how long; it is written in
 //! Rust or in a file ([`scenario::load`]). [`run()`] runs it to its end and gives an [`Outcome`]:
 //! rates, delays, drops, fairness, time series if asked for. [`Simulation`] is a run that can be
-//! looked at on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
+//! looked at on the way, [`Interactive`] one that can be changed on the way. Equal scenarios with equal seeds give equal results, whatever the machine.
 //!
 //! A scheme is called by name (`paceline schemes` lists what is built in), comes from
 //! [`Names`] to which the caller has added it, or is a value: any
@@ -48,7 +48,10 @@ mod build;
 mod census;
 pub mod choose;
 mod digest;
+mod ends;
 mod error;
+mod gateway;
+mod interactive;
 pub mod metrics;
 mod names;
 mod nodes;
@@ -66,6 +69,8 @@ mod world;
 pub use bins::LinkBins;
 pub use census::Census;
 pub use error::BuildError;
+pub use gateway::{FlowEnd, Gateway};
+pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState};
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,

@@ -11,8 +11,35 @@ use crate::transport::Foreign;
 pub(crate) enum Carrier {
     Link(Box<Link>),
     Pipe(Box<Pipe>),
-    /// A medium, and where the recorder keeps what it knows of its first port.
-    Medium(Box<Medium>, usize),
+    Medium(Box<SharedMedium>),
+}
+
+/// A medium, and where the recorder keeps what it knows of its first port. One pointer in
+/// [`Carrier`], so that all carriers take two words; calls are kept out of the loop through which
+/// packets of links and pipes go.
+pub(crate) struct SharedMedium {
+    pub(crate) medium: Medium,
+    pub(crate) first_record: usize,
+}
+
+impl SharedMedium {
+    #[cold]
+    #[inline(never)]
+    fn push(&mut self, now: Time, packet: &Packet) {
+        self.medium.push(now, packet);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        self.medium.pop_into(now, place)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake(&self) -> Time {
+        self.medium.wake()
+    }
 }
 
 impl Carrier {
@@ -21,7 +48,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.push(now, packet),
             Carrier::Pipe(pipe) => pipe.push(now, packet),
-            Carrier::Medium(medium, _) => medium.push(now, packet),
+            Carrier::Medium(shared) => shared.push(now, packet),
         }
     }
 
@@ -35,7 +62,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.first_due(now, place),
             Carrier::Pipe(pipe) => pipe.first_due(now, place),
-            Carrier::Medium(medium, _) => medium.pop_into(now, place).then_some(place),
+            Carrier::Medium(shared) => shared.pop_into(now, place).then_some(place),
         }
     }
 
@@ -52,7 +79,7 @@ impl Carrier {
                 pipe.wake()
             }
             // It has been taken away already.
-            Carrier::Medium(medium, _) => medium.wake(),
+            Carrier::Medium(shared) => shared.wake(),
         }
     }
 
@@ -61,7 +88,7 @@ impl Carrier {
         match self {
             Carrier::Link(link) => link.wake(),
             Carrier::Pipe(pipe) => pipe.wake(),
-            Carrier::Medium(medium, _) => medium.wake(),
+            Carrier::Medium(shared) => shared.wake(),
         }
     }
 
@@ -70,7 +97,7 @@ impl Carrier {
         match (self, other) {
             (Carrier::Link(new), Carrier::Link(old)) => new.take_memory(old),
             (Carrier::Pipe(new), Carrier::Pipe(old)) => new.take_memory(old),
-            (Carrier::Medium(new, _), Carrier::Medium(old, _)) => new.take_memory(old),
+            (Carrier::Medium(new), Carrier::Medium(old)) => new.medium.take_memory(&mut old.medium),
             _ => {}
         }
     }
@@ -97,10 +124,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
-            Endpoint::Foreign(end) => {
-                end.push(now, packet);
-                (end.pop_into(now, answer), end.wake())
-            }
+            Endpoint::Foreign(end) => Endpoint::answer_foreign(end, now, packet, answer),
         }
     }
 
@@ -109,8 +133,27 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
-            Endpoint::Foreign(end) => (end.pop_into(now, place), end.wake()),
+            Endpoint::Foreign(end) => Endpoint::pop_foreign(end, now, place),
         }
+    }
+
+    // Kept out of the loop through which packets of our own endpoints go.
+    #[cold]
+    #[inline(never)]
+    fn answer_foreign(
+        end: &mut Foreign,
+        now: Time,
+        packet: &Packet,
+        answer: &mut Packet,
+    ) -> (bool, Time) {
+        end.push(now, packet);
+        Endpoint::pop_foreign(end, now, answer)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_foreign(end: &mut Foreign, now: Time, place: &mut Packet) -> (bool, Time) {
+        (end.pop_into(now, place), end.wake())
     }
 
     pub(crate) fn wake(&self) -> Time {

@@ -82,7 +82,7 @@ impl Recorder {
         Recorder {
             from,
             bin,
-            links: (0..carriers).map(|_| None).collect(),
+            links: (0..if record.is_detailed() { carriers } else { 0 }).map(|_| None).collect(),
             sums: vec![DelaySums::default(); flows],
             flows: (0..if record.is_detailed() { flows } else { 0 }).map(|_| flow()).collect(),
             arriving: 0,
@@ -115,13 +115,22 @@ impl Recorder {
                 let rtt = sender.take_rtt();
                 self.on_ack(now, sender.flow(), rtt);
             }
-            Endpoint::Receiver(receiver) => self.on_received(now, receiver.stats().goodput),
+            Endpoint::Receiver(receiver) if self.bin.is_some() => {
+                self.on_received(now, receiver.stats().goodput);
+            }
+            Endpoint::Receiver(_) => {}
             Endpoint::Foreign(end) if end.receives() => self.on_received(now, end.end().received()),
             Endpoint::Foreign(end) => {
                 let rtt = end.end_mut().take_rtt();
                 self.on_ack(now, end.flow(), rtt);
             }
         }
+    }
+
+    /// False if only sums are recorded: then links log nothing.
+    #[inline(always)]
+    pub(crate) fn records_links(&self) -> bool {
+        !self.links.is_empty()
     }
 
     /// Takes over what a link has logged.

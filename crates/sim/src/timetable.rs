@@ -16,7 +16,7 @@ const ROW: usize = FEW + 2;
 #[derive(Debug)]
 pub(crate) struct Timetable {
     row: [Time; ROW],
-    /// How many of the row are looked through.
+    /// How many of the row are used; the others are never due.
     used: usize,
     carriers: Tree,
     endpoints: Tree,
@@ -36,15 +36,22 @@ impl Timetable {
         }
     }
 
+    /// Makes room for further endpoints, which are idle.
+    pub(crate) fn add_endpoints(&mut self, endpoints: usize, more: usize) {
+        let mut tree = Tree::new(endpoints + more);
+        for stage in 0..endpoints {
+            tree.set(stage, self.endpoints.get(stage));
+        }
+        self.endpoints = tree;
+    }
+
     /// The earliest wake-up, and its stage.
     #[inline(always)]
     pub(crate) fn first(&self) -> (Time, usize) {
-        let (mut earliest, mut first) = (self.row[0], 0);
-        for (at, &time) in self.row.iter().enumerate().take(self.used).skip(1) {
-            if time < earliest {
-                (earliest, first) = (time, at);
-            }
-        }
+        // What is not used is never due, so that a fixed number of places is looked through: the
+        // compiler writes these comparisons out, without a loop.
+        let (earliest, first) =
+            if self.used <= 4 { least::<4>(&self.row) } else { least::<ROW>(&self.row) };
         if first < self.border.min(FEW) {
             return (earliest, first);
         }
@@ -80,6 +87,18 @@ impl Timetable {
     }
 }
 
+/// The earliest of the first `N` times, and its place.
+#[inline(always)]
+fn least<const N: usize>(row: &[Time; ROW]) -> (Time, usize) {
+    let (mut earliest, mut first) = (row[0], 0);
+    for (at, &time) in row[..N].iter().enumerate().skip(1) {
+        if time < earliest {
+            (earliest, first) = (time, at);
+        }
+    }
+    (earliest, first)
+}
+
 /// A binary tree: entry 1 is the root, the children of `n` are `2 n` and `2 n + 1`, the second
 /// half are the stages. Every inner entry is the earlier one of its children.
 #[derive(Debug)]
@@ -95,6 +114,10 @@ impl Tree {
     #[inline]
     fn earliest(&self) -> Time {
         self.times[1]
+    }
+
+    fn get(&self, stage: usize) -> Time {
+        self.times.get(self.times.len() / 2 + stage).copied().unwrap_or(Time::NEVER)
     }
 
     #[inline]

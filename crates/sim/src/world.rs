@@ -1,9 +1,9 @@
 //! The world: stages, the routes between them, and the time.
 
-use paceline_cc::{Packet, Time};
+use paceline_cc::{Packet, Stage as _, Time};
 use paceline_flow::{Receiver, Sender};
-use paceline_path::Link;
 use paceline_path::medium::Medium;
+use paceline_path::{Link, Pipe};
 
 use crate::digest::Digest;
 use crate::nodes::{Carrier, Endpoint, Seat};
@@ -99,15 +99,62 @@ impl World {
     pub(crate) fn link(&self, id: usize) -> Option<&Link> {
         match self.carriers.get(id)? {
             Carrier::Link(link) => Some(link),
-            Carrier::Pipe(_) | Carrier::Medium(..) => None,
+            Carrier::Pipe(_) | Carrier::Medium(_) => None,
         }
     }
     /// The medium that is stage `id`, and where the record of its first port is.
     pub(crate) fn medium(&self, id: usize) -> Option<(&Medium, usize)> {
         match self.carriers.get(id)? {
-            Carrier::Medium(medium, first) => Some((medium, *first)),
+            Carrier::Medium(shared) => Some((&shared.medium, shared.first_record)),
             Carrier::Link(_) | Carrier::Pipe(_) => None,
         }
+    }
+
+    /// Changes the link that is stage `id`, and notes its next wake-up; `None` if it is none.
+    pub(crate) fn change_link<T>(
+        &mut self,
+        id: usize,
+        change: impl FnOnce(&mut Link) -> T,
+    ) -> Option<T> {
+        let Carrier::Link(link) = self.carriers.get_mut(id)? else { return None };
+        let made = change(link);
+        self.timetable.set_carrier(id, link.wake());
+        Some(made)
+    }
+
+    /// The same with a pipe.
+    pub(crate) fn change_pipe(&mut self, id: usize, change: impl FnOnce(&mut Pipe)) {
+        if let Some(Carrier::Pipe(pipe)) = self.carriers.get_mut(id) {
+            change(pipe);
+            self.timetable.set_carrier(id, pipe.wake());
+        }
+    }
+
+    /// The same with a sender.
+    pub(crate) fn change_sender(&mut self, id: usize, change: impl FnOnce(&mut Sender)) {
+        let Some(at) = id.checked_sub(self.carriers.len()) else { return };
+        let Some(Seat { endpoint: Endpoint::Sender(sender), .. }) = self.seats.get_mut(at) else {
+            return;
+        };
+        change(sender);
+        let wake = sender.wake();
+        self.set_endpoint(id, wake);
+    }
+
+    /// Adds endpoints behind those that there are; `routes` are those of all stages from now on.
+    pub(crate) fn add_endpoints(&mut self, endpoints: Vec<Endpoint>, routes: Routes) {
+        self.timetable.add_endpoints(self.seats.len(), endpoints.len());
+        self.routes = routes;
+        for endpoint in endpoints {
+            let (id, wake) = (self.carriers.len() + self.seats.len(), endpoint.wake());
+            self.timetable.set_endpoint(id, wake);
+            self.seats.push(Seat { endpoint, wake, next: self.routes.first(id) });
+        }
+    }
+
+    /// Stages of all kinds.
+    pub(crate) fn stages(&self) -> (usize, usize) {
+        (self.carriers.len(), self.carriers.len() + self.seats.len())
     }
 
     /// The time that has been reached.
@@ -125,12 +172,70 @@ impl World {
         self.digest.map_or_else(String::new, Digest::hex)
     }
 
+    /// When the next event is due; [`Time::NEVER`] if none is.
+    pub(crate) fn next_event(&self) -> Time {
+        self.timetable.first().0
+    }
+
+    /// The route of packets from the end of a transport that is stage `id`.
+    pub(crate) fn route_of(&self, id: usize) -> u32 {
+        self.foreign(id).map_or(u32::MAX, Foreign::route)
+    }
+
+    /// A packet from outside leaves the end of a transport that is stage `id`, now.
+    pub(crate) fn hand_in(&mut self, id: usize, packet: &Packet) {
+        let border = self.carriers.len();
+        let Some(seat) = id.checked_sub(border).and_then(|at| self.seats.get_mut(at)) else {
+            return;
+        };
+        let next = seat.next as usize;
+        let Endpoint::Foreign(end) = &mut seat.endpoint else { return };
+        let packet = end.stamp(packet);
+        match self.recorder {
+            None => self.carry::<false>(next, &packet),
+            Some(_) => self.carry::<true>(next, &packet),
+        };
+    }
+
+    /// Keeps packets that are dropped or lost from now on for [`World::drain_drops`].
+    pub(crate) fn keep_drops(&mut self) {
+        for carrier in &mut self.carriers {
+            match carrier {
+                Carrier::Link(link) => link.keep_drops(true),
+                Carrier::Pipe(pipe) => pipe.keep_lost(true),
+                Carrier::Medium(shared) => {
+                    let medium = &mut shared.medium;
+                    for number in 0..medium.len() {
+                        medium.station_mut(number).into_iter().for_each(|it| it.keep_drops(true));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the packets dropped and lost since the last call, of all flows.
+    pub(crate) fn drain_drops(&mut self, mut each: impl FnMut(&Packet)) {
+        for carrier in &mut self.carriers {
+            match carrier {
+                Carrier::Link(link) => link.drain_drops().for_each(|drop| each(&drop.packet)),
+                Carrier::Pipe(pipe) => pipe.drain_lost().for_each(|packet| each(&packet)),
+                Carrier::Medium(shared) => {
+                    let medium = &mut shared.medium;
+                    for number in 0..medium.len() {
+                        let Some(station) = medium.station_mut(number) else { continue };
+                        station.drain_drops().for_each(|drop| each(&drop.packet));
+                    }
+                }
+            }
+        }
+    }
+
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
-        // Two functions, so that nothing is asked for a recorder where there is none.
-        match self.recorder {
-            None => self.run::<false>(end),
-            Some(_) => self.run::<true>(end),
+        // Two functions, so that nothing is asked for a recorder or a digest where there is neither.
+        match (&self.recorder, &self.digest) {
+            (None, None) => self.run::<false>(end),
+            _ => self.run::<true>(end),
         }
         self.now = self.now.max(end);
         // What is due at the end itself happens in the next stretch.
@@ -143,7 +248,7 @@ impl World {
         }
     }
 
-    fn run<const RECORDED: bool>(&mut self, end: Time) {
+    fn run<const WATCHED: bool>(&mut self, end: Time) {
         // Two places that packets pass through: one for what a stage hands on, one for an
         // endpoint's answer to it.
         let (mut packet, mut answer) = (Packet::opaque(0), Packet::opaque(0));
@@ -155,16 +260,16 @@ impl World {
             // A stage may ask for a time that has passed: it means at once.
             self.now = self.now.max(at);
             if id < self.carriers.len() {
-                self.drain::<RECORDED>(id, &mut packet, &mut answer);
+                self.drain::<WATCHED>(id, &mut packet, &mut answer);
             } else {
-                self.answer_on::<RECORDED>(id, &mut answer);
+                self.answer_on::<WATCHED>(id, &mut answer);
             }
         }
     }
 
     /// Hands on everything that carrier `id` has due, and notes its next wake-up.
     #[inline(always)]
-    fn drain<const RECORDED: bool>(&mut self, id: usize, place: &mut Packet, answer: &mut Packet) {
+    fn drain<const WATCHED: bool>(&mut self, id: usize, place: &mut Packet, answer: &mut Packet) {
         let now = self.now;
         loop {
             let World { carriers, seats, routes, recorder, digest, timetable, .. } = self;
@@ -179,37 +284,37 @@ impl World {
             // notes one of its own.
             let wake;
             if let Some(seat) = seats.get_mut(next.wrapping_sub(border)) {
-                let told = (recorder.as_mut().filter(|_| RECORDED), digest.as_mut());
+                let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
                 let answered = tell(now, seat, packet, answer, told);
                 wake = carrier.drop_first();
                 timetable.set_carrier(id, wake);
-                self.go_on::<RECORDED>(next, answered, answer);
+                self.go_on::<WATCHED>(next, answered, answer);
             } else {
                 let packet = *packet;
                 wake = carrier.drop_first();
                 timetable.set_carrier(id, wake);
-                self.carry::<RECORDED>(next, &packet);
+                self.carry::<WATCHED>(next, &packet);
             }
             if wake > now {
                 break;
             }
         }
-        self.record_link::<RECORDED>(id);
+        self.record_link::<WATCHED>(id);
     }
 
     /// What follows after endpoint `id` was handed a packet, `answered` it or not, and asked for a
     /// wake-up.
     #[inline(always)]
-    fn go_on<const RECORDED: bool>(
+    fn go_on<const WATCHED: bool>(
         &mut self,
         id: usize,
         (answered, next, wake): (bool, u32, Time),
         answer: &mut Packet,
     ) {
         self.hand_overs += 1;
-        let direct = answered && self.carry::<RECORDED>(next as usize, answer);
+        let direct = answered && self.carry::<WATCHED>(next as usize, answer);
         if wake <= self.now || direct {
-            self.answer_on::<RECORDED>(id, answer);
+            self.answer_on::<WATCHED>(id, answer);
         } else {
             self.set_endpoint(id, wake);
         }
@@ -227,13 +332,13 @@ impl World {
 
     /// Hands on everything that an endpoint has due, and notes its next wake-up.
     #[inline(never)]
-    fn answer_on<const RECORDED: bool>(&mut self, id: usize, answer: &mut Packet) {
+    fn answer_on<const WATCHED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
         loop {
             let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
             let (popped, wake) = seat.endpoint.pop_into(now, answer);
             let next = seat.next as usize;
-            if popped && self.carry::<RECORDED>(next, answer) {
+            if popped && self.carry::<WATCHED>(next, answer) {
                 // The other endpoint, or what it answered, may have changed this one.
                 continue;
             }
@@ -245,25 +350,28 @@ impl World {
 
     /// Hands a packet to carrier `id`. True if it went to an endpoint instead, directly.
     #[inline(always)]
-    fn carry<const RECORDED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
+    fn carry<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
         let Some(carrier) = self.carriers.get_mut(id) else {
             self.hand_directly(id, packet);
             return true;
         };
         carrier.push(self.now, packet);
         self.timetable.set_carrier(id, carrier.wake());
-        self.record_link::<RECORDED>(id);
+        self.record_link::<WATCHED>(id);
         self.hand_overs += 1;
         false
     }
 
     /// Takes over what a link has logged, if somebody records.
     #[inline(always)]
-    fn record_link<const RECORDED: bool>(&mut self, id: usize) {
-        let Some(recorder) = self.recorder.as_mut().filter(|_| RECORDED) else { return };
+    fn record_link<const WATCHED: bool>(&mut self, id: usize) {
+        let Some(recorder) = self.recorder.as_mut().filter(|_| WATCHED) else { return };
+        if !recorder.records_links() {
+            return;
+        }
         match &mut self.carriers[id] {
             Carrier::Link(link) => recorder.on_link(id, link),
-            Carrier::Medium(medium, first) => recorder.on_medium(*first, medium),
+            Carrier::Medium(shared) => recorder.on_medium(shared.first_record, &mut shared.medium),
             Carrier::Pipe(_) => {}
         }
     }
@@ -276,7 +384,7 @@ impl World {
         let mut answer = Packet::opaque(0);
         let World { carriers, seats, recorder, digest, .. } = self;
         let Some(seat) = seats.get_mut(id - carriers.len()) else { return };
-        let told = (recorder.as_mut(), digest.as_mut());
+        let told = Some((recorder.as_mut(), digest.as_mut()));
         let answered = tell(self.now, seat, packet, &mut answer, told);
         self.go_on::<true>(id, answered, &mut answer);
     }
@@ -290,8 +398,9 @@ fn tell(
     seat: &mut Seat,
     packet: &Packet,
     answer: &mut Packet,
-    (mut recorder, digest): (Option<&mut Recorder>, Option<&mut Digest>),
+    told: Option<(Option<&mut Recorder>, Option<&mut Digest>)>,
 ) -> (bool, u32, Time) {
+    let (mut recorder, digest) = told.unwrap_or_default();
     if let Some(recorder) = &mut recorder {
         recorder.before(now, &seat.endpoint, packet);
     }

@@ -12,9 +12,11 @@ mod controller;
 mod error;
 mod ledger;
 mod pacing;
+mod path;
 mod scheme;
 
 pub use controller::{Losses, QuicController};
 pub use error::SchemeError;
 pub use pacing::Pacing;
+pub use path::PathController;
 pub use scheme::{QUIC_SIGNALS, QuicScheme};

@@ -32,9 +32,28 @@
 //! One-way delays are those of all datagrams from the sending end to the receiving end; RTTs are the
 //! stack's smoothed ones, as stacks tell no others.
 
+mod addresses;
+mod application;
 mod clock;
 mod datagrams;
+mod end;
+mod machine;
+mod noq;
 mod quinn;
-mod tls;
+pub mod suite;
+pub mod tls;
 
+use std::num::NonZeroUsize;
+
+pub use end::{ends, largest_datagram};
+pub use machine::{Machine, MachineStats, Transmission};
+pub use noq::Noq;
 pub use quinn::Quinn;
+
+/// Receive windows beyond what any of the laboratory's paths holds, so that congestion control, not
+/// flow control, limits sending.
+const WINDOW: u32 = 256 << 20;
+
+/// Datagrams that a stack may put into one transmission, as the drivers of quinn and noq on Linux
+/// allow.
+const SEGMENTS: NonZeroUsize = NonZeroUsize::new(10).unwrap();

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use noq_proto::congestion;
-use paceline_quic::{Pacing, QUIC_SIGNALS, QuicScheme};
+use paceline_quic::{Pacing, PathController, QUIC_SIGNALS, QuicScheme};
 
 pub use controller::Controller;
 pub use paceline_quic::SchemeError;
@@ -64,6 +64,6 @@ impl Scheme {
 
 impl congestion::ControllerFactory for Scheme {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
-        Box::new(Controller::new(self.0.clone(), now, current_mtu))
+        Box::new(Controller(PathController::new(self.0.clone(), now, current_mtu)))
     }
 }

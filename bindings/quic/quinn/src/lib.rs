@@ -35,7 +35,7 @@ mod controller;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_quic::{QUIC_SIGNALS, QuicScheme};
+use paceline_quic::{PathController, QUIC_SIGNALS, QuicScheme};
 use quinn_proto::congestion;
 
 pub use controller::Controller;
@@ -72,6 +72,6 @@ impl Scheme {
 
 impl congestion::ControllerFactory for Scheme {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
-        Box::new(Controller::new(self.0.clone(), now, current_mtu))
+        Box::new(Controller(PathController::new(self.0.clone(), now, current_mtu)))
     }
 }

@@ -152,6 +152,10 @@ impl Sender {
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
+    /// The counted transfer that is not finished at `now`, which stands for its end.
+    pub fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
+        self.source.unfinished(now)
+    }
     /// How long until `now` the application had something to send, or waited for the last
     /// acknowledgement of it: of an on-off workload, its on-periods.
     pub fn on_time(&self, now: Time) -> Span {
@@ -171,6 +175,13 @@ impl Sender {
             let window = window.map(|cwnd| Rate::from_bytes_in(cwnd, rtt));
             self.plan.pacing.into_iter().chain(window).min().unwrap_or(Rate::ZERO)
         })
+    }
+    /// The application stops at `now`: nothing new is sent. What is in flight is still acknowledged,
+    /// and repaired if it is lost.
+    pub fn stop(&mut self, now: Time) {
+        self.source.stop(now);
+        self.wake = self.wake.min(now);
+        self.pending = true;
     }
     /// So many bytes wait to be sent, headers included, in place of those that waited before: for
     /// [`Workload::Supplied`](crate::Workload::Supplied). Call it before each pop, as the size of

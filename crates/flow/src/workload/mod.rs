@@ -215,6 +215,11 @@ impl Source {
         fresh
     }
 
+    /// Ends everything at `now`: nothing more comes.
+    pub(crate) fn stop(&mut self, now: Time) {
+        (self.stop, self.next) = (now, now);
+    }
+
     /// Notes whether it is on from `at` on.
     fn note_phase(&mut self, at: Time) {
         let is_on = !matches!(self.phase, Phase::Off | Phase::Over);
@@ -327,6 +332,15 @@ impl Source {
     #[inline]
     pub(crate) fn is_draining(&self) -> bool {
         self.phase == Phase::Draining
+    }
+
+    /// The transfer of a given size that is not finished at `now`, which stands for its end.
+    pub(crate) fn unfinished(&self, now: Time) -> Option<Transfer> {
+        let counted =
+            matches!(*self.workload, Workload::Bytes(_) | Workload::OnOff { on: On::Bytes(_), .. });
+        let runs = matches!(self.phase, Phase::Counted | Phase::Draining);
+        let transfer = Transfer { start: self.started, end: now, bytes: self.transfer };
+        (counted && runs).then_some(transfer)
     }
 
     /// All that was sent is acknowledged: ends a counted transfer.

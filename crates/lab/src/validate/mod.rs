@@ -10,6 +10,7 @@ mod case;
 mod endpoint;
 mod facts;
 mod linux;
+mod medium;
 mod network;
 mod page;
 mod recorded;
@@ -23,13 +24,15 @@ pub use page::page;
 
 use recorded::Recorded;
 
-/// All cases. Recorded traces are looked for in `traces`; without them their rows say so.
-pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
-    let recorded = Recorded(traces);
-    let mut cases: Vec<Case<'_>> = Vec::new();
+/// All cases. Recorded traces are looked for in `traces`, and published tables of rules in `tables`;
+/// without them their rows say so.
+pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case<'a>> {
+    let recorded = Recorded { traces, tables };
+    let mut cases: Vec<Case<'a>> = Vec::new();
     cases.extend(bottleneck::cases("ns-3", simulators::NS3));
     cases.extend(bottleneck::cases("ns-2", simulators::NS2));
     cases.extend(bottleneck::cases("htsim", simulators::HTSIM));
+    cases.extend(medium::cases());
     cases.extend(linux::cases(recorded));
     cases.extend(userspace::cases(recorded));
     cases.extend(endpoint::cases(recorded));

@@ -10,11 +10,12 @@
 //! it is at t. What is through but not yet collected waits in `ready`.
 
 mod ahead;
+mod air;
+mod change;
 mod counters;
 mod event;
 mod port;
 mod serve;
-mod wifi;
 
 pub use counters::Counters;
 pub use event::{EventKind, LinkEvent};
@@ -25,6 +26,7 @@ use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time, TrafficClass
 
 use self::ahead::Ahead;
 
+use crate::medium::Medium;
 use crate::queue::{Dropped, Queue};
 use crate::service::Service;
 
@@ -61,6 +63,11 @@ pub struct Link {
     counters: Counters,
     recording: bool,
     events: Vec<LinkEvent>,
+    /// Packets that were taken out of the queue to be transmitted with others, and their bytes.
+    held: usize,
+    held_bytes: u64,
+    /// In place of all else, if the link is an access point at a medium: see `air.rs`.
+    air: Option<Box<Medium>>,
     /// Of the packet in transmission: its ECN field before the router, and if it was marked.
     before: Ecn,
     marked: bool,
@@ -81,6 +88,13 @@ const NOBODY: Packet = Packet {
 impl Link {
     /// A link without a router.
     pub fn new(queue: Box<dyn Queue>, service: Service) -> Link {
+        match service {
+            Service::Wifi(wifi) => Link::over_air(queue, wifi),
+            service => Link::served(queue, service),
+        }
+    }
+
+    fn served(queue: Box<dyn Queue>, service: Service) -> Link {
         Link {
             overhead: service.overhead(),
             one_by_one: matches!(service, Service::Constant(_) | Service::Schedule(_)),
@@ -102,6 +116,9 @@ impl Link {
             counters: Counters::default(),
             recording: false,
             events: Vec::new(),
+            held: 0,
+            held_bytes: 0,
+            air: None,
             before: Ecn::NotEct,
             marked: false,
         }
@@ -109,8 +126,10 @@ impl Link {
 
     /// Gives the link the network's half of a scheme.
     pub fn with_router(mut self, router: Box<dyn Router>) -> Link {
-        self.router = Some(router);
-        self.watched = true;
+        match self.port_mut() {
+            Some(port) => (port.router, port.watched) = (Some(router), true),
+            None => (self.router, self.watched) = (Some(router), true),
+        }
         self
     }
 
@@ -119,6 +138,9 @@ impl Link {
     pub fn take_memory(&mut self, other: &mut Link) {
         if let (Some(ahead), Some(other)) = (&mut self.ahead, &mut other.ahead) {
             ahead.take_memory(other);
+        }
+        if let (Some(air), Some(other)) = (&mut self.air, &mut other.air) {
+            air.take_memory(other);
         }
         other.ready.clear();
         std::mem::swap(&mut self.ready, &mut other.ready);
@@ -130,41 +152,57 @@ impl Link {
 
     /// Starts or stops the log.
     pub fn record(&mut self, on: bool) {
+        if let Some(port) = self.port_mut() {
+            return port.record(on);
+        }
         self.recording = on;
         self.watched = on || self.router.is_some();
     }
 
     /// The log since it was last cleared.
     pub fn events(&self) -> &[LinkEvent] {
-        &self.events
+        &self.port().events
     }
 
     /// Empties the log.
     pub fn clear_events(&mut self) {
-        self.events.clear();
+        drop(self.drain_events());
     }
 
     /// Takes the log.
     pub fn drain_events(&mut self) -> std::vec::Drain<'_, LinkEvent> {
-        self.events.drain(..)
+        match self.air.as_deref_mut().and_then(|medium| medium.station_mut(0)) {
+            Some(port) => port.events.drain(..),
+            None => self.events.drain(..),
+        }
     }
 
     /// Keeps dropped packets for [`Link::drain_drops`], for a driver that owns their bytes; it
     /// must then collect them from time to time.
     pub fn keep_drops(&mut self, on: bool) {
+        if let Some(port) = self.port_mut() {
+            return port.keep_drops(on);
+        }
         self.keep_drops = on;
     }
 
     /// Takes the packets dropped since the last call, if they are kept.
     pub fn drain_drops(&mut self) -> std::vec::Drain<'_, Dropped> {
-        self.counted = 0;
-        self.drops.drain(..)
+        let link = match self.air.as_deref_mut().and_then(|medium| medium.station_mut(0)) {
+            Some(port) => port,
+            None => {
+                self.counted = 0;
+                return self.drops.drain(..);
+            }
+        };
+        link.drain_drops()
     }
 
     /// What the link has done since the start.
     pub fn counters(&self) -> Counters {
-        let mut counters = self.counters;
-        counters.marks += self.queue.marks();
+        let port = self.port();
+        let mut counters = port.counters;
+        counters.marks += port.queue.marks();
         if let Some(ahead) = &self.ahead {
             ahead.count(&mut counters);
         }
@@ -176,10 +214,8 @@ impl Link {
         if let Some(ahead) = &self.ahead {
             return ahead.backlog_packets();
         }
-        match &self.service {
-            Service::Wifi(wifi) => self.queue.packets() + wifi.held(),
-            _ => self.queue.packets() + usize::from(self.busy),
-        }
+        let port = self.port();
+        port.queue.packets() + port.held + usize::from(port.busy)
     }
 
     /// Bytes in the queue and in transmission, without overheads.
@@ -187,18 +223,19 @@ impl Link {
         if let Some(ahead) = &self.ahead {
             return ahead.backlog_bytes();
         }
-        let serving = match &self.service {
-            Service::Wifi(wifi) => wifi.held_bytes(),
-            _ if self.busy => u64::from(self.serving.size),
-            _ => 0,
-        };
-        self.queue.bytes() + serving
+        let port = self.port();
+        let serving = if port.busy { u64::from(port.serving.size) } else { 0 };
+        port.queue.bytes() + port.held_bytes + serving
     }
 
     /// Packets transmitted that the driver has not collected with [`Stage::pop`] yet, or that are
     /// propagating behind a link that looks ahead.
     pub fn uncollected(&self) -> usize {
-        self.ahead.as_ref().map_or(self.ready.len(), |ahead| ahead.propagating())
+        match (&self.ahead, &self.air) {
+            (Some(ahead), _) => ahead.propagating(),
+            (None, Some(air)) => air.uncollected(),
+            (None, None) => self.ready.len(),
+        }
     }
 
     /// The capacity over time.
@@ -208,21 +245,17 @@ impl Link {
 
     /// The queue.
     pub fn queue(&self) -> &dyn Queue {
-        &*self.queue
+        &*self.port().queue
     }
 
     /// The router, if there is one.
     pub fn router(&self) -> Option<&dyn Router> {
-        self.router.as_deref()
+        self.port().router.as_deref()
     }
 
     /// Does everything that was due by `now`, so that a packet can arrive.
     #[inline(never)]
     fn catch_up(&mut self, now: Time) {
-        if let Service::Wifi(_) = self.service {
-            // What is through waits in `ready` already.
-            return self.end_batches(now);
-        }
         while self.due <= now {
             let ended = self.due;
             let mut packet = Packet::opaque(0);
@@ -324,6 +357,9 @@ impl Link {
 
     #[inline(never)]
     fn push_queued(&mut self, now: Time, packet: &Packet) {
+        if let Some(air) = self.air() {
+            return air.push(now, packet);
+        }
         if self.due <= now {
             self.catch_up(now);
         }
@@ -356,6 +392,9 @@ impl Link {
         if !self.ready.is_empty() {
             return self.collect(now, place);
         }
+        if let Some(air) = self.air() {
+            return air.pop_into(now, place);
+        }
         self.due <= now && self.serve(now, place)
     }
 }
@@ -384,7 +423,10 @@ impl Stage for Link {
     fn wake(&self) -> Time {
         match &self.ahead {
             Some(ahead) => ahead.wake(),
-            None => self.ready.front().map_or(self.due, |&(ended, _)| ended),
+            None => match &self.air {
+                Some(air) => air.wake(),
+                None => self.ready.front().map_or(self.due, |&(ended, _)| ended),
+            },
         }
     }
 }

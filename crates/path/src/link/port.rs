@@ -1,9 +1,10 @@
 //! A link whose transmissions somebody else decides about: the queue, router, counters and log of
 //! a station at a shared medium.
 
-use paceline_cc::{LinkView, Packet, Rate, Time, TrafficClass};
+use paceline_cc::{Batch, Ecn, LinkView, Packet, Time, TrafficClass};
 
 use super::{EventKind, Link, LinkEvent};
+use crate::medium::Mpdu;
 use crate::queue::{DropReason, Dropped};
 use crate::service::Service;
 
@@ -34,8 +35,8 @@ impl Link {
     }
 
     /// Tells routers from now on that the link carries so much.
-    pub(crate) fn set_capacity(&mut self, rate: Rate) {
-        self.service = Service::constant(rate);
+    pub(crate) fn set_capacity(&mut self, capacity: Service) {
+        self.service = capacity;
     }
 
     /// The packet in transmission has arrived at `now`.
@@ -56,14 +57,63 @@ impl Link {
     /// The packet in transmission is given up at `now`.
     pub(crate) fn give_up(&mut self, now: Time) {
         self.busy = false;
-        let (before, marked) = (self.before, self.marked);
-        self.drops.push(Dropped { packet: self.serving, reason: DropReason::Unacknowledged });
+        self.give_up_packet(now, &self.serving.clone(), self.before, self.marked);
+    }
+
+    fn give_up_packet(&mut self, now: Time, packet: &Packet, before: Ecn, marked: bool) {
+        self.drops.push(Dropped { packet: *packet, reason: DropReason::Unacknowledged });
         self.note_drops(now);
         // Unlike what a queue drops, this has been marked already.
         if let Some(event) = self.events.last_mut().filter(|_| self.recording)
             && matches!(event.kind, EventKind::Drop { .. })
         {
             *event = LinkEvent { before, marked: self.watched && marked, ..*event };
+        }
+    }
+
+    /// From the queues of all receivers, [`Link::take_mpdu`] takes from that of this one from now
+    /// on; false if there is one queue for all.
+    pub(crate) fn select_subqueue(&mut self, receiver: u32) -> bool {
+        self.queue.select_subqueue(receiver)
+    }
+
+    /// Takes the next packet out of the queue, to transmit it together with others.
+    #[inline]
+    pub(crate) fn take_mpdu(&mut self, now: Time) -> Option<Mpdu> {
+        self.take_next(now);
+        if !self.busy {
+            return None;
+        }
+        self.busy = false;
+        self.held += 1;
+        self.held_bytes += u64::from(self.serving.size);
+        let before = if self.watched { self.before } else { self.serving.ecn };
+        Some(Mpdu::new(self.serving, before, self.watched && self.marked))
+    }
+
+    fn release(&mut self, mpdu: &Mpdu) {
+        self.held -= 1;
+        self.held_bytes -= u64::from(mpdu.packet.size);
+    }
+
+    /// A packet that was taken has arrived at `now`.
+    #[inline]
+    pub(crate) fn deliver_mpdu(&mut self, now: Time, mpdu: &Mpdu) {
+        self.release(mpdu);
+        (self.serving, self.before, self.marked) = (mpdu.packet, mpdu.before, mpdu.marked);
+        self.finish(now);
+    }
+
+    /// A packet that was taken is given up at `now`.
+    pub(crate) fn give_up_mpdu(&mut self, now: Time, mpdu: &Mpdu) {
+        self.release(mpdu);
+        self.give_up_packet(now, &mpdu.packet, mpdu.before, mpdu.marked);
+    }
+
+    /// A block acknowledgement has come in at `now`.
+    pub(crate) fn on_batch(&mut self, now: Time, batch: &Batch) {
+        if let Some(router) = &mut self.router {
+            router.on_batch(now, batch);
         }
     }
 }

@@ -10,7 +10,7 @@ impl Link {
     #[inline]
     pub(super) fn serve(&mut self, now: Time, place: &mut Packet) -> bool {
         if !self.one_by_one {
-            return self.serve_several(now, place);
+            return self.serve_trace(now, place);
         }
         if self.due > now || !self.busy {
             return false;
@@ -22,16 +22,6 @@ impl Link {
         true
     }
 
-    /// The same for services that may be through with several packets at once.
-    #[inline(never)]
-    fn serve_several(&mut self, now: Time, place: &mut Packet) -> bool {
-        if let Service::Wifi(_) = self.service {
-            self.end_batches(now);
-            return self.collect(now, place);
-        }
-        self.serve_trace(now, place)
-    }
-
     /// An idle service turns to what the queue holds at `now`, if it holds anything.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) {
@@ -39,9 +29,8 @@ impl Link {
             if let Service::Trace(trace) = &self.service {
                 // Nothing starts before the next opportunity.
                 self.due = if self.queue.is_empty() { Time::NEVER } else { trace.next() };
-                return;
             }
-            return self.begin_batch(now);
+            return;
         }
         self.take_next(now);
         self.due = match &mut self.service {
@@ -54,6 +43,7 @@ impl Link {
 
     /// Uses opportunities up to `now` until a packet is through. Between calls, bytes are left of
     /// an opportunity only if a packet is there to use them.
+    #[inline(never)]
     fn serve_trace(&mut self, now: Time, place: &mut Packet) -> bool {
         loop {
             if self.due > now || self.due == Time::NEVER {

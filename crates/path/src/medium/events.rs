@@ -3,6 +3,7 @@
 use paceline_cc::{Packet, Time};
 
 use super::sequence::Sequence;
+use super::station::Chosen;
 use super::{Medium, Phase};
 
 impl Medium {
@@ -15,18 +16,27 @@ impl Medium {
 
     /// A packet comes to station `from`.
     pub(super) fn accept(&mut self, now: Time, from: usize, packet: &Packet) {
-        let Medium { stations, config, phase, .. } = self;
+        if !self.background.is_empty() && self.due == Time::NEVER && self.phase == Phase::Contention
+        {
+            self.rouse(now);
+        }
+        let Medium { stations, config, addresses, phase, .. } = self;
         let Some(station) = stations.get_mut(from) else { return };
         station.link.accept(now, packet);
         // Until it knows what has become of its last frame, a station does not turn to another.
-        if station.on_air || station.link.taken().is_some() || !station.take(now) {
+        if station.on_air || station.has_frame() {
             return;
         }
-        let (slot, difs) = (config.phy.slot, config.phy.difs());
         let busy = *phase != Phase::Contention;
-        station.backoff.frame_came(now, slot, difs, busy, config.immediate_access);
-        if !busy {
-            self.due = self.due.min(station.backoff.start());
+        if station.take(now, &config.air(addresses)) {
+            let (slot, difs) = (config.phy.slot, config.phy.difs());
+            station.backoff.frame_came(now, slot, difs, busy, config.immediate_access);
+            let start = station.backoff.start();
+            if !busy {
+                self.due = self.due.min(start);
+            }
+        } else if !busy && !self.background.is_empty() {
+            self.set_due();
         }
     }
 
@@ -42,6 +52,9 @@ impl Medium {
 
     /// One or several stations begin to transmit at `at`.
     fn begin(&mut self, at: Time) {
+        if !self.background.is_empty() && !self.background_frames(at) {
+            return;
+        }
         let slot = self.config.phy.slot;
         let (mut count, mut first) = (0, 0);
         for (number, station) in self.stations.iter_mut().enumerate() {
@@ -53,32 +66,100 @@ impl Medium {
                 station.backoff.freeze(at, slot);
             }
         }
-        if count == 1 { self.transmit(at, first) } else { self.collide(at) }
+        let stations = self.stations.len();
+        for (number, station) in self.background.iter_mut().enumerate() {
+            station.on_air = station.backoff.start() == at;
+            if station.on_air {
+                first = if count == 0 { stations + number } else { first };
+                count += 1;
+            } else {
+                station.backoff.freeze(at, slot);
+            }
+        }
+        match (count, first.checked_sub(stations)) {
+            (1, None) => self.transmit(at, first),
+            (1, Some(background)) => self.transmit_background(at, background),
+            _ => self.collide(at),
+        }
     }
 
-    /// The times of the exchange that a station begins at `at`, the station at the other end whose
-    /// rate and errors count, and the bytes of the frame.
-    fn sequence(&self, at: Time, number: usize) -> (Sequence, usize, u32) {
-        let packet = self.stations.get(number).and_then(|station| station.link.taken());
+    /// The times of the exchange that a station begins at `at`, and the probability that its frame
+    /// is damaged, where that is not decided for each MPDU.
+    fn sequence(&self, at: Time, number: usize) -> (Sequence, f64) {
+        let station = self.stations.get(number);
+        let aggregator = station.and_then(|station| station.aggregator.as_ref());
+        if let Some(on_air) = aggregator.and_then(|aggregator| aggregator.on_air) {
+            let times = Sequence::of_ampdu(&self.config, on_air.mcs, on_air.ampdu.air_bytes);
+            return (times, 0.0);
+        }
+        let packet = station.and_then(|station| station.link.taken());
         let (size, hop) = packet
             .map_or((0, self.hop(&Packet::opaque(0))), |packet| (packet.size, self.hop(packet)));
-        let other = if number == 0 { hop.to as usize } else { number };
-        let rate = self.stations.get(other).map(|station| station.rate(at)).unwrap_or_default();
+        // Rate and errors are those of the station that is not the access point.
+        let other = self.stations.get(if number == 0 { hop.to as usize } else { number });
+        let chosen = station.and_then(|station| station.chosen);
+        let rate = match chosen.and_then(|chosen| self.config.phy.rate(chosen.rate)) {
+            Some(rate) => rate,
+            None => other.map(|station| station.rate(at)).unwrap_or_default(),
+        };
         let bytes = size.saturating_add(self.config.mac_overhead);
-        (Sequence::of(&self.config, rate, size), other, bytes)
+        let damage = other.map_or(0.0, |station| {
+            let by_rate = station.errors.depend_on_rate();
+            let place = if by_rate { self.config.phy.place_of(rate) } else { 0 };
+            station.errors.damage(at, place, bytes)
+        });
+        (Sequence::of(&self.config, rate, size), damage)
+    }
+
+    /// The sender of a single frame chooses its rate.
+    fn choose_rate(&mut self, at: Time, number: usize) {
+        let Some(station) = self.stations.get(number) else { return };
+        let (Some(packet), failed) = (station.link.taken(), station.failed()) else { return };
+        let other = if number == 0 { self.hop(packet).to as usize } else { number };
+        let way = usize::from(number != 0);
+        let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
+        let chosen = controls.map(|controls| {
+            let control = &mut controls[way];
+            if failed == 0 {
+                control.begin(at);
+            }
+            Chosen { other, way, rate: control.rate(failed) }
+        });
+        if let Some(station) = self.stations.get_mut(number) {
+            station.chosen = chosen;
+        }
+    }
+
+    /// The sender of a single frame learns if its transmission arrived.
+    fn report_rate(&mut self, at: Time, number: usize) {
+        let only_rts = self.collided && self.sequence(at, number).0.rts;
+        let Some(station) = self.stations.get_mut(number) else { return };
+        let arrived = station.link.taken().is_none();
+        let Some(Chosen { other, way, rate }) = station.chosen.take() else { return };
+        let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
+        if let Some(controls) = controls.filter(|_| !only_rts) {
+            controls[way].report(rate, 1, u32::from(arrived));
+        }
     }
 
     /// A station transmits alone.
     fn transmit(&mut self, at: Time, number: usize) {
-        let (times, other, bytes) = self.sequence(at, number);
-        let damage = self.stations.get(other).map_or(0.0, |station| station.damage(bytes));
+        if self.controlled {
+            self.choose_rate(at, number);
+        }
+        let (times, damage) = self.sequence(at, number);
         let phy = &self.config.phy;
         let (slot, difs) = (phy.slot, phy.difs());
         let arrived = at + times.head + times.data;
         let Some(station) = self.stations.get_mut(number) else { return };
-        let damaged = damage > 0.0 && station.backoff.chance(damage);
+        let backoff = &mut station.backoff;
+        let damaged = match &mut station.aggregator {
+            None => damage > 0.0 && backoff.chance(damage),
+            Some(aggregator) => aggregator.transmit(at, |damage| backoff.chance(damage)) == 0,
+        };
         station.stats.transmissions += 1;
         self.sender = number;
+        self.collided = false;
         // When the medium is idle again, and from when on the sender and the others count slots.
         let (end, sender, others);
         if damaged {
@@ -94,10 +175,26 @@ impl Medium {
         }
         station.stats.airtime += end.since(at);
         self.end = end;
-        for station in &mut self.stations {
-            let from = if station.on_air { sender } else { others };
-            station.backoff.resume(from, slot, station.link.taken().is_some());
+        self.resume_all(others);
+        if let Some(station) = self.stations.get_mut(number).filter(|_| sender != others) {
+            station.backoff.resume(sender, slot, station.has_frame());
         }
+    }
+
+    /// All stations and background stations go on counting slots at `from`.
+    pub(super) fn resume_all(&mut self, from: Time) {
+        let slot = self.config.phy.slot;
+        for station in &mut self.stations {
+            station.backoff.resume(from, slot, station.has_frame());
+        }
+        for station in &mut self.background {
+            station.backoff.resume(from, slot, station.has_frame);
+        }
+    }
+
+    /// The exchange will be over at `end`.
+    pub(super) fn end_at(&mut self, end: Time, collided: bool) {
+        (self.phase, self.due, self.end, self.collided) = (Phase::Answer, end, end, collided);
     }
 
     /// Several stations transmit, and none of their frames arrives.
@@ -106,6 +203,9 @@ impl Medium {
         for number in 0..self.stations.len() {
             if !self.stations[number].on_air {
                 continue;
+            }
+            if self.controlled {
+                self.choose_rate(at, number);
             }
             let collision = self.sequence(at, number).0.collision;
             let station = &mut self.stations[number];
@@ -116,46 +216,120 @@ impl Medium {
             station.backoff.resume(at + collision, self.config.phy.slot, true);
             end = end.max(at + collision);
         }
-        let phy = &self.config.phy;
-        let (slot, difs) = (phy.slot, phy.difs());
-        let others = end + if phy.eifs_after_collision { phy.eifs() } else { difs };
-        for station in &mut self.stations {
-            let from = match station.on_air {
-                true => end.max(station.backoff.counts_from() + phy.answer_timeout()) + difs,
-                false => others,
-            };
-            station.backoff.resume(from, slot, station.link.taken().is_some());
+        for station in self.background.iter_mut().filter(|station| station.on_air) {
+            let own = at + station.collision.unwrap_or(station.airtime);
+            station.backoff.resume(own, self.config.phy.slot, true);
+            end = end.max(own);
         }
-        (self.phase, self.due, self.end, self.sender) = (Phase::Answer, end, end, usize::MAX);
+        let phy = &self.config.phy;
+        let (slot, difs, timeout) = (phy.slot, phy.difs(), phy.answer_timeout());
+        let others = end + if phy.eifs_after_collision { phy.eifs() } else { difs };
+        let from = |on_air: bool, own_end: Time| match on_air {
+            true => end.max(own_end + timeout) + difs,
+            false => others,
+        };
+        for station in &mut self.stations {
+            let from = from(station.on_air, station.backoff.counts_from());
+            station.backoff.resume(from, slot, station.has_frame());
+        }
+        for station in &mut self.background {
+            let from = from(station.on_air, station.backoff.counts_from());
+            station.backoff.resume(from, slot, station.has_frame);
+        }
+        self.end_at(end, true);
     }
 
     /// The frame on air has arrived; its acknowledgement follows.
     fn arrive(&mut self, at: Time) {
-        if let Some(station) = self.stations.get_mut(self.sender) {
-            let mut packet = station.deliver(at);
-            let to = self.hop(&packet).to as usize;
-            if let Some(receiver) = self.stations.get_mut(to) {
-                receiver.link.input(at, &mut packet);
-            }
-            self.ready.push_back((at, packet));
+        let sender = self.stations.get_mut(self.sender);
+        if sender.as_ref().is_some_and(|station| station.aggregator.is_some()) {
+            self.hand_over(at, self.sender);
+        } else if let Some(station) = sender {
+            let packet = station.deliver(at);
+            self.arrived(at, packet);
         }
         (self.phase, self.due) = (Phase::Answer, self.end);
     }
 
+    /// A packet has come to its receiver at `at`.
+    #[inline]
+    fn arrived(&mut self, at: Time, mut packet: Packet) {
+        let to = self.hop(&packet).to as usize;
+        if let Some(receiver) = self.stations.get_mut(to) {
+            receiver.link.input(at, &mut packet);
+        }
+        self.ready.push_back((at, packet));
+    }
+
+    /// The receiver of an A-MPDU hands on what is in order.
+    fn hand_over(&mut self, at: Time, sender: usize) {
+        loop {
+            let Some(station) = self.stations.get_mut(sender) else { return };
+            let Some(mpdu) = station.aggregator.as_mut().and_then(|all| all.deliver()) else {
+                return;
+            };
+            station.link.deliver_mpdu(at, &mpdu);
+            self.arrived(at, mpdu.packet);
+        }
+    }
+
+    /// A station whose A-MPDU was on air learns what has become of it.
+    fn end_ampdu(&mut self, at: Time, number: usize) {
+        let rts = self.sequence(at, number).0.rts;
+        let Medium { stations, config, addresses, collided, .. } = self;
+        let cw = (config.phy.cw_min, config.phy.cw_max);
+        let limits = (config.short_retry_limit, config.long_retry_limit);
+        let Some(station) = stations.get_mut(number) else { return };
+        let Some(aggregator) = &mut station.aggregator else { return };
+        let answered = aggregator.on_air.is_some_and(|on_air| on_air.arrived());
+        if answered {
+            station.on_ack(cw.0);
+        } else if !station.on_silence(rts && !*collided, limits, cw) && rts && *collided {
+            // Only the RTS was lost: the same A-MPDU goes again.
+            return;
+        }
+        let Some(aggregator) = &mut station.aggregator else { return };
+        let batch = aggregator.finish(&config.air(addresses), rts && *collided);
+        while let Some(mpdu) = aggregator.pop_given_up() {
+            station.link.give_up_mpdu(at, &mpdu);
+        }
+        // What was held back behind those that are given up.
+        self.hand_over(at, number);
+        if let (Some(station), Some((batch, since))) = (self.stations.get_mut(number), batch) {
+            station.note_batch(at, &batch, since);
+        }
+    }
+
     /// The exchange is over: senders know how it went, and turn to their next frames.
     fn end_exchange(&mut self, at: Time) {
-        let Medium { stations, config, .. } = self;
+        if self.config.phy.high_throughput().is_some() {
+            for number in 0..self.stations.len() {
+                if self.stations[number].on_air {
+                    self.end_ampdu(at, number);
+                }
+            }
+        }
+        if self.controlled {
+            for number in 0..self.stations.len() {
+                if self.stations[number].on_air {
+                    self.report_rate(at, number);
+                }
+            }
+        }
+        let Medium { stations, config, addresses, .. } = self;
         let (cw, slot) = ((config.phy.cw_min, config.phy.cw_max), config.phy.slot);
         let limits = (config.short_retry_limit, config.long_retry_limit);
         let mut due = Time::NEVER;
         for station in stations.iter_mut() {
             if station.on_air {
                 station.on_air = false;
-                if let Some(packet) = station.link.taken() {
+                if station.aggregator.is_some() {
+                    // It has been seen to.
+                } else if let Some(packet) = station.link.taken() {
                     let bytes = packet.size.saturating_add(config.mac_overhead);
                     let rts = config.rts_threshold.is_some_and(|most| bytes > most);
                     // A frame that did not collide got its CTS.
-                    let long = rts && self.sender != usize::MAX;
+                    let long = rts && !self.collided;
                     if station.on_silence(long, limits, cw) {
                         station.link.give_up(at);
                     }
@@ -163,12 +337,16 @@ impl Medium {
                     station.on_ack(cw.0);
                 }
                 station.backoff.draw();
-                let has_frame = station.link.taken().is_some() || station.take(at);
+                let has_frame = station.has_frame() || station.take(at, &config.air(addresses));
                 let from = station.backoff.counts_from();
                 station.backoff.resume(from, slot, has_frame);
             }
             due = due.min(station.backoff.start());
         }
         (self.phase, self.due) = (Phase::Contention, due);
+        if !self.background.is_empty() {
+            self.end_background(at);
+            self.set_due();
+        }
     }
 }

@@ -14,6 +14,16 @@
 //! anomaly), and that an access point with downloads for many gets no more than one station with an
 //! upload, comes from this alone.
 //!
+//! Stations of 802.11n transmit A-MPDUs: as many packets (MPDUs) for one receiver as the limits of
+//! the standard, the receiver and a limit on time allow. The block acknowledgement tells which of
+//! them have arrived; the others go again with the next A-MPDU for the same receiver, which hands
+//! packets on in order. A router at the station hears of each block acknowledgement
+//! ([`Router::on_batch`]). What is given up is announced to the receiver at no cost.
+//!
+//! Background stations are stations of other networks, of whose frames only the times are known.
+//! While no station has a frame they are not simulated; when one gets a frame, what they have done
+//! in the last half second is made up for.
+//!
 //! Not modelled: stations that do not hear each other, capture (the stronger of two frames that
 //! collide is received all the same), propagation delay, beacons and associations, fragments, and
 //! power saving. A station transmits to the access point, and the access point to stations.
@@ -21,25 +31,41 @@
 //! Nothing happens per slot: when a transmission begins, each station works out how many slots have
 //! passed.
 
+mod aggregate;
+mod background;
 mod backoff;
+mod capacity;
+mod coding;
+mod errors;
 mod events;
+mod mcs;
+mod minstrel;
 mod phy;
 mod saturation;
 mod sequence;
 mod station;
+mod transmit_queue;
 
+#[cfg(test)]
+mod ampdu_tests;
+#[cfg(test)]
+mod rate_tests;
 #[cfg(test)]
 mod tests;
 
+pub use aggregate::Aggregation;
+pub use background::BackgroundConfig;
+pub use mcs::{ChannelWidth, GuardInterval, Ht, Mcs};
 pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
 pub use saturation::{Load, Saturation, saturate};
-pub use station::{StationConfig, StationStats};
+pub use station::{RateControl, StationConfig, StationStats};
+pub(crate) use transmit_queue::Mpdu;
 
 use std::collections::VecDeque;
 
 use paceline_cc::{Packet, Rate, Router, Stage, Stream, Time};
 
-use self::sequence::Sequence;
+use self::background::Background;
 use self::station::Station;
 use crate::link::Link;
 use crate::queue::Queue;
@@ -47,6 +73,9 @@ use crate::service::{Service, ServiceError};
 
 /// What comes on top of an IP packet in a frame: MAC header 24, LLC and SNAP 8, FCS 4.
 pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
+
+/// The same of a frame of 802.11n, whose header has 26 bytes.
+pub const QOS_OVERHEAD: u32 = 26 + 8 + 4;
 
 /// How 802.11g reserves the medium against stations of 802.11b, which cannot receive its frames.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -65,6 +94,31 @@ pub struct Hop {
     pub from: u32,
     /// The receiver.
     pub to: u32,
+}
+
+/// How a medium knows which stations send and receive a packet.
+#[derive(Clone, Debug)]
+pub(crate) enum Addresses {
+    /// By the number of its route.
+    Routes(Vec<Hop>),
+    /// The access point sends it to the station of its flow: station 1 is 0 here. Flows beyond belong
+    /// to the last station, of which there are so many.
+    Flows(Vec<u32>, u32),
+}
+
+impl Addresses {
+    /// The stations of a packet.
+    #[inline]
+    pub(super) fn hop(&self, packet: &Packet) -> Hop {
+        match self {
+            Addresses::Routes(hops) => hops.get(packet.route as usize).copied().unwrap_or_default(),
+            Addresses::Flows(stations, count) => {
+                let last = count.saturating_sub(1);
+                let station = stations.get(packet.flow as usize).map_or(last, |to| (*to).min(last));
+                Hop { from: 0, to: station + 1 }
+            }
+        }
+    }
 }
 
 /// The settings of a medium.
@@ -91,12 +145,17 @@ pub struct MediumConfig {
     pub immediate_access: bool,
     /// Bytes that a frame has beyond its packet.
     pub mac_overhead: u32,
+    /// The limits of A-MPDUs, for layers that have them.
+    pub aggregation: Aggregation,
+    /// Stations of other networks.
+    pub background: Vec<BackgroundConfig>,
 }
 
 impl MediumConfig {
     /// An access point and so many stations, all at one rate. Seven transmissions of a frame, no
     /// RTS, no protection.
     pub fn new(phy: Phy, stations: u32, rate: Rate) -> MediumConfig {
+        let ht = phy.high_throughput().is_some();
         MediumConfig {
             phy,
             stations: (0..=stations).map(|_| StationConfig::new(rate)).collect(),
@@ -105,17 +164,10 @@ impl MediumConfig {
             rts_threshold: None,
             protection: Protection::None,
             immediate_access: true,
-            mac_overhead: MAC_OVERHEAD,
+            mac_overhead: if ht { QOS_OVERHEAD } else { MAC_OVERHEAD },
+            aggregation: Aggregation::default(),
+            background: Vec::new(),
         }
-    }
-
-    /// What a station without competitors would carry at `rate`, in packets of so many bytes each.
-    pub fn nominal_rate(&self, rate: Rate, packet: u32) -> Rate {
-        let phy = &self.phy;
-        let times = Sequence::of(self, rate, packet);
-        let backoff = phy.slot * u64::from(phy.cw_min) / 2;
-        let each = phy.difs() + backoff + times.head + times.data + times.answer;
-        Rate::from_bytes_in(u64::from(packet), each)
     }
 }
 
@@ -145,8 +197,8 @@ enum Phase {
 pub struct Medium {
     config: MediumConfig,
     stations: Vec<Station>,
-    /// By route.
-    hops: Vec<Hop>,
+    background: Vec<Background>,
+    addresses: Addresses,
     phase: Phase,
     /// When the next event is due; [`Time::NEVER`] if nobody has a frame.
     due: Time,
@@ -154,6 +206,12 @@ pub struct Medium {
     end: Time,
     /// The sender of the frame that will arrive.
     sender: usize,
+    /// Several stations transmit.
+    collided: bool,
+    /// Senders of single frames choose rates.
+    controlled: bool,
+    /// Background stations are simulated among themselves.
+    roused: bool,
     /// Frames that have arrived and that the driver has not asked for.
     ready: VecDeque<(Time, Packet)>,
 }
@@ -171,25 +229,40 @@ impl Medium {
     ) -> Result<Medium, ServiceError> {
         let mut random = random.clone();
         let mut stations = Vec::with_capacity(parts.len());
-        for (settings, StationParts { queue, router }) in config.stations.iter().zip(parts) {
-            let rate = settings.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
+        let cw_min = config.phy.cw_min;
+        for (number, StationParts { queue, router }) in parts.into_iter().enumerate() {
+            let Some(settings) = config.stations.get(number) else { break };
             // What a router is told until frames have shown how long they take.
-            let service = Service::constant(config.nominal_rate(rate, 1500));
+            let service = Service::constant(config.nominal_rate_of(settings, 1500));
             let link = match router {
                 None => Link::new(queue, service),
                 Some(router) => Link::new(queue, service).with_router(router),
             };
-            let random = random.split("station");
-            stations.push(Station::new(settings, link, random, config.phy.cw_min)?);
+            let aggregator = config.aggregator(number, &mut random)?;
+            let own = random.split("station");
+            let mut station = Station::new(settings, link, own, &config.phy, aggregator)?;
+            if config.phy.high_throughput().is_none() {
+                let mut control = || config.minstrel(settings, &mut random);
+                station.controls = control().zip(control()).map(|both| Box::new(both.into()));
+            }
+            stations.push(station);
         }
+        let background = |settings: &BackgroundConfig| {
+            Background::new(settings.clone(), random.split("background"), cw_min)
+        };
+        let controlled = stations.iter().any(|station| station.controls.is_some());
         Ok(Medium {
+            background: config.background.iter().map(background).collect(),
             config,
             stations,
-            hops: Vec::new(),
+            addresses: Addresses::Routes(Vec::new()),
             phase: Phase::Contention,
             due: Time::NEVER,
             end: Time::ZERO,
             sender: 0,
+            collided: false,
+            controlled,
+            roused: false,
             ready: VecDeque::new(),
         })
     }
@@ -201,7 +274,7 @@ impl Medium {
 
     /// Tells which stations send and receive the packets of each route, by its number.
     pub fn set_hops(&mut self, hops: Vec<Hop>) {
-        self.hops = hops;
+        self.addresses = Addresses::Routes(hops);
     }
 
     /// How many stations there are, the access point included.
@@ -224,6 +297,19 @@ impl Medium {
     /// The same, for those who empty the log.
     pub fn station_mut(&mut self, number: usize) -> Option<&mut Link> {
         self.stations.get_mut(number).map(|station| &mut station.link)
+    }
+
+    /// Tells by flows to which stations the access point sends packets.
+    pub(crate) fn set_station_of(&mut self, station_of: Vec<u32>) {
+        let stations = self.stations.len().saturating_sub(1) as u32;
+        self.addresses = Addresses::Flows(station_of, stations);
+    }
+
+    /// Tells the router of a station its capacity, in the place of what the medium measures.
+    pub(crate) fn set_capacity(&mut self, number: usize, capacity: Service) {
+        if let Some(station) = self.stations.get_mut(number) {
+            station.set_capacity(capacity);
+        }
     }
 
     /// Packets that have arrived and that the driver has not collected yet.
@@ -250,12 +336,17 @@ impl Medium {
         other.ready.clear();
         std::mem::swap(&mut self.ready, &mut other.ready);
         let stations = self.stations.iter_mut().zip(&mut other.stations);
-        stations.for_each(|(new, old)| new.link.take_memory(&mut old.link));
+        stations.for_each(|(new, old)| {
+            new.link.take_memory(&mut old.link);
+            if let (Some(new), Some(old)) = (&mut new.aggregator, &mut old.aggregator) {
+                new.take_memory(old);
+            }
+        });
     }
 
     /// The packet's stations.
     fn hop(&self, packet: &Packet) -> Hop {
-        self.hops.get(packet.route as usize).copied().unwrap_or_default()
+        self.addresses.hop(packet)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use paceline_cc::{Rate, Span};
 
+use super::mcs::{Ht, Mcs};
+
 /// The preamble and header formats of the DSSS and HR/DSSS layers (IEEE 802.11-2020, 16.2.2).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Preamble {
@@ -22,6 +24,9 @@ pub enum Modulation {
         /// The signal extension: 6 µs for 802.11g, none for 802.11a.
         extension: Span,
     },
+    /// 802.11n: A-MPDUs at the rates of a modulation and coding scheme each, and OFDM for answers,
+    /// RTS and CTS.
+    Ht(Ht),
 }
 
 /// The times of a physical layer, by the names of the standard.
@@ -39,6 +44,9 @@ pub struct Phy {
     pub cw_min: u32,
     /// `aCWmax`, in slots.
     pub cw_max: u32,
+    /// `AIFSN`: slots behind a SIFS for which the medium has to be idle. 2 is a DIFS; best effort
+    /// of stations with EDCA, 802.11n among them, has 3.
+    pub aifsn: u32,
     /// How frames are modulated.
     pub modulation: Modulation,
     /// The basic rate set, out of which acknowledgements, RTS and CTS take their rates.
@@ -61,6 +69,7 @@ pub const MAX_SCALE: u32 = 100;
 const ACK_BYTES: u32 = 14;
 const RTS_BYTES: u32 = 20;
 const CTS_BYTES: u32 = 14;
+const BLOCK_ACK_BYTES: u32 = 32;
 
 impl Phy {
     /// 802.11b: slots of 20 µs, SIFS of 10 µs, windows from 31 to 1023, answers at 1 Mbit/s.
@@ -74,6 +83,7 @@ impl Phy {
             sifs: Span::from_micros(10),
             cw_min: 31,
             cw_max: 1023,
+            aifsn: 2,
             modulation: Modulation::Dsss(preamble),
             basic_rates: vec![Rate::from_bps(1_000_000)],
             rx_start_delay: Span::from_micros(match preamble {
@@ -98,6 +108,7 @@ impl Phy {
             sifs: Span::from_micros(16),
             cw_min: 15,
             cw_max: 1023,
+            aifsn: 2,
             modulation: Modulation::Ofdm { extension: Span::ZERO },
             basic_rates: vec![mbps(6), mbps(12), mbps(24)],
             rx_start_delay: Span::from_micros(25),
@@ -117,6 +128,18 @@ impl Phy {
         }
     }
 
+    /// 802.11n at 5 GHz: the times of 802.11a, and best effort of EDCA, which waits for a slot more.
+    pub fn ht(ht: Ht) -> Phy {
+        Phy { aifsn: 3, modulation: Modulation::Ht(ht), ..Phy::ofdm() }
+    }
+
+    /// 802.11n in the 2.4 GHz band: a SIFS of 10 µs, and 6 µs of silence behind each frame.
+    pub fn ht_2ghz(ht: Ht) -> Phy {
+        let extension = Span::from_micros(6);
+        let modulation = Modulation::Ht(Ht { extension, ..ht });
+        Phy { aifsn: 3, modulation, ..Phy::erp_ofdm() }
+    }
+
     /// The same with all times divided by `scale` and the basic rates multiplied by it, so that a
     /// medium with data rates multiplied by it carries `scale` times as much (XCP-b paper, Table 1).
     /// `scale` is from 1 to [`MAX_SCALE`]; others are taken for the nearest of these.
@@ -127,7 +150,9 @@ impl Phy {
         self.slot = self.slot / by;
         self.sifs = self.sifs / by;
         self.rx_start_delay = self.rx_start_delay / by;
-        if let Modulation::Ofdm { extension } = &mut self.modulation {
+        if let Modulation::Ofdm { extension } | Modulation::Ht(Ht { extension, .. }) =
+            &mut self.modulation
+        {
             *extension = *extension / by;
         }
         for rate in &mut self.basic_rates {
@@ -142,8 +167,23 @@ impl Phy {
     pub fn data_rates(&self) -> &'static [u64] {
         match self.modulation {
             Modulation::Dsss(_) => &[],
-            Modulation::Ofdm { .. } => &[6, 9, 12, 18, 24, 36, 48, 54],
+            Modulation::Ofdm { .. } | Modulation::Ht(_) => &[6, 9, 12, 18, 24, 36, 48, 54],
         }
+    }
+
+    /// The rates among which rate control chooses: those of [`Phy::data_rates`], or the four of
+    /// 802.11b.
+    pub(super) fn rate(&self, place: usize) -> Option<Rate> {
+        let bps = match self.data_rates() {
+            [] => [1_000_000, 2_000_000, 5_500_000, 11_000_000].get(place).copied(),
+            rates => rates.get(place).map(|mbps| mbps * 1_000_000),
+        };
+        bps.map(|bps| Rate::from_bps(bps * u64::from(self.scale)))
+    }
+
+    /// The place of a rate among those.
+    pub(super) fn place_of(&self, rate: Rate) -> usize {
+        (0..).map_while(|place| self.rate(place)).position(|one| one == rate).unwrap_or(0)
     }
 
     /// True if data can be sent at this rate.
@@ -157,7 +197,7 @@ impl Phy {
     fn lowest_rate(&self) -> Rate {
         let mbps = match self.modulation {
             Modulation::Dsss(_) => 1,
-            Modulation::Ofdm { .. } => 6,
+            Modulation::Ofdm { .. } | Modulation::Ht(_) => 6,
         };
         Rate::from_bps(mbps * 1_000_000 * u64::from(self.scale))
     }
@@ -178,7 +218,7 @@ impl Phy {
                 let data = rate.time_for(u64::from(bytes)).as_nanos();
                 head + Span::from_nanos(data.checked_next_multiple_of(unit).unwrap_or(data))
             }
-            Modulation::Ofdm { extension } => {
+            Modulation::Ofdm { extension } | Modulation::Ht(Ht { extension, .. }) => {
                 let symbol = self.micros(4);
                 let bits =
                     u128::from(rate.as_bps()) * u128::from(symbol.as_nanos()) / 1_000_000_000;
@@ -188,6 +228,45 @@ impl Phy {
                 self.micros(20) + symbol * symbols + extension
             }
         }
+    }
+
+    /// The settings of 802.11n, if frames are A-MPDUs.
+    pub fn high_throughput(&self) -> Option<Ht> {
+        match self.modulation {
+            Modulation::Ht(ht) => Some(ht),
+            _ => None,
+        }
+    }
+
+    /// `TXTIME` of an A-MPDU of so many bytes; zero for layers without A-MPDUs.
+    pub fn ampdu_time(&self, mcs: Mcs, bytes: u32) -> Span {
+        let Modulation::Ht(ht) = self.modulation else { return Span::ZERO };
+        let unscaled = Ht { extension: Span::ZERO, ..ht };
+        unscaled.tx_time(mcs, bytes) / u64::from(self.scale) + ht.extension
+    }
+
+    /// The most bytes of an A-MPDU that takes no longer than `longest`.
+    pub fn ampdu_bytes_within(&self, mcs: Mcs, longest: Span) -> u32 {
+        let Modulation::Ht(ht) = self.modulation else { return 0 };
+        let unscaled = Ht { extension: Span::ZERO, ..ht };
+        let longest = (longest - ht.extension).as_nanos().saturating_mul(u64::from(self.scale));
+        unscaled.bytes_within(mcs, Span::from_nanos(longest))
+    }
+
+    /// The rate of the data symbols of an A-MPDU.
+    pub fn ampdu_rate(&self, mcs: Mcs) -> Rate {
+        let ht = self.high_throughput().unwrap_or_default();
+        Rate::from_bps(ht.rate(mcs).as_bps().saturating_mul(u64::from(self.scale)))
+    }
+
+    /// The rate that stands for an A-MPDU's where the rates of answers are chosen.
+    pub fn reference_rate(&self, mcs: Mcs) -> Rate {
+        Rate::from_bps(mcs.reference_rate().as_bps().saturating_mul(u64::from(self.scale)))
+    }
+
+    /// The time on air of the block acknowledgement of an A-MPDU: a compressed one of 32 bytes.
+    pub fn block_ack_time(&self, mcs: Mcs) -> Span {
+        self.tx_time(self.control_rate(self.reference_rate(mcs)), BLOCK_ACK_BYTES)
     }
 
     /// The rate of the answer to a frame at `rate`: the highest basic rate that is no higher, or
@@ -208,9 +287,9 @@ impl Phy {
         (self.tx_time(control, RTS_BYTES), self.tx_time(control, CTS_BYTES))
     }
 
-    /// `DIFS`: SIFS and two slots.
+    /// `DIFS`: SIFS and two slots; or `AIFS`, SIFS and [`Phy::aifsn`] slots.
     pub fn difs(&self) -> Span {
-        self.sifs + self.slot * 2
+        self.sifs + self.slot * u64::from(self.aifsn)
     }
 
     /// `EIFS`: SIFS, an acknowledgement at the slowest rate, and DIFS (10.3.2.3.7).

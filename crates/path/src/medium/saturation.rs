@@ -4,16 +4,17 @@ use paceline_cc::{Packet, Span, Stage, Stream, Time};
 
 use super::{Hop, Medium, MediumConfig, StationParts};
 use crate::link::Link;
-use crate::queue::Fifo;
-use crate::queue::Limit;
+use crate::queue::{Fifo, Limit, Queue};
 use crate::service::ServiceError;
+use crate::wifi::StationQueues;
 
 /// Who always has something to send.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Every station, to the access point.
     Up,
-    /// The access point, to every station in turn out of one queue.
+    /// The access point, to every station in turn out of one queue; with A-MPDUs, out of a queue for
+    /// each.
     Down,
     /// All of them.
     Both,
@@ -48,8 +49,11 @@ impl Saturation {
 
 /// Before anything is counted, so that the start is forgotten.
 const WARMUP: Span = Span::from_secs(1);
-/// Packets that wait at each sender: enough for it never to run out.
+/// Packets that wait at each sender: enough for it never to run out. With A-MPDUs, for each
+/// receiver.
 const WAITING: usize = 8;
+/// See [`WAITING`]: three full A-MPDUs.
+const WAITING_MPDUS: usize = 3 * 64;
 /// After so many packets, those that were given up are replaced.
 const CHECK: u64 = 64;
 
@@ -67,9 +71,15 @@ pub fn saturate(
     random: &Stream,
 ) -> Result<Saturation, ServiceError> {
     let stations = config.stations.len().saturating_sub(1) as u32;
-    let fifo = || Box::new(Fifo::new(Limit::NONE));
+    let fifo = || Box::new(Fifo::new(Limit::NONE)) as Box<dyn Queue>;
     let parts = config.stations.iter().map(|_| StationParts { queue: fifo(), router: None });
-    let parts = parts.collect();
+    let mut parts: Vec<StationParts> = parts.collect();
+    let ampdus = config.phy.high_throughput().is_some();
+    if let Some(access_point) = parts.first_mut().filter(|_| ampdus) {
+        // From one queue, packets of all stations would come by turns, too few for one at a time.
+        let queues = (0..stations).map(|_| fifo()).collect();
+        access_point.queue = Box::new(StationQueues::new(queues, (0..stations).collect()));
+    }
     let mut medium = Medium::new(config, parts, random)?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
@@ -82,7 +92,8 @@ pub fn saturate(
     }
     medium.set_hops(hops.clone());
     let mut place = Packet::opaque(packet);
-    fill(&mut medium, Time::ZERO, &hops, packet);
+    let most = if ampdus { WAITING_MPDUS } else { WAITING };
+    fill(&mut medium, Time::ZERO, &hops, packet, most);
     let mut counts = vec![0u64; hops.len()];
     let (begin, end) = (Time::ZERO + WARMUP, Time::ZERO + WARMUP + span);
     let mut before = (0, 0);
@@ -103,7 +114,7 @@ pub fn saturate(
             medium.push(now, &place);
             delivered += 1;
             if delivered % CHECK == 0 {
-                fill(&mut medium, now, &hops, packet);
+                fill(&mut medium, now, &hops, packet, most);
             }
         }
     }
@@ -117,14 +128,19 @@ pub fn saturate(
 }
 
 /// Sees to it that at least so many packets wait at each sender.
-fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32) {
+fn fill(medium: &mut Medium, now: Time, hops: &[Hop], packet: u32, most: usize) {
     for from in 0..medium.len() {
         let waits = |medium: &Medium| medium.station(from).map_or(WAITING, Link::backlog_packets);
-        while waits(medium) < WAITING {
+        let most = match (from, most) {
+            (0, WAITING_MPDUS) => most * (medium.len() - 1).max(1),
+            _ => most,
+        };
+        while waits(medium) < most {
             let routes = hops.iter().enumerate().filter(|(_, hop)| hop.from as usize == from);
             let before = waits(medium);
             for (route, _) in routes {
-                medium.push(now, &Packet { route: route as u32, ..Packet::opaque(packet) });
+                let (route, flow) = (route as u32, hops[route].to.saturating_sub(1));
+                medium.push(now, &Packet { route, flow, ..Packet::opaque(packet) });
             }
             if waits(medium) == before {
                 break;

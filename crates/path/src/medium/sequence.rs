@@ -2,6 +2,7 @@
 
 use paceline_cc::{Rate, Span};
 
+use super::mcs::Mcs;
 use super::phy::cts_to_self;
 use super::{MediumConfig, Protection};
 
@@ -26,8 +27,21 @@ impl Sequence {
     pub(super) fn of(config: &MediumConfig, rate: Rate, packet: u32) -> Sequence {
         let phy = &config.phy;
         let bytes = packet.saturating_add(config.mac_overhead);
-        let data = phy.tx_time(rate, bytes);
         let answer = phy.sifs + phy.ack_time(rate);
+        Sequence::around(config, bytes, rate, phy.tx_time(rate, bytes), answer)
+    }
+
+    /// The exchange of an A-MPDU of so many bytes on air.
+    pub(super) fn of_ampdu(config: &MediumConfig, mcs: Mcs, bytes: u32) -> Sequence {
+        let phy = &config.phy;
+        let answer = phy.sifs + phy.block_ack_time(mcs);
+        let rate = phy.reference_rate(mcs);
+        Sequence::around(config, bytes, rate, phy.ampdu_time(mcs, bytes), answer)
+    }
+
+    /// The same with what goes before `data`, for which answers are chosen as for a frame at `rate`.
+    fn around(config: &MediumConfig, bytes: u32, rate: Rate, data: Span, answer: Span) -> Sequence {
+        let phy = &config.phy;
         if config.rts_threshold.is_some_and(|most| bytes > most) {
             let (rts, cts) = phy.rts_cts_time(rate);
             let head = rts + phy.sifs + cts + phy.sifs;

@@ -1,29 +1,72 @@
 //! A station at a medium: its queue and router, its frame, its rate, its retry counters.
 
-use paceline_cc::{Packet, Rate, Span, Stream, Time};
+use paceline_cc::{Batch, Packet, Rate, Span, Stream, Time};
 
+use super::aggregate::{Aggregator, Air};
 use super::backoff::Backoff;
+use super::errors::FrameErrors;
+use super::mcs::Mcs;
+use super::minstrel::Minstrel;
+use super::phy::Phy;
 use crate::link::Link;
-use crate::service::{Schedule, ServiceError};
+use crate::service::{Schedule, Service, ServiceError};
 
 /// The settings of a station.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StationConfig {
     /// The rate of data frames to and from the station, from each offset on, the first at zero.
-    /// That of the access point is only what its router is told.
+    /// That of the access point is only what its router is told. Not for layers with A-MPDUs.
     pub rates: Vec<(Span, Rate)>,
-    /// The probability that a data frame to or from the station is damaged on air.
+    /// The modulation and coding of A-MPDUs to and from the station, from each offset on, the first
+    /// at zero; the slowest if it is empty.
+    pub mcs: Vec<(Span, Mcs)>,
+    /// When the steps of `mcs` repeat.
+    pub mcs_period: Option<Span>,
+    /// The most MPDUs of an A-MPDU to or from the station, M of the ABC paper; `None` for the
+    /// medium's.
+    pub max_mpdus: Option<u32>,
+    /// The probability that a data frame, or an MPDU of an A-MPDU, to or from the station is damaged
+    /// on air.
     pub frame_error: f64,
     /// The probability that a bit of such a frame is damaged, independently of others: the more
     /// bytes a frame has, the more often it is lost.
     pub bit_error: f64,
+    /// The ratio of signal to noise of such frames in decibels, from each offset on, the first at
+    /// zero: by it frames of OFDM are damaged, the faster and the longer the more often. Empty for a
+    /// channel without noise.
+    pub snr: Vec<(Span, f64)>,
+    /// When the steps of `snr` repeat.
+    pub snr_period: Option<Span>,
+    /// Who chooses the rate, or the modulation and coding.
+    pub rate_control: RateControl,
+}
+
+/// Who chooses the rates of data frames to and from a station.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum RateControl {
+    /// They are as the settings say.
+    #[default]
+    Fixed,
+    /// The senders at both ends, by what arrives: as Minstrel does, the rate control of Linux. The
+    /// rates of the settings do not count.
+    Minstrel,
 }
 
 impl StationConfig {
     /// A station whose frames are never damaged.
     pub fn new(rate: Rate) -> StationConfig {
-        StationConfig { rates: vec![(Span::ZERO, rate)], frame_error: 0.0, bit_error: 0.0 }
+        StationConfig {
+            rates: vec![(Span::ZERO, rate)],
+            mcs: Vec::new(),
+            mcs_period: None,
+            max_mpdus: None,
+            frame_error: 0.0,
+            bit_error: 0.0,
+            snr: Vec::new(),
+            snr_period: None,
+            rate_control: RateControl::Fixed,
+        }
     }
 }
 
@@ -31,11 +74,13 @@ impl StationConfig {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StationStats {
-    /// Frames transmitted, retransmissions included; an RTS counts in the place of its frame.
+    /// Frames (or A-MPDUs) transmitted, retransmissions included; an RTS counts in the place of its
+    /// frame.
     pub transmissions: u64,
     /// Of these, frames (or RTS) that collided.
     pub collisions: u64,
-    /// Of these, frames that were damaged without a collision.
+    /// Of these, frames that were damaged without a collision; of A-MPDUs, those of which nothing
+    /// arrived.
     pub errors: u64,
     /// The time that the medium was busy with frames of the station, answers included.
     pub airtime: Span,
@@ -52,9 +97,15 @@ pub(super) struct Station {
     short_retries: u32,
     long_retries: u32,
     rates: Schedule,
-    frame_error: f64,
-    /// The logarithm of the probability that a byte arrives.
-    byte_arrives: f64,
+    pub(super) errors: FrameErrors,
+    /// Single frames: the rates of frames to and from the station, if senders choose them.
+    pub(super) controls: Option<Box<[Minstrel; 2]>>,
+    /// Single frames: the transmission whose rate the sender has chosen.
+    pub(super) chosen: Option<Chosen>,
+    /// Layers with A-MPDUs: what puts them together.
+    pub(super) aggregator: Option<Box<Aggregator>>,
+    /// Its router is told what the station carries.
+    measures: bool,
     pub(super) stats: StationStats,
     /// When the frame came to the head of the queue.
     taken: Time,
@@ -62,6 +113,17 @@ pub(super) struct Station {
     /// receiver.
     bytes: f64,
     seconds: f64,
+}
+
+/// A rate that was chosen for a transmission.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Chosen {
+    /// The station that is not the access point.
+    pub(super) other: usize,
+    /// Which of its rate controls.
+    pub(super) way: usize,
+    /// The place of the rate.
+    pub(super) rate: usize,
 }
 
 /// The weight of a frame in the means of bytes and times: that of one in sixteen.
@@ -72,17 +134,21 @@ impl Station {
         config: &StationConfig,
         link: Link,
         random: Stream,
-        cw_min: u32,
+        phy: &Phy,
+        aggregator: Option<Aggregator>,
     ) -> Result<Station, ServiceError> {
         Ok(Station {
             link,
-            backoff: Backoff::new(random, cw_min),
+            backoff: Backoff::new(random, phy.cw_min),
             on_air: false,
             short_retries: 0,
             long_retries: 0,
             rates: Schedule::new(&config.rates, None)?,
-            frame_error: config.frame_error,
-            byte_arrives: 8.0 * libm::log1p(-config.bit_error),
+            errors: FrameErrors::new(config, phy)?,
+            controls: None,
+            chosen: None,
+            aggregator: aggregator.map(Box::new),
+            measures: true,
             stats: StationStats::default(),
             taken: Time::ZERO,
             bytes: 0.0,
@@ -95,30 +161,62 @@ impl Station {
         self.rates.rate_at(now)
     }
 
-    /// The probability that a frame of so many bytes to or from the station is damaged.
-    pub(super) fn damage(&self, bytes: u32) -> f64 {
-        if self.byte_arrives == 0.0 {
-            return self.frame_error;
-        }
-        1.0 - (1.0 - self.frame_error) * libm::exp(self.byte_arrives * f64::from(bytes))
+    /// How many transmissions of the frame have failed.
+    pub(super) fn failed(&self) -> u32 {
+        self.short_retries + self.long_retries
     }
 
-    /// Takes the next packet from the queue; false if there is none.
-    pub(super) fn take(&mut self, now: Time) -> bool {
+    /// True if a frame or an A-MPDU contends for the medium, or is on air.
+    #[inline]
+    pub(super) fn has_frame(&self) -> bool {
+        match &self.aggregator {
+            None => self.link.taken().is_some(),
+            Some(aggregator) => aggregator.on_air.is_some(),
+        }
+    }
+
+    /// Turns to the next packets in the queue; false if there are none.
+    pub(super) fn take(&mut self, now: Time, air: &Air<'_>) -> bool {
+        if let Some(aggregator) = &mut self.aggregator {
+            return aggregator.prepare(now, &mut self.link, air);
+        }
         self.taken = now;
         self.link.take(now)
+    }
+
+    /// Tells the router from now on that the link carries so much, whatever it does.
+    pub(super) fn set_capacity(&mut self, capacity: Service) {
+        self.measures = false;
+        self.link.set_capacity(capacity);
     }
 
     /// The frame arrives at `now`. What the station carries while it has something to send is known
     /// to its driver, from the times that frames take: routers are told that.
     pub(super) fn deliver(&mut self, now: Time) -> Packet {
         let packet = self.link.deliver(now);
-        let (bytes, seconds) = (f64::from(packet.size), now.since(self.taken).as_secs_f64());
+        self.measure(f64::from(packet.size), now.since(self.taken).as_secs_f64());
+        packet
+    }
+
+    /// An A-MPDU was acknowledged. What the station carries is worked out for a full one.
+    pub(super) fn note_batch(&mut self, now: Time, batch: &Batch, since: Time) {
+        let frames = f64::from(batch.frames.max(1));
+        let missing = f64::from(batch.max_frames.saturating_sub(batch.frames)) / frames;
+        let longer = missing * f64::from(batch.air_bytes) * 8.0 / batch.rate.as_bps().max(1) as f64;
+        let bytes = f64::from(batch.acked_bytes) * (1.0 + missing);
+        self.measure(bytes, now.since(since).as_secs_f64() + longer);
+        self.link.on_batch(now, batch);
+    }
+
+    fn measure(&mut self, bytes: f64, seconds: f64) {
+        if !self.measures {
+            return;
+        }
         let weight = if self.seconds > 0.0 { WEIGHT } else { 1.0 };
         self.bytes += weight * (bytes - self.bytes);
         self.seconds += weight * (seconds - self.seconds);
-        self.link.set_capacity(Rate::from_bytes_per_sec(self.bytes / self.seconds.max(1e-9)));
-        packet
+        let rate = Rate::from_bytes_per_sec(self.bytes / self.seconds.max(1e-9));
+        self.link.set_capacity(Service::constant(rate));
     }
 
     /// The frame was acknowledged.

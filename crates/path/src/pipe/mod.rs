@@ -134,6 +134,24 @@ impl Pipe {
         self.delay
     }
 
+    /// Another fixed delay from `now` on. Packets on the way are moved by as much as the delay has
+    /// changed, but not into the past; they keep their order, and packets that enter later do not
+    /// overtake them.
+    pub fn set_delay(&mut self, now: Time, delay: Span) {
+        let old = std::mem::replace(&mut self.delay, delay);
+        let moved = |due: Time| (due + delay - old).max(now);
+        self.line.for_each_mut(|(due, _)| *due = moved(*due));
+        self.last = moved(self.last);
+        self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
+        if let Some(rough) = &mut self.rough {
+            let entries = std::mem::take(&mut rough.heap).into_iter();
+            let later =
+                |Reverse(entry): Reverse<Entry>| Reverse(Entry { due: moved(entry.due), ..entry });
+            rough.heap = entries.map(later).collect();
+            self.due = self.due.min(rough.due());
+        }
+    }
+
     /// True if it does nothing but delay.
     pub fn is_plain(&self) -> bool {
         self.rough.is_none()

@@ -181,3 +181,41 @@ fn packets_overtake_where_that_is_asked_for() {
     }
     assert!(seen.windows(2).any(|pair| pair[0].0 > pair[1].0), "some overtake");
 }
+
+/// Packets on the way are moved by the change of the delay, none into the past, and none overtakes.
+#[test]
+fn a_new_delay_moves_what_is_on_the_way() {
+    for impairments in [None, Some(Impairments { reorder_jitter: true, ..Impairments::default() })]
+    {
+        let delay = Span::from_millis(50);
+        let mut pipe = match impairments {
+            None => Pipe::new(delay),
+            Some(rough) => {
+                let jitter = Jitter {
+                    shape: JitterShape::Exponential,
+                    mean: Span::from_nanos(1),
+                    sd: Span::from_nanos(1),
+                };
+                let rough = Impairments { jitter: Some(jitter), ..rough };
+                Pipe::with_impairments(delay, rough, Stream::new(1, "pipe")).expect("valid")
+            }
+        };
+        for at in [0, 20, 40] {
+            pipe.push(Time::from_millis(at), &Packet::opaque(at as u32 + 1));
+        }
+        // By 10 ms later.
+        pipe.set_delay(Time::from_millis(40), Span::from_millis(60));
+        assert_eq!(pipe.wake().as_nanos() / 1_000_000, 60);
+        // By 45 ms sooner: the first would have arrived at 15 ms.
+        pipe.set_delay(Time::from_millis(41), Span::from_millis(15));
+        let mut popped = Vec::new();
+        for now in [41, 54, 56] {
+            while let Some(packet) = pipe.pop(Time::from_millis(now)) {
+                popped.push((now, packet.size));
+            }
+        }
+        assert_eq!(popped, [(41, 1), (41, 21), (56, 41)]);
+        pipe.push(Time::from_millis(56), &Packet::opaque(9));
+        assert_eq!(pipe.wake().as_nanos() / 1_000_000, 71);
+    }
+}

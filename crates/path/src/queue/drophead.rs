@@ -54,6 +54,11 @@ impl DropHead {
 }
 
 impl Queue for DropHead {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.limit = limit;
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         // A packet that is larger than the whole buffer must not push all others out.
         if self.limit.holds(1, u64::from(packet.size)) {

@@ -112,6 +112,13 @@ impl Fifo {
 }
 
 impl Queue for Fifo {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.max_packets = limit.packets.unwrap_or(u64::MAX);
+        self.max_bytes = limit.bytes.unwrap_or(u64::MAX);
+        self.max_wait = limit.time.unwrap_or(Span::MAX);
+        true
+    }
+
     #[inline]
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let bytes = self.bytes + u64::from(packet.size);

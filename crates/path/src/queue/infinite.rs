@@ -17,8 +17,9 @@
 //! The default of Mahimahi's `mm-link`, and the queue of Sprout's Cellsim.
 
 use paceline_cc::params::Params;
+use paceline_cc::{Packet, Time};
 
-use super::{Fifo, Limit, QueueInfo};
+use super::{Dropped, DroptailLimit, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of the unlimited queue: none.
@@ -33,9 +34,36 @@ pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
     InfiniteParams::infos,
     |spec, _limit, _stream| {
         let InfiniteParams {} = spec.params()?;
-        Ok(Box::new(Fifo::new(Limit::NONE)))
+        Ok(Box::new(Infinite(Fifo::new(Limit::NONE))))
     },
 );
+
+/// A buffer to which no limit can be given.
+struct Infinite(Fifo);
+
+impl Queue for Infinite {
+    #[inline]
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        self.0.push(now, packet, drops);
+    }
+    #[inline]
+    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        self.0.pop(now, drops)
+    }
+    #[inline]
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+        self.0.pop_into(now, drops, place)
+    }
+    fn droptail_limit(&self) -> Option<DroptailLimit> {
+        self.0.droptail_limit()
+    }
+    fn packets(&self) -> usize {
+        self.0.packets()
+    }
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use paceline_cc::{Ecn, Packet, Time, TrafficClass};
 
+use super::Limit;
+
 /// Why a packet was dropped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,6 +87,11 @@ pub trait Queue: Send {
     /// without such a share.
     fn take_unused_share(&mut self) -> u32 {
         0
+    }
+    /// Another limit of the buffer from now on. What is held stays; what comes finds the new limit.
+    /// False, and nothing is changed, for a queue that cannot do this.
+    fn set_limit(&mut self, _limit: Limit) -> bool {
+        false
     }
     /// Its limits, if it is a plain droptail buffer, whose departures a link of constant rate can
     /// compute ahead.

@@ -39,6 +39,10 @@ impl Ring {
 }
 
 impl Queue for Ring {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.queue.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.queue.push(now, packet, drops);
         self.fill(now, drops);

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Capacity, Rate, Span, Time};
 
-use super::WORK_PER_BYTE;
+use super::{Schedule, WORK_PER_BYTE};
 
 /// A constant rate, exact in the long run: the part of a nanosecond that rounding up a completion
 /// leaves over is credited to the next packet, if that follows without a pause.
@@ -29,6 +29,12 @@ impl Constant {
     /// The rate.
     pub fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
+    }
+
+    /// The same rate as a schedule to which steps can be added, in the midst of the packet that is in
+    /// transmission.
+    pub(crate) fn to_schedule(&self) -> Schedule {
+        Schedule::open(self.rate(), self.end, self.credit)
     }
 
     /// When a packet of `size` bytes whose transmission starts at `start` is through.

@@ -1,13 +1,12 @@
 //! How fast a link transmits, and when.
 //!
 //! A constant rate and a schedule of rates transmit one packet after the other; a trace offers
-//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses; 802.11n takes turns at
-//! a channel and transmits batches.
+//! bytes at given instants (Mahimahi, Cellsim) and loses what nobody uses; an
+//! 802.11n access point contends for a medium and transmits A-MPDUs.
 
 mod constant;
 mod opportunities;
 mod schedule;
-pub mod wifi;
 
 pub use constant::Constant;
 pub use opportunities::{Opportunities, OpportunityOptions};
@@ -17,7 +16,7 @@ use paceline_cc::{Capacity, Rate, Span, Stream, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
 
-use self::wifi::{Wifi, WifiConfig};
+use crate::wifi::{Wifi, WifiConfig};
 
 /// Bits times nanoseconds of one byte at one bit per second: work is measured in these units, so
 /// that rate times time needs no division.
@@ -33,7 +32,7 @@ pub enum Service {
     Schedule(Schedule),
     /// A number of bytes at each of given instants.
     Trace(Opportunities),
-    /// A batch of packets at each turn on a shared channel.
+    /// As an access point at a medium, which carries the link.
     Wifi(Box<Wifi>),
 }
 

@@ -17,6 +17,8 @@ pub struct Schedule {
     credit: u64,
     /// The step in which the last packet began, by absolute time.
     here: Stretch,
+    /// True if steps are added as time goes by: see [`Schedule::set_rate`].
+    open: bool,
 }
 
 /// A step by its offset in the period, with the work done in the period before it.
@@ -68,7 +70,46 @@ impl Schedule {
             end: Time::ZERO,
             credit: 0,
             here: Stretch::default(),
+            open: false,
         })
+    }
+
+    /// One rate until others are set. The last packet ends at `end`, since whose true end `credit`
+    /// of work is done.
+    pub(super) fn open(rate: Rate, end: Time, credit: u64) -> Schedule {
+        Schedule {
+            steps: vec![Step { offset: 0, rate: rate.as_bps(), before: 0 }],
+            period: None,
+            total: 0,
+            end,
+            credit,
+            here: Stretch::default(),
+            open: true,
+        }
+    }
+
+    /// True if [`Schedule::set_rate`] may be called.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Another rate, not zero, from `now` on, which is not before the last change. Returns when the
+    /// packet that began last is through.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) -> Time {
+        let (at, rate) = (now.as_nanos(), rate.as_bps());
+        let done = self.done(at);
+        let goal = self.done(self.end.as_nanos()).saturating_sub(u128::from(self.credit));
+        match self.steps.last_mut() {
+            Some(last) if last.offset == at => last.rate = rate,
+            _ => self.steps.push(Step { offset: at, rate, before: done }),
+        }
+        self.here = Stretch::default();
+        if self.end > now {
+            let end = if goal > done { self.reach(goal) } else { at };
+            self.credit = self.done(end).saturating_sub(goal).min(u64::MAX.into()) as u64;
+            self.end = Time::from_nanos(end);
+        }
+        self.end
     }
 
     /// The rate at `time`.

@@ -6,6 +6,7 @@
 //! | `specification.toml` | the specification | at the beginning |
 //! | `state.json` | all that the next step needs | after each step: written aside, synced, renamed |
 //! | `table.toml` | the table | the same |
+//! | `others.toml` | the table of the other senders, if two are trained in turn | the same |
 //! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
 //! | `step.jsonl` | scores of the step in progress | with each candidate |
 
@@ -100,7 +101,7 @@ impl Folder {
     pub(super) fn commit(
         &self,
         state: &State,
-        table: &str,
+        tables: &[(&str, String)],
         entry: &Entry,
     ) -> Result<(), FolderError> {
         let log = self.file("log.jsonl");
@@ -109,20 +110,20 @@ impl Folder {
             file.write_all((serde_json::to_string(entry)? + "\n").as_bytes())
         };
         append().map_err(|error| FolderError { path: log.clone(), problem: error.to_string() })?;
-        self.save(state, table)
+        self.save(state, tables)
     }
 
-    /// Writes state and table.
+    /// Writes the state, and the tables by the names of their files.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub(super) fn save(&self, state: &State, table: &str) -> Result<(), FolderError> {
+    pub(super) fn save(&self, state: &State, tables: &[(&str, String)]) -> Result<(), FolderError> {
         let text = serde_json::to_string(state).map_err(|error| FolderError {
             path: self.file("state.json"),
             problem: error.to_string(),
         })?;
         self.write("state.json", &text)?;
-        self.write("table.toml", table)
+        tables.iter().try_for_each(|(name, text)| self.write(name, text))
     }
 
     /// The lines of the log up to a step; lines after it, of a step that was not finished, are

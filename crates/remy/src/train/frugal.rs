@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
-use paceline_sim::scenario::MadeScheme;
+use paceline_cc::schemes::remy::{RuleObserver, RuleTable};
 use rayon::prelude::*;
 
 use crate::clock::CpuClock;
-use crate::evaluate::{Evaluator, EvaluatorError, Trial};
+use crate::evaluate::{self, Evaluator, EvaluatorError, Trial};
 use crate::score::{self, SenderFigures};
 use crate::spec::Specimen;
 use crate::usage::Usage;
@@ -68,13 +67,15 @@ impl Frugal {
         let clock = CpuClock::start();
         let usage = uses.then(|| Arc::new(Usage::new(table.rules().len())));
         let observer = usage.clone().map(|usage| usage as Arc<dyn RuleObserver>);
-        let params = RemyParams { as_published: true, ..RemyParams::default() };
-        let scheme = MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into();
-        let Specimen { network, duration, seed, .. } = specimen;
+        let Specimen { network, duration, seed, repairs, .. } = specimen;
+        let scheme = evaluate::scheme(table, *repairs, observer);
         let senders = score::run_within_reason(network, &scheme, *duration, *seed)?;
         self.work.add(duration.as_secs_f64(), clock.seconds());
-        let nothing = SenderFigures { on_s: 1.0, share_s: 1.0, ..SenderFigures::default() };
-        let senders = senders.unwrap_or_else(|| vec![nothing; network.senders as usize]);
+        let senders = senders.unwrap_or_else(|| {
+            let own = network.own() as usize;
+            let nothing = |at| SenderFigures { other: at >= own, ..SenderFigures::STARVED };
+            (0..network.senders as usize).map(nothing).collect()
+        });
         Ok(Trial { senders, uses: usage.map_or_else(Vec::new, |usage| usage.rules()) })
     }
 }

@@ -24,14 +24,15 @@ use thiserror::Error;
 
 pub use folder::{Folder, FolderError};
 pub use frugal::{Frugal, Work};
-pub use settings::{Bounds, Procedure, Settings, Vary};
+pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
 pub use state::{Entry, Spent, State};
 
-use crate::evaluate::{Evaluator, EvaluatorError};
+use crate::evaluate::{self, Evaluator, EvaluatorError};
 use crate::readable::Readable;
-use crate::spec::{Specification, SpecificationError};
+use crate::spec::{Objective, Specification, SpecificationError, Specimen};
 use memo::Memo;
 use race::Baseline;
+use state::Phase;
 
 /// Why training cannot go on.
 #[derive(Debug, Error)]
@@ -88,6 +89,8 @@ pub struct Trainer<E> {
     folder: Option<Folder>,
     state: State,
     table: Arc<RuleTable>,
+    /// The other table, if two are trained in turn.
+    other: Option<Arc<RuleTable>>,
     /// The table on the networks that were drawn last, if it has run there.
     baseline: Option<Baseline>,
 }
@@ -101,9 +104,12 @@ impl<E: Evaluator> Trainer<E> {
         let Plan { text, folder, seed } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
+        settings.check(&specification).map_err(|error| error.in_text(text))?;
         let tree = settings.first();
-        let state = State::first(text, seed, &tree);
+        let two = specification.trains_two();
+        let state = State::first(text, seed, &tree, two);
         let table = Arc::new(RuleTable::new(tree)?);
+        let other = two.then(|| Arc::clone(&table));
         Ok(Trainer {
             evaluator,
             work,
@@ -112,6 +118,7 @@ impl<E: Evaluator> Trainer<E> {
             folder: None,
             state,
             table,
+            other,
             baseline: None,
         })
     }
@@ -139,18 +146,37 @@ impl<E: Evaluator> Trainer<E> {
                 if state.seed != seed {
                     return Err(other("seed"));
                 }
+                if state.partner.is_some() != trainer.other.is_some() {
+                    return Err(other("number of tables"));
+                }
+                // A state that was read has sane tables.
+                trainer.other = state.other_table().ok().flatten().map(Arc::new);
                 (trainer.state, trainer.table) = (state, Arc::new(table));
             }
         }
         let log = folder.log_up_to(trainer.state.step)?;
-        folder.save(&trainer.state, &trainer.readable().to_toml())?;
+        folder.save(&trainer.state, &trainer.files())?;
         trainer.folder = Some(folder);
         Ok((trainer, log))
     }
 
-    /// The present table.
+    /// The present table: that of the senders for which it is trained.
     pub fn table(&self) -> &Arc<RuleTable> {
-        &self.table
+        match &self.other {
+            Some(other) if self.is_others_turn() => other,
+            _ => &self.table,
+        }
+    }
+
+    /// The table of the other senders, if two are trained in turn.
+    pub fn others_table(&self) -> Option<&Arc<RuleTable>> {
+        let other = self.other.as_ref()?;
+        Some(if self.is_others_turn() { &self.table } else { other })
+    }
+
+    /// True if it is the turn of the table of the other senders.
+    fn is_others_turn(&self) -> bool {
+        self.state.partner.as_ref().is_some_and(|partner| partner.first)
     }
 
     /// What training knows.
@@ -165,28 +191,80 @@ impl<E: Evaluator> Trainer<E> {
 
     /// The present table in its readable form, with what it was trained for.
     pub fn readable(&self) -> Readable {
+        self.described(self.table(), "Trained")
+    }
+
+    fn described(&self, table: &RuleTable, trained: &str) -> Readable {
         let about = format!(
-            "Trained with seed {}: {} generations, {} candidates. The specification:\n{}",
+            "{trained} with seed {}: {} generations, {} candidates. The specification:\n{}",
             self.state.seed,
-            self.state.generation,
+            self.generations(),
             self.state.spent.candidates,
             self.state.specification
         );
-        Readable::of(&self.table.tree(), about)
+        Readable::of(&table.tree(), about)
     }
 
-    /// True once so many generations are over.
+    /// The files of tables in a folder, by name: `table.toml`, and `others.toml` if two are trained.
+    fn files(&self) -> Vec<(&'static str, String)> {
+        let mut files = vec![("table.toml", self.readable().to_toml())];
+        if let Some(table) = self.others_table() {
+            let readable = self.described(table, "The table of the other senders, trained");
+            files.push(("others.toml", readable.to_toml()));
+        }
+        files
+    }
+
+    /// The generations that are over, of both tables if there are two.
+    pub fn generations(&self) -> u32 {
+        self.state.generations_done()
+    }
+
+    /// True once so many generations are over, of both tables if there are two.
     pub fn is_done(&self, generations: u32) -> bool {
-        self.state.generation >= generations
+        self.generations() >= generations
     }
 
-    /// The uses of each rule on the networks drawn last, where the table runs if it has not yet.
+    /// The networks that follow from a seed, as senders of the table see them whose turn it is.
+    fn specimens(&self, seed: u64) -> Vec<Specimen> {
+        let all = self.specification.specimens(seed);
+        let Some(other) = &self.other else { return all };
+        let scheme = evaluate::scheme(other, self.specification.repairs(), None);
+        let swapped = self.is_others_turn();
+        all.into_iter().map(|specimen| specimen.beside(scheme.clone(), swapped)).collect()
+    }
+
+    /// The objective as senders of the table see it whose turn it is.
+    fn objective(&self) -> Objective {
+        let objective = self.specification.objective;
+        if self.is_others_turn() { objective.of_others() } else { objective }
+    }
+
+    /// The uses of each rule of [`Trainer::table`] on the networks drawn last, where it runs if it has
+    /// not yet.
     ///
     /// # Errors
     /// If the table cannot be tried.
     pub fn uses(&mut self) -> Result<Vec<crate::usage::RuleUse>, TrainError> {
-        self.baseline()?;
-        Ok(self.baseline.as_ref().map_or_else(Vec::new, |baseline| baseline.uses.clone()))
+        let others = self.is_others_turn();
+        if others {
+            self.take_turns();
+        }
+        let measured = self.baseline();
+        let uses = self.baseline.as_ref().map_or_else(Vec::new, |baseline| baseline.uses.clone());
+        if others {
+            self.take_turns();
+        }
+        measured.map(|()| uses)
+    }
+
+    /// It is the other table's turn, if there are two.
+    fn take_turns(&mut self) {
+        if let Some(other) = &mut self.other {
+            self.state.take_turns();
+            std::mem::swap(other, &mut self.table);
+            self.baseline = None;
+        }
     }
 
     /// Does one step, and keeps what it led to. `stop` is asked before each run whether there is
@@ -214,6 +292,7 @@ impl<E: Evaluator> Trainer<E> {
             self.table = table;
             self.baseline = None;
         }
+        let of = if self.is_others_turn() { "the others' table: " } else { "" };
         let entry = Entry {
             step: number,
             what: done.what.to_string(),
@@ -222,12 +301,17 @@ impl<E: Evaluator> Trainer<E> {
             rule: done.rule,
             score: state.score,
             gain: done.gain,
-            note: done.note,
+            note: format!("{of}{}", done.note),
             spent: state.spent,
         };
-        self.state = state;
+        // After a check and what was divided then, it is the other table's turn, if there are two.
+        let before = std::mem::replace(&mut self.state, state).phase;
+        let over = matches!(before, Phase::Check | Phase::Aim | Phase::Split { .. });
+        if over && self.state.phase == Phase::Choose {
+            self.take_turns();
+        }
         if let Some(folder) = &self.folder {
-            folder.commit(&self.state, &self.readable().to_toml(), &entry)?;
+            folder.commit(&self.state, &self.files(), &entry)?;
         }
         Ok(entry)
     }

@@ -52,6 +52,22 @@ pub struct Spent {
     pub candidates: u64,
 }
 
+/// One of two tables that are trained in turn: the one whose turn it is not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Partner {
+    /// True if it is the first of the two: that of the senders for which the table is trained.
+    pub(super) first: bool,
+    /// How often all its rules were improved.
+    pub(super) generation: u32,
+    /// The generation of each rule.
+    pub(super) generations: Vec<u32>,
+    /// Its table of the last check.
+    pub(super) kept: Option<Readable>,
+    /// Its table.
+    pub(super) table: Readable,
+}
+
 /// What training knows between two steps. What comes next follows from it alone, but for what was
 /// spent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,11 +96,27 @@ pub struct State {
     pub kept: Option<Readable>,
     /// The table.
     pub table: Readable,
+    /// The other table, if two are trained in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) partner: Option<Partner>,
+}
+
+/// The table of a readable one.
+fn table(readable: &Readable) -> Result<RuleTable, String> {
+    let tree = readable.tree().map_err(|error| error.to_string())?;
+    RuleTable::new(tree).map_err(|error| error.to_string())
 }
 
 impl State {
-    /// Before the first step.
-    pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree) -> State {
+    /// Before the first step; with `two` tables that are trained in turn.
+    pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree, two: bool) -> State {
+        let partner = Partner {
+            first: false,
+            generation: 0,
+            generations: vec![0; tree.rules()],
+            kept: None,
+            table: Readable::of(tree, ""),
+        };
         State {
             format: FORMAT.to_string(),
             specification: specification.to_string(),
@@ -98,7 +130,33 @@ impl State {
             spent: Spent::default(),
             kept: None,
             table: Readable::of(tree, ""),
+            partner: two.then_some(partner),
         }
+    }
+
+    /// The generations that are over, of both tables if there are two.
+    pub(super) fn generations_done(&self) -> u32 {
+        let partner = self.partner.as_ref().map_or(u32::MAX, |partner| partner.generation);
+        self.generation.min(partner)
+    }
+
+    /// It is the other table's turn, if there are two.
+    pub(super) fn take_turns(&mut self) {
+        if let Some(partner) = &mut self.partner {
+            partner.first = !partner.first;
+            std::mem::swap(&mut partner.generation, &mut self.generation);
+            std::mem::swap(&mut partner.generations, &mut self.generations);
+            std::mem::swap(&mut partner.kept, &mut self.kept);
+            std::mem::swap(&mut partner.table, &mut self.table);
+        }
+    }
+
+    /// The other table, if there are two.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn other_table(&self) -> Result<Option<RuleTable>, String> {
+        self.partner.as_ref().map(|partner| table(&partner.table)).transpose()
     }
 
     /// Reads a state and its table.
@@ -110,13 +168,19 @@ impl State {
         if state.format != FORMAT {
             return Err(format!("its format is `{}`; this version reads `{FORMAT}`", state.format));
         }
-        let table = |readable: &Readable| -> Result<RuleTable, String> {
-            let tree = readable.tree().map_err(|error| error.to_string())?;
-            RuleTable::new(tree).map_err(|error| error.to_string())
-        };
         let now = table(&state.table).map_err(|error| format!("table: {error}"))?;
         if let Some(kept) = &state.kept {
             table(kept).map_err(|error| format!("kept: {error}"))?;
+        }
+        if let Some(partner) = &state.partner {
+            let other = table(&partner.table).map_err(|error| format!("partner: {error}"))?;
+            if let Some(kept) = &partner.kept {
+                table(kept).map_err(|error| format!("partner.kept: {error}"))?;
+            }
+            let (entries, rules) = (partner.generations.len(), other.rules().len());
+            if entries != rules || partner.generation > MOST {
+                return Err(format!("partner.generations has {entries} entries for {rules} rules"));
+            }
         }
         if state.generation > MOST || state.step.max(state.draws) > u64::from(MOST) << 20 {
             let State { generation, step, draws, .. } = state;
@@ -174,7 +238,8 @@ mod tests {
     #[test]
     fn states_survive_a_file_and_broken_ones_are_errors() {
         let settings = Settings::of(Procedure::Racing);
-        let mut state = State::first("[networks]", 7, &settings.first());
+        let mut state = State::first("[networks]", 7, &settings.first(), true);
+        state.take_turns();
         state.phase = Phase::Improve { rules: vec![0], rounds: 1, change: None };
         state.score = 0.1 + 0.2;
         let text = serde_json::to_string(&state).expect("JSON");

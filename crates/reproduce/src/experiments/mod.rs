@@ -27,7 +27,6 @@ mod wifi_estimator;
 mod wifi_sweeps;
 mod xcpb_dynamics;
 mod xcpb_law;
-mod xcpb_network;
 mod xcpb_tcp;
 
 pub(crate) use common::view;

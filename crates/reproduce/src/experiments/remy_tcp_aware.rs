@@ -55,7 +55,7 @@ fn alone(setting: &Setting) -> Runs {
 fn beside(mut runs: Runs, name: &str, text: &str) -> Result<Runs, String> {
     let scheme = SchemeSpec::parse(text).map_err(|error| error.to_string())?;
     runs.name = format!("beside {name}");
-    runs.network.others = Some(Others { scheme, senders: 1 });
+    runs.network.others = Some(Others { scheme: Some(scheme.into()), senders: 1 });
     Ok(runs)
 }
 

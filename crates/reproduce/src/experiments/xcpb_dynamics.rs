@@ -2,11 +2,11 @@
 //! XCP-b paper).
 
 use paceline_cc::{Rate, Span};
+use paceline_lab::wireless::{COUNTED, NetworkScheme, flow, network};
 use paceline_sim::scenario::{Direction, Scenario};
 
 use super::Experiment;
 use super::common::mean;
-use super::xcpb_network::{COUNTED, Scheme, flow, network};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::results::Results;
@@ -39,7 +39,7 @@ fn measure(scenario: &mut Scenario, from: u64, to: u64) {
 }
 
 /// A download and an upload at each station, the pairs so many seconds apart.
-fn pairs(name: &str, which: &Scheme, stations: u32, apart: u64) -> Result<Scenario, String> {
+fn pairs(name: &str, which: &NetworkScheme, stations: u32, apart: u64) -> Result<Scenario, String> {
     let mut scenario = network(name, which, stations, 1)?;
     for station in 0..stations {
         for (way, direction) in [("down", Direction::Down), ("up", Direction::Up)] {
@@ -51,7 +51,12 @@ fn pairs(name: &str, which: &Scheme, stations: u32, apart: u64) -> Result<Scenar
     Ok(scenario)
 }
 
-fn downloads(name: &str, which: &Scheme, count: u32, apart: u64) -> Result<Scenario, String> {
+fn downloads(
+    name: &str,
+    which: &NetworkScheme,
+    count: u32,
+    apart: u64,
+) -> Result<Scenario, String> {
     let mut scenario = pairs(name, which, count, apart)?;
     scenario.flows.retain(|flow| flow.name.starts_with("down"));
     Ok(scenario)
@@ -59,7 +64,9 @@ fn downloads(name: &str, which: &Scheme, count: u32, apart: u64) -> Result<Scena
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
-    for (name, which) in [("xcpb", Scheme::xcpb(3, 1)), ("capacity", Scheme::capacity())] {
+    for (name, which) in
+        [("xcpb", NetworkScheme::xcpb(3, 1)), ("capacity", NetworkScheme::capacity())]
+    {
         let mut scenario = pairs(name, &which, 3, 20)?;
         measure(&mut scenario, 40, 60);
         tasks.push(Task::scenario(format!("pairs {name}"), scenario));
@@ -68,7 +75,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             phases(&mut scenario, phase);
             tasks.push(Task::scenario(format!("rates {name} {rate}"), scenario));
         }
-        let kappa = if name == "xcpb" { Scheme::xcpb(6, 1) } else { which };
+        let kappa = if name == "xcpb" { NetworkScheme::xcpb(6, 1) } else { which };
         let mut mixed = pairs(name, &kappa, 6, 10)?;
         for (at, station) in mixed.media[0].stations.iter_mut().enumerate() {
             let mbps = if at % 2 == 0 { 2.0 } else { 54.0 };
@@ -78,18 +85,18 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(format!("mixed {name}"), mixed));
     }
     for (phase, rate) in (0u64..).zip(PHASES) {
-        let mut scenario = downloads("xcp", &Scheme::xcp(5.5, 1000), 6, 0)?;
+        let mut scenario = downloads("xcp", &NetworkScheme::xcp(5.5, 1000), 6, 0)?;
         phases(&mut scenario, phase);
         tasks.push(Task::scenario(format!("rates xcp {rate}"), scenario));
     }
     for told in TOLD {
-        let mut scenario = downloads("xcp", &Scheme::xcp(told, 3000), 3, 0)?;
+        let mut scenario = downloads("xcp", &NetworkScheme::xcp(told, 3000), 3, 0)?;
         measure(&mut scenario, 60, 100);
         tasks.push(Task::scenario(format!("xcp {told}"), scenario));
     }
     for (stations, kappa) in KAPPAS {
         for seed in 0..SEEDS {
-            let mut scenario = pairs("kappa", &Scheme::xcpb(kappa, 1), stations, 0)?;
+            let mut scenario = pairs("kappa", &NetworkScheme::xcpb(kappa, 1), stations, 0)?;
             measure(&mut scenario, 40, 100);
             scenario.seed = setting.seed + seed;
             tasks.push(Task::scenario(format!("kappa {stations} {kappa} {seed}"), scenario));

@@ -1,12 +1,12 @@
 //! XCP-b beside NewReno over a shared medium: flows that come and go, faster media, short flows,
 //! fairness and RTTs (§4.3 of the XCP-b paper).
 
-use paceline_cc::{Span, Stream};
+use paceline_cc::Span;
+use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
 use paceline_sim::scenario::{Direction, FlowSpec, Scenario};
 
 use super::Experiment;
 use super::common::mean;
-use super::xcpb_network::{COUNTED, Scheme, flow, network};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::results::Results;
@@ -23,8 +23,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Stations, of which each has a propagation delay of its own.
-const PATHS: u32 = 9;
 /// How kappa is set with about ten active stations (§3.1).
 const KAPPA: u32 = 6;
 const SEEDS: u64 = 3;
@@ -33,74 +31,21 @@ const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
 /// NewReno as in the paper's years: two packets at first, and no proportional rate reduction.
 const OLD: &str = "newreno2";
 const WAYS: [&str; 2] = ["both", "down"];
-/// The sum of all durations of the flows that come and go, in seconds.
-const TOTAL: f64 = 3080.0;
-
-fn which(name: &str, scale: u32) -> Scheme {
+fn which(name: &str, scale: u32) -> NetworkScheme {
     match name {
-        "xcpb" => Scheme::xcpb(KAPPA, scale),
-        OLD => Scheme {
+        "xcpb" => NetworkScheme::xcpb(KAPPA, scale),
+        OLD => NetworkScheme {
             sender: "newreno[initial_window=2,prr=false]".into(),
-            ..Scheme::newreno(50 * u64::from(scale))
+            ..NetworkScheme::newreno(50 * u64::from(scale))
         },
-        _ => Scheme::newreno(50 * u64::from(scale)),
+        _ => NetworkScheme::newreno(50 * u64::from(scale)),
     }
-}
-
-/// What comes and goes: uploads too, at which propagation delay (0 for 40 to 360 ms), and which
-/// share of the durations is that of short flows (`None` for the paper's mix).
-#[derive(Clone, Copy)]
-struct Load {
-    uploads: bool,
-    rtt_ms: u64,
-    short: Option<f64>,
-}
-
-/// The durations of the flows, in seconds.
-fn durations(short: Option<f64>, random: &mut Stream) -> Vec<f64> {
-    let mut between = |from: f64, to: f64| from + (to - from) * random.uniform();
-    let mut all = Vec::new();
-    match short {
-        None => {
-            all.extend((0..20).map(|_| between(80.0, 120.0)));
-            all.extend((0..20).map(|_| between(25.0, 35.0)));
-            all.extend((0..80).map(|_| between(2.0, 10.0)));
-        }
-        Some(share) => {
-            let mut left = share * TOTAL;
-            while left > 1.0 {
-                let duration = between(2.0, 10.0);
-                left -= duration;
-                all.push(duration);
-            }
-            let mut left = (1.0 - share) * TOTAL;
-            while left > 1.0 {
-                let duration = between(80.0, 120.0);
-                left -= duration;
-                all.push(duration);
-            }
-        }
-    }
-    all
 }
 
 /// Flows that begin at random within 300 s.
 fn dynamic(name: &str, scale: u32, load: Load, seed: u64) -> Result<Scenario, String> {
-    let which = which(name, scale);
-    let mut scenario = network(name, &which, PATHS, scale)?;
-    scenario.seed = seed;
-    let mut random = Stream::new(seed, "flows that come and go");
-    for (at, duration) in (0u32..).zip(durations(load.short, &mut random)) {
-        let up = load.uploads && at % 2 == 1;
-        let way = if up { "up" } else { "down" };
-        let path = if load.uploads { at / 2 % PATHS } else { at % PATHS };
-        let rtt_ms = if load.rtt_ms == 0 { 40 * (u64::from(path) + 1) } else { load.rtt_ms };
-        let direction = if up { Direction::Up } else { Direction::Down };
-        let mut flow = flow(&which, format!("{way}-{at}"), path, direction, rtt_ms)?;
-        flow.start = Span::from_secs_f64(300.0 * random.uniform());
-        flow.stop = Some(flow.start + Span::from_secs_f64(duration));
-        scenario.flows.push(flow);
-    }
+    let mut scenario = come_and_go(&which(name, scale), scale, load, seed)?;
+    scenario.name = name.into();
     scenario.warmup = Span::from_secs(50);
     scenario.duration = Span::from_secs(if scale == 1 { 300 } else { 150 });
     Ok(scenario)
@@ -122,10 +67,10 @@ fn twelve(name: &str, apart: bool, seed: u64) -> Result<Scenario, String> {
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
-    let mut capacity = network("capacity", &Scheme::capacity(), 3, 1)?;
+    let mut capacity = network("capacity", &NetworkScheme::capacity(), 3, 1)?;
     for station in 0..3 {
         let name = format!("down-{station}");
-        capacity.flows.push(flow(&Scheme::capacity(), name, station, Direction::Down, 82)?);
+        capacity.flows.push(flow(&NetworkScheme::capacity(), name, station, Direction::Down, 82)?);
     }
     (capacity.warmup, capacity.duration) = (Span::from_secs(20), Span::from_secs(50));
     tasks.push(Task::scenario("capacity", capacity));

@@ -154,7 +154,7 @@ impl Eval {
         let duration = self.duration.unwrap_or(Span::from_secs(1000));
         let (network, packets_per_ms) = self.network(on, duration)?;
         let mut rows = Vec::new();
-        for (name, scheme) in self.candidates()? {
+        for (name, scheme) in self.candidates(false)? {
             let row =
                 paceline_remy::eval(&name, &network, packets_per_ms, &scheme, duration, seeds);
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
@@ -194,7 +194,14 @@ impl Eval {
     ) -> Result<(), Error> {
         specification.duration = self.duration.unwrap_or(specification.duration);
         let mut rows: Vec<Assessment> = Vec::new();
-        for (name, scheme) in self.candidates()? {
+        if specification.trains_two() {
+            return Err(Error::Usage(
+                "networks.others.trained: the second table is only at hand while both are trained; \
+                 write networks.others.file = \"DIR/others.toml\" with the one that came out"
+                    .into(),
+            ));
+        }
+        for (name, scheme) in self.candidates(specification.repairs())? {
             let row = paceline_remy::assess(&name, &scheme, &specification, seeds, rows.first());
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
@@ -226,11 +233,11 @@ impl Eval {
         Ok((network, rate.map_err(|error| Error::Message(error.to_string()))?))
     }
 
-    /// The tables and schemes with their names.
-    fn candidates(&self) -> Result<Vec<(String, SchemeChoice)>, Error> {
+    /// The tables and schemes with their names; senders of tables repair losses if `repairs`.
+    fn candidates(&self, repairs: bool) -> Result<Vec<(String, SchemeChoice)>, Error> {
         let mut all = Vec::new();
         for name in &self.tables {
-            all.push((name.clone(), scheme(name, table(name)?)));
+            all.push((name.clone(), scheme(name, table(name)?, repairs)));
         }
         let names = paceline_remy::names();
         for text in self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list)) {

@@ -2,7 +2,9 @@
 
 mod convert;
 mod eval;
+mod maps;
 mod page;
+mod reaction;
 mod show;
 mod train;
 
@@ -73,8 +75,9 @@ pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
     }
 }
 
-/// The scheme of a table with the rules of the published simulator.
-fn scheme(name: &str, table: Arc<RuleTable>) -> SchemeChoice {
-    let params = RemyParams { as_published: true, ..RemyParams::default() };
+/// The scheme of a table with the rules of the published simulator; with `repairs` senders send again
+/// what was lost.
+fn scheme(name: &str, table: Arc<RuleTable>, repairs: bool) -> SchemeChoice {
+    let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
     MadeScheme::new(name, halves(params, table, None)).into()
 }

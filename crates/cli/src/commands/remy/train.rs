@@ -105,7 +105,7 @@ impl Train {
         let report = Report {
             table: folder.file("table.toml"),
             rules: trainer.table().rules().len(),
-            generations: trainer.state().generation,
+            generations: trainer.generations(),
             score: trainer.state().score,
             seed: self.seed,
             candidates: spent.candidates,

@@ -194,6 +194,11 @@ impl AbcDual {
 }
 
 impl Queue for AbcDual {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        let (abc, other) = self.params.parts(limit);
+        self.abc.set_limit(abc) && self.other.set_limit(other)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.catch_up(now);
         let side = Side::of(packet);

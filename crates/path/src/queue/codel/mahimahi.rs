@@ -114,6 +114,10 @@ fn tick(time: Time) -> Time {
 }
 
 impl Queue for CodelMahimahi {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.fifo.push(now, packet, drops);
     }

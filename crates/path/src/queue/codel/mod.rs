@@ -94,6 +94,10 @@ impl PacketSource for Fifo {
 }
 
 impl Queue for Codel {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.fifo.push(now, packet, drops);
     }

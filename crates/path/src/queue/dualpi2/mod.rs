@@ -170,6 +170,12 @@ impl DualPi2 {
 }
 
 impl Queue for DualPi2 {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        let stale = Limit { packets: None, bytes: None, ..limit };
+        self.limit = limit;
+        self.l.set_limit(stale) && self.c.set_limit(stale)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.catch_up(now);
         let bytes = self.bytes().saturating_add(u64::from(packet.size));

@@ -129,6 +129,8 @@ pub struct FqCodel {
     quantum: i64,
     backlog: Backlog,
     limit: Limit,
+    /// The most packets of any limit.
+    most: u64,
     bins: Bins<Flow>,
     total: Total,
     new: VecDeque<u32>,
@@ -146,6 +148,7 @@ impl FqCodel {
             quantum: i64::from(params.quantum.max(1)),
             backlog: params.backlog,
             limit: Limit { packets: Some(packets), ..limit },
+            most: params.limit,
             bins: Bins::new(params.flows, params.perturbation),
             total: Total::default(),
             new: VecDeque::new(),
@@ -175,6 +178,16 @@ impl FqCodel {
 }
 
 impl Queue for FqCodel {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        // Each queue has taken its limit of time from the whole.
+        let same = limit.time == self.limit.time;
+        if same {
+            let packets = limit.packets.unwrap_or(u64::MAX).min(self.most);
+            self.limit = Limit { packets: Some(packets), ..limit };
+        }
+        same
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, u64::from(packet.size)) {

@@ -180,6 +180,15 @@ impl SfqCodel {
 }
 
 impl Queue for SfqCodel {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        // Each bin has taken its limit of time from the whole.
+        let same = limit.time == self.limit.time;
+        if same {
+            self.limit = limit;
+        }
+        same
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let size = u64::from(packet.size);
         // A packet that is larger than the whole buffer must not push all others out.

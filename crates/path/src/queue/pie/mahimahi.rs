@@ -173,6 +173,10 @@ impl PieMahimahi {
 }
 
 impl Queue for PieMahimahi {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.catch_up(millis(now));
         if self.fifo.fits(packet.size) && self.drop_early() {

@@ -194,6 +194,10 @@ impl Pie {
 }
 
 impl Queue for Pie {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         self.catch_up(now);
         if !self.fifo.fits(packet.size) || !self.drop_early() {

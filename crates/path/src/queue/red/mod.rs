@@ -185,6 +185,10 @@ fn spread(p: f64, count: u64, wait: bool) -> f64 {
 }
 
 impl Queue for Red {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let length = if self.in_bytes { self.fifo.bytes() } else { self.fifo.packets() as u64 };
         self.average.arrival(now, length);

@@ -75,6 +75,10 @@ impl Step {
 }
 
 impl Queue for Step {
+    fn set_limit(&mut self, limit: Limit) -> bool {
+        self.fifo.set_limit(limit)
+    }
+
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let mut packet = *packet;
         if self.fifo.fits(packet.size)

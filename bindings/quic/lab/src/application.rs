@@ -1,0 +1,129 @@
+//! What the laboratory's applications send and read.
+
+use std::time::Instant;
+
+use paceline_sim::TransportSetup;
+use paceline_sim::cc::{Span, Time};
+use paceline_sim::flow::Workload;
+
+use crate::machine::Machine;
+
+/// What is written at a time.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
+/// The application of an end.
+pub(crate) enum Application {
+    /// Connects, and writes.
+    Source(Source),
+    /// Reads all that comes; holds the bytes so far.
+    Sink(u64),
+}
+
+impl Application {
+    /// When there is something to do that the machine does not know of: to connect, or to write the
+    /// next message.
+    pub(crate) fn wake(&self) -> Time {
+        match self {
+            Application::Source(source) => source.wake(),
+            Application::Sink(_) => Time::NEVER,
+        }
+    }
+
+    /// Connects, writes and reads what it can at `now`.
+    pub(crate) fn drive(&mut self, now: Time, machine: &mut dyn Machine, instant: Instant) {
+        match self {
+            Application::Source(source) => source.drive(now, machine, instant),
+            Application::Sink(received) => *received += machine.read(),
+        }
+    }
+
+    pub(crate) fn received(&self) -> u64 {
+        match self {
+            Application::Source(_) => 0,
+            Application::Sink(received) => *received,
+        }
+    }
+}
+
+/// Connects at its start and writes zeros to one stream.
+pub(crate) struct Source {
+    start: Time,
+    stop: Time,
+    connected: bool,
+    finished: bool,
+    /// Bytes that wait to be written.
+    left: u64,
+    messages: Option<Messages>,
+}
+
+/// Messages that an application makes at a steady rate.
+struct Messages {
+    bytes: u64,
+    every: Span,
+    next: Time,
+}
+
+impl Source {
+    /// The application of a flow.
+    ///
+    /// # Errors
+    /// If the laboratory does not have this workload.
+    pub(crate) fn new(setup: &TransportSetup) -> Result<Source, String> {
+        let (left, messages) = match &setup.workload {
+            Workload::Bulk => (u64::MAX, None),
+            Workload::Bytes(bytes) => (*bytes, None),
+            Workload::Limited { rate, message } => {
+                let every = rate.time_for(u64::from(*message)).max(Span::from_nanos(1));
+                (0, Some(Messages { bytes: u64::from(*message), every, next: setup.start }))
+            }
+            other => {
+                return Err(format!(
+                    "whole QUIC stacks send `bulk`, so many bytes, or messages at a rate \
+                     (`limited`), not the workload {other:?}"
+                ));
+            }
+        };
+        let TransportSetup { start, stop, .. } = *setup;
+        Ok(Source { start, stop, connected: false, finished: false, left, messages })
+    }
+
+    fn wake(&self) -> Time {
+        if !self.connected {
+            return self.start;
+        }
+        self.messages.as_ref().map_or(Time::NEVER, |messages| messages.next)
+    }
+
+    fn drive(&mut self, now: Time, machine: &mut dyn Machine, instant: Instant) {
+        if now < self.start {
+            return;
+        }
+        if !self.connected {
+            self.connected = true;
+            machine.connect(instant);
+        }
+        if now >= self.stop {
+            (self.left, self.messages) = (0, None);
+        }
+        if let Some(messages) = &mut self.messages {
+            while messages.next <= now {
+                self.left += messages.bytes;
+                messages.next += messages.every;
+            }
+        }
+        if !machine.is_established() || self.finished {
+            return;
+        }
+        while self.left > 0 {
+            let most = self.left.min(ZEROS.len() as u64) as usize;
+            match machine.write(&ZEROS[..most]) {
+                0 => return,
+                written => self.left -= written as u64,
+            }
+        }
+        if self.messages.is_none() {
+            self.finished = true;
+            machine.finish();
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! One end: a stack with its application, as a stage of the simulator's.
+
+use std::collections::VecDeque;
+
+use paceline_sim::cc::{Body, Packet, Span, Stage, Time};
+use paceline_sim::{SenderCounters, TransportEnd, TransportEnds, TransportSetup};
+
+use crate::application::{Application, Source};
+use crate::clock::Clock;
+use crate::datagrams::Datagrams;
+use crate::machine::{Machine, MachineStats, Transmission};
+
+/// IPv4's and UDP's headers, in bytes.
+pub(crate) const HEADERS: u32 = 28;
+
+/// The two ends of a flow, from the machines of a client, which sends the flow's data, and of a
+/// server.
+///
+/// # Errors
+/// If the laboratory does not have the flow's workload.
+pub fn ends<M: Machine + 'static>(
+    setup: &TransportSetup,
+    client: M,
+    server: M,
+) -> Result<TransportEnds, String> {
+    let (there, back) = (Datagrams::default(), Datagrams::default());
+    let clock = Clock::new();
+    let source = Application::Source(Source::new(setup)?);
+    let sender = End::new(client, source, clock, there.clone(), back.clone());
+    let receiver = End::new(server, Application::Sink(0), clock, back, there);
+    Ok((Box::new(sender), Box::new(receiver)))
+}
+
+/// The largest datagram of a flow, in bytes of UDP payload.
+///
+/// # Errors
+/// If QUIC's smallest does not fit into the flow's packets.
+pub fn largest_datagram(setup: &TransportSetup) -> Result<u16, String> {
+    let mss = setup.mss;
+    mss.checked_sub(HEADERS)
+        .filter(|room| *room >= 1200)
+        .map(|room| u16::try_from(room).unwrap_or(u16::MAX))
+        .ok_or_else(|| format!("QUIC needs packets of 1228 bytes or more, and mss is {mss}"))
+}
+
+/// A machine, and the application on it.
+struct End<M> {
+    machine: M,
+    application: Application,
+    clock: Clock,
+    /// Datagrams that leave, and those that arrive.
+    leaving: Datagrams,
+    arriving: Datagrams,
+    /// Packets that are ready to leave.
+    ready: VecDeque<Packet>,
+    buffer: Vec<u8>,
+    wake: Time,
+    stats: MachineStats,
+    has_new_rtt: bool,
+}
+
+impl<M: Machine> End<M> {
+    fn new(
+        machine: M,
+        application: Application,
+        clock: Clock,
+        leaving: Datagrams,
+        arriving: Datagrams,
+    ) -> End<M> {
+        End {
+            wake: application.wake(),
+            machine,
+            application,
+            clock,
+            leaving,
+            arriving,
+            ready: VecDeque::new(),
+            buffer: Vec::new(),
+            stats: MachineStats::default(),
+            has_new_rtt: false,
+        }
+    }
+
+    /// Lets the machine and the application do what they can at `now`.
+    fn drive(&mut self, now: Time) {
+        let instant = self.clock.instant(now);
+        if self.machine.timeout().is_some_and(|at| at <= instant) {
+            self.machine.on_timeout(instant);
+        }
+        loop {
+            self.application.drive(now, &mut self.machine, instant);
+            self.buffer.clear();
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let transmission = self.machine.transmit(instant, &mut buffer);
+            if let Some(transmission) = &transmission {
+                self.queue(transmission, &buffer);
+            }
+            self.buffer = buffer;
+            if transmission.is_none() {
+                break;
+            }
+        }
+        let timer = self.machine.timeout().map_or(Time::NEVER, |at| self.clock.time(at));
+        self.wake = timer.min(self.application.wake());
+        self.stats = self.machine.stats();
+    }
+
+    /// Makes packets of a transmission's datagrams.
+    fn queue(&mut self, transmission: &Transmission, bytes: &[u8]) {
+        let bytes = &bytes[..transmission.size.min(bytes.len())];
+        let segment = transmission.segment.unwrap_or(transmission.size).max(1);
+        for datagram in bytes.chunks(segment) {
+            let mut packet = Packet::opaque(datagram.len() as u32 + HEADERS);
+            packet.body = Body::Opaque(self.leaving.put(datagram));
+            packet.ecn = transmission.ecn;
+            self.ready.push_back(packet);
+        }
+    }
+}
+
+impl<M: Machine> Stage for End<M> {
+    fn push(&mut self, now: Time, packet: &Packet) {
+        let Body::Opaque(handle) = packet.body else { return };
+        let datagram = self.arriving.take(handle);
+        if datagram.is_empty() {
+            return;
+        }
+        let instant = self.clock.instant(now);
+        let mut answer = Vec::new();
+        let answered = self.machine.on_datagram(instant, packet.ecn, &datagram, &mut answer);
+        if let Some(transmission) = answered {
+            self.queue(&transmission, &answer);
+        }
+        self.has_new_rtt = true;
+        // Packets leave when the simulator asks for them, which is at once.
+        self.wake = now;
+    }
+
+    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
+        if self.ready.is_empty() && self.wake <= now {
+            self.drive(now);
+        }
+        match self.ready.pop_front() {
+            Some(packet) => {
+                *place = packet;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn wake(&self) -> Time {
+        if self.ready.is_empty() { self.wake } else { Time::ZERO }
+    }
+}
+
+impl<M: Machine> TransportEnd for End<M> {
+    fn received(&self) -> u64 {
+        self.application.received()
+    }
+
+    fn take_rtt(&mut self) -> Option<Span> {
+        if !std::mem::take(&mut self.has_new_rtt) {
+            return None;
+        }
+        let nanos = self.machine.rtt().as_nanos();
+        Some(Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
+
+    fn counters(&self) -> SenderCounters {
+        let mut counters = SenderCounters::default();
+        (counters.sent, counters.lost) = (self.stats.sent, self.stats.lost);
+        counters
+    }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let stats = &self.stats;
+        see("cwnd", stats.cwnd as f64 / f64::from(stats.mtu.max(1)));
+        see("rtt", self.machine.rtt().as_secs_f64() * 1e3);
+        if let Some(bps) = stats.pacing_bps {
+            see("pacing", bps as f64 / 1e6);
+        }
+    }
+}

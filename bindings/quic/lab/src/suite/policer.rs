@@ -1,0 +1,95 @@
+//! A policer: what operators put where a subscriber's rate is to end, without a buffer.
+
+use std::collections::VecDeque;
+
+use paceline_sim::cc::{Packet, Rate, Time};
+use paceline_sim::path::{DropReason, Dropped, Queue};
+use paceline_sim::scenario::MadeQueue;
+
+/// A token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and burst):
+/// packets for which there are no tokens are dropped, the others are not delayed.
+pub fn policer(rate: Rate, burst: u64) -> MadeQueue {
+    MadeQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
+        Box::new(Policer {
+            rate,
+            burst,
+            tokens: burst,
+            filled: Time::ZERO,
+            packets: VecDeque::new(),
+            bytes: 0,
+        })
+    })
+}
+
+struct Policer {
+    rate: Rate,
+    burst: u64,
+    tokens: u64,
+    /// The time up to which tokens have been filled in.
+    filled: Time,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+}
+
+impl Queue for Policer {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+        let gained = self.rate.bytes_in(now.since(self.filled));
+        if gained > 0 {
+            // The time for bytes that are not whole yet is kept.
+            self.filled = (self.filled + self.rate.time_for(gained)).min(now);
+            self.tokens = self.tokens.saturating_add(gained).min(self.burst);
+        }
+        let mut packet = *packet;
+        packet.queued = now;
+        match self.tokens.checked_sub(u64::from(packet.size)) {
+            Some(left) => {
+                self.tokens = left;
+                self.bytes += u64::from(packet.size);
+                self.packets.push_back(packet);
+            }
+            None => drops.push(Dropped { packet, reason: DropReason::Full }),
+        }
+    }
+
+    fn pop(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_sim::cc::Stream;
+    use paceline_sim::path::Limit;
+
+    use super::*;
+
+    /// A packet of 1000 bytes each millisecond, 8 Mbit/s, against 4 Mbit/s with a burst of 3 packets.
+    #[test]
+    fn a_burst_passes_then_the_rate() {
+        let made = policer(Rate::from_mbps(4.0), 3000);
+        let mut queue = made.make(Limit::NONE, Stream::new(1, "policer"));
+        let mut drops = Vec::new();
+        let mut passed = Vec::new();
+        for millis in 0..100 {
+            let now = Time::from_millis(millis);
+            queue.push(now, &Packet::opaque(1000), &mut drops);
+            if queue.pop(now, &mut drops).is_some() {
+                passed.push(millis);
+            }
+        }
+        // 3000 bytes at the start and 500 more each millisecond.
+        assert_eq!(passed[..6], [0, 1, 2, 3, 4, 6]);
+        assert_eq!(passed.len(), 52);
+        assert_eq!(drops.len(), 48);
+    }
+}

@@ -1,0 +1,84 @@
+//! What a suite has found.
+
+use std::fmt;
+
+use super::bounds::Bound;
+
+/// A bound and the figure that a run has shown.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The bound.
+    pub bound: Bound,
+    /// The figure.
+    pub value: f64,
+}
+
+impl Check {
+    /// True if the figure lies within the bound. What is not a number does not.
+    pub fn holds(&self) -> bool {
+        self.bound.least <= self.value && self.value <= self.bound.most
+    }
+}
+
+/// What a case has found.
+#[derive(Clone, Debug)]
+pub struct CaseReport {
+    /// The case's name.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// Its bounds.
+    pub checks: Vec<Check>,
+    /// The digest of every hand-over of a packet: equal for equal runs.
+    pub digest: String,
+}
+
+impl CaseReport {
+    /// True if every bound holds.
+    pub fn holds(&self) -> bool {
+        self.checks.iter().all(Check::holds)
+    }
+}
+
+/// What a suite has found of a congestion control; prints itself as a table.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was run.
+    pub scheme: String,
+    /// The cases.
+    pub cases: Vec<CaseReport>,
+}
+
+impl Report {
+    /// True if every bound of every case holds.
+    pub fn holds(&self) -> bool {
+        self.cases.iter().all(CaseReport::holds)
+    }
+}
+
+/// A line for each bound; the reason beneath those that do not hold.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = self.cases.iter().filter(|case| !case.holds()).count();
+        writeln!(f, "{}: {} cases, {failed} failed", self.scheme, self.cases.len())?;
+        for case in &self.cases {
+            let mut name = case.name;
+            for check in &case.checks {
+                let (bound, value) = (&check.bound, check.value);
+                let verdict = if check.holds() { "pass" } else { "FAIL" };
+                write!(f, "  {name:<20} {:<15} {value:>8.2}  ", bound.measure)?;
+                match (bound.least.is_finite(), bound.most.is_finite()) {
+                    (true, true) => write!(f, "{:>6} to {:<6}", bound.least, bound.most)?,
+                    (true, false) => write!(f, "at least {:<7}", bound.least)?,
+                    _ => write!(f, "at most {:<8}", bound.most)?,
+                }
+                writeln!(f, " {verdict}")?;
+                if !check.holds() {
+                    writeln!(f, "    {}: {}", case.about, bound.why)?;
+                }
+                name = "";
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Packets of 1300 bytes that are each answered by one of 40 bytes over the same medium, held against
+//! ns-3.
+//!
+//! Stated before the first run of these rows: throughput within 3 %.
+
+use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
+use paceline_path::Limit;
+use paceline_path::medium::{Hop, Load, Medium, MediumConfig, StationParts};
+use paceline_path::queue::Fifo;
+
+use super::figures::{ECHO, Row};
+use super::saturated::PACKET;
+use crate::validate::bound::{Bound, Tolerance};
+use crate::validate::case::{Case, Check, Ours};
+
+const ANSWER: u32 = 40;
+const SEEDS: u64 = 5;
+/// Packets that wait at each sender.
+const WAITING: usize = 8;
+const WARMUP: Span = Span::from_secs(1);
+const MEASURED: Span = Span::from_secs(30);
+
+/// Mbit/s of the packets that are answered.
+fn answered(row: &Row, seed: u64) -> Result<f64, String> {
+    let config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
+    let parts = (0..=row.stations)
+        .map(|_| StationParts { queue: Box::new(Fifo::new(Limit::packets(50))), router: None });
+    let random = Stream::new(seed, "medium");
+    let medium = Medium::new(config, parts.collect(), &random);
+    let mut medium = medium.map_err(|error| error.to_string())?;
+    let down = |to| Hop { from: 0, to: to + 1 };
+    let up = |from| Hop { from: from + 1, to: 0 };
+    // The routes of data, then those of the answers.
+    let stations = 0..row.stations;
+    let (there, back): (Vec<Hop>, Vec<Hop>) = match row.load {
+        Load::Up => (stations.clone().map(up).collect(), stations.map(down).collect()),
+        _ => (stations.clone().map(down).collect(), stations.map(up).collect()),
+    };
+    medium.set_hops([there.clone(), back].concat());
+    let fill = |medium: &mut Medium, now: Time, next: &mut u32| {
+        for _ in 0..WAITING * there.len() {
+            let route = *next % row.stations;
+            *next += 1;
+            let from = there.get(route as usize).map_or(0, |hop| hop.from as usize);
+            if medium.station(from).is_some_and(|sender| sender.backlog_packets() < WAITING) {
+                medium.push(now, &Packet { route, ..Packet::opaque(PACKET) });
+            }
+        }
+    };
+    let mut next = 0;
+    fill(&mut medium, Time::ZERO, &mut next);
+    let (begin, end) = (Time::ZERO + WARMUP, Time::ZERO + WARMUP + MEASURED);
+    let (mut place, mut delivered) = (Packet::opaque(0), 0u64);
+    loop {
+        let now = medium.wake();
+        if now > end || now == Time::NEVER {
+            break;
+        }
+        while medium.pop_into(now, &mut place) {
+            if place.route < row.stations {
+                delivered += u64::from(now >= begin);
+                let route = place.route + row.stations;
+                medium.push(now, &Packet { route, ..Packet::opaque(ANSWER) });
+                fill(&mut medium, now, &mut next);
+            }
+        }
+    }
+    Ok((delivered * u64::from(PACKET) * 8) as f64 / MEASURED.as_secs_f64() / 1e6)
+}
+
+/// A case for each row.
+pub(super) fn cases() -> impl Iterator<Item = Case<'static>> {
+    ECHO.iter().map(|row| {
+        let way = if row.load == Load::Up { "up" } else { "down" };
+        let Row { standard, mbps, stations, .. } = row;
+        let bound = Bound::stated(Tolerance::Share(0.03));
+        Case {
+            peer: "ns-3, 802.11, answers of 40 bytes",
+            group: format!("{} at {mbps} Mbit/s, {stations} {way}, answered", standard.name()),
+            ours: Ours::default("medium"),
+            checks: vec![Check::new("throughput, Mbit/s", row.throughput, bound)],
+            run: Box::new(move || (1..=SEEDS).map(|seed| Ok(vec![answered(row, seed)?])).collect()),
+        }
+    })
+}

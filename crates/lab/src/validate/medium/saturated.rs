@@ -1,0 +1,181 @@
+//! Stations that always have something to send, held against ns-2, ns-3 and Bianchi's model.
+//!
+//! Stated before the first run of these rows: throughput within 3 %, with one slow station within
+//! 5 %, the share of frames that collide within 0.04.
+
+use paceline_cc::{Rate, Span, Stream};
+use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, saturate};
+
+use super::figures::{self, Row};
+use crate::validate::bound::{Bound, Tolerance};
+use crate::validate::case::{Case, Check, Observations, Ours};
+
+/// Bytes of a packet.
+pub(super) const PACKET: u32 = 1300;
+const SEEDS: u64 = 5;
+const THROUGHPUT: Tolerance = Tolerance::Share(0.03);
+const SLOW: Tolerance = Tolerance::Share(0.05);
+const COLLISIONS: Tolerance = Tolerance::Within(0.04);
+
+/// The physical layer of a row.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standard {
+    /// 802.11a.
+    A,
+    /// 802.11b with long preambles.
+    B,
+}
+
+impl Standard {
+    pub(super) fn phy(self) -> Phy {
+        match self {
+            Standard::A => Phy::ofdm(),
+            Standard::B => Phy::dsss(Preamble::Long),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Standard::A => "802.11a",
+            Standard::B => "802.11b",
+        }
+    }
+}
+
+/// What the medium does otherwise than by default.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Setting {
+    Default,
+    /// Stations wait for a DIFS after a collision.
+    Difs,
+    /// Acknowledgements at the rate of the data.
+    FastAnswers,
+    /// Both.
+    FastDifs,
+}
+
+impl Setting {
+    fn ours(self) -> Ours {
+        let why = "stations wait for a DIFS after a collision there, and for an EIFS here";
+        match self {
+            Setting::Default => Ours::default("medium"),
+            Setting::FastAnswers => Ours::default("medium --basic-rate 1Mbps,11Mbps"),
+            Setting::Difs => Ours::variant("medium --after-collision difs", why),
+            Setting::FastDifs => {
+                Ours::variant("medium --basic-rate 1Mbps,11Mbps --after-collision difs", why)
+            }
+        }
+    }
+}
+
+fn name(row: &Row) -> String {
+    let load = match row.load {
+        Load::Up => "up",
+        Load::Down => "down",
+        Load::Both => "up and down",
+    };
+    let Row { standard, mbps, stations, .. } = row;
+    format!("{} at {mbps} Mbit/s, {stations} {load}", standard.name())
+}
+
+fn measure(config: &MediumConfig, load: Load, mbps: f64) -> Result<Observations, String> {
+    // Some ten thousand packets for each seed.
+    let span = Span::from_secs(if mbps < 5.0 { 200 } else { 60 });
+    let run = |seed| {
+        let random = Stream::new(seed, "medium");
+        let got = saturate(config.clone(), load, PACKET, span, &random);
+        let got = got.map_err(|error| error.to_string())?;
+        Ok(vec![got.total_mbps(), got.collision_probability])
+    };
+    (1..=SEEDS).map(run).collect()
+}
+
+fn case(peer: &'static str, row: &'static Row, setting: Setting) -> Case<'static> {
+    Case {
+        peer,
+        group: name(row),
+        ours: setting.ours(),
+        checks: vec![
+            Check::new("throughput, Mbit/s", row.throughput, Bound::stated(THROUGHPUT)),
+            Check::new("frames that collide", row.collisions, Bound::stated(COLLISIONS)),
+        ],
+        run: Box::new(move || {
+            let rate = Rate::from_mbps(row.mbps);
+            let mut config = MediumConfig::new(row.standard.phy(), row.stations, rate);
+            if matches!(setting, Setting::Difs | Setting::FastDifs) {
+                config.phy.eifs_after_collision = false;
+            }
+            if matches!(setting, Setting::FastAnswers | Setting::FastDifs) {
+                config.phy.basic_rates = vec![Rate::from_mbps(1.0), Rate::from_mbps(11.0)];
+            }
+            measure(&config, row.load, row.mbps)
+        }),
+    }
+}
+
+/// Stations of which the last is slower, each with packets for the access point or, with `load`
+/// down, the access point with packets for each.
+fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Case<'static> {
+    let [first, second, third] = rates;
+    let way = if load == Load::Up { "up" } else { "down" };
+    Case {
+        peer,
+        group: format!("802.11b, stations at {first}, {second} and {third} Mbit/s, {way}"),
+        ours: Ours::default("medium"),
+        checks: vec![Check::new("throughput, Mbit/s", throughput, Bound::stated(SLOW))],
+        run: Box::new(move || {
+            let mut config = MediumConfig::new(Standard::B.phy(), 3, Rate::from_mbps(11.0));
+            for (station, mbps) in config.stations.iter_mut().skip(1).zip(rates) {
+                station.rates = vec![(Span::ZERO, Rate::from_mbps(mbps))];
+            }
+            measure(&config, load, 1.0)
+        }),
+    }
+}
+
+/// A case for each row, and, where the peer has a DIFS after collisions with 802.11b, one more.
+fn rows(
+    peer: &'static str,
+    rows: &'static [Row],
+    difs: bool,
+    default: Setting,
+) -> Vec<Case<'static>> {
+    let mut cases = Vec::new();
+    for row in rows {
+        cases.push(case(peer, row, default));
+        let alone = row.load == Load::Down || (row.load == Load::Up && row.stations == 1);
+        if difs && row.standard == Standard::B && !alone {
+            let fast = default == Setting::FastAnswers;
+            cases.push(case(peer, row, if fast { Setting::FastDifs } else { Setting::Difs }));
+        }
+    }
+    cases
+}
+
+/// Bianchi's model.
+pub(super) fn bianchi() -> Vec<Case<'static>> {
+    let mut cases = rows("Bianchi, ns-2's settings", figures::BIANCHI_NS2, false, Setting::Default);
+    let standard = figures::BIANCHI_STANDARD;
+    cases.extend(rows("Bianchi, the standard's settings", standard, true, Setting::Default));
+    cases
+}
+
+/// ns-2 and ns-3.
+pub(super) fn simulators() -> Vec<Case<'static>> {
+    let mut cases = rows("ns-2, 802.11", figures::NS2, false, Setting::Default);
+    let check = figures::NS2_CHECK;
+    cases.extend(rows("ns-2, 802.11, other addresses", check, false, Setting::Default));
+    cases.extend(rows("ns-3, 802.11", figures::NS3, true, Setting::Default));
+    let fast = figures::NS3_ACK;
+    cases.extend(rows("ns-3, 802.11, fast answers", fast, true, Setting::FastAnswers));
+    cases.extend([
+        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 11.0], 5.9419),
+        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9164),
+        // These two are in wifi_dcf.md alone.
+        slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.040),
+        slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 2.0], 3.085),
+        slow("ns-3, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9430),
+        slow("sums of times, a slow station", Load::Down, [11.0, 11.0, 1.0], 2.0553),
+    ]);
+    cases
+}

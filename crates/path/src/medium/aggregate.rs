@@ -1,0 +1,295 @@
+//! A-MPDUs: how a station puts them together, and what becomes of them (IEEE 802.11-2020, 10.12 and
+//! 10.25).
+
+use paceline_cc::{Batch, Rate, Span, Time};
+
+use super::errors::FrameErrors;
+use super::mcs::Mcs;
+use super::minstrel::Minstrel;
+use super::phy::Phy;
+use super::transmit_queue::{Ampdu, AmpduLimits, Mpdu, TransmitQueue, subframe};
+use super::{Addresses, StationConfig};
+use crate::link::Link;
+use crate::service::{Schedule, ServiceError};
+
+/// The limits of A-MPDUs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Aggregation {
+    /// The most MPDUs in an A-MPDU, at most 64, which a block acknowledgement covers.
+    pub max_mpdus: u32,
+    /// The most bytes of an A-MPDU.
+    pub max_bytes: u32,
+    /// The longest transmission of an A-MPDU, preamble included.
+    pub max_duration: Span,
+    /// How often an MPDU is transmitted before it is given up.
+    pub transmissions: u32,
+}
+
+impl Default for Aggregation {
+    /// The largest of the standard: 64 MPDUs, 65,535 bytes, 5.484 ms (the longest that a preamble in
+    /// mixed format can announce); and eight transmissions of an MPDU.
+    fn default() -> Aggregation {
+        Aggregation {
+            max_mpdus: 64,
+            max_bytes: 65_535,
+            max_duration: Span::from_micros(5484),
+            transmissions: 8,
+        }
+    }
+}
+
+impl Aggregation {
+    /// The limits of an A-MPDU at `mcs` to or from a station that takes so many MPDUs.
+    pub(super) fn limits(&self, phy: &Phy, mcs: Mcs, max_mpdus: u32) -> AmpduLimits {
+        AmpduLimits {
+            frames: max_mpdus,
+            bytes: self.max_bytes.min(phy.ampdu_bytes_within(mcs, self.max_duration)),
+        }
+    }
+}
+
+/// What stations need to know of their medium to put an A-MPDU together.
+pub(super) struct Air<'a> {
+    pub(super) phy: &'a Phy,
+    pub(super) aggregation: &'a Aggregation,
+    pub(super) mac_overhead: u32,
+    pub(super) addresses: &'a Addresses,
+}
+
+/// What a sender knows of a receiver, and the MPDUs that it has for it.
+pub(super) struct Peer {
+    queue: TransmitQueue,
+    /// The modulation and coding over time; the "rate" of a step is the index of the scheme.
+    mcs: Schedule,
+    max_mpdus: u32,
+    errors: FrameErrors,
+    /// Chooses the modulation and coding, if the sender does.
+    control: Option<Box<Minstrel>>,
+    /// A-MPDUs in a row of which nothing arrived.
+    failed: u32,
+}
+
+impl Peer {
+    /// The settings of the station at the other end, or of the sender itself if that is the access
+    /// point.
+    pub(super) fn new(
+        config: &StationConfig,
+        aggregation: &Aggregation,
+        phy: &Phy,
+        control: Option<Minstrel>,
+    ) -> Result<Peer, ServiceError> {
+        Ok(Peer {
+            queue: TransmitQueue::default(),
+            mcs: mcs_schedule(config)?,
+            max_mpdus: config.max_mpdus.unwrap_or(aggregation.max_mpdus),
+            errors: FrameErrors::new(config, phy)?,
+            control: control.map(Box::new),
+            failed: 0,
+        })
+    }
+
+    /// The modulation and coding as far as is known before it is chosen.
+    fn likely_mcs(&self, now: Time) -> Mcs {
+        let index = match &self.control {
+            Some(control) => control.best() as u64,
+            None => self.mcs.rate_at(now).as_bps(),
+        };
+        mcs_of(index)
+    }
+
+    /// The modulation and coding of the next A-MPDU, and the most MPDUs that it has. A sample, which
+    /// may be lost, has one.
+    fn choose(&mut self, now: Time) -> (Mcs, u32) {
+        let Some(control) = &mut self.control else {
+            return (self.likely_mcs(now), self.max_mpdus);
+        };
+        if self.failed == 0 {
+            control.begin(now);
+        }
+        let most = if control.samples(self.failed) { 1 } else { self.max_mpdus };
+        (mcs_of(control.rate(self.failed) as u64), most)
+    }
+
+    /// An A-MPDU of so many MPDUs was transmitted, of which so many arrived.
+    fn report(&mut self, mcs: Mcs, frames: u32, arrived: u32) {
+        let Some(control) = &mut self.control else { return };
+        control.report(usize::from(mcs.index()), frames, arrived);
+        self.failed = if arrived > 0 || self.failed >= MOST_FAILED { 0 } else { self.failed + 1 };
+    }
+}
+
+/// After so many failed transmissions in a row rates are chosen anew.
+const MOST_FAILED: u32 = 6;
+
+fn mcs_of(index: u64) -> Mcs {
+    Mcs::new(index.min(u64::from(Mcs::MAX)) as u8).unwrap_or(Mcs::LOWEST)
+}
+
+/// The modulation and coding of a station over time, as indices in the place of rates.
+pub(super) fn mcs_schedule(config: &StationConfig) -> Result<Schedule, ServiceError> {
+    let index = |&(at, mcs): &(Span, Mcs)| (at, Rate::from_bps(u64::from(mcs.index())));
+    let steps: Vec<_> = config.mcs.iter().map(index).collect();
+    let steps = if steps.is_empty() { vec![(Span::ZERO, Rate::ZERO)] } else { steps };
+    Schedule::new(&steps, config.mcs_period)
+}
+
+/// An A-MPDU that contends for the medium or is on air.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct OnAir {
+    /// The place of the receiver among the peers.
+    peer: usize,
+    pub(super) mcs: Mcs,
+    pub(super) ampdu: Ampdu,
+    /// The most MPDUs of this size that it could have had.
+    most: u32,
+    /// MPDUs that have arrived, and the bytes of their packets.
+    acked: (u32, u32),
+    /// When it was put together.
+    since: Time,
+}
+
+impl OnAir {
+    /// True if any of its MPDUs has arrived.
+    pub(super) fn arrived(&self) -> bool {
+        self.acked.0 > 0
+    }
+}
+
+/// The part of a station that transmits A-MPDUs: it takes packets from the station's queue, as many
+/// as fit into an A-MPDU, and keeps them until they are acknowledged or given up.
+///
+/// An A-MPDU is put together when the station begins to contend, as drivers hand them to their
+/// hardware; packets that arrive meanwhile go with a later one. Receivers are served in turn. With
+/// one queue for all, packets for others that stand before are taken, too, as long as less than two
+/// full A-MPDUs are held; with a queue for each receiver none are.
+pub(super) struct Aggregator {
+    peers: Vec<Peer>,
+    /// The number of the first of them as a station.
+    first: u32,
+    /// The peer that was served last.
+    last: usize,
+    pub(super) on_air: Option<OnAir>,
+    /// Those given up after the last A-MPDU, the last first.
+    given_up: Vec<Mpdu>,
+    /// Damage of the last size of a subframe.
+    damage: (u32, f64),
+}
+
+impl Aggregator {
+    /// `peers` are the possible receivers, of which the first has this number as a station.
+    pub(super) fn new(peers: Vec<Peer>, first: u32) -> Aggregator {
+        Aggregator {
+            peers,
+            first,
+            last: 0,
+            on_air: None,
+            given_up: Vec::with_capacity(64),
+            damage: (0, 0.0),
+        }
+    }
+
+    pub(super) fn take_memory(&mut self, other: &mut Aggregator) {
+        for (new, old) in self.peers.iter_mut().zip(&mut other.peers) {
+            new.queue.take_memory(&mut old.queue);
+        }
+    }
+
+    /// Takes packets out of the queue of `link`, and puts the next A-MPDU together; false if there is
+    /// nothing to send.
+    pub(super) fn prepare(&mut self, now: Time, link: &mut Link, air: &Air<'_>) -> bool {
+        let count = self.peers.len();
+        let last = self.last;
+        for at in (1..=count).map(|turn| (last + turn) % count) {
+            self.fill(at, now, link, air);
+            let Some(peer) = self.peers.get_mut(at).filter(|peer| peer.queue.waiting() > 0) else {
+                continue;
+            };
+            let (mcs, most) = peer.choose(now);
+            let ampdu = peer.queue.next_ampdu(air.aggregation.limits(air.phy, mcs, most));
+            let limits = air.aggregation.limits(air.phy, mcs, peer.max_mpdus);
+            let most = limits.most(ampdu.air_bytes / ampdu.frames.max(1));
+            self.last = at;
+            self.on_air = Some(OnAir { peer: at, mcs, ampdu, most, acked: (0, 0), since: now });
+            return true;
+        }
+        false
+    }
+
+    /// Takes packets from the queue until there is a full A-MPDU for a peer.
+    fn fill(&mut self, at: usize, now: Time, link: &mut Link, air: &Air<'_>) {
+        let Some(peer) = self.peers.get(at) else { return };
+        let limits = air.aggregation.limits(air.phy, peer.likely_mcs(now), peer.max_mpdus);
+        let held = match link.select_subqueue(at as u32) {
+            true => usize::MAX,
+            false => 2 * peer.max_mpdus.max(1) as usize,
+        };
+        let mut waiting: usize = self.peers.iter().map(|peer| peer.queue.waiting()).sum();
+        while waiting < held && self.peers.get(at).is_some_and(|peer| !peer.queue.is_full(limits)) {
+            let Some(mpdu) = link.take_mpdu(now) else { return };
+            let to = air.addresses.hop(&mpdu.packet).to.saturating_sub(self.first) as usize;
+            let to = to.min(self.peers.len().saturating_sub(1));
+            if let Some(peer) = self.peers.get_mut(to) {
+                peer.queue.push(mpdu, air.mac_overhead);
+            }
+            waiting += 1;
+        }
+    }
+
+    /// The A-MPDU is transmitted; `chance` decides about each MPDU, which is damaged with the
+    /// probability given. Returns how many arrive.
+    pub(super) fn transmit(&mut self, now: Time, mut chance: impl FnMut(f64) -> bool) -> u32 {
+        let Aggregator { peers, on_air: Some(on_air), damage, .. } = self else { return 0 };
+        let Some(peer) = peers.get_mut(on_air.peer) else { return 0 };
+        let (queue, errors) = (&mut peer.queue, &peer.errors);
+        let rate = usize::from(on_air.mcs.index());
+        *damage = (0, 0.0);
+        on_air.acked = queue.transmit(|bytes| {
+            if damage.0 != bytes {
+                *damage = (bytes, errors.damage(now, rate, bytes));
+            }
+            damage.1 == 0.0 || !chance(damage.1)
+        });
+        on_air.acked.0
+    }
+
+    /// The next packet that has arrived and is in order.
+    pub(super) fn deliver(&mut self) -> Option<Mpdu> {
+        self.peers.get_mut(self.last)?.queue.deliver()
+    }
+
+    /// The A-MPDU is over: the sender has its block acknowledgement, or there is none. Returns
+    /// what it learns from it, and when it was put together. `announced` tells that only the RTS was
+    /// transmitted, and lost.
+    pub(super) fn finish(&mut self, air: &Air<'_>, announced: bool) -> Option<(Batch, Time)> {
+        let on_air = self.on_air.take()?;
+        let peer = self.peers.get_mut(on_air.peer)?;
+        if !announced {
+            peer.report(on_air.mcs, on_air.ampdu.frames, on_air.acked.0);
+        }
+        peer.queue.settle(air.aggregation.transmissions, &mut self.given_up);
+        let Ampdu { frames, bytes, air_bytes } = on_air.ampdu;
+        let batch = Batch {
+            station: on_air.peer as u32,
+            frames,
+            max_frames: on_air.most,
+            bytes,
+            acked_bytes: on_air.acked.1,
+            air_bytes,
+            rate: air.phy.ampdu_rate(on_air.mcs),
+        };
+        (on_air.acked.0 > 0).then_some((batch, on_air.since))
+    }
+
+    /// The next MPDU that was given up after the last A-MPDU.
+    pub(super) fn pop_given_up(&mut self) -> Option<Mpdu> {
+        self.given_up.pop()
+    }
+}
+
+/// What a full A-MPDU of packets of so many bytes is: MPDUs, and bytes on air.
+pub(super) fn full(air: &Air<'_>, mcs: Mcs, max_mpdus: u32, packet: u32) -> (u32, u32) {
+    let each = subframe(packet, air.mac_overhead);
+    let frames = air.aggregation.limits(air.phy, mcs, max_mpdus).most(each);
+    (frames, frames.saturating_mul(each))
+}

@@ -1,0 +1,210 @@
+//! Background stations: stations of other networks that use the same channel, of whose frames only
+//! the times are known.
+
+use paceline_cc::{Span, Stream, Time};
+
+use super::Medium;
+use super::backoff::Backoff;
+
+/// How far back background stations are simulated when a station gets something to send. What they
+/// did longer ago does not matter.
+const HISTORY: Span = Span::from_millis(500);
+
+/// The settings of a background station. It contends like any other, and never gives a frame up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackgroundConfig {
+    /// The shortest and the longest time that a frame takes, acknowledgement included; lengths are
+    /// uniform between them.
+    pub airtime: (Span, Span),
+    /// The mean pause after a frame, exponentially distributed; zero if there always is another one.
+    pub gap: Span,
+}
+
+impl BackgroundConfig {
+    /// A station whose frames take from half to one and a half times `airtime`.
+    pub fn new(airtime: Span, gap: Span) -> BackgroundConfig {
+        BackgroundConfig { airtime: (airtime / 2, airtime + airtime / 2), gap }
+    }
+}
+
+/// A background station.
+pub(super) struct Background {
+    random: Stream,
+    pub(super) backoff: Backoff,
+    settings: BackgroundConfig,
+    pub(super) has_frame: bool,
+    /// It transmits.
+    pub(super) on_air: bool,
+    /// When its next frame comes, if it has none.
+    comes: Time,
+    /// The time that its next frame takes, if it does not collide.
+    pub(super) airtime: Span,
+    /// The same if it collides; `None` if that makes no difference.
+    pub(super) collision: Option<Span>,
+    /// Frames that arrived, and frames that collided.
+    pub(super) sent: u64,
+    pub(super) collided: u64,
+}
+
+impl Background {
+    pub(super) fn new(settings: BackgroundConfig, mut random: Stream, cw_min: u32) -> Background {
+        let backoff = Backoff::new(random.split("backoff"), cw_min);
+        let mut station = Background {
+            random,
+            backoff,
+            settings,
+            has_frame: false,
+            on_air: false,
+            comes: Time::ZERO,
+            airtime: Span::ZERO,
+            collision: None,
+            sent: 0,
+            collided: 0,
+        };
+        station.pause(Time::ZERO);
+        station.airtime = station.draw_airtime();
+        station
+    }
+
+    /// When it does something next, if the medium stays idle.
+    #[inline]
+    pub(super) fn next(&self) -> Time {
+        if self.has_frame { self.backoff.start() } else { self.comes }
+    }
+
+    fn draw_airtime(&mut self) -> Span {
+        let (shortest, longest) = self.settings.airtime;
+        let more = longest - shortest;
+        if more.is_zero() { shortest } else { shortest + more.mul_f64(self.random.uniform()) }
+    }
+
+    /// A pause begins at `from`.
+    fn pause(&mut self, from: Time) {
+        self.has_frame = false;
+        self.comes = match self.settings.gap.is_zero() {
+            true => from,
+            false => {
+                from + Span::from_secs_f64(self.random.exponential(self.settings.gap.as_secs_f64()))
+            }
+        };
+    }
+
+    /// Its frame comes while somebody transmits until `end` (`busy`), or to the idle medium at `now`.
+    fn receive_frame(&mut self, now: Time, slot: Span, difs: Span, busy: bool) {
+        self.has_frame = true;
+        self.backoff.frame_came(now, slot, difs, busy, true);
+    }
+
+    /// Its transmission is over.
+    fn end(&mut self, at: Time, collided: bool, cw: (u32, u32), slot: Span) {
+        self.on_air = false;
+        if collided {
+            self.collided += 1;
+            self.backoff.widen(cw.1);
+        } else {
+            self.sent += 1;
+            self.backoff.reset(cw.0);
+            if !self.settings.gap.is_zero() {
+                self.pause(at);
+            }
+        }
+        self.airtime = self.draw_airtime();
+        self.backoff.draw();
+        let from = self.backoff.counts_from();
+        self.backoff.resume(from, slot, self.has_frame);
+    }
+
+    /// What it did before `from` is forgotten. Pauses that ended before are drawn anew, which is
+    /// right as exponential ones have no memory; without this, all background stations would
+    /// transmit one after the other.
+    fn restart(&mut self, from: Time, slot: Span) {
+        if !self.settings.gap.is_zero() && (self.has_frame || self.comes < from) {
+            self.pause(from);
+        }
+        self.backoff.resume(from, slot, self.has_frame);
+    }
+}
+
+impl Medium {
+    /// When the next station or background station begins, or gets something to send.
+    pub(super) fn next_start(&self) -> Time {
+        let stations = self.stations.iter().map(|station| station.backoff.start());
+        stations.chain(self.background.iter().map(Background::next)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// True if no station has a frame, so that nobody needs to know what background stations do.
+    fn nobody_waits(&self) -> bool {
+        !self.roused && self.stations.iter().all(|station| !station.has_frame())
+    }
+
+    /// Sets the next event while the medium is idle.
+    pub(super) fn set_due(&mut self) {
+        self.due = if self.nobody_waits() { Time::NEVER } else { self.next_start() };
+    }
+
+    /// Frames come to background stations at `at`, while the medium is idle. True if a transmission
+    /// is due then, too.
+    pub(super) fn background_frames(&mut self, at: Time) -> bool {
+        let (slot, difs) = (self.config.phy.slot, self.config.phy.difs());
+        for station in &mut self.background {
+            if !station.has_frame && station.comes <= at {
+                station.receive_frame(at, slot, difs, false);
+            }
+        }
+        self.due = self.next_start();
+        self.due <= at
+    }
+
+    /// A background station transmits alone from `at` on.
+    pub(super) fn transmit_background(&mut self, at: Time, number: usize) {
+        let airtime = self.background.get(number).map_or(Span::ZERO, |station| station.airtime);
+        let end = at + airtime;
+        self.resume_all(end + self.config.phy.difs());
+        self.end_at(end, false);
+    }
+
+    /// An exchange ends at `at`: background stations turn to their next frames.
+    pub(super) fn end_background(&mut self, at: Time) {
+        let phy = &self.config.phy;
+        let (slot, difs, cw) = (phy.slot, phy.difs(), (phy.cw_min, phy.cw_max));
+        for station in &mut self.background {
+            if station.on_air {
+                station.end(at, self.collided, cw, slot);
+            } else if !station.has_frame && station.comes < at {
+                station.receive_frame(station.comes, slot, difs, true);
+            }
+        }
+    }
+
+    /// A packet comes at `now`, and for some time nobody had any: background stations are simulated
+    /// among themselves up to `now`.
+    pub(super) fn rouse(&mut self, now: Time) {
+        let (earliest, slot) = (now - HISTORY, self.config.phy.slot);
+        if self.end < earliest {
+            self.background.iter_mut().for_each(|station| station.restart(earliest, slot));
+            self.end = earliest;
+        }
+        self.roused = true;
+        self.due = self.next_start();
+        while self.due < now {
+            self.next_event();
+        }
+        self.roused = false;
+    }
+
+    /// Lets background stations contend among themselves until the first of them has had so many
+    /// turns. Returns its turns without a collision, and when the last exchange ended.
+    pub(super) fn run_background(&mut self, turns: u64) -> (u64, Time) {
+        let had = |medium: &Medium| {
+            medium.background.first().map_or((turns, 0), |first| (first.sent, first.collided))
+        };
+        self.roused = true;
+        self.due = self.next_start();
+        while had(self).0 + had(self).1 < turns && self.due != Time::NEVER {
+            self.next_event();
+        }
+        self.roused = false;
+        (had(self).0, self.end)
+    }
+}

@@ -1,0 +1,191 @@
+//! What stations carry that always have something to send.
+
+use paceline_cc::{Rate, Span, Stream, Time};
+
+use super::aggregate::{Aggregator, Air, Peer, full, mcs_schedule};
+use super::background::BackgroundConfig;
+use super::mcs::Mcs;
+use super::minstrel::Minstrel;
+use super::sequence::Sequence;
+use super::{Addresses, Medium, MediumConfig, RateControl, StationConfig};
+use crate::service::{Schedule, ServiceError};
+
+/// The size of the packets for which rate control compares rates, as in Linux.
+const TYPICAL_PACKET: u32 = 1200;
+/// The size of the packets that the capacity is stated for.
+const FULL_PACKET: u32 = 1500;
+/// Transmissions that are simulated to find the mean time of one, those of background stations
+/// included. With a few of them that always have something to send it is then known to 2 %.
+const CAPACITY_TRIALS: u64 = 120_000;
+
+/// The mean bytes that an A-MPDU delivers, and the mean time from one to the next.
+#[derive(Copy, Clone, Debug)]
+struct Turn {
+    bytes: f64,
+    seconds: f64,
+}
+
+impl MediumConfig {
+    /// What a station without competitors would carry at `rate`, in packets of so many bytes each.
+    pub fn nominal_rate(&self, rate: Rate, packet: u32) -> Rate {
+        Rate::from_bytes_in(u64::from(packet), self.alone(Sequence::of(self, rate, packet)))
+    }
+
+    /// The same for a station with its first rate, or its first modulation.
+    pub(super) fn nominal_rate_of(&self, station: &StationConfig, packet: u32) -> Rate {
+        if self.phy.high_throughput().is_none() {
+            let rate = station.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
+            return self.nominal_rate(rate, packet);
+        }
+        let mcs = station.mcs.first().map_or(Mcs::LOWEST, |(_, mcs)| *mcs);
+        let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, packet);
+        let bytes = u64::from(frames) * u64::from(packet);
+        Rate::from_bytes_in(bytes, self.alone(Sequence::of_ampdu(self, mcs, air_bytes)))
+    }
+
+    /// The mean time from one exchange to the next of a station that is alone.
+    fn alone(&self, times: Sequence) -> Span {
+        let backoff = self.phy.slot * u64::from(self.phy.cw_min) / 2;
+        self.phy.difs() + backoff + times.head + times.data + times.answer
+    }
+
+    fn full_ampdu(&self, mcs: Mcs, max_mpdus: Option<u32>, packet: u32) -> (u32, u32) {
+        let addresses = Addresses::Routes(Vec::new());
+        let max_mpdus = max_mpdus.unwrap_or(self.aggregation.max_mpdus);
+        full(&self.air(&addresses), mcs, max_mpdus, packet)
+    }
+
+    /// What stations need to know of the medium.
+    pub(super) fn air<'a>(&'a self, addresses: &'a Addresses) -> Air<'a> {
+        Air {
+            phy: &self.phy,
+            aggregation: &self.aggregation,
+            mac_overhead: self.mac_overhead,
+            addresses,
+        }
+    }
+
+    /// The aggregator of a station: the access point sends to all others, and they to it. `None` for
+    /// layers without A-MPDUs.
+    pub(super) fn aggregator(
+        &self,
+        number: usize,
+        random: &mut Stream,
+    ) -> Result<Option<Aggregator>, ServiceError> {
+        if self.phy.high_throughput().is_none() {
+            return Ok(None);
+        }
+        let (first, ends) = match number {
+            0 if self.stations.len() > 1 => (1, self.stations.get(1..)),
+            _ => (0, self.stations.get(number..number + 1)),
+        };
+        let peer = |config: &StationConfig| {
+            Peer::new(config, &self.aggregation, &self.phy, self.minstrel(config, random))
+        };
+        let peers = ends.unwrap_or_default().iter().map(peer).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(Aggregator::new(peers, first)))
+    }
+
+    /// What chooses rates to or from a station, if senders do; nothing else is drawn from `random`.
+    pub(super) fn minstrel(
+        &self,
+        station: &StationConfig,
+        random: &mut Stream,
+    ) -> Option<Minstrel> {
+        if station.rate_control == RateControl::Fixed {
+            return None;
+        }
+        let packet = TYPICAL_PACKET;
+        let ht = self.phy.high_throughput().is_some();
+        let single = |rate| Some((1, Sequence::of(self, self.phy.rate(rate)?, packet)));
+        let ampdu = |index: usize| {
+            let mcs = Mcs::new(u8::try_from(index).ok()?)?;
+            let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, packet);
+            Some((frames, Sequence::of_ampdu(self, mcs, air_bytes)))
+        };
+        let rates = (0..).map_while(|rate| if ht { ampdu(rate) } else { single(rate) });
+        let seconds = |(frames, times): (u32, Sequence)| {
+            self.alone(times).as_secs_f64() / f64::from(frames * packet)
+        };
+        let bytes: Vec<f64> = rates.map(seconds).collect();
+        let interval = Span::from_millis(if ht { 50 } else { 100 });
+        Some(Minstrel::new(&bytes, interval, random.split("minstrel")))
+    }
+
+    /// What all stations together would get over time, in the mean, if the access point always had
+    /// packets of 1500 bytes for each of them, beside the background stations; for layers with
+    /// A-MPDUs. Stations whose modulation repeats must have the same period.
+    ///
+    /// With background stations this has no closed form, so that it is found by simulating the
+    /// contention; `random` is for that.
+    ///
+    /// # Errors
+    /// Steps that make no legal schedule.
+    pub(crate) fn downlink_capacity(&self, random: &Stream) -> Result<Schedule, ServiceError> {
+        let stations = self.stations.get(1..).unwrap_or_default();
+        let schedules = stations.iter().map(mcs_schedule).collect::<Result<Vec<_>, _>>()?;
+        let mut times: Vec<Span> =
+            stations.iter().flat_map(|station| &station.mcs).map(|(at, _)| *at).collect();
+        times.push(Span::ZERO);
+        times.sort_unstable();
+        times.dedup();
+        let mut random = random.clone();
+        // The means of each modulation and number of MPDUs.
+        let mut known: Vec<(Mcs, Option<u32>, Turn)> = Vec::new();
+        let mut steps = Vec::with_capacity(times.len());
+        for at in times {
+            let (mut bytes, mut seconds) = (0.0, 0.0);
+            for (station, schedule) in stations.iter().zip(&schedules) {
+                let index = schedule.rate_at(Time::ZERO + at).as_bps().min(u64::from(Mcs::MAX));
+                let mcs = Mcs::new(index as u8).unwrap_or(Mcs::LOWEST);
+                let most = station.max_mpdus;
+                let found = known.iter().find(|one| (one.0, one.1) == (mcs, most));
+                let turn = match found.map(|one| one.2) {
+                    Some(turn) => turn,
+                    None => {
+                        let turn = self.saturated(mcs, station, &random.split("capacity"))?;
+                        known.push((mcs, most, turn));
+                        turn
+                    }
+                };
+                bytes += turn.bytes;
+                seconds += turn.seconds;
+            }
+            let rate = if seconds > 0.0 { bytes / seconds } else { 0.0 };
+            steps.push((at, Rate::from_bytes_per_sec(rate)));
+        }
+        Schedule::new(&steps, stations.iter().find_map(|station| station.mcs_period))
+    }
+
+    /// The means of a turn with a full A-MPDU.
+    fn saturated(
+        &self,
+        mcs: Mcs,
+        station: &StationConfig,
+        random: &Stream,
+    ) -> Result<Turn, ServiceError> {
+        let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, FULL_PACKET);
+        let times = Sequence::of_ampdu(self, mcs, air_bytes);
+        let bytes = f64::from(frames) * f64::from(FULL_PACKET) * (1.0 - station.frame_error);
+        if self.background.is_empty() {
+            return Ok(Turn { bytes, seconds: self.alone(times).as_secs_f64() });
+        }
+        // Only how long it is on air matters to the others: it is like one of them.
+        let exchange = times.head + times.data + times.answer;
+        let mut settings = BackgroundConfig::new(exchange, Span::ZERO);
+        settings.airtime = (exchange, exchange);
+        let mut config = self.clone();
+        config.stations.clear();
+        config.background.insert(0, settings);
+        let turns = (CAPACITY_TRIALS / config.background.len() as u64).min(20_000);
+        let mut medium = Medium::new(config, Vec::new(), random)?;
+        if let Some(first) = medium.background.first_mut() {
+            first.collision = Some(times.collision);
+        }
+        let (through, end) = medium.run_background(turns);
+        // With RTS a turn ends with an A-MPDU, however often it was announced.
+        let turns = if times.rts { through } else { turns }.max(1) as f64;
+        let seconds = end.since(Time::ZERO).as_secs_f64() / turns;
+        Ok(Turn { bytes: bytes * through as f64 / turns, seconds })
+    }
+}

@@ -1,0 +1,253 @@
+//! What a table is to be good at: networks and an objective, written in a file.
+//!
+//! ```toml
+//! duration = "100s"
+//!
+//! [networks]
+//! link = { from = "10Mbps", to = "20Mbps", steps = 3 }
+//! rtt = { from = "100ms", to = "200ms", steps = 3, scale = "logarithmic" }
+//! senders = { from = 1, to = 16, scale = "random" }
+//! on = "5s"
+//! off = "5s"
+//! buffer = "inf"
+//! loss = 0.0
+//! draws = 4
+//!
+//! [objective]
+//! alpha = 1.0
+//! delta = 1.0
+//! ```
+//!
+//! The networks are all combinations of the steps; each combination is taken `draws` times, with
+//! its random values drawn anew. Instead of `link` there may be traces, and more:
+//!
+//! ```toml
+//! [networks]
+//! traces = ["lte-driving", "recorded.down"]  # instead of link; files are looked for beside this one
+//! second_link = "20Mbps"                     # behind the first: a parking lot of three groups
+//! on_bytes = "100kB"                         # instead of on: so many bytes in the mean
+//! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths, and so much more
+//! router = "abc"                             # of each link; or "none", or "auto": the senders' scheme
+//! others = { scheme = "newreno", senders = { from = 0, to = 1, steps = 2 } }  # some of the senders
+//!
+//! [objective]
+//! others_delta = 10.0                        # the others count, too, with a delta of their own
+//! ```
+//!
+//! Instead of a scheme, `others` may have `file`, a table beside this file, or `trained = true`: a
+//! second table that is trained in turn with the first. The objective may also be `metric =
+//! "completion_time"`: how long flows of a given size take.
+
+mod networks;
+mod objective;
+mod parse;
+mod quantity;
+mod ranges;
+
+use std::path::Path;
+
+use paceline_cc::Span;
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{RouterChoice, SchemeChoice};
+use paceline_sim::trace::Trace;
+use thiserror::Error;
+
+pub use networks::Specimen;
+pub use objective::{Metric, Objective};
+pub use ranges::{Range, Scale};
+
+/// The most bytes of a specification in a file.
+const LARGEST: u64 = 1 << 20;
+
+/// Why a specification makes no sense.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum SpecificationError {
+    /// It is not TOML, lacks a key or has one that there is not.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value does not fit.
+    #[error("{}{key}: {problem}", .line.map_or_else(String::new, |line| format!("line {line}: ")))]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// The line of the file on which the key is, counted from 1, if it is there.
+        line: Option<usize>,
+    },
+    /// Its file cannot be read.
+    #[error("cannot be read: {0}")]
+    File(String),
+}
+
+impl SpecificationError {
+    /// A value of `key` that does not fit.
+    pub(crate) fn value(key: &'static str, problem: impl Into<String>) -> SpecificationError {
+        SpecificationError::Value { key, problem: problem.into(), line: None }
+    }
+
+    /// The same with the line of `text` on which the key is, or that of the table that it belongs to.
+    pub(crate) fn in_text(mut self, text: &str) -> SpecificationError {
+        if let SpecificationError::Value { key, line, .. } = &mut self {
+            *line = line_of(text, key);
+        }
+        self
+    }
+}
+
+/// The line of a key such as `networks.others.scheme`, counted from 1; that of the nearest key around
+/// it if it has none of its own.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let mut section = String::new();
+    let mut best: Option<(usize, usize)> = None;
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let name = if let Some(head) = line.strip_prefix('[') {
+            section = head.split(']').next().unwrap_or_default().trim().to_string();
+            section.clone()
+        } else {
+            let Some((name, _)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
+            let name = name.trim();
+            if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
+        };
+        let around = key.strip_prefix(name.as_str());
+        let fits = around.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if fits && best.is_none_or(|(length, _)| name.len() > length) {
+            best = Some((name.len(), at + 1));
+        }
+    }
+    best.map(|(_, line)| line)
+}
+
+/// What a table is to be good at.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Specification {
+    /// The link's rate in Mbit/s, unless there are traces.
+    pub link_mbps: Range,
+    /// Traces, each of which is the link of some networks.
+    pub traces: Vec<Trace>,
+    /// The rate in Mbit/s of a second link behind the first, if there is one: see
+    /// [`Network::second`].
+    pub second_mbps: Option<Range>,
+    /// The RTT in milliseconds.
+    pub rtt_ms: Range,
+    /// How many senders.
+    pub senders: Range,
+    /// Senders of another scheme, if there are any.
+    pub others: Option<OthersRange>,
+    /// How long senders are on in the mean: in seconds, unless `on_unit` says otherwise.
+    pub on_s: Range,
+    /// What `on_s` counts.
+    pub on_unit: OnUnit,
+    /// How long senders are off in the mean, in seconds.
+    pub off_s: Range,
+    /// The buffer.
+    pub buffer: BufferSize,
+    /// The share of packets that get lost behind the link.
+    pub loss: Range,
+    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    pub router: RouterChoice,
+    /// How often each combination is taken.
+    pub draws: u32,
+    /// How long each network is simulated.
+    pub duration: Span,
+    /// What counts.
+    pub objective: Objective,
+}
+
+/// What the length of an on-period counts.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum OnUnit {
+    /// Seconds, exponentially distributed.
+    #[default]
+    Seconds,
+    /// Bytes, exponentially distributed.
+    Bytes,
+    /// Bytes that are added to the flow lengths of ICSI: [`Amount::Icsi`].
+    Icsi,
+}
+
+/// Senders of another scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OthersRange {
+    /// Their scheme; `None` if they follow a second table, which is trained in turn with the first.
+    pub scheme: Option<SchemeChoice>,
+    /// How many of the senders have it. Where that would be all senders, one is left that has not,
+    /// unless both tables are trained.
+    pub senders: Range,
+}
+
+impl Specification {
+    /// The thesis' general-purpose networks: 36 of 10 to 20 Mbit/s, 100 to 200 ms and 1 to 16
+    /// senders, on and off for 5 s in the mean, with unlimited buffers, for 100 s.
+    pub fn general_purpose() -> Specification {
+        let range = |from, to, steps| Range { from, to, steps, scale: Scale::Linear };
+        Specification {
+            link_mbps: range(10.0, 20.0, 3),
+            traces: Vec::new(),
+            second_mbps: None,
+            others: None,
+            on_unit: OnUnit::Seconds,
+            rtt_ms: range(100.0, 200.0, 3),
+            senders: range(1.0, 16.0, 4),
+            on_s: Range::one(5.0),
+            off_s: Range::one(5.0),
+            buffer: BufferSize::Unlimited,
+            loss: Range::one(0.0),
+            router: RouterChoice::Auto,
+            draws: 1,
+            duration: Span::from_secs(100),
+            objective: Objective::default(),
+        }
+    }
+
+    /// True if a second table is trained in turn with the first.
+    pub fn trains_two(&self) -> bool {
+        self.others.as_ref().is_some_and(|others| others.scheme.is_none())
+    }
+
+    /// True if senders send again what was lost, which those of the published program do not do:
+    /// flows with a given size have no end otherwise.
+    pub fn repairs(&self) -> bool {
+        self.objective.metric == Metric::CompletionTime
+    }
+
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn parse(text: &str) -> Result<Specification, SpecificationError> {
+        Specification::parse_in(text, None)
+    }
+
+    /// The same; traces in files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// If it is none, or a trace cannot be read.
+    pub fn parse_in(
+        text: &str,
+        folder: Option<&Path>,
+    ) -> Result<Specification, SpecificationError> {
+        parse::read(text, folder)
+    }
+
+    /// Reads a specification from a file, and its traces from beside it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no specification.
+    pub fn load(file: &Path) -> Result<Specification, SpecificationError> {
+        let fail = |problem: String| SpecificationError::File(problem);
+        let length = std::fs::metadata(file).map_err(|error| fail(error.to_string()))?.len();
+        if length > LARGEST {
+            return Err(fail(format!(
+                "it has {length} bytes; specifications have {LARGEST} at most"
+            )));
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
+        Specification::parse_in(&text, file.parent())
+    }
+}

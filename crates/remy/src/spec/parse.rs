@@ -1,0 +1,258 @@
+//! Specifications as they are written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_cc::{ParamValue, Span};
+use paceline_sim::path::BufferSize;
+use paceline_sim::scenario::{RouterChoice, SchemeChoice, check_router, check_scheme};
+use paceline_sim::trace::{self, Trace};
+use serde::Deserialize;
+
+use super::quantity::{Kind, Values, bytes, mbps, millis, seconds};
+use super::{Metric, Objective, OnUnit, OthersRange, Range, Specification, SpecificationError};
+use crate::evaluate::scheme;
+
+/// The most networks of a specification.
+const MAX_NETWORKS: usize = 100_000;
+/// The most senders of a network.
+const MAX_SENDERS: f64 = 10_000.0;
+
+/// Reads a specification; traces in files are looked for in `folder`.
+pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
+    let written: Written =
+        toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
+    written.read(folder).map_err(|error| error.in_text(text))
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    duration: Option<String>,
+    networks: Networks,
+    #[serde(default)]
+    objective: WrittenObjective,
+    /// How a table is trained: read by [`crate::train::Settings`].
+    #[serde(default, rename = "training")]
+    _training: serde::de::IgnoredAny,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Networks {
+    link: Option<Values>,
+    traces: Option<Vec<String>>,
+    second_link: Option<Values>,
+    rtt: Values,
+    senders: Values,
+    others: Option<WrittenOthers>,
+    on: Option<Values>,
+    on_bytes: Option<Values>,
+    on_icsi: Option<Values>,
+    off: Values,
+    buffer: Option<String>,
+    loss: Option<Values>,
+    router: Option<String>,
+    draws: Option<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenOthers {
+    scheme: Option<String>,
+    file: Option<String>,
+    #[serde(default)]
+    trained: bool,
+    senders: Values,
+}
+
+impl WrittenOthers {
+    /// Their scheme; `None` if they follow a second table, which is trained, too.
+    fn choice(
+        &self,
+        folder: Option<&Path>,
+        repairs: bool,
+    ) -> Result<Option<SchemeChoice>, SpecificationError> {
+        let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
+        match (&self.scheme, &self.file, self.trained) {
+            (Some(scheme), None, false) => match check_scheme(scheme) {
+                Ok(spec) => Ok(Some(spec.into())),
+                Err(error) => fail("networks.others.scheme", error.to_string()),
+            },
+            (None, Some(file), false) => {
+                let place = folder.map_or_else(|| file.into(), |folder| folder.join(file));
+                match crate::file::load(place) {
+                    Ok(loaded) => Ok(Some(scheme(&Arc::new(loaded.table), repairs, None))),
+                    Err(error) => fail("networks.others.file", error.to_string()),
+                }
+            }
+            (None, None, true) => Ok(None),
+            _ => fail(
+                "networks.others",
+                "write one of scheme = \"NAME\", file = \"TABLE\" and trained = true".into(),
+            ),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenObjective {
+    metric: Option<Metric>,
+    alpha: Option<f64>,
+    beta: Option<f64>,
+    delta: Option<f64>,
+    others_delta: Option<f64>,
+}
+
+impl WrittenObjective {
+    fn read(&self, networks: &Networks) -> Result<Objective, SpecificationError> {
+        let fail = |key, problem: &str| Err(SpecificationError::value(key, problem));
+        let default = Objective::default();
+        let metric = self.metric.unwrap_or_default();
+        for (key, number) in [
+            ("objective.alpha", self.alpha),
+            ("objective.beta", self.beta),
+            ("objective.delta", self.delta),
+            ("objective.others_delta", self.others_delta),
+        ] {
+            match number {
+                Some(number) if !(number.is_finite() && number >= 0.0) => {
+                    return fail(key, "it has to be finite and not below 0");
+                }
+                Some(_) if metric == Metric::CompletionTime => {
+                    return fail(key, "it has no part in completion times: remove it");
+                }
+                _ => {}
+            }
+        }
+        if metric == Metric::CompletionTime && networks.on.is_some() {
+            let problem = "completion times need flows of a given size: write networks.on_bytes or \
+                           networks.on_icsi instead of networks.on";
+            return fail("objective.metric", problem);
+        }
+        let trained = networks.others.as_ref().is_some_and(|others| others.trained);
+        match self.others_delta {
+            Some(_) if networks.others.is_none() => {
+                let problem = "there are no others: write networks.others, or remove it";
+                return fail("objective.others_delta", problem);
+            }
+            None if trained => {
+                let problem = "a second table that is trained needs objective.others_delta";
+                return fail("networks.others.trained", problem);
+            }
+            _ => {}
+        }
+        Ok(Objective {
+            metric,
+            alpha: self.alpha.unwrap_or(default.alpha),
+            beta: self.beta.unwrap_or(default.beta),
+            delta: self.delta.unwrap_or(default.delta),
+            others_delta: self.others_delta,
+        })
+    }
+}
+
+impl Written {
+    fn read(&self, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
+        let kind = |key, least, most, read| Kind { key, least, most, read };
+        let value = |key, problem: String| SpecificationError::value(key, problem);
+        let networks = &self.networks;
+        let objective = self.objective.read(networks)?;
+        let duration = match &self.duration {
+            None => Span::from_secs(100),
+            Some(text) => Span::read(text).map_err(|problem| value("duration", problem))?,
+        };
+        if duration.is_zero() || duration > Span::from_secs(1_000_000) {
+            return Err(value("duration", format!("{duration} is not above 0 and up to 1000000s")));
+        }
+        let loss = match &networks.loss {
+            None => Range::one(0.0),
+            Some(values) => {
+                kind("networks.loss", 0.0, 0.999, <f64 as ParamValue>::read).range(values)?
+            }
+        };
+        let buffer = match &networks.buffer {
+            None => BufferSize::Unlimited,
+            Some(text) => {
+                BufferSize::parse(text).map_err(|problem| value("networks.buffer", problem))?
+            }
+        };
+        let router = match &networks.router {
+            None => RouterChoice::Auto,
+            Some(text) => {
+                check_router(text).map_err(|problem| value("networks.router", problem))?
+            }
+        };
+        let draws = networks.draws.unwrap_or(1);
+        let count = |key| kind(key, 0.0, MAX_SENDERS, <f64 as ParamValue>::read);
+        let (link_mbps, traces) = match (&networks.link, &networks.traces) {
+            (Some(link), None) => (kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Vec::new()),
+            (None, Some(names)) if !names.is_empty() => {
+                let traces = names.iter().map(|name| load_trace(name, folder));
+                (Range::one(0.0), traces.collect::<Result<_, _>>()?)
+            }
+            _ => return Err(value("networks", "write one of link and traces".into())),
+        };
+        let (on_s, on_unit) = match (&networks.on, &networks.on_bytes, &networks.on_icsi) {
+            (Some(on), None, None) => {
+                (kind("networks.on", 1e-6, 1e6, seconds).range(on)?, OnUnit::Seconds)
+            }
+            (None, Some(on), None) => {
+                (kind("networks.on_bytes", 1.0, 1e12, bytes).range(on)?, OnUnit::Bytes)
+            }
+            (None, None, Some(on)) => {
+                (kind("networks.on_icsi", 0.0, 1e12, bytes).range(on)?, OnUnit::Icsi)
+            }
+            _ => return Err(value("networks", "write one of on, on_bytes and on_icsi".into())),
+        };
+        let second_mbps = match &networks.second_link {
+            None => None,
+            Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
+        };
+        let others = match &networks.others {
+            None => None,
+            Some(_) if second_mbps.is_some() => {
+                let problem = "with a second link all senders have the same scheme";
+                return Err(value("networks.others", problem.into()));
+            }
+            Some(others) => Some(OthersRange {
+                scheme: others.choice(folder, objective.metric == Metric::CompletionTime)?,
+                senders: count("networks.others.senders").range(&others.senders)?,
+            }),
+        };
+        let specification = Specification {
+            link_mbps,
+            traces,
+            second_mbps,
+            others,
+            on_unit,
+            on_s,
+            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&networks.rtt)?,
+            senders: kind("networks.senders", 1.0, MAX_SENDERS, <f64 as ParamValue>::read)
+                .range(&networks.senders)?,
+            off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
+            buffer,
+            loss,
+            router,
+            draws,
+            duration,
+            objective,
+        };
+        let counts = specification.ranges().map(|range| range.count());
+        let all = counts.iter().try_fold(draws as usize, |all, &count| all.checked_mul(count));
+        if !all.is_some_and(|all| (1..=MAX_NETWORKS).contains(&all)) {
+            let problem = format!("there are no networks, or more than {MAX_NETWORKS}");
+            return Err(value("networks", problem));
+        }
+        Ok(specification)
+    }
+}
+
+/// A built-in trace, or one in a file, which is looked for in `folder`.
+fn load_trace(name: &str, folder: Option<&Path>) -> Result<Trace, SpecificationError> {
+    let beside = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
+    let place = beside.as_deref().and_then(Path::to_str).unwrap_or(name);
+    trace::load(place)
+        .map_err(|error| SpecificationError::value("networks.traces", error.to_string()))
+}

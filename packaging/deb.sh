@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
+#
+# In it: the program, a manual page for each command, completions for bash, zsh and fish, the units of
+# systemd for the tunnel, licences and the list of changes. What it depends on is asked of the
+# program itself (dpkg-shlibdeps), so that it suits the release of Debian or Ubuntu that it is made on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=$1
+out=$2
+for tool in dpkg-deb dpkg-shlibdeps; do
+  command -v "$tool" >/dev/null || { echo "deb: no $tool: install dpkg-dev" >&2; exit 1; }
+done
+version=$("$program" --version | cut -d' ' -f2)
+architecture=$(dpkg --print-architecture)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+root=$tree/root
+doc=$root/usr/share/doc/paceline
+
+install -D -m 755 "$program" "$root/usr/bin/paceline"
+strip --strip-unneeded "$root/usr/bin/paceline"
+mkdir -p "$root/usr/share/man/man1"
+"$program" man "$root/usr/share/man/man1" >/dev/null
+gzip -9n "$root"/usr/share/man/man1/*.1
+completions() { "$program" completions "$1" | install -D -m 644 /dev/stdin "$root/usr/share/$2"; }
+completions bash bash-completion/completions/paceline
+completions zsh zsh/vendor-completions/_paceline
+completions fish fish/vendor_completions.d/paceline.fish
+for unit in packaging/systemd/*.service; do
+  install -D -m 644 "$unit" "$root/usr/lib/systemd/system/$(basename "$unit")"
+done
+{
+  printf 'Paceline is under the MIT licence or the Apache licence 2.0, as you choose.\n'
+  printf 'The programs for the kernel inside it are under the MIT licence or the GPL.\n\n'
+  cat LICENSE-MIT
+  printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
+} | install -D -m 644 /dev/stdin "$doc/copyright"
+gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/changelog.gz"
+mkdir -p "$doc/examples"
+cp -r scenarios "$doc/examples/"
+
+# dpkg-shlibdeps wants to stand in a source package.
+mkdir "$tree/debian"
+printf 'Source: paceline\n\nPackage: paceline\nArchitecture: any\n' >"$tree/debian/control"
+depends=$(cd "$tree" && dpkg-shlibdeps -O root/usr/bin/paceline 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+mkdir "$root/DEBIAN"
+cat >"$root/DEBIAN/control" <<CONTROL
+Package: paceline
+Version: $version
+Architecture: $architecture
+Maintainer: Paceline developers <maintainers@paceline.invalid>
+Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f1)
+Depends: $depends
+Recommends: iproute2
+Section: net
+Priority: optional
+Description: congestion control on wireless links: simulator, emulator, tunnel
+ Runs the congestion controls of research and practice in a deterministic
+ simulator, in an emulator under real programs, and on sockets: ABC, Sprout,
+ Remy, C2TCP, XCP, Cubic, BBR, Copa and others, over recorded cellular links,
+ Wi-Fi and satellites.
+CONTROL
+mkdir -p "$out"
+package=$out/paceline_${version}_$architecture.deb
+dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null
+echo "$package"

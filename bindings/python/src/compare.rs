@@ -178,7 +178,7 @@ pub(crate) fn compare(
             let comparison = lab::Comparison {
                 trace: trace.clone(),
                 capacity: capacity.clone(),
-                scheme: scheme.clone(),
+                scheme: scheme.clone().into(),
                 ..plain.clone()
             };
             comparisons.push((comparison, note.clone()));

@@ -9,9 +9,12 @@ mod error;
 mod gym;
 mod listing;
 mod plots;
+mod remy;
+mod reproduce;
 mod run;
 mod scenario;
 mod table;
+mod train;
 mod value;
 
 use pyo3::prelude::*;
@@ -28,9 +31,15 @@ mod _native {
     #[pymodule_export]
     use super::listing::{queues, schemes, traces};
     #[pymodule_export]
+    use super::remy::{RuleTableFile, evaluate_network, evaluate_on, rule_tables};
+    #[pymodule_export]
+    use super::reproduce::{Reproduced, list_claims, measure_claims};
+    #[pymodule_export]
     use super::scenario::{Ran, Scenario};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::train::{answer, train};
 
     use super::*;
 

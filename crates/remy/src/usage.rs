@@ -10,7 +10,7 @@ use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
 const SAMPLES: usize = 512;
 
 /// How often a rule was used, and some of the memories that it was used for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuleUse {
     /// How often.
     pub count: u64,
@@ -25,6 +25,16 @@ impl Default for RuleUse {
 }
 
 impl RuleUse {
+    /// The count, the memories and their stride, of which [`RuleUse::from_parts`] makes it again.
+    pub(crate) fn parts(&self) -> (u64, &[Memory], u64) {
+        (self.count, &self.samples, self.stride)
+    }
+
+    /// What [`RuleUse::parts`] has told.
+    pub(crate) fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
+        RuleUse { count, samples, stride: stride.max(1) }
+    }
+
     /// Takes the memory of use number `number`, from 0, and gives the number of the next use whose
     /// memory is to be taken.
     fn take(&mut self, number: u64, memory: &Memory) -> u64 {

@@ -57,6 +57,7 @@ mod table;
 mod tiles;
 mod timeline;
 mod tradeoff;
+mod transfer;
 
 #[cfg(test)]
 mod check;
@@ -81,3 +82,4 @@ pub use table::{Cell, Table};
 pub use tiles::{Tile, Tiles};
 pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};
+pub use transfer::{Line, Lines, TransferView, transfer_page, transfer_svg};

@@ -256,9 +256,12 @@ impl Judged {
         if !self.missing.is_empty() {
             return self.remedy();
         }
-        // What was found out is about the published tables.
         if !self.stand_ins.is_empty() {
-            return self.stood_in();
+            let found = match self.holds() || self.cause.is_empty() {
+                true => String::new(),
+                false => format!(" What was found otherwise: {}", self.cause.trim()),
+            };
+            return self.stood_in() + &found;
         }
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
@@ -286,8 +289,7 @@ impl Judged {
         let pairs = pairs.collect::<Vec<_>>().join(", ");
         format!(
             "Built-in tables, trained here, stood in for published ones that are not at hand: \
-             {pairs}. Bounds and what is said of their causes are those of the published tables. \
-             {NO_TABLES}"
+             {pairs}. The bounds are those of the published ones. {NO_TABLES}"
         )
     }
 

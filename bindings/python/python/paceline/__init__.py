@@ -8,13 +8,14 @@
 The guide is ``docs/python.md``; the fields of results are described in ``docs/json.md``.
 """
 
-from . import _native
+from . import remy
 from ._native import __version__
 from .comparison import Comparison, compare
 from .controller import Controller, Feedback, Plan, Setup
 from .errors import PacelineError, RunError, ScenarioError
 from .frame import Frame, Plot
 from .listing import queues, schemes, traces
+from .reproduction import Reproduction, claims, reproduce
 from .scenario import Outcome, Scenario, run
 
 __all__ = [
@@ -26,13 +27,17 @@ __all__ = [
     "PacelineError",
     "Plan",
     "Plot",
+    "Reproduction",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Setup",
     "__version__",
+    "claims",
     "compare",
     "queues",
+    "remy",
+    "reproduce",
     "run",
     "schemes",
     "traces",

@@ -1,7 +1,7 @@
 """What is written in Rust. Users take it from ``paceline``."""
 
 import random
-from typing import Any, Mapping, Sequence, final
+from typing import Any, Callable, Mapping, Sequence, final
 
 __version__: str
 
@@ -231,3 +231,81 @@ class Environments:
     def reset(self, chosen: bytes) -> bytearray: ...
     def step(self, actions: bytes) -> tuple[bytearray, bytearray, bytearray]: ...
     def info(self, index: int) -> dict[str, Any]: ...
+
+@final
+class RuleTableFile:
+    """See :class:`paceline.remy.RuleTable`."""
+
+    @staticmethod
+    def load(name: str) -> RuleTableFile: ...
+    @property
+    def about(self) -> str: ...
+    def to_toml(self) -> str: ...
+    def beginning(self) -> str: ...
+    def rules(self, *, link: str, rtt: str, senders: int, duration: str) -> Table: ...
+    def __len__(self) -> int: ...
+
+def rule_tables() -> list[str]: ...
+def evaluate_on(
+    *,
+    text: str,
+    folder: str | None,
+    tables: Sequence[str],
+    schemes: Sequence[str],
+    duration: str | None,
+    first_seed: int,
+    count: int,
+    threads: int,
+) -> Table: ...
+def evaluate_network(
+    *,
+    link: str,
+    rtt: str,
+    senders: int,
+    on: str,
+    off: str,
+    buffer: str,
+    loss: float,
+    tables: Sequence[str],
+    schemes: Sequence[str],
+    duration: str,
+    first_seed: int,
+    count: int,
+    threads: int,
+) -> Table: ...
+def train(
+    *,
+    text: str,
+    folder: str | None,
+    output: str | None,
+    generations: int | None,
+    budget: str | None,
+    cpu_hours: float | None,
+    seed: int,
+    threads: int,
+    ask: Callable[[list[str]], list[str]] | None,
+    report: Callable[[str], None] | None,
+) -> tuple[str, list[str], str]: ...
+def answer(text: str, folder: str | None, question: str) -> str: ...
+@final
+class Reproduction:
+    """See :class:`paceline.Reproduction`."""
+
+    def summary(self) -> str: ...
+    def table(self) -> Table: ...
+    def failures(self) -> list[tuple[str, str]]: ...
+    def json(self) -> str: ...
+    def page(self) -> str: ...
+    def markdown(self) -> str: ...
+
+def list_claims() -> Table: ...
+def measure_claims(
+    *,
+    ids: Sequence[str],
+    quick: bool,
+    traces: str | None,
+    tables: str | None,
+    seed: int,
+    output: str | None,
+    threads: int,
+) -> Reproduction: ...

@@ -52,7 +52,7 @@ use paceline_sim::scenario::{RouterChoice, SchemeChoice};
 use paceline_sim::trace::Trace;
 use thiserror::Error;
 
-pub use networks::Specimen;
+pub use networks::{Origin, Specimen};
 pub use objective::{Metric, Objective};
 pub use ranges::{Range, Scale};
 

@@ -50,9 +50,9 @@ pub enum Confirm {
 }
 
 impl Confirm {
-    /// So many standard errors are more than luck: of 28 candidates that make no difference the best
-    /// one is ahead by more in one of a thousand races.
-    pub const SURE: f64 = 4.0;
+    /// So many standard errors are hardly luck: of 28 candidates that make no difference the best one is
+    /// ahead by more in one of 27 races, and in fewer since networks differ in more than luck.
+    pub const SURE: f64 = 3.0;
 }
 
 /// How it is written.

@@ -50,7 +50,12 @@ const STAND_INS: [(&str, &str); 8] = [
 
 /// Tables that were never published and that claims want from `paceline remy train`: the files by which
 /// they are named, and the built-in ones that are just these.
-const TRAINED: [(&str, &str); 0] = [];
+const TRAINED: [(&str, &str); 4] = [
+    ("signals-all.toml", "signals-all"),
+    ("signals-no-send_ewma.toml", "signals-no-send_ewma"),
+    ("signals-no-rec_ewma.toml", "signals-no-rec_ewma"),
+    ("signals-no-rtt_ratio.toml", "signals-no-rtt_ratio"),
+];
 
 /// The built-in table of a file in a list.
 fn built_in(list: &[(&str, &'static str)], file: &str) -> Option<&'static str> {

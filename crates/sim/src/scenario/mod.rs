@@ -7,6 +7,7 @@ mod link;
 mod made;
 mod medium;
 mod medium_file;
+mod medium_rates;
 mod read;
 mod reader;
 mod video;

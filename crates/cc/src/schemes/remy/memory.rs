@@ -139,8 +139,10 @@ impl Tracker {
         let above = rtt.as_nanos() - self.min_rtt.as_nanos();
         let above = if above <= self.resolution.as_nanos() { 0 } else { above };
         let smallest = self.min_rtt.as_nanos().max(1);
-        *ratio = if above == 0 { 1.0 } else { (smallest + above) as f64 / smallest as f64 };
-        *diff = millis(above);
+        (*ratio, *diff) = match above {
+            0 => (1.0, 0.0),
+            _ => ((smallest + above) as f64 / smallest as f64, millis(above)),
+        };
         *queueing = *received * outstanding.max(1) as f64;
     }
 

@@ -6,5 +6,5 @@ export default defineConfig({
   base: "./",
   publicDir: "public",
   worker: { format: "es" },
-  build: { target: "es2022", assetsInlineLimit: 0, emptyOutDir: true },
+  build: { target: "es2022", assetsInlineLimit: 0, emptyOutDir: true, reportCompressedSize: false },
 });

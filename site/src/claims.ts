@@ -154,7 +154,7 @@ export class Claims {
     const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
     const table = element("div", { class: "scroll" },
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
-    const exhibits = found.exhibits.map((exhibit) => element("figure", {},
+    const exhibits = found.exhibits.map((exhibit) => element("figure", { tabindex: "0", "aria-label": exhibit.caption },
       drawn(exhibit.svg ?? exhibit.table ?? ""), element("figcaption", {}, exhibit.caption)));
     return [table, ...exhibits];
   }

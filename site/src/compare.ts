@@ -112,7 +112,7 @@ export class Compare {
   private show(result: Result): void {
     const json = `${JSON.stringify(result.json, null, 2)}\n`;
     const figures = result.figures.map(({ title, svg }) =>
-      element("figure", {}, element("figcaption", {}, title), drawn(svg)));
+      element("figure", { tabindex: "0", "aria-label": title }, element("figcaption", {}, title), drawn(svg)));
     byId("compare-results").replaceChildren(
       element("h2", {}, "Results"),
       element("div", { class: "buttons" },

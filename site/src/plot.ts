@@ -70,9 +70,9 @@ export class Plot {
     this.marked = [];
   }
 
-  /** How far apart rows are that fill a pixel each. */
+  /** How far apart rows are: nearly two pixels, since the work of a frame goes with their number. */
   spacing(window: number): number {
-    return window / Math.max(200, Math.min(1200, this.canvas.clientWidth));
+    return window / Math.max(200, Math.min(800, this.canvas.clientWidth * 0.6));
   }
 
   draw(view: View): void {

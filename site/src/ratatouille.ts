@@ -296,7 +296,7 @@ export class Ratatouille {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!this.active || !this.dirty || (calm && since < CALM)) return;
     this.frames.push(since);
-    if (this.frames.length > 600) this.frames.shift();
+    if (this.frames.length > 2400) this.frames.shift();
     this.drawnAt = now;
     this.dirty = false;
     const { flows, window, buffer } = this.setting;

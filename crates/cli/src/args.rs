@@ -20,7 +20,14 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
         let mut spec = Spec::parse(text)?;
         let halves = paceline_remy::names().schemes.build(&spec)?;
         if spec.name == "remy" {
+            let with_file = spec.args.len();
             spec.args.retain(|(name, _)| name != "file");
+            if spec.args.len() < with_file && halves.reporter.is_some() {
+                // Receivers of all tables that hear marks are alike: the other end builds its half
+                // from a built-in one.
+                spec.args.retain(|(name, _)| name != "table");
+                spec.args.push(("table".into(), "cellular-marks".into()));
+            }
         }
         Ok((halves, spec.to_string()))
     };
@@ -35,4 +42,36 @@ pub(crate) fn delays(text: &str) -> Result<Delays, String> {
 /// A span as a wall-clock duration.
 pub(crate) fn wall(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of one rule that looks at these signals, in a file; then what is told to the other end.
+    fn offered(signals: &str) -> (bool, String) {
+        let name = format!("paceline-args-{}-{}.toml", std::process::id(), signals.len());
+        let file = std::env::temp_dir().join(name);
+        let ends = |end: &str| signals.replace('"', "").replace(',', &format!(" = {end},"));
+        let table = format!(
+            "format = \"paceline-remy 1\"\n[[box]]\nat = \"\"\naxes = [{signals}]\n\
+             lower = {{ {} = 0.0 }}\nupper = {{ {} = 1e5 }}\nrule = {{ m = 1.0, b = 1, r = 1.0 }}\n",
+            ends("0.0"),
+            ends("1e5"),
+        );
+        std::fs::write(&file, table).expect("a temporary file");
+        let told = sender(&format!("remy[file={},per=packet]", file.display()));
+        std::fs::remove_file(&file).expect("the file");
+        let (halves, told) = told.expect("a scheme");
+        (halves.reporter.is_some(), told)
+    }
+
+    #[test]
+    fn the_other_end_of_a_table_in_a_file_needs_no_file() {
+        assert_eq!(offered("\"rtt_ratio\""), (false, "remy[per=packet]".into()));
+        let marks = offered("\"rtt_ratio\",\"accel_share\"");
+        assert_eq!(marks, (true, "remy[per=packet,table=cellular-marks]".into()));
+        // Its half there can be had, and echoes marks.
+        assert!(sender(&marks.1).is_ok_and(|(halves, _)| halves.reporter.is_some()));
+    }
 }

@@ -206,9 +206,9 @@ fn over_udp() {
     let mut printed = Printed::new();
     let folder = Folder::new("fields-udp");
     let file = folder.write("in", &[7; 100_000]);
-    let out = folder.path("out");
+    let (out, pages) = (folder.path("out"), folder.path("pages"));
     let mut receiver = Command::new(env!("CARGO_BIN_EXE_paceline"))
-        .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &out])
+        .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &out, "--report", &pages])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -221,9 +221,13 @@ fn over_udp() {
     let at = first(receiver.stderr.as_mut().expect("a pipe"));
     let key = first(receiver.stdout.as_mut().expect("a pipe"));
     let (at, key) = (at.trim_start_matches("listening at "), key.trim_start_matches("key "));
-    printed.document("send", &run(&["send", &file, at, "--key", key, "--json"]));
+    printed.document("send", &run(&["send", &file, at, "--key", key, "--json", "-o", &pages]));
     assert!(receiver.wait().expect("an end").success());
-    printed.all_of(&["send"]);
+    for command in ["send", "recv"] {
+        let saved = std::fs::read(format!("{pages}/{command}.json")).expect("a document");
+        printed.document(command, &serde_json::from_slice(&saved).expect("JSON"));
+    }
+    printed.all_of(&["send", "recv"]);
 }
 
 #[test]

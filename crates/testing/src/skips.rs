@@ -18,12 +18,22 @@ pub enum Need {
     Kernel,
     /// `python`: Python with venv and the packages of its tests (`tests/python.sh`).
     Python,
+    /// `browser`: Node.js, Rust's target for WebAssembly and Chromium, for the tests of the page
+    /// (`tests/site.sh`).
+    Browser,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 6] =
-        [Need::Traces, Need::Reference, Need::Net, Need::Programs, Need::Kernel, Need::Python];
+    pub const ALL: [Need; 7] = [
+        Need::Traces,
+        Need::Reference,
+        Need::Net,
+        Need::Programs,
+        Need::Kernel,
+        Need::Python,
+        Need::Browser,
+    ];
 
     /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
     pub const fn word(self) -> &'static str {
@@ -34,6 +44,7 @@ impl Need {
             Need::Programs => "programs",
             Need::Kernel => "kernel",
             Need::Python => "python",
+            Need::Browser => "browser",
         }
     }
 }

@@ -164,9 +164,8 @@ fn losses_are_logged_with_the_rule_that_found_them() {
     for ms in 96..2000 {
         let now = Time::from_millis(ms);
         while account.deadline() <= now {
-            match account.on_deadline(now) {
-                Expired::Nothing => break,
-                _ => {}
+            if matches!(account.on_deadline(now), Expired::Nothing) {
+                break;
             }
         }
         seen.extend(account.drain_losses().map(|loss| (loss.number, loss.trigger)));

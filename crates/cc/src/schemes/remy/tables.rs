@@ -6,10 +6,12 @@ mod aims_together_delay;
 mod aims_together_throughput;
 mod binary;
 mod cellular;
+mod cellular_marks;
 mod data_centre;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
+mod range_100x;
 mod signals_all;
 mod signals_no_rec_ewma;
 mod signals_no_rtt_ratio;
@@ -67,7 +69,9 @@ static BUILTIN: &[BuiltIn] = &[
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (range_100x::NAME, range_100x::SUMMARY, range_100x::table),
     (cellular::NAME, cellular::SUMMARY, cellular::table),
+    (cellular_marks::NAME, cellular_marks::SUMMARY, cellular_marks::table),
     (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
     (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
     (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-figures tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -26,8 +26,21 @@ test: setup lint
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
+	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
 	tests/site.sh $(TARGET)/debug/paceline $(SKIPS)
 	@tests/skipped.sh $(SKIPS)
+
+## The tests of the Python package (bindings/python), with a build of the tests' profile.
+python: setup
+	tests/python.sh test
+
+## The Python package for users, one file in target/wheels: pip install target/wheels/*.whl.
+wheel: setup
+	tests/python.sh wheel
+
+## Installs that wheel into a fresh virtual environment and runs the quick-start notebook.
+wheel-test: wheel
+	tests/python.sh wheel-test
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
@@ -52,6 +65,10 @@ dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+
+## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
+tunnel-long: setup
+	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.
@@ -95,6 +112,10 @@ api: setup
 kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
+
+## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
+home: setup
+	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
 
 ## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
 page-load: build

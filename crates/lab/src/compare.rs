@@ -1,6 +1,6 @@
 //! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
 
-use paceline_cc::{Capacity as _, SchemeSpec, Span, Time};
+use paceline_cc::{Capacity as _, Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use thiserror::Error;
 pub use paceline_sim::metrics::P95;
 use paceline_sim::metrics::{Quantiles, mbps, power};
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario,
+    Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
 use paceline_sim::{BuildError, FlowOutcome, LinkSeries, Outcome, service};
 
@@ -49,8 +49,8 @@ pub struct Comparison {
     pub capacity: Capacity,
     /// The capacity of the link that acknowledgements take; `None` for as fast as needed.
     pub reverse: Option<Capacity>,
-    /// The scheme.
-    pub scheme: SchemeSpec,
+    /// The scheme: one by name, a made one, or a transport that comes whole.
+    pub scheme: SchemeChoice,
     /// Flows of the scheme, all from the start on.
     pub flows: u32,
     /// Round-trip propagation delay.
@@ -76,12 +76,12 @@ pub struct Comparison {
 
 impl Comparison {
     /// The defaults of `paceline compare`: one flow, RTT 100 ms, 250 packets, 60 s.
-    pub fn new(trace: &str, capacity: Capacity, scheme: SchemeSpec) -> Comparison {
+    pub fn new(trace: &str, capacity: Capacity, scheme: impl Into<SchemeChoice>) -> Comparison {
         Comparison {
             trace: trace.to_string(),
             capacity,
             reverse: None,
-            scheme,
+            scheme: scheme.into(),
             flows: 1,
             rtt: Span::from_millis(100),
             delays: None,

@@ -71,7 +71,8 @@ impl Trial {
     pub fn judge(&self) -> Result<(Judged, Findings), String> {
         let findings = (self.experiment.find)(&self.setting, &self.results)
             .map_err(|problem| format!("experiment {}: {problem}", self.experiment.name))?;
-        let limits = Limits { synthetic: self.setting.traces.is_none(), quick: self.setting.quick };
+        let synthetic = self.setting.traces.is_none();
+        let limits = Limits { synthetic, quick: self.setting.quick, ..Limits::default() };
         Ok((judge(&self.claim, &findings, limits), findings))
     }
 }

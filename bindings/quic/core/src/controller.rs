@@ -149,6 +149,25 @@ impl QuicController {
         }
     }
 
+    /// `bytes` are acknowledged, the newest of them in a packet that was sent at `newest_sent`, for
+    /// stacks that do not tell packets apart: they are taken for that packet's and those of the
+    /// oldest packets in flight, which is wrong only where packets have overtaken each other.
+    pub fn on_acked_together(&mut self, now: Time, newest_sent: Time, bytes: u64) {
+        let mut left = bytes;
+        let mut next = self.ledger.newest_open_until(newest_sent);
+        while let Some((sent, size)) = next
+            && left > 0
+        {
+            left = left.saturating_sub(u64::from(size));
+            self.on_acked(now, sent, size);
+            next = self.ledger.oldest_open_until(newest_sent);
+        }
+        if left > 0 {
+            // Packets that the ledger has forgotten.
+            self.on_acked(now, newest_sent, u32::try_from(left).unwrap_or(u32::MAX));
+        }
+    }
+
     /// All packets of an acknowledgement have been told. `in_flight` is what the stack counts;
     /// `app_limited` tells that the application, not the window or the pacer, limits sending.
     pub fn on_acks_end(&mut self, now: Time, in_flight: u64, app_limited: bool) {

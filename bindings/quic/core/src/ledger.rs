@@ -117,6 +117,20 @@ impl Ledger {
         })
     }
 
+    /// When the newest packet in flight that was sent by `until` was sent, and its size.
+    pub(crate) fn newest_open_until(&self, until: Time) -> Option<(Time, u32)> {
+        let end = self.entries.partition_point(|entry| entry.sent <= until);
+        let entry = self.entries.range(..end).rev().find(|entry| entry.open)?;
+        Some((entry.sent, entry.size))
+    }
+
+    /// When the oldest packet in flight was sent, if by `until`, and its size.
+    pub(crate) fn oldest_open_until(&self, until: Time) -> Option<(Time, u32)> {
+        // Settled packets are dropped from the front, so that this looks at the first entry.
+        let entry = self.entries.iter().find(|entry| entry.open)?;
+        (entry.sent <= until).then_some((entry.sent, entry.size))
+    }
+
     /// `bytes` have been declared lost, the newest of them sent at `newest`: the oldest ones in
     /// flight.
     pub(crate) fn on_lost(&mut self, newest: Time, bytes: u64, mut lost: impl FnMut(Fate)) {
@@ -205,6 +219,20 @@ mod tests {
         ledger.on_lost(at(3), 5000, |fate| lost.push(fate.number));
         assert_eq!(lost, [0, 2, 3]);
         assert_eq!(ledger.entries.len(), 1);
+    }
+
+    #[test]
+    fn packets_in_flight_are_found_from_both_ends() {
+        let mut ledger = Ledger::new();
+        for millis in 0..4 {
+            ledger.on_sent(at(millis), 1000 + millis as u32, 0, millis == 0);
+        }
+        assert_eq!(ledger.newest_open_until(at(2)), Some((at(2), 1002)));
+        ledger.on_acked(at(9), at(2), 1002);
+        assert_eq!(ledger.newest_open_until(at(2)), Some((at(1), 1001)));
+        assert_eq!(ledger.oldest_open_until(at(2)), Some((at(0), 1000)));
+        ledger.on_acked(at(9), at(0), 1000);
+        assert_eq!(ledger.oldest_open_until(at(0)), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A scheme, checked against what a stack tells.
 
+use std::fmt;
 use std::sync::Arc;
 
 use paceline_cc::{Halves, Setup, Signals, Spec, registry};
@@ -78,5 +79,11 @@ impl QuicScheme {
     pub fn controller(&self, mtu: u16) -> QuicController {
         let setup = Setup::new(self.seed, 0).with(|setup| setup.mss = u32::from(mtu.max(1)));
         QuicController::new((self.halves.controller)(&setup), setup.mss, self.pacing)
+    }
+}
+
+impl fmt::Debug for QuicScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("QuicScheme").field(&self.spec).finish()
     }
 }

@@ -1,67 +1,108 @@
-//! quinn's own congestion control and Paceline's under it, over one link, in virtual time.
+//! The congestion control of QUIC stacks and Paceline's, side by side over one link: the figures of
+//! `docs/quic.md`.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example controllers -- [SECONDS] [TRACE]
+//! cargo run --release -p paceline-quic-lab --example controllers -- [SECONDS] [TRACE]... [only=NAME]
 //! ```
-//! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file. Without one
-//! the link has 12 Mbit/s.
+//! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file; without one the
+//! link has 12 Mbit/s. `only` chooses rows by a part of their label. quinn's and noq's controllers
+//! run under their stacks, since nobody else can make the RTT estimate that they are told; those of
+//! s2n-quic also run under the simulator's own sender.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::sync::Arc;
 
-use paceline_quic_lab::Quinn;
-use paceline_quinn::Scheme;
-use paceline_sim::cc::{Rate, Span};
-use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
-use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use paceline_lab::compare::Comparison;
+use paceline_quic_lab::{Noq, Quinn};
+use paceline_s2n_quic::halves;
+use paceline_sim::cc::{AckPolicy, Rate, Span};
+use paceline_sim::scenario::{Capacity, MadeScheme, SchemeChoice};
+use s2n_quic_core::recovery::{bbr, cubic};
+
+/// How QUIC's receivers acknowledge: every second packet, at most 25 ms late.
+const QUIC_ACKS: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(25) };
+
+/// A row's label, its scheme, and when its receiver acknowledges, if not as the scheme prefers.
+type Row = (String, SchemeChoice, Option<AckPolicy>);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let only = arguments.iter().position(|text| text.starts_with("only="));
+    let only = only.map(|at| arguments.remove(at).trim_start_matches("only=").to_string());
     let seconds = arguments.first().map_or(Ok(30), |text| text.parse())?;
-    let capacity = match arguments.get(1) {
-        Some(trace) => Capacity::trace(paceline_sim::trace::load(trace)?),
-        None => Capacity::Constant(Rate::from_mbps(12.0)),
-    };
-    println!(
-        "{:<24} {:>11} {:>8} {:>8} {:>6}",
-        "scheme", "utilisation", "mean ms", "p95 ms", "lost"
-    );
-    let own: [(&str, Arc<dyn quinn_proto::congestion::ControllerFactory + Send + Sync>); 3] = [
-        ("cubic", Arc::new(CubicConfig::default())),
-        ("newreno", Arc::new(NewRenoConfig::default())),
-        ("bbr", Arc::new(BbrConfig::default())),
-    ];
-    for (name, factory) in own {
-        let label = format!("quinn, its own {name}");
-        show(Quinn::new(label, factory).transport().into(), &capacity, seconds)?;
+    let mut links = Vec::new();
+    for trace in arguments.iter().skip(1) {
+        let name = trace.rsplit('/').next().unwrap_or(trace);
+        links.push((name.to_string(), Capacity::trace(paceline_sim::trace::load(trace)?)));
     }
-    for name in ["cubic", "newreno", "bbr", "bbr3", "copa", "c2tcp", "vegas", "vivace", "verus"] {
-        let quinn = Quinn::new(format!("quinn, {name}"), Arc::new(Scheme::parse(name)?));
-        show(quinn.transport().into(), &capacity, seconds)?;
-        show(name.parse()?, &capacity, seconds)?;
+    if links.is_empty() {
+        links.push(("12 Mbit/s".into(), Capacity::Constant(Rate::from_mbps(12.0))));
+    }
+    for (name, capacity) in links {
+        println!("{name}, {seconds} s, RTT 100 ms, 250 packets");
+        println!("{:<30} {:>11} {:>8} {:>8} {:>6}", "", "utilisation", "mean ms", "p95 ms", "lost");
+        for (label, scheme, ack) in rows()? {
+            if only.as_ref().is_some_and(|only| !label.contains(only.as_str())) {
+                continue;
+            }
+            let duration = Span::from_secs(seconds);
+            let comparison =
+                Comparison { duration, ..Comparison::new(&name, capacity.clone(), scheme) };
+            let mut scenario = comparison.scenario();
+            scenario.flows[0].ack = ack;
+            let outcome = paceline_sim::run(&scenario)?;
+            let row = comparison.row(&outcome);
+            let delay = row.one_way_delay_ms;
+            println!(
+                "{label:<30} {:>11.3} {:>8.1} {:>8.1} {:>6}",
+                row.utilization, delay.mean, delay.p95, outcome.flows[0].sender.lost
+            );
+        }
+        println!();
     }
     Ok(())
 }
 
-/// Runs one flow and prints a line.
-fn show(scheme: SchemeChoice, capacity: &Capacity, seconds: u64) -> Result<(), Box<dyn Error>> {
-    let label = scheme.name().to_string();
-    let mut scenario = Scenario::new("controllers");
-    let mut link = LinkSpec::new("link", capacity.clone());
-    link.buffer = BufferSize::Packets(250);
-    scenario.links.push(link);
-    let mut flow = FlowSpec::bulk(scheme, &["link"]);
-    flow.rtt = Span::from_millis(100);
-    scenario.flows.push(flow);
-    scenario.duration = Span::from_secs(seconds);
-    let outcome = paceline_sim::run(&scenario)?;
-    let (link, flow) = (&outcome.links[0], &outcome.flows[0]);
-    let delay = flow.one_way_delay_ms;
-    println!(
-        "{label:<24} {:>11.3} {:>8.1} {:>8.1} {:>6}",
-        link.utilization, delay.mean, delay.p95, flow.sender.lost
-    );
-    Ok(())
+fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
+    use noq_proto::congestion as noq;
+    use quinn_proto::congestion as quinn;
+
+    let own: Vec<SchemeChoice> = vec![
+        Quinn::new("quinn, own cubic", Arc::new(quinn::CubicConfig::default())).transport().into(),
+        Quinn::new("quinn, own newreno", Arc::new(quinn::NewRenoConfig::default()))
+            .transport()
+            .into(),
+        Quinn::new("quinn, own bbr", Arc::new(quinn::BbrConfig::default())).transport().into(),
+        Noq::new("noq, own cubic", Arc::new(noq::CubicConfig::default())).transport().into(),
+        Noq::new("noq, own newreno", Arc::new(noq::NewRenoConfig::default())).transport().into(),
+        Noq::new("noq, own bbr3", Arc::new(noq::Bbr3Config::default())).transport().into(),
+        MadeScheme::new("s2n-quic's cubic", halves(cubic::Endpoint::default)).into(),
+        MadeScheme::new("s2n-quic's bbr", halves(bbr::Endpoint::default)).into(),
+    ];
+    let mut rows: Vec<Row> =
+        own.into_iter().map(|scheme| (scheme.name().to_string(), scheme, None)).collect();
+    let names = [
+        "cubic",
+        "newreno",
+        "bbr",
+        "bbr3",
+        "copa",
+        "copa[mode=default]",
+        "c2tcp",
+        "vegas",
+        "vivace",
+        "verus",
+    ];
+    for name in names {
+        let quinn = Arc::new(paceline_quinn::Scheme::parse(name)?);
+        let label = format!("quinn, {name}");
+        rows.push((label.clone(), Quinn::new(label, quinn).transport().into(), None));
+        let noq = Arc::new(paceline_noq::Scheme::parse(name)?);
+        let label = format!("noq, {name}");
+        rows.push((label.clone(), Noq::new(label, noq).transport().into(), None));
+        rows.push((format!("simulator, {name}"), name.parse()?, None));
+        rows.push((format!("simulator, {name}, QUIC's ACKs"), name.parse()?, Some(QUIC_ACKS)));
+    }
+    Ok(rows)
 }

@@ -41,7 +41,7 @@ mod machine;
 mod noq;
 mod quinn;
 pub mod suite;
-mod tls;
+pub mod tls;
 
 use std::num::NonZeroUsize;
 

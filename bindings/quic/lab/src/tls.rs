@@ -1,4 +1,5 @@
-//! TLS of the laboratory: a certificate that is worth nothing, and clients that take any.
+//! TLS of the laboratory: a certificate that is worth nothing, and clients that take any. Never for
+//! anything but experiments.
 
 use std::sync::Arc;
 
@@ -17,7 +18,10 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 /// A server that shows the laboratory's certificate.
-pub(crate) fn server() -> Result<rustls::ServerConfig, Error> {
+///
+/// # Errors
+/// None that a change of rustls' has not brought.
+pub fn server() -> Result<rustls::ServerConfig, Error> {
     let certificate = CertificateDer::from(CERTIFICATE);
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
     rustls::ServerConfig::builder_with_provider(provider())
@@ -27,7 +31,10 @@ pub(crate) fn server() -> Result<rustls::ServerConfig, Error> {
 }
 
 /// A client that takes any certificate.
-pub(crate) fn client() -> Result<rustls::ClientConfig, Error> {
+///
+/// # Errors
+/// As of [`server`].
+pub fn client() -> Result<rustls::ClientConfig, Error> {
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms;
     Ok(rustls::ClientConfig::builder_with_provider(provider)

@@ -26,6 +26,7 @@ mod send;
 mod serve;
 mod trace;
 mod traffic;
+mod transfer;
 mod tunnel;
 mod validate;
 

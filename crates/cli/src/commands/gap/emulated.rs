@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use paceline_cc::SchemeSpec;
 use paceline_kernel::Program;
 use paceline_lab::compare::Comparison;
 use paceline_live::traffic::Counts;
@@ -124,6 +125,12 @@ impl Drop for Folder {
     }
 }
 
+/// The comparison's scheme, which has a name wherever arguments are read.
+fn named(comparison: &Comparison) -> Result<&SchemeSpec, Error> {
+    let unnamed = || Error::Message(format!("`{}` has no name here", comparison.scheme));
+    comparison.scheme.named().ok_or_else(unnamed)
+}
+
 /// Runs the scenario's path with real TCP for its duration; `priority` names the emulator's processor
 /// and priority.
 pub(super) fn run(
@@ -131,7 +138,7 @@ pub(super) fn run(
     scenario: &Scenario,
     priority: Emulation,
 ) -> Result<Emulated, Error> {
-    let kernel_scheme = super::kernel_name(&comparison.scheme).map_err(Error::Message)?;
+    let kernel_scheme = super::kernel_name(named(comparison)?).map_err(Error::Message)?;
     let known = paceline_live::traffic::schemes();
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
     if !known.contains(&kernel_scheme) {
@@ -149,7 +156,7 @@ pub(super) fn run(
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
-    let program = super::program(&comparison.scheme)?.map(|chosen| chosen.program);
+    let program = super::program(named(comparison)?)?.map(|chosen| chosen.program);
     if program.is_some_and(|program| program.accelerates) {
         command.extend(["--accelerate".into(), OsString::from(&kernel_scheme)]);
     }
@@ -194,7 +201,7 @@ pub(super) fn run_udp(
     recv::make_identity(&identity)?;
     let own = std::env::current_exe()
         .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
-    let scheme = comparison.scheme.sender.to_string();
+    let scheme = named(comparison)?.sender.to_string();
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send-udp".into()];
     command.push(scheme.clone().into());
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);

@@ -2,12 +2,13 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 OUT ?= out
-SKIPS = $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped.tsv)
+TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
+SKIPS = $(TARGET)/skipped.tsv
 # What of the workspace can be built here beside the rest: the programs of `paceline kernel`.
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test tunnel-figures kernel-long page-load bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-figures tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -25,7 +26,21 @@ test: setup lint
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
 	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
+	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
+	tests/site.sh $(TARGET)/debug/paceline $(SKIPS)
 	@tests/skipped.sh $(SKIPS)
+
+## The tests of the Python package (bindings/python), with a build of the tests' profile.
+python: setup
+	tests/python.sh test
+
+## The Python package for users, one file in target/wheels: pip install target/wheels/*.whl.
+wheel: setup
+	tests/python.sh wheel
+
+## Installs that wheel into a fresh virtual environment and runs the quick-start notebook.
+wheel-test: wheel
+	tests/python.sh wheel-test
 
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: setup
@@ -50,6 +65,10 @@ dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+
+## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
+tunnel-long: setup
+	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.
@@ -94,9 +113,22 @@ kernel-long: setup
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-kernel --features bpf --test load
 	PACELINE_KERNEL_LOADS=100 $(CARGO) test --locked -p paceline-cli --features bpf --test kernel killed
 
+## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
+home: setup
+	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
+
 ## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
 page-load: build
 	PACELINE=$(PROGRAM) examples/page-load/run.sh
+
+## The page with the simulator in WebAssembly, as static files: target/site. Needs Node.js 20.19 and
+## Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
+site: setup
+	site/build.sh web $(TARGET)/site
+
+## How evenly the page draws eight flows at 20 Mbit/s, in Chromium.
+page-frames: build site
+	cd site && PACELINE=$(TARGET)/release/paceline PACELINE_SITE_BUILT=$(TARGET)/site node test/frames.mjs
 
 setup:
 	@.ci/setup

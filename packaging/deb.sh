@@ -37,6 +37,12 @@ done
   printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
 } | install -D -m 644 /dev/stdin "$doc/copyright"
 gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/changelog.gz"
+# The page of `paceline serve`, if `make site` has built it.
+site=${CARGO_TARGET_DIR:-target}/site
+if [ -e "$site/index.html" ]; then
+  mkdir -p "$root/usr/share/paceline"
+  cp -r "$site" "$root/usr/share/paceline/site"
+fi
 mkdir -p "$doc/examples"
 cp -r scenarios "$doc/examples/"
 

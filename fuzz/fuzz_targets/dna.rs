@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_cc::schemes::remy::Memory;
+use paceline_cc::schemes::remy::{Memory, SIGNALS};
 use paceline_remy::{Dna, parse};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,10 +11,12 @@ fuzz_target!(|bytes: &[u8]| {
     let extension = ["dna", "toml", "json"][usize::from(kind % 3)];
     let Ok(loaded) = parse(bytes, extension) else { return };
     let _ = loaded.table.rule_for(&Memory::default());
-    let _ = loaded.table.rule_for(&Memory { values: [f64::NAN; 6] });
-    let written = loaded.dna.write();
-    let again = Dna::read(&written).expect("its own bytes");
-    assert_eq!(again.write(), written);
+    let _ = loaded.table.rule_for(&Memory { values: [f64::NAN; SIGNALS] });
+    // A readable table may have a signal that published files have not.
+    if let Ok(written) = loaded.dna.write() {
+        let again = Dna::read(&written).expect("its own bytes");
+        assert_eq!(again.write(), Ok(written));
+    }
     let readable = parse(loaded.readable().to_toml().as_bytes(), "toml").expect("its own form");
     assert!(readable.table == loaded.table);
 });

@@ -2,75 +2,15 @@
 
 use std::time::Duration;
 
-use paceline_cc::{Halves, ParamValue, Rate, SchemeSpec, Span, Spec, SpecError};
-use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, check_scheme};
+use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
+pub(crate) use paceline_lab::written::{
+    Compared, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
+};
 use paceline_trace::Delays;
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
-}
-
-/// A time above zero and up to a week.
-pub(crate) fn length(text: &str) -> Result<Span, String> {
-    let span = span(text)?;
-    let week = Span::from_secs(7 * 24 * 3600);
-    if span.is_zero() || span > week {
-        return Err("expected a time above zero and up to 168h".into());
-    }
-    Ok(span)
-}
-
-/// A round-trip time: up to an hour.
-pub(crate) fn rtt(text: &str) -> Result<Span, String> {
-    let span = span(text)?;
-    if span > Span::from_secs(3600) { Err("expected a time up to 1h".into()) } else { Ok(span) }
-}
-
-/// The length of a bin: at least a millisecond, since shorter ones hold a packet or none.
-pub(crate) fn bin(text: &str) -> Result<Span, String> {
-    let span = length(text)?;
-    if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
-}
-
-/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`.
-pub(crate) fn buffer(text: &str) -> Result<BufferSize, String> {
-    BufferSize::parse(text)
-}
-
-/// The fastest link; the same as in scenario files.
-const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
-
-/// A rate such as `12Mbps`.
-pub(crate) fn rate(text: &str) -> Result<Rate, String> {
-    let rate = Rate::read(text.trim())?;
-    if rate.as_bps() == 0 {
-        Err("expected a rate above zero".into())
-    } else if rate > FASTEST {
-        Err(format!("expected a rate up to {FASTEST}"))
-    } else {
-        Ok(rate)
-    }
-}
-
-/// A list of schemes, separated by commas outside brackets; `all` is every scheme.
-#[derive(Clone, Debug)]
-pub(crate) struct Schemes(pub(crate) Vec<SchemeSpec>);
-
-/// Reads a list of schemes and makes sure that each can be built.
-pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
-    let names = paceline_remy::names();
-    let mut specs = Vec::new();
-    for part in paceline_cc::spec::split_list(text) {
-        if part == "all" {
-            let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
-            specs.extend(all.filter_map(|name| check_scheme(name).ok()));
-        } else {
-            specs.push(names.check_scheme(part).map_err(|error| error.to_string())?);
-        }
-    }
-    if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
 }
 
 /// A scheme for sending over UDP: what it is built from here, and its text for the other end, which
@@ -80,46 +20,18 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
         let mut spec = Spec::parse(text)?;
         let halves = paceline_remy::names().schemes.build(&spec)?;
         if spec.name == "remy" {
+            let with_file = spec.args.len();
             spec.args.retain(|(name, _)| name != "file");
+            if spec.args.len() < with_file && halves.reporter.is_some() {
+                // Receivers of all tables that hear marks are alike: the other end builds its half
+                // from a built-in one.
+                spec.args.retain(|(name, _)| name != "table");
+                spec.args.push(("table".into(), "cellular-marks".into()));
+            }
         }
         Ok((halves, spec.to_string()))
     };
     build().map_err(|error: SpecError| error.to_string())
-}
-
-/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
-/// which it works, as the registry has it, and a note that says so.
-#[derive(Clone, Debug)]
-pub(crate) struct Compared(pub(crate) Vec<(SchemeSpec, Option<String>)>);
-
-/// Reads the schemes of a comparison.
-pub(crate) fn compared(text: &str) -> Result<Compared, String> {
-    let mut all = Vec::new();
-    for part in paceline_cc::spec::split_list(text) {
-        if part != "all" {
-            all.extend(schemes(part)?.0.into_iter().map(|spec| (spec, None)));
-            continue;
-        }
-        for scheme in paceline_cc::SCHEMES {
-            let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
-            // A scheme that needs more than its name, such as a file, is left out.
-            let Ok(spec) = check_scheme(written) else { continue };
-            all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
-        }
-    }
-    if all.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Compared(all)) }
-}
-
-/// A link's capacity with its name: a rate, a built-in trace, or a file.
-pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
-    let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();
-    let number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
-    if number && unit && !std::path::Path::new(text).exists() {
-        let rate = rate(text).map_err(|problem| format!("{text}: {problem}"))?;
-        return Ok((text.to_string(), Capacity::Constant(rate)));
-    }
-    let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
-    Ok((trace.name().to_string(), Capacity::trace(trace)))
 }
 
 /// A recording of delays.
@@ -130,4 +42,36 @@ pub(crate) fn delays(text: &str) -> Result<Delays, String> {
 /// A span as a wall-clock duration.
 pub(crate) fn wall(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of one rule that looks at these signals, in a file; then what is told to the other end.
+    fn offered(signals: &str) -> (bool, String) {
+        let name = format!("paceline-args-{}-{}.toml", std::process::id(), signals.len());
+        let file = std::env::temp_dir().join(name);
+        let ends = |end: &str| signals.replace('"', "").replace(',', &format!(" = {end},"));
+        let table = format!(
+            "format = \"paceline-remy 1\"\n[[box]]\nat = \"\"\naxes = [{signals}]\n\
+             lower = {{ {} = 0.0 }}\nupper = {{ {} = 1e5 }}\nrule = {{ m = 1.0, b = 1, r = 1.0 }}\n",
+            ends("0.0"),
+            ends("1e5"),
+        );
+        std::fs::write(&file, table).expect("a temporary file");
+        let told = sender(&format!("remy[file={},per=packet]", file.display()));
+        std::fs::remove_file(&file).expect("the file");
+        let (halves, told) = told.expect("a scheme");
+        (halves.reporter.is_some(), told)
+    }
+
+    #[test]
+    fn the_other_end_of_a_table_in_a_file_needs_no_file() {
+        assert_eq!(offered("\"rtt_ratio\""), (false, "remy[per=packet]".into()));
+        let marks = offered("\"rtt_ratio\",\"accel_share\"");
+        assert_eq!(marks, (true, "remy[per=packet,table=cellular-marks]".into()));
+        // Its half there can be had, and echoes marks.
+        assert!(sender(&marks.1).is_ok_and(|(halves, _)| halves.reporter.is_some()));
+    }
 }

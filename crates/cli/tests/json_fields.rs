@@ -185,7 +185,7 @@ fn lists_and_claims() {
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
     // The whole of `validate` takes minutes; these are its types.
-    let rows = cases(None)[0].measure();
+    let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
     let document = json!({ "schema_version": 1, "counts": counts, "rows": rows });
     printed.document("validate", &document);
@@ -206,9 +206,9 @@ fn over_udp() {
     let mut printed = Printed::new();
     let folder = Folder::new("fields-udp");
     let file = folder.write("in", &[7; 100_000]);
-    let out = folder.path("out");
+    let (out, pages) = (folder.path("out"), folder.path("pages"));
     let mut receiver = Command::new(env!("CARGO_BIN_EXE_paceline"))
-        .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &out])
+        .args(["recv", "--listen", "127.0.0.1:0", "--once", "-o", &out, "--report", &pages])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -221,9 +221,13 @@ fn over_udp() {
     let at = first(receiver.stderr.as_mut().expect("a pipe"));
     let key = first(receiver.stdout.as_mut().expect("a pipe"));
     let (at, key) = (at.trim_start_matches("listening at "), key.trim_start_matches("key "));
-    printed.document("send", &run(&["send", &file, at, "--key", key, "--json"]));
+    printed.document("send", &run(&["send", &file, at, "--key", key, "--json", "-o", &pages]));
     assert!(receiver.wait().expect("an end").success());
-    printed.all_of(&["send"]);
+    for command in ["send", "recv"] {
+        let saved = std::fs::read(format!("{pages}/{command}.json")).expect("a document");
+        printed.document(command, &serde_json::from_slice(&saved).expect("JSON"));
+    }
+    printed.all_of(&["send", "recv"]);
 }
 
 #[test]
@@ -233,7 +237,10 @@ fn emulations() {
     let script = format!(
         "$P link --up 12Mbps --down 12Mbps --summary {summary} --log {log} -o {out} -q -- \
          ping -q -c 5 -i 0.05 100.64.0.1 >/dev/null || exit 9\n\
+         $P link --scenario {six} --flow mine --summary {shared} -q -- sleep 0.5 || exit 8\n\
          $P gap --trace 12Mbps --schemes cubic --duration 1s --json -q",
+        six = scenario("six-uploads"),
+        shared = folder.path("shared.json"),
         summary = folder.path("summary.json"),
         log = folder.path("log"),
         out = folder.path("out"),
@@ -242,7 +249,7 @@ fn emulations() {
     let err = alone::text(&output.stderr);
     assert!(output.status.success(), "{err}");
     let mut printed = Printed::new();
-    for file in ["summary.json", "out/emulation.json"] {
+    for file in ["summary.json", "out/emulation.json", "shared.json"] {
         let summary = std::fs::read(folder.path(file)).expect("a summary");
         printed.document("emulators", &serde_json::from_slice(&summary).expect("JSON"));
     }

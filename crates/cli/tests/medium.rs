@@ -65,3 +65,17 @@ fn mistakes_name_a_remedy() {
         assert!(seen.err.contains(remedy), "{}", seen.err);
     }
 }
+
+#[test]
+fn ampdus_carry_most_of_the_rate() {
+    let throughput = |flags: &[&str]| {
+        json(&[&["--stations", "2"], flags].concat())["throughput_mbps"].as_f64().expect("a number")
+    };
+    let (many, single) =
+        (throughput(&["--mcs", "7"]), throughput(&["--mcs", "7", "--max-frames", "1"]));
+    assert!((45.0..65.0).contains(&many) && single < 0.6 * many, "{many} {single}");
+    let two = json(&["--mcs", "7,0"]);
+    assert_eq!(two["per_station_mbps"].as_array().map(Vec::len), Some(2));
+    assert_eq!(paceline(&["medium", "--mcs", "16"]).code, 2);
+    assert_eq!(paceline(&["medium", "--mcs", "7", "--rate", "11Mbps"]).code, 2);
+}

@@ -17,35 +17,53 @@ join() {
     ip link add v0 type veth peer name v1 netns $N
     ip addr add 192.168.9.1/24 dev v0; ip addr add fd09::1/64 dev v0 nodad; ip link set v0 up
     inside ip link set lo up
-    inside ip addr add 192.168.9.2/24 dev v1; inside ip link set v1 up
+    inside ip addr add 192.168.9.2/24 dev v1; inside ip addr add fd09::2/64 dev v1 nodad
+    inside ip link set v1 up
     export N
 }
 inside() { nsenter --net --target $N "$@"; }
 serve() {
     rm -f $TMPDIR/key
-    "$P" tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64 \
-        --device outer --timeout 2s --identity $TMPDIR/identity "$@" \
+    "$P" tunnel server --listen "${LISTEN:-0.0.0.0:5312}" --address 10.77.0.1/24 --address fd77::1/64 \
+        --device outer --timeout ${TIMEOUT:-2s} --identity $TMPDIR/identity "$@" \
         > $TMPDIR/key 2>> $TMPDIR/server & S=$!
     for i in $(seq 50); do test -s $TMPDIR/key && return; sleep 0.1; done
 }
 client() {
     # Without a function between: $! is the client itself.
-    nsenter --net --target $N "$P" tunnel client 192.168.9.1:5312 --key-file $TMPDIR/key --address 10.77.0.2/24 \
-        --address fd77::2/64 --timeout 2s "$@" 2>> $TMPDIR/client & C=$!
+    nsenter --net --target $N "$P" tunnel client "${TO:-192.168.9.1:5312}" --key-file $TMPDIR/key --address 10.77.0.2/24 \
+        --address fd77::2/64 --timeout ${TIMEOUT:-2s} "$@" 2>> $TMPDIR/client & C=$!
 }
 up() {
     for i in $(seq 60); do inside ping -q -c 1 -W 1 10.77.0.1 > /dev/null 2>&1 && return; sleep 0.1; done
     echo "nothing goes through"; false
 }
 told() { for i in $(seq 100); do grep -q "$2" $TMPDIR/$1 && return; sleep 0.1; done; echo "not told: $2"; }
+# A download of so many bytes from the server, by TCP in the tunnel; prints how many have arrived.
+download() {
+    iperf3 -s -1 > /dev/null & I=$!
+    sleep 0.3
+    inside timeout ${PATIENCE:-60} iperf3 -c ${2:-10.77.0.1} -R -n $1 -J > $TMPDIR/iperf &
+    D=$!
+}
+downloaded() {
+    wait $D; echo "tcp $?"
+    sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' $TMPDIR/iperf |
+        awk -v wanted=$1 '{ print ($1 >= wanted ? "all of it" : $1) }'
+    wait $I
+}
 end() { cat $TMPDIR/server $TMPDIR/client >&2; rm -f $TMPDIR/*; kill $N; wait $N 2> /dev/null; ip link del v0 2> /dev/null; ip link set lo down; }
 devices() { echo "$1 $({ ip -o link; inside ip -o link; } | grep -c -e outer -e paceline0)"; }
 "#;
 
 /// What a script has said, and what went to standard error; `None` if it cannot run here.
 fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
+    run_within(test, script, "100")
+}
+
+fn run_within(test: &str, script: &str, seconds: &str) -> Option<(Vec<String>, String)> {
     let needs = ["ping", "ip", "iperf3", "nsenter", "unshare"];
-    let output = alone_within(test, &needs, &format!("{FUNCTIONS}{script}"), "100")?;
+    let output = alone_within(test, &needs, &format!("{FUNCTIONS}{script}"), seconds)?;
     Some((lines(&output), text(&output.stderr)))
 }
 
@@ -121,4 +139,134 @@ fn a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets() {
     let test = "a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets";
     let Some((seen, err)) = run(test, script) else { return };
     assert_eq!(seen, ["client 1", "1", "1", "cubic 0", "left 0"], "{err}");
+}
+
+#[test]
+fn a_download_goes_on_while_the_address_changes() {
+    let script = r#"join; serve; client; up
+        download 4M
+        for n in 3 4 5 6 7; do
+            inside ip addr del 192.168.9.$((n - 1))/24 dev v1
+            inside ip addr add 192.168.9.$n/24 dev v1
+            sleep 0.7
+        done
+        downloaded 4000000
+        # One connection carried all of it, and the server has followed it.
+        grep -c "connected; packets" $TMPDIR/client
+        told server "moved to 192.168.9.7"
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let Some((seen, err)) = run("a_download_goes_on_while_the_address_changes", script) else {
+        return;
+    };
+    let expected = ["tcp 0", "all of it", "1", "client 0", "server 0", "left 0"];
+    assert_eq!(seen, expected, "{err}");
+}
+
+/// A machine that sleeps: its processes stand still, and its clock has gone on when they wake up.
+#[test]
+fn a_client_that_slept_goes_on() {
+    let script = r#"join; serve; client; up
+        download 2M
+        # Shorter than the timeout: the connection is still there.
+        kill -STOP $C; sleep 1; kill -CONT $C; up
+        grep -c "connected; packets" $TMPDIR/client
+        # Longer: both ends have given it up, and the client makes another.
+        kill -STOP $C; sleep 4; told server "ended: nothing has come"; kill -CONT $C
+        told client "ended: "; up
+        grep -c "connected; packets" $TMPDIR/client
+        downloaded 2000000
+        # The server sleeps, too.
+        kill -STOP $S; sleep 4; kill -CONT $S; up; grep -c "connected; packets" $TMPDIR/client
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let Some((seen, err)) = run("a_client_that_slept_goes_on", script) else { return };
+    let expected = ["1", "2", "tcp 0", "all of it", "3", "client 0", "server 0", "left 0"];
+    assert_eq!(seen, expected, "{err}");
+}
+
+const OUTAGE: &str = r#"join; serve; client; up
+    download 2M; sleep 0.5
+    inside ip link set v1 down; sleep $OUTAGE; inside ip addr add 192.168.9.2/24 dev v1 2> /dev/null
+    inside ip link set v1 up; up
+    downloaded 2000000
+    kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+
+fn outage(test: &str, seconds: u32) {
+    // TCP's own timer has grown to the length of the outage when the network is back.
+    let script = format!("OUTAGE={seconds}; PATIENCE=180; {OUTAGE}");
+    let Some((seen, err)) = run_within(test, &script, "240") else { return };
+    assert_eq!(seen, ["tcp 0", "all of it", "client 0", "server 0", "left 0"], "{err}");
+    assert!(err.contains("trying again"), "{err}");
+}
+
+#[test]
+fn a_download_outlives_a_loss_of_the_network() {
+    outage("a_download_outlives_a_loss_of_the_network", 5);
+}
+
+#[test]
+#[ignore = "takes a minute and more: make tunnel-long"]
+fn a_download_outlives_half_a_minute_without_network() {
+    outage("a_download_outlives_half_a_minute_without_network", 30);
+}
+
+#[test]
+fn ipv6_carries_both_families() {
+    let script = r#"join; LISTEN=[::]:5312; serve; TO=[fd09::1]:5312; client; up
+        for to in 10.77.0.1 fd77::1; do
+            inside ping -n -q -c 3 -i 0.2 -W 5 $to | grep -c " 0% packet loss"
+            download 200K $to; downloaded 200000
+        done
+        inside ip -o link show paceline0 | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        # The largest packet leaves as one datagram: nothing is cut on the way.
+        inside ping -n -q -c 1 -W 5 -M do -s 1333 fd77::1 | grep -c " 0% packet loss"
+        inside ip addr add fd09::3/64 dev v1 nodad; inside ip addr del fd09::2/64 dev v1; up
+        told server "moved to \[fd09::3\]"
+        grep -c "connected; packets" $TMPDIR/client
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let Some((seen, err)) = run("ipv6_carries_both_families", script) else { return };
+    let expected = [
+        "1",
+        "tcp 0",
+        "all of it",
+        "1",
+        "tcp 0",
+        "all of it",
+        "mtu 1381",
+        "1",
+        "1",
+        "client 0",
+        "server 0",
+        "left 0",
+    ];
+    assert_eq!(seen, expected, "{err}");
+}
+
+/// The link comes to carry only smaller packets, which nobody says: the tunnel finds it out.
+#[test]
+fn a_path_that_becomes_narrower_is_followed() {
+    let script = r#"join; TIMEOUT=10s; serve; client
+        # Each packet by itself on the cable, as between machines.
+        ip link set v0 gso_max_segs 1; inside ip link set v1 gso_max_segs 1; up
+        download 3M; sleep 0.5
+        # Larger packets are dropped without a word, in both directions.
+        for dev in v0 v1; do
+            in=; test $dev = v1 && in=inside
+            $in nft add table netdev narrow
+            $in nft "add chain netdev narrow in { type filter hook ingress device $dev priority 0; }"
+            $in nft add rule netdev narrow in meta length gt 1434 drop
+        done
+        downloaded 3000000
+        # 1420 bytes and Ethernet's 14 pass: the end that sends the data has found that out.
+        ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        grep -c "connected; packets" $TMPDIR/client
+        nft delete table netdev narrow
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "a_path_that_becomes_narrower_is_followed";
+    if !network::has("nft") {
+        paceline_testing::skip(paceline_testing::Need::Programs, test, "there is no program nft");
+        return;
+    }
+    let Some((seen, err)) = run(test, script) else { return };
+    let expected = ["tcp 0", "all of it", "mtu 1321", "1", "client 0", "server 0", "left 0"];
+    assert_eq!(seen, expected, "{err}");
 }

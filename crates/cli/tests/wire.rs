@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use alone::{alone, text};
 use common::Folder;
+use serde_json::Value;
 
 /// A receiver that runs, with its key and its address.
 struct Receiver {
@@ -174,21 +175,12 @@ fn workloads_are_those_of_scenarios() {
     assert_eq!(receiver.finish(20).0, Some(0));
 }
 
-#[test]
-fn a_log_for_qvis_has_a_record_for_each_packet_and_acknowledgement() {
-    let folder = Folder::new("wire-qlog");
-    let (path, _) = file(&folder, "in", 300_000);
-    let log = folder.path("log.sqlog");
-    let mut receiver = Receiver::start(&["--once"]);
-    let all = ["send", &path, &receiver.at, "--key", &receiver.key, "--json", "--qlog", &log];
-    let seen = common::paceline(&all);
-    assert_eq!(seen.code, 0, "{}", seen.err);
-    assert_eq!(receiver.finish(20).0, Some(0));
-    let rows: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
-    let text = std::fs::read_to_string(&log).expect("the log");
+/// The records of a log, of which the first is the file's head and the others are events.
+fn records(log: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).expect("the log");
     let mut records = text.split('\u{1e}');
     assert_eq!(records.next(), Some(""), "each record begins with RS");
-    let records: Vec<serde_json::Value> = records
+    let records: Vec<Value> = records
         .map(|record| {
             assert!(record.ends_with('\n'), "and ends with LF");
             serde_json::from_str(record).expect("JSON")
@@ -196,12 +188,105 @@ fn a_log_for_qvis_has_a_record_for_each_packet_and_acknowledgement() {
         .collect();
     assert_eq!(records[0]["qlog_format"], "JSON-SEQ");
     assert_eq!(records[0]["qlog_version"], "0.3");
-    let named = |name: &str| records.iter().filter(|record| record["name"] == name).count();
-    let sent = rows["runs"][0]["sent"].as_u64().expect("packets");
-    assert_eq!(named("transport:packet_sent") as u64, sent);
-    assert!(named("transport:packet_received") > 0 && named("recovery:metrics_updated") > 0);
+    // qvis wants them in order.
     let times: Vec<f64> = records[1..].iter().filter_map(|event| event["time"].as_f64()).collect();
     assert!(times.len() == records.len() - 1 && times.is_sorted(), "{times:?}");
+    records
+}
+
+/// The packet numbers of the events of this name whose first frame is of this type.
+fn numbers(records: &[Value], name: &str, frame: &str) -> Vec<u64> {
+    let events = records.iter().filter(|event| event["name"] == name);
+    let events = events.filter(|event| {
+        frame.is_empty() || event["data"]["frames"][0]["frame_type"].as_str() == Some(frame)
+    });
+    let number = |event: &Value| event["data"]["header"]["packet_number"].as_u64();
+    events.map(|event| number(event).expect("a packet number")).collect()
+}
+
+#[test]
+fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends() {
+    let folder = Folder::new("wire-qlog");
+    let (path, _) = file(&folder, "in", 300_000);
+    let (log, other) = (folder.path("send.sqlog"), folder.path("recv.sqlog"));
+    let pages = folder.path("pages");
+    let mut receiver = Receiver::start(&["--once", "--qlog", &other, "--report", &pages]);
+    let all = ["send", &path, &receiver.at, "--key", &receiver.key, "--json", "--qlog", &log];
+    let seen = common::paceline(&[&all[..], &["-o", &pages, "-q"]].concat());
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    assert_eq!(receiver.finish(20).0, Some(0));
+    let rows: Value = serde_json::from_str(&seen.out).expect("JSON");
+    let row = &rows["runs"][0];
+    let (log, other) = (records(&log), records(&other));
+    let (sent, received) = ("transport:packet_sent", "transport:packet_received");
+    let data = numbers(&log, sent, "stream");
+    assert_eq!(data.len() as u64, row["sent"].as_u64().expect("packets"));
+    // The other end names the same packets, and the acknowledgements have the numbers that they left
+    // with.
+    let arrived = numbers(&other, received, "stream");
+    assert_eq!(arrived.len() as u64, row["packets"].as_u64().expect("packets"));
+    assert!(arrived.iter().all(|number| data.contains(number)), "{arrived:?}");
+    let (acks, heard) = (numbers(&other, sent, "ack"), numbers(&log, received, "ack"));
+    assert!(!heard.is_empty() && heard.iter().all(|number| acks.contains(number)), "{heard:?}");
+    assert_eq!(numbers(&log, "recovery:packet_lost", "").len() as u64, row["lost"]);
+    assert!(log.iter().any(|event| event["name"] == "recovery:metrics_updated"));
+    assert_eq!(log[0]["trace"]["vantage_point"]["type"], "client");
+    assert_eq!(other[0]["trace"]["vantage_point"]["type"], "server");
+    for records in [&log, &other] {
+        let last = records.last().expect("records");
+        assert_eq!(last["name"], "connectivity:connection_closed", "{last}");
+        assert_eq!(last["data"]["trigger"], "clean", "{last}");
+    }
+    // The pages say how they came about, but not the key, which lets anybody send.
+    for name in ["send", "recv"] {
+        let page = std::fs::read_to_string(format!("{pages}/{name}.html")).expect("a page");
+        assert!(page.contains("Over time: 127.0.0.1:") && page.contains("Rate (Mbit/s)"), "{name}");
+        assert!(!page.contains("pl1-"), "{name}");
+        let json = std::fs::read(format!("{pages}/{name}.json")).expect("JSON");
+        let json: Value = serde_json::from_slice(&json).expect("JSON");
+        assert_eq!(json["schema_version"], 1);
+    }
+}
+
+#[test]
+fn lost_packets_are_named_in_logs_and_each_connection_has_a_log() {
+    let test = "lost_packets_are_named_in_logs_and_each_connection_has_a_log";
+    let folder = Folder::new("wire-qlog-lost");
+    let script = format!(
+        "ip link set lo up; cd {}\n\
+         $P recv --listen 0.0.0.0:5311 --qlog recv.sqlog > key 2> said & R=$!\n\
+         for i in $(seq 50); do test -s key && break; sleep 0.1; done\n\
+         export K=$(sed 's/key //' key)\n\
+         for n in 1 2; do\n\
+         $P link -q --up 6Mbps --down 6Mbps --buffer 8 -- bash -c \
+             \"$P send \\$PACELINE_BASE:5311 --key $K --bulk 2s --json --qlog send-$n.sqlog > $n.json\" || exit 9\n\
+         done; kill $R; wait $R; ip link set lo down",
+        folder.path("")
+    );
+    let Some(output) = alone(test, &["ip"], &script) else { return };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for n in [1, 2] {
+        let row = std::fs::read(folder.path(&format!("{n}.json"))).expect("a run");
+        let row: Value = serde_json::from_slice(&row).expect("JSON");
+        let log = records(&folder.path(&format!("send-{n}.sqlog")));
+        let other = records(&folder.path(["", "recv.sqlog", "recv-2.sqlog"][n]));
+        let lost = numbers(&log, "recovery:packet_lost", "");
+        assert!(lost.len() > 3 && Some(lost.len() as u64) == row["runs"][0]["lost"].as_u64());
+        let arrived = numbers(&other, "transport:packet_received", "stream");
+        assert!(arrived.len() > 500);
+        // What is named as lost was sent, and has not arrived. (A late one would be an exception; a
+        // queue that drops makes none.)
+        let sent = numbers(&log, "transport:packet_sent", "stream");
+        let really = lost.iter().filter(|number| !arrived.contains(number)).count();
+        assert!(lost.iter().all(|number| sent.contains(number)), "{lost:?}");
+        assert!(really * 10 >= lost.len() * 9, "{really} of {lost:?}");
+        let known = ["reordering_threshold", "time_threshold", "pto_expired"];
+        let events = log.iter().filter(|event| event["name"] == "recovery:packet_lost");
+        for event in events {
+            let trigger = event["data"]["trigger"].as_str().expect("a trigger");
+            assert!(known.contains(&trigger), "{event}");
+        }
+    }
 }
 
 #[test]

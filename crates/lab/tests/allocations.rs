@@ -199,9 +199,11 @@ fn batches_allocate_nothing() {
 
 #[test]
 fn a_shared_medium_allocates_nothing() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/home-medium.toml");
-    let scenario = paceline_sim::scenario::load(path.as_ref()).expect("an example");
-    let (counted, hand_overs) = count(scenario, 200, 260);
-    assert!(hand_overs > 50_000, "{hand_overs}");
-    assert!(counted.is_growth(), "{counted:?} in {hand_overs} hand-overs");
+    for name in ["home-medium", "home-802.11n"] {
+        let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let scenario = paceline_sim::scenario::load(path.as_ref()).expect("an example");
+        let (counted, hand_overs) = count(scenario, 200, 260);
+        assert!(hand_overs > 50_000, "{name}: {hand_overs}");
+        assert!(counted.is_growth(), "{name}: {counted:?} in {hand_overs} hand-overs");
+    }
 }

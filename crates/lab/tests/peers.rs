@@ -33,7 +33,7 @@ fn recorded() -> Option<PathBuf> {
 /// The checks of this peer's runs that `wanted` is true of, by the run and what runs here, agree, or
 /// the peer's single run lies within what one of ours may show.
 fn agree(peer: &str, traces: Option<&Path>, wanted: impl Fn(&str, &str) -> bool, at_least: usize) {
-    let mut cases = validate::cases(traces);
+    let mut cases = validate::cases(traces, None);
     cases.retain(|case| case.peer == peer && wanted(&case.group, &case.ours.scheme));
     let rows: Vec<_> = cases.iter().flat_map(|case| case.measure()).collect();
     assert!(rows.len() >= at_least, "{} checks", rows.len());

@@ -2,8 +2,9 @@
 //!
 //! - `load connections [N] [SECONDS]`: N senders at once, 100 kbit/s each; the server's memory and
 //!   processor time per connection, and whether all have arrived.
-//! - `load abuse [N]`: N datagrams that are forged, replayed, cut or reflected; what the server has
-//!   accepted, and its memory and processor time.
+//! - `load abuse [N] [recv|tunnel]`: N datagrams that are forged, replayed, cut or reflected; what the
+//!   server has accepted, and its memory and processor time. The server is that of `paceline recv`, or that
+//!   of `paceline tunnel`, which needs the right to make a TUN device: `unshare --net load abuse N tunnel`.
 //!
 //! The server is a process of its own (`load serve`), so that its figures are its own.
 #![allow(clippy::print_stdout, missing_docs)]
@@ -17,9 +18,12 @@ use std::time::{Duration, Instant};
 use paceline_cc::{Ecn, Rate, Span, Stream, Time};
 use paceline_flow::Workload;
 use paceline_live::linux::udp::Socket;
+use paceline_live::tunnel;
 use paceline_live::udp::{ClientOptions, Event, ServerOptions, Source, Target, send, serve};
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::{Connection, Initiator, Limits, Offer, ServerLimits, Service, Sink};
+
+const USAGE: &str = "load connections [N] [SECONDS] | load abuse [N] [recv|tunnel]";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -30,10 +34,15 @@ fn main() -> Result<(), Failure> {
         None => Ok(usual),
     };
     match words.first().map(String::as_str) {
+        Some("serve") if words.get(1).is_some_and(|word| word == "tunnel") => serve_tunnel(),
         Some("serve") => serve_here(),
         Some("connections") => connections(number(1, 1000)?, number(2, 10)?),
-        Some("abuse") => abuse(number(1, 10_000_000)?),
-        _ => Err("load connections [N] [SECONDS] | load abuse [N]".into()),
+        Some("abuse") => match words.get(2).map_or("recv", String::as_str) {
+            "recv" => abuse(number(1, 10_000_000)?, Service::Stream),
+            "tunnel" => abuse(number(1, 10_000_000)?, Service::Datagrams),
+            _ => Err(USAGE.into()),
+        },
+        _ => Err(USAGE.into()),
     }
 }
 
@@ -43,13 +52,49 @@ fn serve_here() -> Result<(), Failure> {
     let mut limits = ServerLimits::default();
     limits.each.idle = Span::from_secs(60);
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    let options = ServerOptions { listen, identity, limits, target: Target::Nowhere, once: false };
+    let (target, once, qlog, series) = (Target::Nowhere, false, None, false);
+    let options = ServerOptions { listen, identity, limits, target, once, qlog, series };
     serve(&options, &mut |event| match event {
         Event::Listening(at) => println!("{at}"),
         Event::Stopping(stats) => println!("{} {}", stats.accepted, stats.ignored),
         _ => {}
     })?;
     Ok(())
+}
+
+/// The device of the tunnel, and an IPv4 packet from a client's address to it.
+const DEVICE: &str = "load0";
+
+fn inner_packet() -> Vec<u8> {
+    let mut packet = vec![0; 1000];
+    packet[..20].copy_from_slice(&[
+        0x45, 0, 3, 232, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1,
+    ]);
+    packet
+}
+
+fn serve_tunnel() -> Result<(), Failure> {
+    let identity = Identity::generate()?;
+    println!("{}", identity.key());
+    let mut limits = ServerLimits::default();
+    limits.each.idle = Span::from_secs(60);
+    let (addresses, routes) = (vec![tunnel::Prefix::parse("10.77.0.1/24")?], Vec::new());
+    let device = tunnel::DeviceOptions { name: DEVICE.into(), addresses, routes };
+    let listen = SocketAddr::from(([0, 0, 0, 0], 5312));
+    let options = tunnel::ServerOptions { listen, identity, limits, device, once: false };
+    tunnel::server(&options, &mut |event| match event {
+        tunnel::Event::Listening(_) => println!("127.0.0.1:5312"),
+        tunnel::Event::Stopping(stats) => println!("{} {}", stats.accepted, stats.ignored),
+        _ => {}
+    })?;
+    Ok(())
+}
+
+/// Packets that have come out of the tunnel.
+fn out_of_tunnel() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/net/dev").ok()?;
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("load0:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// A server in a process of its own.
@@ -61,9 +106,9 @@ struct Server {
 }
 
 impl Server {
-    fn start() -> Result<Server, Failure> {
+    fn start(kind: &str) -> Result<Server, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.arg("serve").stdout(Stdio::piped()).spawn()?;
+        let mut child = command.args(["serve", kind]).stdout(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no pipe")?);
         let mut line = String::new();
         lines.read_line(&mut line)?;
@@ -114,7 +159,7 @@ impl Drop for Server {
 }
 
 fn connections(count: u64, seconds: u64) -> Result<(), Failure> {
-    let server = Server::start()?;
+    let server = Server::start("recv")?;
     let before = server.memory()?;
     let start = Instant::now();
     let rate = Rate::from_bps(100_000);
@@ -138,6 +183,7 @@ fn connections(count: u64, seconds: u64) -> Result<(), Failure> {
         },
         source: Source::Packets,
         qlog: None,
+        series: false,
         abandons: false,
     };
     let threads: Vec<_> = (0..count)
@@ -176,18 +222,26 @@ struct Nobody;
 impl Sink for Nobody {}
 
 /// A whole connection: all datagrams of both directions.
-fn record(server: &Server) -> Result<Vec<Vec<u8>>, Failure> {
+fn record(server: &Server, service: Service) -> Result<Vec<Vec<u8>>, Failure> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_read_timeout(Some(Duration::from_millis(5)))?;
     let start = Instant::now();
     let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
-    let offer = Offer { scheme: "cubic".into(), mtu: 1280, window: 1 << 20, ..Offer::default() };
+    let datagrams = service == Service::Datagrams;
+    let scheme = String::from("cubic");
+    let back = if datagrams { scheme.clone() } else { String::new() };
+    let offer = Offer { service, scheme, back, mtu: 1280, window: 1 << 20, ..Offer::default() };
+    let inner = inner_packet();
     let mut initiator = Initiator::new(now(), &server.key, server.at, offer, Limits::default())?;
     let mut connection: Option<Connection> = None;
     let (mut place, mut record) = (vec![0; 65_536], Vec::new());
     while start.elapsed() < Duration::from_secs(2) {
         if let Some(connection) = &mut connection {
-            connection.write(&[7; 5000]);
+            if !datagrams {
+                connection.write(&[7; 5000]);
+            } else if connection.waiting_datagrams() < 4 {
+                connection.write_datagram(&inner);
+            }
             while let Some(out) = connection.transmit(now(), &mut place) {
                 socket.send_to(&place[..out.length], server.at)?;
                 record.push(place[..out.length].to_vec());
@@ -216,9 +270,11 @@ fn record(server: &Server) -> Result<Vec<Vec<u8>>, Failure> {
 const GROUP: usize = 40;
 const SIZE: usize = 1252;
 
-fn abuse(count: u64) -> Result<(), Failure> {
-    let server = Server::start()?;
-    let record = record(&server)?;
+fn abuse(count: u64, service: Service) -> Result<(), Failure> {
+    let server = Server::start(if service == Service::Datagrams { "tunnel" } else { "recv" })?;
+    let record = record(&server, service)?;
+    thread::sleep(Duration::from_millis(300));
+    let through = out_of_tunnel();
     let other = Identity::generate()?;
     let offer = Offer { scheme: "cubic".into(), mtu: 1280, ..Offer::default() };
     let mut foreign = vec![0; SIZE];
@@ -265,9 +321,13 @@ fn abuse(count: u64) -> Result<(), Failure> {
         .receive(&mut inbox, |group| answers += (group.bytes.len() / group.size.max(1)) as u64)?
         > 0
     {}
+    let through_after = out_of_tunnel();
     let (accepted, ignored) = server.stop()?;
     println!("datagrams: {sent} sent in {seconds:.1} s, {ignored} seen by the server and ignored");
     println!("accepted: {} connections beside the recorded one", accepted.saturating_sub(1));
+    if let (Some(before), Some(after)) = (through, through_after) {
+        println!("packets out of the tunnel: {before} before, {after} after");
+    }
     println!("answers: {answers} (requests for a cookie, to recorded first initiations)");
     println!("server's memory: {before} bytes before, {after} after");
     let each = cpu / ignored.max(1) as f64;

@@ -6,6 +6,7 @@
 //! what happened, [`traffic`] is something to run inside. [`udp`] carries data between hosts with the
 //! schemes of the simulator.
 
+mod bins;
 pub mod emulator;
 mod error;
 mod interrupts;

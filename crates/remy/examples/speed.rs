@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_cc::schemes::remy::{Action, Memory, Place, RuleTable, RuleTree};
+use paceline_cc::schemes::remy::{Action, Memory, Place, RuleTable, RuleTree, SIGNALS};
 use paceline_remy::CpuClock;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Local, Trial, evaluate_by};
 use paceline_remy::spec::{Specification, Specimen};
@@ -30,7 +30,7 @@ impl Evaluator for OneCore {
 fn look_up(table: &RuleTable) -> [f64; 2] {
     [0.02, 4.0].map(|step| {
         let mut random = Stream::new(1, "memories");
-        let mut memory = Memory { values: [1.0; 6] };
+        let mut memory = Memory { values: [1.0; SIGNALS] };
         let memories: Vec<Memory> = (0..4096)
             .map(|_| {
                 for value in &mut memory.values {

@@ -8,6 +8,7 @@ pub mod evaluate;
 mod file;
 mod network;
 mod readable;
+pub mod remote;
 pub mod score;
 pub mod spec;
 pub mod train;

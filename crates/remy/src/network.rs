@@ -5,7 +5,9 @@ use std::fmt;
 use paceline_cc::{Rate, Span};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::{BufferSize, Impairments, Loss};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, SchemeChoice};
+use paceline_sim::scenario::{
+    Capacity, FlowSpec, LinkSpec, Record, RouterChoice, Scenario, SchemeChoice,
+};
 use paceline_sim::{BuildError, mean_rate, service};
 
 /// Bytes of a packet. One per millisecond is 10 Mbit/s, the convention of the published tools.
@@ -39,6 +41,12 @@ impl fmt::Display for Network {
         }
         if self.loss > 0.0 {
             write!(f, ", loss {:.3} %", 100.0 * self.loss)?;
+        }
+        match &self.router {
+            RouterChoice::Auto => {}
+            RouterChoice::None => write!(f, ", no router")?,
+            RouterChoice::Scheme(scheme) => write!(f, ", router {scheme}")?,
+            RouterChoice::Made(made) => write!(f, ", router {}", made.label())?,
         }
         if let Some(others) = self.others.as_ref().filter(|others| others.senders > 0) {
             match &others.scheme {
@@ -81,6 +89,8 @@ pub struct Network {
     pub buffer: BufferSize,
     /// The share of packets that get lost behind the (first) link.
     pub loss: f64,
+    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    pub router: RouterChoice,
     /// A second link behind the first: a parking lot. The senders are divided into three groups as
     /// equal as can be: over both links, over the first, over the second. Behind each link lies half
     /// of the RTT, which is that of the first group.
@@ -110,6 +120,7 @@ impl Network {
             off: Amount::Exponential(5.0),
             buffer: BufferSize::Unlimited,
             loss: 0.0,
+            router: RouterChoice::Auto,
             second: None,
             others: None,
         }
@@ -186,6 +197,7 @@ impl Network {
         let half = self.second.as_ref().map(|_| self.rtt / 2);
         let link = LinkSpec::new("link", self.link.clone()).with(|link| {
             link.buffer = self.buffer;
+            link.router = self.router.clone();
             link.rtt = Some(self.rtt);
             link.after.delay = half.unwrap_or_default();
             if self.loss > 0.0 {
@@ -197,6 +209,7 @@ impl Network {
         if let Some(second) = &self.second {
             scenario.links.push(LinkSpec::new("second", second.clone()).with(|link| {
                 link.buffer = self.buffer;
+                link.router = self.router.clone();
                 link.rtt = Some(self.rtt);
                 link.after.delay = half.unwrap_or_default();
             }));
@@ -235,8 +248,13 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::score;
+    use paceline_cc::Spec;
+    use paceline_cc::schemes::remy::{Action, Domain, RemyParams, Rule, RuleTable, Signal, halves};
+    use paceline_sim::scenario::MadeScheme;
 
     fn network() -> Network {
         Network::new(Rate::from_mbps(10.0), Span::from_millis(150))
@@ -283,6 +301,31 @@ mod tests {
         let others: Vec<bool> = figures.expect("runs").iter().map(|one| one.other).collect();
         assert_eq!(others, [false, true]);
         assert!(mixed.to_string().ends_with("1 of them newreno"), "{mixed}");
+    }
+
+    #[test]
+    fn a_router_marks_for_tables_that_hear_it() {
+        // Two packets more where half of the packets accelerate, else one less: holds the queue
+        // only where a router marks.
+        let share = |lower, upper| Domain::WHOLE.between(Signal::AccelShare, lower, upper);
+        let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 0.5) };
+        let rules = [rule(share(0.0, 0.5), -1), rule(share(0.5, 2.0), 1)];
+        let table = Arc::new(RuleTable::flat(rules).expect("a table"));
+        let halves = halves(RemyParams::default(), table, None);
+        let scheme: SchemeChoice = MadeScheme::new("marks", halves).into();
+        let delay = |router: RouterChoice| {
+            let network = network().with(|network| {
+                (network.router, network.senders) = (router, 1);
+                network.on = On::Time(Amount::Fixed(1e6));
+            });
+            let senders = score::run(&network, &scheme, Span::from_secs(60), 1).expect("runs");
+            assert!(senders[0].throughput() > 0.5, "{network}: {senders:?}");
+            senders[0].delay_ms
+        };
+        let abc = Spec::parse("abc[dt=20ms]").expect("legal");
+        let (brought, named) = (delay(RouterChoice::Auto), delay(RouterChoice::Scheme(abc)));
+        let none = delay(RouterChoice::None);
+        assert!(named < brought && brought < 350.0 && none > 1000.0, "{named} {brought} {none}");
     }
 
     #[test]

@@ -23,7 +23,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_cc::schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, Signal};
+use paceline_cc::schemes::remy::{Action, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -270,7 +270,7 @@ impl ReadableBox {
 /// Appends the boxes of a tree.
 fn list(tree: &RuleTree, around: Option<&Domain>, at: String, boxes: &mut Vec<ReadableBox>) {
     let domain = tree.domain();
-    let differs = |ends: fn(&Domain) -> &[f64; 6]| {
+    let differs = |ends: fn(&Domain) -> &[f64; SIGNALS]| {
         let own = ends(domain);
         let different = |signal: &Signal| {
             let axis = signal.index();

@@ -1,5 +1,6 @@
 //! Which rules senders use, and with which memories.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
@@ -9,7 +10,7 @@ use paceline_cc::schemes::remy::{Memory, RuleObserver, Signal};
 const SAMPLES: usize = 512;
 
 /// How often a rule was used, and some of the memories that it was used for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuleUse {
     /// How often.
     pub count: u64,
@@ -24,21 +25,31 @@ impl Default for RuleUse {
 }
 
 impl RuleUse {
-    fn add(&mut self, memory: &Memory) {
-        if self.count.is_multiple_of(self.stride) {
-            if self.samples.len() == SAMPLES {
-                let mut place = 0;
-                self.samples.retain(|_| {
-                    place += 1;
-                    place % 2 == 1
-                });
-                self.stride *= 2;
-            }
-            if self.count.is_multiple_of(self.stride) {
-                self.samples.push(*memory);
-            }
+    /// The count, the memories and their stride, of which [`RuleUse::from_parts`] makes it again.
+    pub(crate) fn parts(&self) -> (u64, &[Memory], u64) {
+        (self.count, &self.samples, self.stride)
+    }
+
+    /// What [`RuleUse::parts`] has told.
+    pub(crate) fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
+        RuleUse { count, samples, stride: stride.max(1) }
+    }
+
+    /// Takes the memory of use number `number`, from 0, and gives the number of the next use whose
+    /// memory is to be taken.
+    fn take(&mut self, number: u64, memory: &Memory) -> u64 {
+        if self.samples.len() == SAMPLES {
+            let mut place = 0;
+            self.samples.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
         }
-        self.count += 1;
+        if number.is_multiple_of(self.stride) {
+            self.samples.push(*memory);
+        }
+        (number / self.stride + 1) * self.stride
     }
 
     /// Adds the uses of another run. Of its memories the same share is taken for both.
@@ -62,29 +73,45 @@ impl RuleUse {
     }
 }
 
-/// Counts the uses of each rule of a table.
+/// Counts the uses of each rule of a table, in one run.
 #[derive(Debug, Default)]
 pub struct Usage {
-    rules: Mutex<Vec<RuleUse>>,
+    rules: Vec<Counter>,
+}
+
+/// The uses of one rule. Most uses are only counted, without a lock.
+#[derive(Debug, Default)]
+struct Counter {
+    count: AtomicU64,
+    /// The number of the next use whose memory is taken.
+    next: AtomicU64,
+    taken: Mutex<RuleUse>,
 }
 
 impl Usage {
     /// No uses of a table of so many rules.
     pub fn new(rules: usize) -> Usage {
-        Usage { rules: Mutex::new(vec![RuleUse::default(); rules]) }
+        Usage { rules: (0..rules).map(|_| Counter::default()).collect() }
     }
 
     /// The uses so far, by the number of the rule.
     pub fn rules(&self) -> Vec<RuleUse> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let uses = |counter: &Counter| {
+            let taken = counter.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            RuleUse { count: counter.count.load(Relaxed), ..taken.clone() }
+        };
+        self.rules.iter().map(uses).collect()
     }
 }
 
 impl RuleObserver for Usage {
+    #[inline]
     fn on_use(&self, rule: usize, memory: &Memory) {
-        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rule) = rules.get_mut(rule) {
-            rule.add(memory);
+        let Some(counter) = self.rules.get(rule) else { return };
+        let number = counter.count.fetch_add(1, Relaxed);
+        if number == counter.next.load(Relaxed) {
+            let mut taken = counter.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            counter.next.store(taken.take(number, memory), Relaxed);
         }
     }
 }
@@ -102,12 +129,13 @@ pub fn join(runs: impl IntoIterator<Item = Vec<RuleUse>>) -> Vec<RuleUse> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_cc::schemes::remy::SIGNALS;
 
     #[test]
     fn counts_and_medians() {
         let usage = Usage::new(2);
         for value in 0..10_001 {
-            usage.on_use(1, &Memory { values: [f64::from(value); 6] });
+            usage.on_use(1, &Memory { values: [f64::from(value); SIGNALS] });
         }
         usage.on_use(7, &Memory::default());
         let rules = usage.rules();

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use paceline_cc::schemes::remy::{Action, RemyParams, RuleTable, RuleTree, halves};
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Local, evaluate, evaluate_by};
-use paceline_remy::spec::{Scale, Specification};
+use paceline_remy::spec::{Scale, Specification, Specimen};
+use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
 use paceline_sim::scenario::MadeScheme;
 
@@ -97,6 +98,15 @@ fn traces_parking_lots_and_other_senders_are_read() {
     );
     let own: Vec<u32> = aware.iter().map(|one| one.network.own()).collect();
     assert_eq!(own, [2, 1, 1]);
+    let drawn = read(
+        "link = { from = \"1Mbps\", to = \"100Mbps\", scale = \"random-logarithmic\" }\ndraws = 200\n\
+         senders = 1\non = \"5s\"\nrouter = \"abc[dt=20ms]\"",
+    );
+    assert!(drawn[0].network.to_string().ends_with("router abc[dt=20ms]"), "{}", drawn[0].network);
+    let rate = |one: &Specimen| one.network.packets_per_ms(one.duration).expect("a link");
+    let slow = drawn.iter().filter(|one| rate(one) < 1.0).count();
+    assert!(drawn.iter().all(|one| (0.1..=10.0).contains(&rate(one))));
+    assert!((80..=120).contains(&slow), "{slow} of 200 below 10 Mbit/s");
 }
 
 #[test]
@@ -124,6 +134,13 @@ fn mistakes_in_specifications_are_told() {
     let both = "second_link = \"1Mbps\"\nothers = { scheme = \"cubic\", senders = 1 }\noff";
     assert!(error("off", both).contains("networks.others: with a second link"));
     assert!(error("off", "draws = 0\noff").contains("no networks"));
+    assert!(
+        error("off", "router = \"cubic\"\noff").contains("networks.router: scheme `cubic` has")
+    );
+    let marks = whole.to_owned() + "router = \"none\"\n[training]\nsignals = [\"accel_share\"]\n";
+    let specification = Specification::parse(&marks).expect("sane");
+    let problem = Settings::parse(&marks).expect("sane").check(&specification);
+    assert!(problem.is_err_and(|error| error.to_string().contains("router = \"abc\"")));
     let others = |written: &str, objective: &str| {
         let text =
             format!("{whole}others = {{ {written}senders = 1 }}\n[objective]\n{objective}\n");

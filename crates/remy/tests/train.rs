@@ -248,6 +248,26 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
     assert_eq!(loaded.table, table);
 }
 
+#[test]
+fn what_gains_beyond_doubt_need_not_be_confirmed() {
+    let runs = |confirm: &str| {
+        let counting = Counting::default();
+        // The same network again and again, on which the first rule sends far too much.
+        let text = format!(
+            "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"1s\"\n\
+             off = \"500ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
+        );
+        let work = Arc::new(Work::default());
+        let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");
+        (0..2).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
+        (trainer.table().rules()[0].action, counting.0.load(Ordering::Relaxed))
+    };
+    let (always, doubtful, never) = (runs("true"), runs("\"doubtful\""), runs("false"));
+    assert_eq!(always.0, doubtful.0);
+    assert_eq!(doubtful, never);
+    assert!(doubtful.1 < always.1, "{doubtful:?} {always:?}");
+}
+
 /// Counts runs.
 #[derive(Default)]
 struct Counting(AtomicU32);

@@ -1,6 +1,6 @@
 //! Plots and pages: SVG charts and self-contained HTML reports.
 //!
-//! Two layers. The charts ([`Chart`], [`Scatter`], [`Bars`]) know axes, labels and colours but
+//! Two layers. The charts ([`Chart`], [`Scatter`], [`Bars`], [`Tiles`]) know axes, labels and colours but
 //! nothing about congestion control. The views ([`time_series_svg`], [`scatter_svg`],
 //! [`bars_svg`], [`compare_page`]) turn measured runs ([`RunView`]) into the plots of this field.
 //!
@@ -54,8 +54,10 @@ mod series;
 mod style;
 mod summary;
 mod table;
+mod tiles;
 mod timeline;
 mod tradeoff;
+mod transfer;
 
 #[cfg(test)]
 mod check;
@@ -77,5 +79,7 @@ pub use series::{Fold, Series, Shade};
 pub use style::Paint;
 pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use table::{Cell, Table};
+pub use tiles::{Tile, Tiles};
 pub use timeline::{capacity_svg, time_series_figure, time_series_svg};
 pub use tradeoff::{scatter_figure, scatter_svg};
+pub use transfer::{Line, Lines, TransferView, transfer_page, transfer_svg};

@@ -53,6 +53,8 @@ pub struct Findings {
     pub exhibits: Vec<(String, Exhibit)>,
     /// Tables of rules that are not at hand.
     pub missing: Vec<String>,
+    /// Tables of rules that are not at hand, with the built-in ones that stood in for them.
+    pub stand_ins: Vec<(String, String)>,
     /// The traces that were used.
     pub traces: Vec<String>,
     /// Sweeps of settings that a paper leaves open.

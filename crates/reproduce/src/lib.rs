@@ -27,6 +27,7 @@ pub mod scheme_page;
 mod setting;
 mod store;
 mod task;
+mod trial;
 mod verdict;
 
 pub use claim::{Check, Claim, ClaimError, Shown, claims, parse};
@@ -41,4 +42,5 @@ pub use scenarios::{Written, write_scenarios};
 pub use setting::{Cellular, Setting};
 pub use store::Store;
 pub use task::Task;
+pub use trial::Trial;
 pub use verdict::{Held, Judged, JudgedCheck, Limits, Verdict, judge};

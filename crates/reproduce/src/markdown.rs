@@ -125,7 +125,8 @@ fn section(claim: &Claim, judged: &Judged) -> String {
     if !cause.is_empty() {
         text += &format!("\n{cause}\n");
     }
-    if !cause.is_empty() && judged.missing.is_empty() && !judged.shown.is_empty() {
+    let about_these = judged.missing.is_empty() && judged.stand_ins.is_empty();
+    if !cause.is_empty() && about_these && !judged.shown.is_empty() {
         text += "\n| what shows it | here |\n| --- | --- |\n";
         for (what, value) in &judged.shown {
             text += &format!("| {what} | {value} |\n");

@@ -22,6 +22,11 @@ pub trait Progress: Sync {
     fn begin(&self, total: f64, done: f64);
     /// A task is done.
     fn done(&self, task: &str, cost: f64);
+    /// Whether to begin further tasks. If not, there is an error in place of a result, and finished
+    /// tasks are kept.
+    fn go_on(&self) -> bool {
+        true
+    }
 }
 
 /// What a reproduction has found.
@@ -77,6 +82,13 @@ impl Reproduction {
                 count(Verdict::Partly),
                 count(Verdict::Not)
             );
+            let stood_in = self.claims.iter().filter(|judged| !judged.stand_ins.is_empty()).count();
+            let words = match stood_in {
+                0 => words,
+                few => {
+                    format!("{words}, {few} with tables trained here in place of published ones")
+                }
+            };
             match count(Verdict::NotMeasured) {
                 0 => words,
                 few => format!("{words}, {few} not measured"),
@@ -164,6 +176,9 @@ pub fn reproduce(
             if let Some(record) = &known[at] {
                 return (at, Some(record.clone()));
             }
+            if !progress.go_on() {
+                return (at, None);
+            }
             let task = &work[at].1;
             let record = match task.run() {
                 Ok(record) => {
@@ -183,6 +198,9 @@ pub fn reproduce(
             (at, record)
         })
         .collect();
+    if !progress.go_on() {
+        return Err("stopped before the end".into());
+    }
     if let Ok(Some(problem)) = unkept.into_inner() {
         return Err(format!("results cannot be kept: {problem}"));
     }
@@ -200,7 +218,8 @@ pub fn reproduce(
         experiments.push((experiment, findings));
     }
     let nothing = Findings::default();
-    let limits = Limits { synthetic: setting.traces.is_none(), quick: setting.quick };
+    let limits =
+        Limits { synthetic: setting.traces.is_none(), quick: setting.quick, ..Limits::default() };
     let judged = claims
         .iter()
         .map(|claim| {

@@ -34,6 +34,15 @@ pub enum Verdict {
     /// The same: no check holds.
     #[serde(rename = "quick-none")]
     QuickNone,
+    /// The claim is about published tables of rules, for which built-in ones stood in: all checks hold.
+    #[serde(rename = "stand-in-all")]
+    StandInAll,
+    /// The same: some checks hold.
+    #[serde(rename = "stand-in-some")]
+    StandInSome,
+    /// The same: no check holds.
+    #[serde(rename = "stand-in-none")]
+    StandInNone,
     /// The claim is not measured: it says why, or tables that it is about are not at hand.
     #[serde(rename = "not-measured")]
     NotMeasured,
@@ -42,6 +51,8 @@ pub enum Verdict {
 /// What keeps runs from reproducing a claim, whatever they measure.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
+    /// Built-in tables of rules stood in for published ones.
+    pub stand_ins: bool,
     /// Synthetic traces stood in for recorded ones.
     pub synthetic: bool,
     /// Runs were shorter and fewer than the papers'.
@@ -51,6 +62,9 @@ pub struct Limits {
 impl Verdict {
     fn of(held: usize, all: usize, limits: Limits) -> Verdict {
         let [every, some, none] = match limits {
+            Limits { stand_ins: true, .. } => {
+                [Verdict::StandInAll, Verdict::StandInSome, Verdict::StandInNone]
+            }
             Limits { synthetic: true, .. } => {
                 [Verdict::SyntheticAll, Verdict::SyntheticSome, Verdict::SyntheticNone]
             }
@@ -66,9 +80,10 @@ impl Verdict {
         }
     }
 
-    /// Whether all checks hold, on whatever traces and however long the runs.
+    /// Whether all checks hold, on whatever traces, with whatever tables and however long the runs.
     pub fn holds(self) -> bool {
-        matches!(self, Verdict::Reproduced | Verdict::SyntheticAll | Verdict::QuickAll)
+        use Verdict::{QuickAll, Reproduced, StandInAll, SyntheticAll};
+        matches!(self, Reproduced | StandInAll | SyntheticAll | QuickAll)
     }
 
     /// The verdict in words.
@@ -83,6 +98,15 @@ impl Verdict {
             }
             Verdict::SyntheticNone => {
                 "not measured on the paper's traces; on synthetic ones: does not hold"
+            }
+            Verdict::StandInAll => {
+                "not measured with the published tables; with those trained here: holds"
+            }
+            Verdict::StandInSome => {
+                "not measured with the published tables; with those trained here: in part"
+            }
+            Verdict::StandInNone => {
+                "not measured with the published tables; with those trained here: does not hold"
             }
             Verdict::QuickAll => "not measured at full length; in shortened runs: holds",
             Verdict::QuickSome => "not measured at full length; in shortened runs: in part",
@@ -127,6 +151,9 @@ pub struct Judged {
     pub reason: String,
     /// Tables that the claim is about and that are not at hand.
     pub missing: Vec<String>,
+    /// Tables that the claim is about and that are not at hand, each with the built-in one that stood
+    /// in for it.
+    pub stand_ins: Vec<(String, String)>,
     /// What an investigation has found.
     pub cause: String,
     /// What shows the cause: what is measured, and its value.
@@ -229,6 +256,13 @@ impl Judged {
         if !self.missing.is_empty() {
             return self.remedy();
         }
+        if !self.stand_ins.is_empty() {
+            let found = match self.holds() || self.cause.is_empty() {
+                true => String::new(),
+                false => format!(" What was found otherwise: {}", self.cause.trim()),
+            };
+            return self.stood_in() + &found;
+        }
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
             _ if !self.unmeasured.is_empty() => String::new(),
@@ -244,6 +278,19 @@ impl Judged {
             true => String::new(),
             false => format!("Not at hand: {}. {NO_TABLES}", self.missing.join(", ")),
         }
+    }
+
+    /// Which tables stood in for which; empty if none did.
+    pub fn stood_in(&self) -> String {
+        if self.stand_ins.is_empty() {
+            return String::new();
+        }
+        let pairs = self.stand_ins.iter().map(|(file, name)| format!("`{name}` for {file}"));
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        format!(
+            "Built-in tables, trained here, stood in for published ones that are not at hand: \
+             {pairs}. The bounds are those of the published ones. {NO_TABLES}"
+        )
     }
 
     /// Whether it holds by what was stated in advance and by what was changed since.
@@ -303,6 +350,12 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
             .filter(|file| findings.missing.contains(file))
             .cloned()
             .collect(),
+        stand_ins: findings
+            .stand_ins
+            .iter()
+            .filter(|(file, _)| claim.tables.contains(file))
+            .cloned()
+            .collect(),
         cause: claim.cause.clone(),
         shown,
         sweeps: claim.sweeps.clone(),
@@ -316,7 +369,11 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
         judged.reason = format!("not measured: {}", judged.unmeasured.trim());
         return judged;
     }
-    let limits = Limits { synthetic: limits.synthetic && claim.recording, ..limits };
+    let limits = Limits {
+        stand_ins: !judged.stand_ins.is_empty(),
+        synthetic: limits.synthetic && claim.recording,
+        ..limits
+    };
     let (held, all) = judged.held();
     judged.verdict = Verdict::of(held, all, limits);
     let (held, all) = judged.stated_held();
@@ -383,7 +440,7 @@ checks = [
         let mut findings = Findings::default();
         findings.measure("a", a);
         findings.measure("b", b);
-        judge(claim, &findings, Limits { synthetic, quick: false })
+        judge(claim, &findings, Limits { synthetic, ..Limits::default() })
     }
 
     fn verdict(a: f64, b: f64) -> Judged {
@@ -436,7 +493,7 @@ checks = [
             let mut findings = Findings::default();
             findings.measure("a", a);
             findings.measure("b", b);
-            let judged = judge(claim, &findings, Limits { synthetic: false, quick: true });
+            let judged = judge(claim, &findings, Limits { quick: true, ..Limits::default() });
             for verdict in [judged.verdict, judged.stated_verdict] {
                 assert!(verdict.words().starts_with("not measured at full length"));
                 assert_eq!(verdict.holds(), a < 12.0);
@@ -444,7 +501,8 @@ checks = [
                 assert!(json.starts_with("\"quick-"), "{json}");
             }
             // Synthetic traces are the greater limit.
-            let both = judge(claim, &findings, Limits { synthetic: true, quick: true });
+            let both =
+                judge(claim, &findings, Limits { synthetic: true, quick: true, stand_ins: false });
             assert!(both.verdict.words().contains("synthetic"));
         }
     }

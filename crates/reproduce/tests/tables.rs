@@ -46,12 +46,23 @@ fn every_measure_of_a_claim_whose_tables_are_at_hand_is_measured() {
 
 #[test]
 fn a_claim_without_its_tables_is_not_measured_and_says_what_it_wants() {
-    let (_, done) = measured(&["R09", "R10", "R17"], None);
+    let (_, done) = measured(&["R09", "R10"], None);
     for judged in &done.claims {
         let missing = judged.verdict == Verdict::NotMeasured;
         assert_eq!(missing, judged.id != "R09", "{}", judged.id);
         assert_eq!(missing, judged.remedy().contains("--tables"), "{}", judged.id);
     }
     assert!(done.claims[1].remedy().contains("RemyCC-2013-delta0.1.dna"));
-    assert!(done.claims[2].remedy().contains("signals-all.toml"));
+}
+
+#[test]
+fn built_in_tables_stand_in_for_published_ones_and_the_verdict_says_so() {
+    let (_, done) = measured(&["R05", "R17"], None);
+    let [stood_in, trained] = done.claims.as_slice() else { panic!("two claims") };
+    let words = stood_in.verdict.words();
+    assert!(words.starts_with("not measured with the published tables"), "{words}");
+    assert!(stood_in.reason.contains("`general-delta1` for RemyCC-2013-delta1.dna"));
+    // Tables without a signal were never published: the built-in ones are those that are meant.
+    assert!(trained.stand_ins.is_empty() && trained.missing.is_empty());
+    assert!(trained.verdict.words().contains("shortened runs"), "{:?}", trained.verdict);
 }

@@ -56,12 +56,14 @@ pub(crate) struct Layout {
 }
 
 /// Builds the world of a scenario. Schemes and queues are looked up in `names`, or among those
-/// that are built in without any.
+/// that are built in without any. The ends of the flow called `outside.0`, if there is one, are made
+/// by `outside.1`.
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
+    outside: Option<(&str, MadeTransport)>,
 ) -> Result<(World, Places), BuildError> {
-    lay_out(scenario, names, false).map(|(world, places, _)| (world, places))
+    lay_out(scenario, names, outside, false).map(|(world, places, _)| (world, places))
 }
 
 /// The same, with what the world was laid out from. In a world that is `changeable`, links do not
@@ -69,6 +71,7 @@ pub(crate) fn build(
 pub(crate) fn lay_out(
     scenario: &Scenario,
     names: Option<&Names>,
+    outside: Option<(&str, MadeTransport)>,
     changeable: bool,
 ) -> Result<(World, Places, Layout), BuildError> {
     let mut builder = Builder {
@@ -76,6 +79,7 @@ pub(crate) fn lay_out(
         flow_pipes: Vec::new(),
         scenario,
         names: Lookup(names),
+        outside,
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
@@ -109,6 +113,8 @@ struct Builder<'a> {
     flow_pipes: Vec<(usize, Span)>,
     scenario: &'a Scenario,
     names: Lookup<'a>,
+    /// A flow whose ends are these instead of what its scheme makes.
+    outside: Option<(&'a str, MadeTransport)>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -283,7 +289,10 @@ impl Builder<'_> {
 
     /// All flows of a specification.
     fn flows(&mut self, spec: &FlowSpec) -> Result<(), BuildError> {
-        let ends = choose::ends(&spec.scheme, self.names)?;
+        let ends = match &self.outside {
+            Some((name, made)) if *name == spec.name => Ends::Transport(made.clone()),
+            _ => choose::ends(&spec.scheme, self.names)?,
+        };
         let scheme = Arc::from(spec.scheme.to_string());
         for i in 0..spec.count {
             let name = match spec.count {

@@ -50,6 +50,7 @@ pub mod choose;
 mod digest;
 mod ends;
 mod error;
+mod gateway;
 mod interactive;
 pub mod metrics;
 mod names;
@@ -68,6 +69,7 @@ mod world;
 pub use bins::LinkBins;
 pub use census::Census;
 pub use error::BuildError;
+pub use gateway::{FlowEnd, Gateway};
 pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState};
 pub use names::Names;
 pub use outcome::{

@@ -130,6 +130,14 @@ impl Foreign {
     pub(crate) fn flow(&self) -> u32 {
         self.flow
     }
+    pub(crate) fn route(&self) -> u32 {
+        self.route
+    }
+    /// A packet that comes from outside the world, with the route that packets from here have.
+    pub(crate) fn stamp(&mut self, packet: &Packet) -> Packet {
+        self.sent += 1;
+        Packet { route: self.route, ..*packet }
+    }
     pub(crate) fn receives(&self) -> bool {
         self.receives
     }

@@ -172,6 +172,64 @@ impl World {
         self.digest.map_or_else(String::new, Digest::hex)
     }
 
+    /// When the next event is due; [`Time::NEVER`] if none is.
+    pub(crate) fn next_event(&self) -> Time {
+        self.timetable.first().0
+    }
+
+    /// The route of packets from the end of a transport that is stage `id`.
+    pub(crate) fn route_of(&self, id: usize) -> u32 {
+        self.foreign(id).map_or(u32::MAX, Foreign::route)
+    }
+
+    /// A packet from outside leaves the end of a transport that is stage `id`, now.
+    pub(crate) fn hand_in(&mut self, id: usize, packet: &Packet) {
+        let border = self.carriers.len();
+        let Some(seat) = id.checked_sub(border).and_then(|at| self.seats.get_mut(at)) else {
+            return;
+        };
+        let next = seat.next as usize;
+        let Endpoint::Foreign(end) = &mut seat.endpoint else { return };
+        let packet = end.stamp(packet);
+        match self.recorder {
+            None => self.carry::<false>(next, &packet),
+            Some(_) => self.carry::<true>(next, &packet),
+        };
+    }
+
+    /// Keeps packets that are dropped or lost from now on for [`World::drain_drops`].
+    pub(crate) fn keep_drops(&mut self) {
+        for carrier in &mut self.carriers {
+            match carrier {
+                Carrier::Link(link) => link.keep_drops(true),
+                Carrier::Pipe(pipe) => pipe.keep_lost(true),
+                Carrier::Medium(shared) => {
+                    let medium = &mut shared.medium;
+                    for number in 0..medium.len() {
+                        medium.station_mut(number).into_iter().for_each(|it| it.keep_drops(true));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the packets dropped and lost since the last call, of all flows.
+    pub(crate) fn drain_drops(&mut self, mut each: impl FnMut(&Packet)) {
+        for carrier in &mut self.carriers {
+            match carrier {
+                Carrier::Link(link) => link.drain_drops().for_each(|drop| each(&drop.packet)),
+                Carrier::Pipe(pipe) => pipe.drain_lost().for_each(|packet| each(&packet)),
+                Carrier::Medium(shared) => {
+                    let medium = &mut shared.medium;
+                    for number in 0..medium.len() {
+                        let Some(station) = medium.station_mut(number) else { continue };
+                        station.drain_drops().for_each(|drop| each(&drop.packet));
+                    }
+                }
+            }
+        }
+    }
+
     /// Lets everything happen that is due before `end`, and moves the time there.
     pub fn run_until(&mut self, end: Time) {
         // Two functions, so that nothing is asked for a recorder or a digest where there is neither.

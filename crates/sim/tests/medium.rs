@@ -128,3 +128,93 @@ fn acknowledgements_contend_and_all_packets_are_somewhere() {
     simulation.advance(paceline_cc::Time::from_millis(9900));
     assert_eq!(simulation.outcome().expect("legal").digest, digest);
 }
+
+/// A home of 802.11n: two downloads and an upload at MCS 7, beside a neighbour.
+fn new_home(scheme: &str) -> Scenario {
+    let text = format!(
+        r#"
+duration = "20s"
+warmup = "4s"
+[[medium]]
+name = "home"
+layer = "802.11n"
+mcs = 7
+buffer = 1000
+contenders = 1
+contender_gap = "20ms"
+[[medium.station]]
+name = "desk"
+[[medium.station]]
+name = "couch"
+rate = "minstrel"
+snr = 28
+[[medium.station]]
+name = "shelf"
+[[flow]]
+name = "desk"
+station = "desk"
+scheme = "{scheme}"
+rtt = "20ms"
+[[flow]]
+name = "couch"
+station = "couch"
+scheme = "{scheme}"
+rtt = "20ms"
+[[flow]]
+name = "shelf"
+station = "shelf"
+direction = "up"
+scheme = "{scheme}"
+rtt = "20ms"
+"#
+    );
+    paceline_sim::scenario::parse("home.toml", &text, None).expect("a scenario")
+}
+
+/// ABC's routers at the access point and at the station estimate what they carry: the queues stay
+/// short, and the channel is used.
+#[test]
+fn abc_estimates_the_capacity_at_each_station_of_802_11n() {
+    let figures = |scheme: &str| {
+        let outcome = run(&new_home(scheme)).expect("runs");
+        let home = &outcome.media[0];
+        let delay = home.stations.iter().map(|station| station.link.queue_delay_ms.p95);
+        (home.throughput_mbps, delay.fold(0.0, f64::max))
+    };
+    let (abc, cubic) = (figures("abc[dt=60ms]"), figures("cubic"));
+    assert!(abc.0 > 0.8 * cubic.0, "{abc:?} {cubic:?}");
+    assert!(abc.1 < 0.6 * cubic.1, "{abc:?} {cubic:?}");
+}
+
+#[test]
+fn mistakes_about_rates_are_explained() {
+    let read = |medium: &str, station: &str| {
+        let text = format!(
+            "duration = \"5s\"\n[[medium]]\nname = \"m\"\n{medium}\n[[medium.station]]\nname = \"s\"\n\
+             {station}\n[[flow]]\nscheme = \"cubic\"\nstation = \"s\"\n"
+        );
+        let read = paceline_sim::scenario::parse("s.toml", &text, None);
+        read.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let (n, g) = ("layer = \"802.11n\"", "layer = \"802.11g\"");
+    assert_eq!(read(n, "mcs = 7"), Ok(()));
+    assert_eq!(read(g, "rate = \"minstrel\"\nsnr = 20"), Ok(()));
+    for (medium, station, message) in [
+        (n, "", "station `s` needs an mcs"),
+        (n, "rate = \"54Mbps\"", "stations of 802.11n have an mcs, not a rate"),
+        (n, "mcs = 16", "there is no mcs 16"),
+        (n, "mcs = { min = 1, max = 3, every = \"1s\" }", "no random walks"),
+        (n, "mcs = 7\nperiod = \"1s\"", "a period without steps"),
+        (n, "mcs = 7\nsnr = 1000", "snr is outside -50..100"),
+        (n, "mcs = 7\nmax_frames = 65", "max_frames is outside 1..64"),
+        (n, "mcs = 7\nrate = \"minstrel\"", "either rate or mcs, not both"),
+        (g, "mcs = 7", "only 802.11n has an mcs"),
+        (g, "rate = \"fast\"", "`fast`"),
+        ("width = \"40MHz\"", "rate = \"11Mbps\"", "only 802.11n has channels of a width"),
+        ("contenders = 101", "rate = \"11Mbps\"", "more than 100 contenders"),
+        ("", "rate = \"11Mbps\"\nsnr = 20", "802.11b has no model of noise"),
+    ] {
+        let said = read(medium, station).expect_err(station);
+        assert!(said.contains(message), "{said}");
+    }
+}

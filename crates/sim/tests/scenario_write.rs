@@ -224,6 +224,34 @@ protection = true
 [[medium.station]]
 name = "laptop"
 rate = "54Mbps"
+
+[[medium]]
+name = "new"
+layer = "802.11n"
+width = "40MHz"
+guard = "short"
+band = "2.4GHz"
+max_frames = 32
+max_airtime = "4ms"
+contenders = 3
+contender_airtime = "2ms"
+contender_gap = "20ms"
+
+[[medium.station]]
+name = "desk"
+mcs = [{ at = "0s", mcs = 1 }, { at = "2s", mcs = 7 }]
+period = "4s"
+max_frames = 20
+
+[[medium.station]]
+name = "couch"
+rate = "minstrel"
+snr = [{ at = "0s", snr = 25 }, { at = "5s", snr = 10.5 }]
+
+[[medium.station]]
+name = "shelf"
+mcs = 15
+snr = 30
 "#;
 
 /// A key of scenario files that the writer does not know fails here.

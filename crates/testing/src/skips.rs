@@ -16,12 +16,24 @@ pub enum Need {
     Programs,
     /// `kernel`: something that this kernel does not have or does not allow.
     Kernel,
+    /// `python`: Python with venv and the packages of its tests (`tests/python.sh`).
+    Python,
+    /// `browser`: Node.js, Rust's target for WebAssembly and Chromium, for the tests of the page
+    /// (`tests/site.sh`).
+    Browser,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 5] =
-        [Need::Traces, Need::Reference, Need::Net, Need::Programs, Need::Kernel];
+    pub const ALL: [Need; 7] = [
+        Need::Traces,
+        Need::Reference,
+        Need::Net,
+        Need::Programs,
+        Need::Kernel,
+        Need::Python,
+        Need::Browser,
+    ];
 
     /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
     pub const fn word(self) -> &'static str {
@@ -31,6 +43,8 @@ impl Need {
             Need::Net => "net",
             Need::Programs => "programs",
             Need::Kernel => "kernel",
+            Need::Python => "python",
+            Need::Browser => "browser",
         }
     }
 }

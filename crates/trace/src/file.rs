@@ -30,8 +30,18 @@ pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
 /// A file that cannot be read or is too large, and everything that [`csv::parse`] and
 /// [`mahimahi::parse`] refuse.
 pub fn load_file(path: &str) -> Result<Trace, TraceError> {
-    let bytes = read(path)?;
-    if is_csv(path) { csv::parse(path, &bytes) } else { mahimahi::parse(path, &bytes) }
+    parse(path, &read(path)?)
+}
+
+/// The trace in the bytes of a file of this name: see [`load_file`].
+///
+/// # Errors
+/// A file that is too large, and everything that [`csv::parse`] and [`mahimahi::parse`] refuse.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(too_large(name));
+    }
+    if is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) }
 }
 
 /// The delays of a built-in name, `leo`, or the recording in a file: rows `time_ms,delay_ms` if its name ends in `.csv`, a line for
@@ -76,11 +86,7 @@ fn read(path: &str) -> Result<Vec<u8>, TraceError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     match read {
-        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(TraceError::new(
-            path,
-            format!("larger than {} MB", MAX_BYTES / 1_000_000),
-            "use a shorter trace: it repeats by itself",
-        )),
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(too_large(path)),
         Ok(_) => Ok(bytes),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
         Err(error) => Err(TraceError::new(
@@ -89,6 +95,11 @@ fn read(path: &str) -> Result<Vec<u8>, TraceError> {
             "check that it is a file, and its permissions",
         )),
     }
+}
+
+fn too_large(path: &str) -> TraceError {
+    let problem = format!("larger than {} MB", MAX_BYTES / 1_000_000);
+    TraceError::new(path, problem, "use a shorter trace: it repeats by itself")
 }
 
 fn not_found(path: &str) -> TraceError {

@@ -8,6 +8,8 @@ use crate::bytes::{Reader, Writer};
 
 /// Bytes of a data frame before its data.
 pub const DATA: usize = 21;
+/// Bytes of a frame with a part of a segment before its data.
+pub const PART: usize = DATA + 4;
 /// The longest message or reason.
 pub const LONGEST_MESSAGE: usize = 1024;
 
@@ -24,6 +26,7 @@ const PONG: u8 = 9;
 const CHALLENGE: u8 = 10;
 const ANSWER: u8 = 11;
 const CLOSE: u8 = 12;
+const PART_OF: u8 = 13;
 
 const NUMBER_LIMIT: u64 = 1 << 48;
 const SEGMENT_LIMIT: u64 = 1 << 56;
@@ -56,11 +59,25 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
+/// A part of a segment of the stream that is longer than the path's packets are by now: the last frame
+/// of its packet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// What all data frames have, with the bytes of this part; its kind is [`Kind::Stream`].
+    pub data: Data<'a>,
+    /// Where in the segment the part begins.
+    pub offset: u16,
+    /// The bytes of the whole segment.
+    pub total: u16,
+}
+
 /// A frame.
 #[derive(Copy, Clone, Debug)]
 pub enum Frame<'a> {
     /// A piece of data.
     Data(Data<'a>),
+    /// A part of a segment.
+    Part(Part<'a>),
     /// An acknowledgement of data frames.
     Ack(Ack),
     /// A report of the receiver's half of the scheme.
@@ -128,6 +145,17 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
         STREAM => Frame::Data(data(Kind::Stream, reader)?),
         FILLER => Frame::Data(data(Kind::Filler, reader)?),
         DATAGRAM => Frame::Data(data(Kind::Datagram, reader)?),
+        PART_OF => {
+            let Data { kind, number, segment, cwr, sent, .. } = data_head(Kind::Stream, reader)?;
+            let (offset, total) = (reader.u16("an offset")?, reader.u16("a length")?);
+            let rest = reader.rest().len();
+            let bytes = reader.take(rest, "data")?;
+            Frame::Part(Part {
+                data: Data { kind, number, segment, cwr, sent, bytes },
+                offset,
+                total,
+            })
+        }
         ACK => Frame::Ack(ack(reader)?),
         REPORT => {
             let (report, length) = decode_report(reader.rest())
@@ -160,6 +188,12 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
 }
 
 fn data<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Data<'a>, FormatError> {
+    let head = data_head(kind, reader)?;
+    let rest = reader.rest().len();
+    Ok(Data { bytes: reader.take(rest, "data")?, ..head })
+}
+
+fn data_head<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Data<'a>, FormatError> {
     let number = reader.number::<6>("a number")?;
     let segment = match reader.number::<7>("a segment")? {
         none if none == SEGMENT_LIMIT - 1 => NO_SEGMENT,
@@ -170,8 +204,7 @@ fn data<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Data<'a>, FormatError
         other => return Err(FormatError::Value { field: "flags", value: u64::from(other) }),
     };
     let sent = reader.number::<6>("a time")?;
-    let rest = reader.rest().len();
-    Ok(Data { kind, number, segment, cwr, sent, bytes: reader.take(rest, "data")? })
+    Ok(Data { kind, number, segment, cwr, sent, bytes: &[] })
 }
 
 fn ack(reader: &mut Reader<'_>) -> Result<Ack, FormatError> {
@@ -216,6 +249,13 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
             let end = length + data.bytes.len();
             let room = bytes.get_mut(length..end).ok_or(FormatError::Room("data"))?;
             room.copy_from_slice(data.bytes);
+            return Ok(end);
+        }
+        Frame::Part(part) => {
+            let length = write_part_header(part, bytes)?;
+            let end = length + part.data.bytes.len();
+            let room = bytes.get_mut(length..end).ok_or(FormatError::Room("data"))?;
+            room.copy_from_slice(part.data.bytes);
             return Ok(end);
         }
         Frame::Ack(ack) => write_ack(ack, &mut writer)?,
@@ -269,6 +309,29 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
 /// # Errors
 /// There is no room, or a number is beyond the format.
 pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
+    let kind = match data.kind {
+        Kind::Stream => STREAM,
+        Kind::Filler => FILLER,
+        Kind::Datagram => DATAGRAM,
+    };
+    let mut writer = Writer::new(bytes);
+    write_data_head(kind, data, &mut writer)?;
+    Ok(writer.len())
+}
+
+/// The same for a part of a segment.
+///
+/// # Errors
+/// There is no room, or a number is beyond the format.
+pub fn write_part_header(part: &Part<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> {
+    let mut writer = Writer::new(bytes);
+    write_data_head(PART_OF, &part.data, &mut writer)?;
+    writer.u16(part.offset)?;
+    writer.u16(part.total)?;
+    Ok(writer.len())
+}
+
+fn write_data_head(kind: u8, data: &Data<'_>, writer: &mut Writer<'_>) -> Result<(), FormatError> {
     let segment = match data.segment {
         NO_SEGMENT => SEGMENT_LIMIT - 1,
         segment if segment < SEGMENT_LIMIT - 1 => segment,
@@ -277,17 +340,11 @@ pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, For
     if data.number >= NUMBER_LIMIT {
         return Err(FormatError::Room("a number"));
     }
-    let mut writer = Writer::new(bytes);
-    writer.u8(match data.kind {
-        Kind::Stream => STREAM,
-        Kind::Filler => FILLER,
-        Kind::Datagram => DATAGRAM,
-    })?;
+    writer.u8(kind)?;
     writer.number::<6>(data.number)?;
     writer.number::<7>(segment)?;
     writer.u8(u8::from(data.cwr))?;
-    writer.number::<6>(data.sent)?;
-    Ok(writer.len())
+    writer.number::<6>(data.sent)
 }
 
 fn write_ack(ack: &Ack, writer: &mut Writer<'_>) -> Result<(), FormatError> {

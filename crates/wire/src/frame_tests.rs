@@ -16,7 +16,7 @@ fn any(random: &mut Stream) -> Vec<u8> {
     let bits = |random: &mut Stream| random.next_u64() >> random.below(64);
     let length = random.below(300) as usize;
     let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
-    let frame = match random.below(11) {
+    let frame = match random.below(12) {
         0 => Frame::Data(Data {
             kind: [Kind::Stream, Kind::Filler, Kind::Datagram][random.below(3) as usize],
             number: bits(random) % NUMBER_LIMIT,
@@ -51,6 +51,18 @@ fn any(random: &mut Stream) -> Vec<u8> {
         6 => Frame::Pong(bits(random) as u32),
         7 => Frame::Challenge(random.next_u64().to_be_bytes()),
         8 => Frame::Answer(random.next_u64().to_be_bytes()),
+        9 => Frame::Part(Part {
+            data: Data {
+                kind: Kind::Stream,
+                number: bits(random) % NUMBER_LIMIT,
+                segment: bits(random) % (SEGMENT_LIMIT - 1),
+                cwr: random.chance(0.5),
+                sent: bits(random) % (1 << 48),
+                bytes: &bytes,
+            },
+            offset: bits(random) as u16,
+            total: bits(random) as u16,
+        }),
         _ => Frame::Close { code: bits(random) as u16, reason: "the disk is full: ü" },
     };
     written(&frame)

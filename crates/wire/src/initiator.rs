@@ -25,7 +25,8 @@ const LARGE_TRIES: u32 = 2;
 pub const BASE_MTU: u16 = 1280;
 /// The sizes that are tried at once if the largest does not pass: what common tunnels and access lines
 /// leave of 1500 and 9000 bytes, and the base.
-const SMALLER: [u16; 11] = [8900, 4000, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320, BASE_MTU];
+pub(crate) const SMALLER: [u16; 11] =
+    [8900, 4000, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320, BASE_MTU];
 /// How long answers to larger initiations may come after the first answer to any of them.
 const SEARCH: Span = Span::from_millis(25);
 

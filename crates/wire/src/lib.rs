@@ -27,7 +27,7 @@ mod terms;
 
 pub use bytes::FormatError;
 pub use cipher::TAG;
-pub use connection::{Connection, End, Limits, Role, Sink, Transmit};
+pub use connection::{Arrival, Connection, End, Limits, Role, Sink, Transmit};
 pub use initiator::{BASE_MTU, ConnectError, Initiator};
 pub use server::{Server, ServerLimits, ServerStats};
 pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

@@ -135,6 +135,83 @@ fn the_largest_packets_that_the_path_carries_are_found() {
 }
 
 #[test]
+fn a_path_that_comes_to_carry_only_smaller_packets_is_followed() {
+    for (scheme, later, batches) in [
+        ("cubic", 1420, false),
+        ("cubic", 1360, true),
+        ("bbr", 1320, false),
+        ("abc", 1280, false),
+        ("sprout", 1420, false),
+    ] {
+        let data = bytes(4_000_000, 18);
+        let limits = ServerLimits::default();
+        let mut world = World::new(18, Weather::fair(), offer(scheme), limits);
+        world.weather.batches = batches;
+        let mut written = 0;
+        let done = world.run(Time::from_secs(300), |world| {
+            if world.now >= Time::from_secs(1) {
+                world.weather.mtu = later - 28;
+                // From then on all that is sent at once arrives at once.
+                if batches {
+                    world.weather.byte = Span::from_nanos(1);
+                }
+            }
+            let Some(connection) = &mut world.connection else { return false };
+            assert!(connection.ended().is_none(), "{scheme}: {:?}", connection.ended());
+            written += connection.write(&data[written..]);
+            written == data.len() && connection.is_drained()
+        });
+        assert!(done, "{scheme}: {written} bytes written, {:?}", world.now);
+        assert!(world.at_server.stream == data, "{scheme}");
+        let connection = world.connection.as_ref().expect("a connection");
+        assert_eq!(usize::from(connection.mtu()), later, "{scheme}");
+    }
+}
+
+#[test]
+fn an_outage_is_no_smaller_path() {
+    let data = bytes(3_000_000, 19);
+    let mut world = World::new(19, Weather::fair(), offer("cubic"), ServerLimits::default());
+    let mut written = 0;
+    let done = world.run(Time::from_secs(300), |world| {
+        // Nothing at all from 1 s to 7 s, and much loss before and after.
+        let out = (Time::from_secs(1)..Time::from_secs(7)).contains(&world.now);
+        world.weather.loss = if out { 1.0 } else { 0.05 };
+        let Some(connection) = &mut world.connection else { return false };
+        written += connection.write(&data[written..]);
+        written == data.len() && connection.is_drained()
+    });
+    assert!(done && world.at_server.stream == data, "{written} bytes written, {:?}", world.now);
+    assert_eq!(world.connection.as_ref().map(|connection| connection.mtu()), Some(1500));
+}
+
+#[test]
+fn datagrams_become_shorter_with_the_path() {
+    for scheme in ["sprout", "cubic"] {
+        let offer = Offer { service: Service::Datagrams, ..offer(scheme) };
+        let mut world = World::new(20, Weather::fair(), offer, tunnel());
+        let mut longest = 0;
+        world.run(Time::from_secs(20), |world| {
+            if world.now >= Time::from_secs(2) {
+                world.weather.mtu = 1420 - 28;
+            }
+            while let Some(connection) = &mut world.connection
+                && connection.waiting_datagrams() == 0
+            {
+                longest = connection.longest_datagram();
+                connection.announce_datagrams(100_000);
+                assert!(connection.write_datagram(&vec![0; longest]));
+                world.transmit();
+            }
+            false
+        });
+        assert!((1300..1345).contains(&longest), "{scheme}: {longest}");
+        let later = world.at_server.datagrams.iter().filter(|datagram| datagram.len() == longest);
+        assert!(later.count() > 500, "{scheme}: {} datagrams", world.at_server.datagrams.len());
+    }
+}
+
+#[test]
 fn the_search_for_a_size_succeeds_on_foul_paths_too() {
     for seed in 0..20 {
         let weather = Weather { mtu: 1420 - 28, ..Weather::foul() };

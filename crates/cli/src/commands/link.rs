@@ -16,7 +16,11 @@ use crate::output::Error;
 Examples:
   paceline link --up 12Mbps --down lte-driving -- iperf3 -c server -R
   paceline link --up lte-driving.up --down lte-driving --down-queue codel --buffer 500 --meter
-  paceline link --scenario scenarios/fairness.toml -- bash")]
+  paceline link --scenario scenarios/fairness.toml -- bash
+  paceline link --scenario scenarios/home-medium.toml --flow backup -- bash
+
+Where the flow passes a shared 802.11 medium, the scenario's other flows are simulated beside the \
+program inside, in real time, and contend with it: see docs/emulator.md.")]
 pub(crate) struct LinkCommand {
     /// The link from inside to outside: a rate such as 12Mbps, a built-in trace, or a trace file
     #[arg(long, value_name = "RATE|NAME|FILE", required_unless_present = "scenario")]
@@ -63,8 +67,7 @@ impl LinkCommand {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let (mut up, mut down, prompt) = match (&self.scenario, &self.up, &self.down) {
             (Some(file), _, _) => {
-                let (data, acks) =
-                    scenario::sides(file, self.flow.as_deref(), self.emulation.seed)?;
+                let (data, acks) = scenario::sides(file, self.flow.as_deref(), &self.emulation)?;
                 let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let (up, down) = if self.receive { (acks, data) } else { (data, acks) };
                 (up, down, format!("[{name}] "))

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
-use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, Protection, saturate};
+use paceline_path::medium::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
 use serde::Serialize;
 
 use crate::args;
@@ -32,7 +32,12 @@ retransmissions included.
 data: 1 Mbit/s for 802.11b, 6, 12 and 24 Mbit/s for OFDM, or what --basic-rate says. Frames at \
 1 Mbit/s always have the long preamble, as the standard has it.
 
+With --mcs stations transmit A-MPDUs of 802.11n (20 MHz, long guard interval, 5 GHz), of at most \
+--max-frames packets and 5.484 ms, and the access point has a queue for each station. A packet then has \
+38 bytes more, a delimiter, and padding to a multiple of 4. Frames are counted by A-MPDUs.
+
 Examples:
+  paceline medium --mcs 7 --stations 10
   paceline medium --stations 5 --rate 11Mbps --direction up
   paceline medium --rates 11Mbps,11Mbps,1Mbps --json")]
 pub(crate) struct Medium {
@@ -46,6 +51,14 @@ pub(crate) struct Medium {
     /// --stations and --rate
     #[arg(long, value_delimiter = ',', value_parser = args::rate, conflicts_with_all = ["stations", "rate"])]
     rates: Vec<Rate>,
+    /// The modulation and coding of A-MPDUs of 802.11n, 0 to 15; or that of each station, separated by
+    /// commas, in place of --stations
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["rate", "rates", "phy", "preamble", "protection"],
+        value_parser = clap::value_parser!(u8).range(0..=i64::from(Mcs::MAX)))]
+    mcs: Vec<u8>,
+    /// The most packets of an A-MPDU
+    #[arg(long, requires = "mcs", value_parser = clap::value_parser!(u32).range(1..=64))]
+    max_frames: Option<u32>,
     /// Bytes of a packet, IP header included
     #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_PACKET)))]
     packet: u32,
@@ -130,14 +143,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Medium {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let rates = match self.rates.is_empty() {
-            true => vec![self.rate; self.stations as usize],
-            false => self.rates.clone(),
-        };
-        if rates.len() > MOST_STATIONS as usize {
-            return Err(Error::Usage(format!("--rates: expected up to {MOST_STATIONS} rates")));
-        }
-        let config = self.config(&rates)?;
+        let (config, rates) = self.settings()?;
         let load = match self.direction {
             Direction::Up => Load::Up,
             Direction::Down => Load::Down,
@@ -156,6 +162,48 @@ impl Medium {
             return output::print_json(&report);
         }
         output::print(&table(&report, &rates, load))
+    }
+
+    /// The settings, and what the table says of the rate of each station.
+    fn settings(&self) -> Result<(MediumConfig, Vec<String>), Error> {
+        let too_many = |what: &str| {
+            Error::Usage(format!("--{what}: expected up to {MOST_STATIONS}, one for each station"))
+        };
+        let mcs: Vec<Mcs> = self.mcs.iter().filter_map(|index| Mcs::new(*index)).collect();
+        if let [first, ..] = mcs[..] {
+            if mcs.len() > MOST_STATIONS as usize {
+                return Err(too_many("mcs"));
+            }
+            let mcs = if mcs.len() == 1 { vec![first; self.stations as usize] } else { mcs };
+            let name = |mcs: &Mcs| format!("MCS {}", mcs.index());
+            return Ok((self.ampdus(&mcs), mcs.iter().map(name).collect()));
+        }
+        let rates = match self.rates.is_empty() {
+            true => vec![self.rate; self.stations as usize],
+            false => self.rates.clone(),
+        };
+        if rates.len() > MOST_STATIONS as usize {
+            return Err(too_many("rates"));
+        }
+        let names = rates.iter().map(Rate::to_string).collect();
+        Ok((self.config(&rates)?, names))
+    }
+
+    fn ampdus(&self, mcs: &[Mcs]) -> MediumConfig {
+        let mut phy = Phy::ht(Ht::default());
+        if !self.basic_rate.is_empty() {
+            phy.basic_rates = self.basic_rate.clone();
+        }
+        if let Some(wait) = self.after_collision {
+            phy.eifs_after_collision = wait == Wait::Eifs;
+        }
+        let mut config = MediumConfig::new(phy, mcs.len() as u32, Rate::ZERO);
+        for (station, mcs) in config.stations.iter_mut().skip(1).zip(mcs) {
+            station.mcs = vec![(Span::ZERO, *mcs)];
+        }
+        config.rts_threshold = self.rts;
+        config.aggregation.max_mpdus = self.max_frames.unwrap_or(config.aggregation.max_mpdus);
+        config
     }
 
     fn phy(&self, rates: &[Rate]) -> Phy {
@@ -214,7 +262,7 @@ fn is_dsss(rate: Rate) -> bool {
     matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
 }
 
-fn table(report: &Report, rates: &[Rate], load: Load) -> String {
+fn table(report: &Report, rates: &[String], load: Load) -> String {
     let mut grid = Grid::after(2, &["stream", "rate", "Mbit/s"]);
     let streams = report.per_station_mbps.iter().enumerate();
     for (at, mbps) in streams {
@@ -222,7 +270,7 @@ fn table(report: &Report, rates: &[Rate], load: Load) -> String {
         let station = at % rates.len();
         let way = if down { "to" } else { "from" };
         let name = format!("{way} station {}", station + 1);
-        grid.row(vec![name, rates[station].to_string(), figure(*mbps)]);
+        grid.row(vec![name, rates[station].clone(), figure(*mbps)]);
     }
     format!(
         "{}\n{} Mbit/s together, Jain's index {}, {} % of the frames collided\n",

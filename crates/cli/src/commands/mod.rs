@@ -23,8 +23,10 @@ pub(crate) mod run;
 mod saturate;
 mod schemes;
 mod send;
+mod serve;
 mod trace;
 mod traffic;
+mod transfer;
 mod tunnel;
 mod validate;
 
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Send(send::Send),
     /// Receive files and data from `paceline send`
     Recv(recv::Recv),
+    /// Serve the page with live runs, comparisons and claims to a browser on this computer
+    Serve(serve::Serve),
     /// Hold a contest of protocols on a training trace and on a secret one
     Contest(contest::Contest),
     /// Carry programs' packets over a connection under Sprout or another scheme
@@ -141,6 +145,7 @@ impl Command {
             Command::Log(command) => command.run(),
             Command::Send(command) => command.run(),
             Command::Recv(command) => command.run(),
+            Command::Serve(command) => command.run(),
             Command::Contest(command) => command.run(),
             Command::Tunnel(command) => command.run(),
             Command::Saturate(command) => command.run(),

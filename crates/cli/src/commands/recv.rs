@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::priority;
-use paceline_live::udp::{Event, ServerOptions, Target, connect_to, serve};
+use paceline_live::udp::{
+    Event, LogTarget, Received, ServerOptions, Summary, Target, connect_to, serve,
+};
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
 
+use serde::Serialize;
+
+use super::transfer;
 use crate::args;
 use crate::output::{self, Error};
 
@@ -48,9 +53,81 @@ pub(crate) struct Recv {
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
+    /// Write packets and acknowledgements as qlog (JSON text sequences), for qvis, which wants a name
+    /// that ends with .sqlog. Each further connection has a file of its own: FILE-2 and so on; or all
+    /// do, in a folder (it exists, or its name ends with a slash)
+    #[arg(long, value_name = "FILE|DIR/")]
+    qlog: Option<PathBuf>,
+    /// At the end, write a page, plots and JSON of all connections, time series included, into this
+    /// folder
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
     /// Print nothing but the key
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// A connection that is over, in `recv.json`.
+#[derive(Serialize)]
+struct Row {
+    from: String,
+    scheme: String,
+    /// How it has ended, if not well.
+    problem: Option<String>,
+    #[serde(flatten)]
+    summary: Summary,
+    throughput_mbps: f64,
+    goodput_mbps: f64,
+    series: paceline_live::udp::ReceivedSeries,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    connections: &'a [Row],
+    /// Connections beyond those that are listed.
+    more: u64,
+}
+
+/// The connections for the page.
+#[derive(Default)]
+struct Report {
+    rows: Vec<Row>,
+    views: Vec<paceline_report::TransferView>,
+    more: u64,
+}
+
+impl Report {
+    fn add(&mut self, from: SocketAddr, problem: &str, received: &Received) {
+        if self.rows.len() >= transfer::MOST {
+            self.more += 1;
+            return;
+        }
+        let view = transfer::received(from.to_string(), problem, received);
+        self.rows.push(Row {
+            from: from.to_string(),
+            scheme: received.scheme.clone(),
+            problem: view.problem.clone(),
+            summary: received.summary,
+            throughput_mbps: view.throughput_mbps,
+            goodput_mbps: view.goodput_mbps,
+            series: received.series.clone(),
+        });
+        self.views.push(view);
+    }
+
+    fn write(&self, folder: &Path, at: Option<SocketAddr>) -> Result<String, Error> {
+        let count = self.rows.len() as u64 + self.more;
+        let mut explanation = format!("{count} connections, measured in real time.");
+        if self.more > 0 {
+            explanation += &format!(" The first {} are shown.", self.rows.len());
+        }
+        let title = match at {
+            Some(at) => format!("paceline recv at {at}"),
+            None => "paceline recv".into(),
+        };
+        let rows = Rows { connections: &self.rows, more: self.more };
+        transfer::write(folder, "recv", (title, explanation), None, &self.views, &rows)
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -83,11 +160,20 @@ impl Recv {
             run_ahead();
         }
         let to_output = target == Target::Output;
-        let options =
-            ServerOptions { listen: self.listen, identity, limits, target, once: self.once };
+        let options = ServerOptions {
+            listen: self.listen,
+            identity,
+            limits,
+            target,
+            once: self.once,
+            qlog: self.qlog.as_deref().map(log_target),
+            series: self.report.is_some(),
+        };
         let mut printed = Ok(());
+        let (mut report, mut listening) = (Report::default(), None);
         let good = serve(&options, &mut |event| match event {
             Event::Listening(at) => {
+                listening = Some(at);
                 self.say(&format!("listening at {at}"));
                 // Standard output is the file's if it goes there.
                 match to_output {
@@ -95,9 +181,17 @@ impl Recv {
                     false => printed = output::print(&key),
                 }
             }
-            event => self.say(&words(&event)),
+            event => {
+                self.say(&words(&event));
+                if let (Event::Ended { from, reason, received }, true) = (&event, options.series) {
+                    report.add(*from, reason, received);
+                }
+            }
         });
         printed?;
+        if let Some(folder) = &self.report {
+            self.say(&report.write(folder, listening)?);
+        }
         match good.map_err(|error| Error::Message(error.to_string()))? {
             false if self.once => Err(Error::Message("the connection ended badly".into())),
             _ => Ok(()),
@@ -147,14 +241,22 @@ fn target(output: Option<&Path>) -> Target {
     }
 }
 
+fn log_target(path: &Path) -> LogTarget {
+    match path.is_dir() || path.to_string_lossy().ends_with('/') {
+        true => LogTarget::Folder(path.to_path_buf()),
+        false => LogTarget::File(path.to_path_buf()),
+    }
+}
+
 fn words(event: &Event) -> String {
     match event {
         Event::Listening(at) => format!("listening at {at}"),
         Event::Connected(from) => format!("{from}: connected"),
         Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
         Event::Failed(why) => format!("a file has not arrived: {why}"),
-        Event::Ended { from, reason } if reason.is_empty() => format!("{from}: done"),
-        Event::Ended { from, reason } => format!("{from}: ended: {reason}"),
+        Event::Ended { from, reason, .. } if reason.is_empty() => format!("{from}: done"),
+        Event::Ended { from, reason, .. } => format!("{from}: ended: {reason}"),
+        Event::NoLog(why) => format!("a log is not written: {why}"),
         Event::Stopping(stats) => format!(
             "interrupted: {} connections since the start, {} refused; {} datagrams ignored",
             stats.accepted, stats.refused, stats.ignored

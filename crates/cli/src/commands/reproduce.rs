@@ -39,7 +39,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// The folder of published tables of rules for claims about Remy, as files and in folders;
-    /// without it, these claims are not measured
+    /// without it, built-in tables stand in for some, and the claims about others are not measured
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
     /// Only list the claims
@@ -340,6 +340,19 @@ fn table(done: &Reproduction) -> String {
         text +=
             "In brackets: the paper measured on recorded traces, and this is on synthetic ones.\n";
     }
+    let mut stood_in: Vec<&(String, String)> =
+        done.claims.iter().flat_map(|judged| &judged.stand_ins).collect();
+    stood_in.sort();
+    stood_in.dedup();
+    if !stood_in.is_empty() {
+        let pairs: Vec<String> =
+            stood_in.iter().map(|(file, name)| format!("{name} for {file}")).collect();
+        text += &format!(
+            "In brackets: built-in tables stood in for published ones: {}. Name the folder of the \
+             published ones by --tables.\n",
+            pairs.join(", ")
+        );
+    }
     for (task, problem) in &done.failures {
         text += &format!("failed: {task}: {problem}\n");
     }
@@ -353,9 +366,9 @@ fn word(verdict: Verdict) -> String {
         Verdict::Reproduced => "reproduced",
         Verdict::Partly => "partly",
         Verdict::Not => "not",
-        Verdict::SyntheticAll | Verdict::QuickAll => "(holds)",
-        Verdict::SyntheticSome | Verdict::QuickSome => "(partly)",
-        Verdict::SyntheticNone | Verdict::QuickNone => "(not)",
+        Verdict::StandInAll | Verdict::SyntheticAll | Verdict::QuickAll => "(holds)",
+        Verdict::StandInSome | Verdict::SyntheticSome | Verdict::QuickSome => "(partly)",
+        Verdict::StandInNone | Verdict::SyntheticNone | Verdict::QuickNone => "(not)",
         Verdict::NotMeasured => "not measured",
     }
     .to_string()

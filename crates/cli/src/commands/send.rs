@@ -1,18 +1,19 @@
 //! `paceline send`: a file, a pipe or bulk data over UDP, under any scheme.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::compare::P95;
-use paceline_live::udp::{ClientOptions, Delays, Finished, Source, connect_to, send};
+use paceline_live::udp::{ClientOptions, Delays, Finished, SentSeries, Source, connect_to, send};
 use paceline_sim::scenario::Workload;
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
 use super::recv::{PLAINTEXT, run_ahead};
+use super::transfer;
 use crate::args;
 use crate::output::{self, Error};
 
@@ -24,7 +25,7 @@ use crate::output::{self, Error};
 Examples:
   paceline send FILE 192.0.2.1:5311 --key STRING --scheme abc
   tar c folder | paceline send - 192.0.2.1:5311 --key STRING
-  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json
+  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json -o out/sprout
   paceline send 192.0.2.1:5311 --key STRING --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
     /// The file to send, or - for standard input; with --bulk there is none
@@ -63,9 +64,16 @@ pub(crate) struct Send {
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
-    /// Write packets, acknowledgements and windows as qlog (JSON text sequences), for qvis
+    /// Write packets, losses, acknowledgements and windows as qlog (JSON text sequences), for qvis,
+    /// which wants a name that ends with .sqlog
     #[arg(long, value_name = "FILE")]
     qlog: Option<PathBuf>,
+    /// Write a page, a plot and JSON, time series included, into this folder
+    #[arg(short, long, value_name = "DIR", alias = "report")]
+    output: Option<PathBuf>,
+    /// Do not show the names of written files
+    #[arg(short, long)]
+    quiet: bool,
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
@@ -141,6 +149,9 @@ struct Row {
     video: Option<Frames>,
     mtu: u16,
     encrypted: bool,
+    /// With `-o`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<SentSeries>,
 }
 
 #[derive(Serialize)]
@@ -176,14 +187,46 @@ impl Send {
         let to = connect_to(&to).map_err(fail)?;
         let key = self.key.clone();
         let qlog = self.qlog.clone();
-        let options = ClientOptions { to, key, offer, limits, source, qlog, abandons: false };
+        let series = self.output.is_some();
+        let options =
+            ClientOptions { to, key, offer, limits, source, qlog, series, abandons: false };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
-        if self.json {
-            output::print_json(&Runs { runs: [&row] })
-        } else {
-            output::print(&words(&row))
+        let runs = Runs { runs: [&row] };
+        let written = match (&self.output, &row.series) {
+            (Some(folder), Some(series)) => self.write(folder, &finished, series, &runs),
+            _ => Ok(()),
+        };
+        let printed = match self.json {
+            true => output::print_json(&runs),
+            false => output::print(&words(&row)),
+        };
+        written.and(printed)
+    }
+
+    fn write(
+        &self,
+        folder: &Path,
+        finished: &Finished,
+        series: &SentSeries,
+        runs: &Runs<'_>,
+    ) -> Result<(), Error> {
+        let view = transfer::sent(&self.scheme, finished, series);
+        let what = match &finished.kept {
+            Some(_) => format!("{} bytes of a file", finished.file_bytes),
+            None => "Data of a workload".into(),
+        };
+        let explanation = format!(
+            "{what} sent over UDP under {}, measured in real time. Acknowledged is what this end knows              to have arrived.",
+            self.scheme
+        );
+        let title = format!("paceline send to {}", finished.address);
+        let seed = Some(self.seed);
+        let note = transfer::write(folder, "send", (title, explanation), seed, &[view], runs)?;
+        if !self.quiet {
+            output::note(&note);
         }
+        Ok(())
     }
 
     /// What is sent, and where to.
@@ -242,6 +285,7 @@ impl Send {
             video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
             mtu: finished.mtu,
             encrypted: !self.plaintext,
+            series: finished.series.clone(),
         }
     }
 }

@@ -118,6 +118,7 @@ impl Traffic {
                     limits,
                     source: Source::Packets,
                     qlog: None,
+                    series: false,
                     abandons: true,
                 };
                 let finished = udp::send(&options).map_err(fail)?;

@@ -243,5 +243,9 @@ fn words(event: &Event) -> String {
             )
         }
         Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),
+        Event::Stopping(stats) => format!(
+            "interrupted: {} connections since the start, {} refused; {} datagrams ignored",
+            stats.accepted, stats.refused, stats.ignored
+        ),
     }
 }

@@ -17,6 +17,13 @@ pub(crate) struct Validate {
     /// these
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// The folder of published tables of rules (.dna); the figures of a program that follows one are
+    /// compared with `remy` and the same table
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -24,7 +31,7 @@ pub(crate) struct Validate {
     #[arg(long)]
     strict: bool,
     /// Also write the table to this file, as Markdown
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
 }
 
@@ -36,7 +43,13 @@ struct Report {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let cases = cases(self.traces.as_deref());
+        let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
+        if let Some(only) = &self.only {
+            cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
+            if cases.is_empty() {
+                return Err(Error::Usage(format!("--only: no check has `{only}` in its name")));
+            }
+        }
         let mut rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case.measure()).collect();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {

@@ -96,7 +96,7 @@ fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
         // Scenarios of files make no routers.
         RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
-            Ok(paceline_cc::registry::build(spec)?.router.map(|make| make()))
+            Ok(paceline_remy::names().schemes.build(spec)?.router.map(|make| make()))
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod mahimahi;
 mod observers;
 mod run;
 pub(crate) mod scenario;
+mod shared;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

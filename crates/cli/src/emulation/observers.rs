@@ -3,12 +3,12 @@
 use std::io;
 use std::path::Path;
 
-use paceline_cc::Time;
+use paceline_cc::{Rate, Time};
 use paceline_live::emulator::{Direction, Element, Observer};
 use paceline_live::output::{
     Accountant, LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, Watched,
 };
-use paceline_path::Link;
+use paceline_path::{Link, Service};
 
 use super::{DEFAULT_SEED, Plan, Side};
 use crate::names::command_line;
@@ -84,6 +84,12 @@ fn watched(plan: &Plan) -> Vec<Watched> {
                     name: side.name.clone().unwrap_or_else(|| "link".into()),
                     queue: side.queue.clone().unwrap_or_default(),
                     service: Some(link.service().clone()),
+                    ..plain(stage, "")
+                },
+                // It has no capacity of its own.
+                Element::Shared(_) => Watched {
+                    name: side.name.clone().unwrap_or_else(|| "shared".into()),
+                    service: Some(Service::constant(Rate::ZERO)),
                     ..plain(stage, "")
                 },
                 _ => plain(stage, plan.kind),

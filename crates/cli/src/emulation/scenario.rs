@@ -7,20 +7,22 @@ use paceline_live::emulator::Element;
 use paceline_sim::scenario::{FlowSpec, LinkSpec, QueueChoice, Scenario};
 use paceline_sim::{BuildError, choose};
 
-use super::Side;
 use super::link::{limit, link, pipe};
+use super::{Emulation, Side, shared};
 use crate::commands::run::read_scenario;
 use crate::output::Error;
 
 /// Reads a scenario and makes the two directions of its path: that of its flows' data, and that
-/// of their acknowledgements. If flows take different ways, `flow` says which one is meant.
+/// of their acknowledgements. If flows take different ways, `flow` says which one is meant. At a
+/// shared medium all other flows are simulated beside it.
 pub(crate) fn sides(
     file: &Path,
     flow: Option<&str>,
-    seed: Option<u64>,
+    options: &Emulation,
 ) -> Result<(Side, Side), Error> {
     let mut scenario = read_scenario(file)?;
-    scenario.seed = seed.unwrap_or(scenario.seed);
+    scenario.seed = options.seed.unwrap_or(scenario.seed);
+    scenario.warmup = options.warmup.unwrap_or_default();
     sides_of(&scenario, &file.display().to_string(), flow)
 }
 
@@ -33,12 +35,8 @@ pub(crate) fn sides_of(
     let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows: Vec<_> = scenario.flows.iter().chain(arrivals).collect();
     let first = choose_flow(file, &flows, flow)?;
-    if let Some(hop) = &first.station {
-        return Err(Error::Message(format!(
-            "{file}: flow `{}` passes a shared medium at station `{}`, which the emulator does not \
-             have; simulate it with `paceline run {file}`",
-            first.name, hop.station
-        )));
+    if first.station.is_some() {
+        return shared::sides(scenario, file, first);
     }
     let half = first.rtt / 2;
     let data = side(scenario, first, &first.path, (half, &first.data), "data")?;
@@ -62,10 +60,13 @@ fn choose_flow<'a>(
         return Err(Error::Usage(format!("{file}: there is no flow whose path to emulate")));
     };
     let same = |flow: &FlowSpec| {
-        (&flow.path, &flow.back, flow.rtt, &flow.data, &flow.acks)
-            == (&first.path, &first.back, first.rtt, &first.data, &first.acks)
+        (&flow.path, &flow.back, flow.rtt, &flow.data, &flow.acks, &flow.station)
+            == (&first.path, &first.back, first.rtt, &first.data, &first.acks, &first.station)
     };
-    match flows.iter().find(|flow| !same(flow)) {
+    // At a medium each flow but one is simulated, so that it matters which one is meant.
+    let other =
+        |flow: &&&FlowSpec| !same(flow) || (flow.station.is_some() && flow.name != first.name);
+    match flows.iter().find(other) {
         None => Ok(first),
         Some(other) => Err(Error::Usage(format!(
             "{file}: flows `{}` and `{}` take different ways, and an emulation has one: choose it \

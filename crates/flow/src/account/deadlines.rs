@@ -2,7 +2,7 @@
 
 use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
-use super::{ACK_DELAY, Account, Losses, Reduction, fate, note_loss};
+use super::{ACK_DELAY, Account, LossTrigger, Losses, Reduction, fate, note_loss};
 
 /// The state of an account's timers.
 #[derive(Debug)]
@@ -126,9 +126,10 @@ impl Account {
         let mut losses = Losses::default();
         self.fates.clear();
         let cumulative = self.cumulative;
-        let Account { ledger, repairs, fates, config, .. } = self;
+        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
         ledger.lose_all(|number, entry, detail| {
             losses.note(number, entry);
+            loss_log.note(number, entry, LossTrigger::Timeout);
             note_loss(config, cumulative, repairs, number, entry);
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));

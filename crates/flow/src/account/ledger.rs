@@ -314,6 +314,11 @@ impl Ledger {
         Time::NEVER
     }
 
+    /// All numbers below are lost by the packet threshold, if they are not acknowledged.
+    pub(crate) fn reordering_end(&self) -> u64 {
+        self.acked_end.saturating_sub(self.packet_threshold)
+    }
+
     /// When the time threshold declares the next packet lost; it may have passed.
     pub(crate) fn next_loss(&self, rtt: Span) -> Time {
         match self.first_in_flight() {

@@ -7,12 +7,14 @@ mod deadlines;
 mod ecn;
 mod entry;
 mod ledger;
+mod losses;
 mod rate;
 mod recovery;
 mod rtt;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
 pub use deadlines::Expired;
+pub use losses::{Loss, LossTrigger};
 pub use rtt::{RtoBounds, RttEstimator};
 
 use std::collections::VecDeque;
@@ -24,6 +26,7 @@ use self::deadlines::Timers;
 use self::ecn::MarkCounter;
 use self::entry::Entry;
 use self::ledger::Ledger;
+use self::losses::LossLog;
 use self::rate::RateSampler;
 use self::recovery::{Event, Recovery};
 
@@ -77,6 +80,8 @@ pub struct Account {
     limited_end: u64,
     /// What PRR needs to know of the last acknowledgement once the controller has its new window.
     reduction: Option<Reduction>,
+    /// The packets declared lost, if somebody asks for them.
+    loss_log: LossLog,
 }
 
 /// What an acknowledgement means for proportional rate reduction.
@@ -120,6 +125,7 @@ impl Account {
             round_end: 0,
             limited_end: 0,
             reduction: None,
+            loss_log: LossLog::default(),
             config,
         }
     }
@@ -138,6 +144,10 @@ impl Account {
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.ledger.in_flight()
+    }
+    /// Bytes that have been acknowledged since the start.
+    pub fn delivered(&self) -> u64 {
+        self.rates.delivered()
     }
     /// The number that the next packet gets.
     #[inline]
@@ -173,6 +183,15 @@ impl Account {
     #[inline]
     pub fn take_repair(&mut self) -> Option<Repair> {
         self.repairs.pop_front()
+    }
+    /// From now on, keeps the packets that are declared lost for [`Account::drain_losses`].
+    pub fn log_losses(&mut self) {
+        self.loss_log.begin();
+    }
+    /// The packets declared lost since the last call, in the order in which that happened; none
+    /// without [`Account::log_losses`].
+    pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
+        self.loss_log.drain()
     }
     /// True from a timeout until what it declared lost is repaired.
     #[inline]
@@ -383,9 +402,18 @@ impl Account {
     fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
         let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
-        let Account { ledger, repairs, fates, config, .. } = self;
+        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
+        let reordered = ledger.reordering_end();
         self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
             losses.note(number, entry);
+            loss_log.note(
+                number,
+                entry,
+                match number < reordered {
+                    true => LossTrigger::ReorderingThreshold,
+                    false => LossTrigger::TimeThreshold,
+                },
+            );
             note_loss(config, cumulative, repairs, number, entry);
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));

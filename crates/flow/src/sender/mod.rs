@@ -15,7 +15,7 @@ use paceline_cc::{
 
 use self::config::Constants;
 use self::pacer::Pacer;
-use crate::account::{Account, RttEstimator, Sent};
+use crate::account::{Account, Loss, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
@@ -41,8 +41,8 @@ pub struct Sender {
     cwr: bool,
     /// When the last packet was sent.
     last_sent: Time,
-    /// The RTT sample of the latest acknowledgement, if nobody has taken it.
-    latest_rtt: Option<Span>,
+    /// The RTT sample of the latest acknowledgement; [`Span::MAX`] if somebody has taken it.
+    latest_rtt: Span,
     /// When the first timer may be due. It may be earlier than necessary: then it is moved on,
     /// which is cheaper than moving it at each acknowledgement.
     wake: Time,
@@ -90,7 +90,7 @@ impl Sender {
             reports: 0,
             cwr: false,
             last_sent: Time::NEVER,
-            latest_rtt: None,
+            latest_rtt: Span::MAX,
             pending: false,
             largest: 0,
             whole: false,
@@ -119,13 +119,26 @@ impl Sender {
     pub fn in_flight(&self) -> u64 {
         self.account.in_flight()
     }
+    /// Bytes that have been acknowledged since the start.
+    pub fn delivered(&self) -> u64 {
+        self.account.delivered()
+    }
     /// Estimates of the round-trip time.
     pub fn rtt(&self) -> &RttEstimator {
         self.account.rtt()
     }
     /// The RTT sample of the latest acknowledgement, taken once.
     pub fn take_rtt(&mut self) -> Option<Span> {
-        self.latest_rtt.take()
+        let rtt = std::mem::replace(&mut self.latest_rtt, Span::MAX);
+        (rtt != Span::MAX).then_some(rtt)
+    }
+    /// From now on, keeps the packets that are declared lost for [`Sender::drain_losses`].
+    pub fn log_losses(&mut self) {
+        self.account.log_losses();
+    }
+    /// The packets declared lost since the last call.
+    pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
+        self.account.drain_losses()
     }
     /// The controller's current plan.
     pub fn plan(&self) -> &Plan {
@@ -187,6 +200,12 @@ impl Sender {
         self.whole = true;
         self.set_ready(waiting);
     }
+    /// From now on, new packets have so many bytes at most, since the path does not carry larger ones.
+    /// What is sent again keeps its size, and the controller goes on to count in packets of the first
+    /// size.
+    pub fn set_largest(&mut self, bytes: u64) {
+        self.largest = bytes.min(u64::from(self.config.setup.mss));
+    }
     /// Bytes that the network will soon deliver: what the controller forecasts, or else the window,
     /// and no more than is paced out in a round trip (100 ms if that is longer). A queue in front of
     /// this sender that is longer holds packets that will be late.
@@ -244,8 +263,8 @@ impl Sender {
     #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let feedback = self.account.on_ack(now, ack);
-        if feedback.rtt.is_some() {
-            self.latest_rtt = feedback.rtt;
+        if let Some(rtt) = feedback.rtt {
+            self.latest_rtt = rtt;
         }
         // Any reduction answers the classic echo (RFC 3168 §6.1.2).
         self.cwr |= matches!(feedback.congestion, Some(Congestion::Ecn | Congestion::Loss));

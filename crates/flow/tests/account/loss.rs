@@ -140,3 +140,49 @@ fn datagrams_are_lost_by_the_same_thresholds() {
           81  ack 1-3 -> acked 3, lost 0, congestion loss, repair none",
     );
 }
+
+/// A log of losses names each packet once, with the rule by which it was lost.
+#[test]
+fn losses_are_logged_with_the_rule_that_found_them() {
+    use paceline_cc::{Ack, Time};
+    use paceline_flow::{Account, AccountConfig, Expired, LossTrigger, Sent};
+
+    let mut account = Account::new(AccountConfig::stream(1500));
+    let send = |account: &mut Account, segment: u64| {
+        account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
+    };
+    (0..3).for_each(|segment| send(&mut account, segment));
+    // Nobody asks yet.
+    account
+        .on_ack(Time::from_millis(90), &Ack { largest: 2, lengths: [1, 0, 0], ..Ack::default() });
+    assert_eq!(account.drain_losses().count(), 0);
+    account.log_losses();
+    (3..9).for_each(|segment| send(&mut account, segment));
+    let ack = Ack { largest: 7, lengths: [1, 0, 0], ..Ack::default() };
+    account.on_ack(Time::from_millis(95), &ack);
+    let mut seen: Vec<_> = account.drain_losses().map(|loss| (loss.number, loss.trigger)).collect();
+    for ms in 96..2000 {
+        let now = Time::from_millis(ms);
+        while account.deadline() <= now {
+            if matches!(account.on_deadline(now), Expired::Nothing) {
+                break;
+            }
+        }
+        seen.extend(account.drain_losses().map(|loss| (loss.number, loss.trigger)));
+    }
+    let (reordered, late, timeout) =
+        (LossTrigger::ReorderingThreshold, LossTrigger::TimeThreshold, LossTrigger::Timeout);
+    // The first two were old when the acknowledgement came; 8 is the only one behind the newest.
+    let expected = [
+        (0, reordered),
+        (1, reordered),
+        (3, reordered),
+        (4, reordered),
+        (5, late),
+        (6, late),
+        (8, timeout),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(account.stats().lost, 7);
+    assert_eq!(account.drain_losses().count(), 0);
+}

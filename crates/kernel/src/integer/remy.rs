@@ -1,6 +1,6 @@
 //! Remy's sender, as in `bpf/remy.h`: `paceline_cc`'s `RemySender` with `per=packet`.
 
-use paceline_cc::schemes::remy::{SIGNALS, Signal};
+use paceline_cc::schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
 
 use super::Feedback;
 use super::fixed::{NEVER, ONE};

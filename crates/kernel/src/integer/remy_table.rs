@@ -6,7 +6,7 @@
 
 use paceline_cc::Span;
 use paceline_cc::schemes::remy::{
-    Action, Domain, MAX_RULES, Memory, RuleTable, RuleTree, SIGNALS, Signal,
+    Action, Domain, MAX_RULES, Memory, PUBLISHED_SIGNALS as SIGNALS, RuleTable, RuleTree, Signal,
 };
 use thiserror::Error;
 
@@ -44,6 +44,11 @@ pub enum RemyTableError {
         /// Its action.
         action: Action,
     },
+    /// Its rules look at the marks of an ABC router.
+    #[error(
+        "the table's rules look at accel_share, the marks of an ABC router, which the kernel's Remy does not hear"
+    )]
+    Marks,
     /// The boxes divide the space into too many cells.
     #[error(
         "the table's boxes divide memories into {cells} cells; the kernel's tables have at most {MOST_CELLS}"
@@ -125,8 +130,11 @@ impl RemyTable {
     /// the smallest.
     ///
     /// # Errors
-    /// Its actions are out of bounds, or it has too many cells.
+    /// Its rules look at marks, its actions are out of bounds, or it has too many cells.
     pub fn new(table: &RuleTable, resolution: Span) -> Result<RemyTable, RemyTableError> {
+        if table.hears_marks() {
+            return Err(RemyTableError::Marks);
+        }
         let actions = table.rules().iter().enumerate();
         let actions = actions.map(|(rule, one)| WholeAction::new(rule, &one.action));
         let actions = actions.collect::<Result<Vec<_>, _>>()?;

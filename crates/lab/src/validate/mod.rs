@@ -24,21 +24,18 @@ pub use page::page;
 
 use recorded::Recorded;
 
-/// All cases. Recorded traces are looked for in `traces`; without them their rows say so.
-pub fn cases(traces: Option<&Path>) -> Vec<Case<'_>> {
-    let recorded = Recorded(traces);
-    let mut cases: Vec<Case<'_>> = Vec::new();
+/// All cases. Recorded traces are looked for in `traces`, and published tables of rules in `tables`;
+/// without them their rows say so.
+pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case<'a>> {
+    let recorded = Recorded { traces, tables };
+    let mut cases: Vec<Case<'a>> = Vec::new();
     cases.extend(bottleneck::cases("ns-3", simulators::NS3));
     cases.extend(bottleneck::cases("ns-2", simulators::NS2));
     cases.extend(bottleneck::cases("htsim", simulators::HTSIM));
+    cases.extend(medium::cases());
     cases.extend(linux::cases(recorded));
     cases.extend(userspace::cases(recorded));
     cases.extend(endpoint::cases(recorded));
     cases.extend(facts::cases());
     cases
-}
-
-/// The cases of the shared 802.11 medium.
-pub fn medium_cases() -> Vec<Case<'static>> {
-    medium::cases()
 }

@@ -42,7 +42,8 @@ fn finish(
     for flow in &mut scenario.flows {
         flow.ack = ack;
     }
-    let outcome = paceline_sim::run(&scenario).map_err(|error| error.to_string())?;
+    let outcome = paceline_sim::run_with(&scenario, &paceline_remy::names())
+        .map_err(|error| error.to_string())?;
     Ok(comparison.row(&outcome))
 }
 

@@ -1,16 +1,19 @@
-//! Runs over recorded traces, which are no part of the program.
+//! Runs over recorded traces and with published tables of rules, which are no part of the program.
 
 use std::path::Path;
 
-use paceline_cc::{AckPolicy, Rate, Span};
+use paceline_cc::{AckPolicy, Rate, SchemeSpec, Span};
 
 use super::network;
 use crate::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
-/// Where the recorded traces are, if anywhere.
+/// Where the recorded traces and the published tables of rules are, if anywhere.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Recorded<'a>(pub(super) Option<&'a Path>);
+pub(super) struct Recorded<'a> {
+    pub(super) traces: Option<&'a Path>,
+    pub(super) tables: Option<&'a Path>,
+}
 
 /// A path over a recorded link, or one of a constant rate.
 #[derive(Copy, Clone, Debug)]
@@ -28,15 +31,29 @@ impl Recorded<'_> {
         if name == "12Mbps" {
             return Ok(Capacity::Constant(Rate::from_mbps(12.0)));
         }
-        let path = self.0.map(|folder| folder.join(name)).filter(|path| path.exists());
+        let path = self.traces.map(|folder| folder.join(name)).filter(|path| path.exists());
         let path = path.as_deref().and_then(Path::to_str).ok_or_else(|| {
             format!("the recorded trace {name} is not here; name its folder with --traces")
         })?;
         paceline_trace::load(path).map(Capacity::trace).map_err(|error| error.to_string())
     }
 
+    /// A scheme; the file of `remy[file=NAME]` is one in the folder of tables.
+    fn scheme(self, text: &str) -> Result<SchemeSpec, String> {
+        let file = text.strip_prefix("remy[file=").and_then(|rest| rest.strip_suffix(']'));
+        let Some(file) = file else {
+            return check_scheme(text).map_err(|error| error.to_string());
+        };
+        let path = self.tables.map(|folder| folder.join(file)).filter(|path| path.exists());
+        let path = path.as_deref().and_then(Path::to_str).ok_or_else(|| {
+            format!("the published table {file} is not here; name its folder with --tables")
+        })?;
+        let named = paceline_remy::names().check_scheme(&format!("remy[file={path}]"));
+        named.map_err(|error| error.to_string())
+    }
+
     fn comparison(self, way: &Way, scheme: &str) -> Result<Comparison, String> {
-        let scheme = check_scheme(scheme).map_err(|error| error.to_string())?;
+        let scheme = self.scheme(scheme)?;
         Ok(Comparison {
             reverse: Some(self.capacity(way.reverse)?),
             rtt: Span::from_millis(way.rtt_ms),

@@ -192,6 +192,7 @@ fn ours(program: &str) -> Vec<Setting> {
             default("vivace[utility=loss]"),
             variant("vivace[rule=nsdi2018,utility=loss]", WHY_VIVACE),
         ],
+        "RemyCC-2014-100x" => vec![default("remy[file=RemyCC-2014-100x.dna]")],
         _ => vec![none],
     }
 }

@@ -7,6 +7,7 @@ use paceline_path::{Counters, DropReason, EventKind, Link, LinkEvent, Pipe};
 
 use super::observe::{ElementKind, StageSummary};
 use super::pool::Pool;
+use super::shared::SharedLane;
 use crate::shell::onoff::OnOff;
 
 /// What packets pass.
@@ -17,6 +18,8 @@ pub enum Element {
     Pipe(Box<Pipe>),
     /// A line that comes and goes.
     OnOff(Box<OnOff>),
+    /// One direction of a path that both share with simulated flows.
+    Shared(SharedLane),
     /// Nothing happens here; observers are told of what passes.
     Meter(VecDeque<(Time, Packet)>),
 }
@@ -47,7 +50,7 @@ impl Place {
         match &mut element {
             Element::Link(link) => link.keep_drops(true),
             Element::Pipe(pipe) => pipe.keep_lost(true),
-            Element::OnOff(_) | Element::Meter(_) => {}
+            Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
         }
         Place {
             element,
@@ -72,6 +75,7 @@ impl Place {
             Element::Link(_) => ElementKind::Link,
             Element::Pipe(_) => ElementKind::Pipe,
             Element::OnOff(_) => ElementKind::OnOff,
+            Element::Shared(_) => ElementKind::Shared,
             Element::Meter(_) => ElementKind::Meter,
         }
     }
@@ -105,22 +109,49 @@ impl Place {
                 line.push(now, &packet);
                 lost = line.drain_lost().next();
             }
+            Element::Shared(lane) => {
+                packet.sent = now;
+                lane.push(now, &packet);
+                self.note_shared_losses(now);
+            }
             Element::Meter(passing) => passing.push_back((now, packet)),
         }
         if let Some(lost) = lost {
-            self.counters.dropped_full += 1;
-            self.counters.dropped_bytes += u64::from(lost.size);
-            self.lost.push(lost.number() as u32);
-            if self.recording {
-                let kind = EventKind::Drop { reason: DropReason::Full };
-                self.arrivals.push_back(event(now, kind, &lost));
-            }
+            self.note_loss(now, &lost);
+        }
+    }
+
+    fn note_loss(&mut self, now: Time, lost: &Packet) {
+        self.counters.dropped_full += 1;
+        self.counters.dropped_bytes += u64::from(lost.size);
+        self.lost.push(lost.number() as u32);
+        if self.recording {
+            let kind = EventKind::Drop { reason: DropReason::Full };
+            self.arrivals.push_back(event(now, kind, lost));
+        }
+    }
+
+    /// Packets of this direction that a shared path has dropped by `now`.
+    fn note_shared_losses(&mut self, now: Time) {
+        while let Element::Shared(lane) = &mut self.element
+            && let Some(lost) = lane.take_lost()
+        {
+            self.note_loss(now, &lost);
         }
     }
 
     /// Pops what is due at or before `now`; the time at which it left.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, packet: &mut Packet) -> Option<Time> {
+        if let Element::Shared(lane) = &mut self.element {
+            let through = if lane.wake() <= now { lane.pop(now) } else { None };
+            self.note_shared_losses(now);
+            let (due, passed) = through?;
+            // Links on the way have noted when it came to them.
+            *packet = Packet { queued: passed.sent, ..passed };
+            self.leave(due, packet);
+            return Some(due);
+        }
         loop {
             let due = self.wake();
             if due > now || due == Time::NEVER {
@@ -139,6 +170,7 @@ impl Place {
                 }
                 Element::Pipe(pipe) => &mut **pipe,
                 Element::OnOff(line) => &mut **line,
+                Element::Shared(_) => return None,
                 Element::Meter(passing) => {
                     let (_, passed) = passing.pop_front()?;
                     *packet = passed;
@@ -170,6 +202,7 @@ impl Place {
             Element::Link(link) => link.wake(),
             Element::Pipe(pipe) => pipe.wake(),
             Element::OnOff(line) => line.wake(),
+            Element::Shared(lane) => lane.wake(),
             Element::Meter(passing) => passing.front().map_or(Time::NEVER, |&(at, _)| at),
         }
     }
@@ -194,6 +227,11 @@ impl Place {
             }
             Element::Pipe(pipe) => (self.counters, 0, pipe.packets(), 0),
             Element::OnOff(_) => (self.counters, 0, 0, 0),
+            Element::Shared(_) => {
+                let gone = self.counters.delivered_packets + self.counters.dropped_full;
+                let held = self.counters.arrived_packets.saturating_sub(gone);
+                (self.counters, 0, held as usize, 0)
+            }
             Element::Meter(passing) => (self.counters, 0, passing.len(), 0),
         };
         let element = self.kind();

@@ -83,6 +83,8 @@ impl Lane {
     pub(super) fn new(direction: Direction, chain: Chain, memory: usize) -> Lane {
         let is_routed = |element: &Element| match element {
             Element::Link(link) => link.router().is_some(),
+            // Perhaps it has.
+            Element::Shared(_) => true,
             _ => false,
         };
         let routed = chain.elements().any(is_routed);

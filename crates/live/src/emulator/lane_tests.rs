@@ -429,6 +429,7 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
         cpu: Span::ZERO,
         up: bench.lane.summary(Time::ZERO),
         down: DirectionSummary::default(),
+        simulated: Vec::new(),
         errors: Vec::new(),
     };
     let summary = bench.watchers.finish(summary);

@@ -3,7 +3,8 @@
 //! One thread. It waits for packets and for the next release (`reactor`), reads packets into
 //! buffers that stay where they are (`pool`), lets stand-ins pass through the simulator's links
 //! and pipes (`chain`), and writes those that are through (`lane`). What the kernel hands over
-//! in one piece is accounted for as the packets that it stands for ([`offload`]).
+//! in one piece is accounted for as the packets that it stands for ([`offload`]). Where simulated
+//! flows share the path, somebody else's simulation takes the place of links and pipes (`shared`).
 
 mod chain;
 mod clock;
@@ -18,6 +19,7 @@ mod pool;
 mod port;
 mod reactor;
 mod run;
+mod shared;
 #[cfg(test)]
 mod testing;
 mod watch;
@@ -33,3 +35,4 @@ pub use observe::{
 pub use pool::Pool;
 pub use port::{Port, SocketPort};
 pub use run::{Control, Emulator, EmulatorOptions};
+pub use shared::{SharedLane, SharedPath, SimulatedFlow};

@@ -7,6 +7,7 @@ use paceline_cc::{Span, Time};
 use paceline_path::{Counters, LinkEvent};
 
 use super::chain::Chain;
+use super::shared::SimulatedFlow;
 
 /// Which way packets go.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum ElementKind {
     Pipe,
     /// A line that comes and goes.
     OnOff,
+    /// A path that both directions share with simulated flows.
+    Shared,
     /// Nothing: packets pass and are told of.
     Meter,
 }
@@ -145,6 +148,8 @@ pub struct Summary {
     pub up: DirectionSummary,
     /// The way down.
     pub down: DirectionSummary,
+    /// Flows that were simulated beside the program's packets.
+    pub simulated: Vec<SimulatedFlow>,
     /// What observers could not do, each with its name; also what else went wrong without ending
     /// the run.
     pub errors: Vec<String>,

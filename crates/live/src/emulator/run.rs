@@ -7,6 +7,7 @@ use paceline_cc::{Span, Time};
 
 use super::chain::Chain;
 use super::clock::{Clock, Monotonic, cpu_time};
+use super::element::Element;
 use super::lane::{Health, Lane};
 use super::observe::{Direction, Ended, LatenessSummary, Observer, Summary, View};
 use super::port::Port;
@@ -208,6 +209,11 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
     fn end(self, end: Time, started: SystemTime, ended: Ended, cpu: Span) -> Summary {
         let lateness = self.lateness();
         let (up, down) = (self.up.summary(end), self.down.summary(end));
+        let simulated = self.up.chain.elements().flat_map(|element| match element {
+            Element::Shared(lane) => lane.flows(),
+            _ => Vec::new(),
+        });
+        let simulated = simulated.collect();
         let summary = Summary {
             started,
             duration: end.since(Time::ZERO),
@@ -218,6 +224,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             cpu,
             up,
             down,
+            simulated,
             errors: Vec::new(),
         };
         self.watchers.finish(summary)

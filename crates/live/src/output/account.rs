@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::series::Bins;
 use super::watched::Watched;
-use crate::emulator::{Direction, DirectionSummary, LatenessSummary, Summary};
+use crate::emulator::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
 
 /// An emulation in numbers; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +32,9 @@ pub struct Account {
     pub up: Way,
     /// From outside to inside.
     pub down: Way,
+    /// Flows that were simulated beside the program's packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub simulated: Vec<SimulatedFlow>,
     /// What went wrong without ending the run.
     pub errors: Vec<String>,
 }
@@ -202,6 +205,7 @@ impl Account {
             cpu_s: summary.cpu.as_secs_f64(),
             up: way(Direction::Up, &summary.up),
             down: way(Direction::Down, &summary.down),
+            simulated: summary.simulated.clone(),
             errors: summary.errors.clone(),
         }
     }

@@ -161,6 +161,9 @@ fn explain(event: &LiveEvent<'_>, comment: &mut String) {
         EventKind::Drop { .. } if event.element == ElementKind::OnOff => {
             comment.write_str("dropped: the line was off")
         }
+        EventKind::Drop { .. } if event.element == ElementKind::Shared => {
+            comment.write_str("dropped on the path that it shares with simulated flows")
+        }
         EventKind::Drop { .. } if event.element != ElementKind::Link => {
             comment.write_str("dropped: random loss")
         }

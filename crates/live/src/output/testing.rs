@@ -59,6 +59,7 @@ pub(super) fn summary(duration: Span) -> Summary {
         cpu: Span::ZERO,
         up: Default::default(),
         down: Default::default(),
+        simulated: Vec::new(),
         errors: Vec::new(),
     }
 }

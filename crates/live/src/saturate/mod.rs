@@ -39,7 +39,8 @@ fn data(
     let (number, steady) = window.send(now)?;
     let message = Message { session, body: Body::Data { number, sent: micros(now), steady } };
     let length = codec.write(&message, size, place).ok()?;
-    Some(Transmit { to, length, ecn: Ecn::NotEct, data: Some(number.into()) })
+    let number = u64::from(number);
+    Some(Transmit { to, length, ecn: Ecn::NotEct, number, data: Some(number), ack: false })
 }
 
 /// The round-trip time of what was sent at `echo` microseconds.

@@ -237,6 +237,9 @@ impl Client<'_> {
                 carrier.refill(&mut connection);
                 connection.transmit(now, place)
             });
+            if self.outbox.was_too_large() {
+                connection.on_too_large(now);
+            }
             if let Some(end) = connection.ended() {
                 break end.clone();
             }

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 pub use client::{ClientOptions, client};
 pub use device::DeviceOptions;
-use paceline_wire::End;
+use paceline_wire::{End, ServerStats};
 pub use prefix::Prefix;
 pub use server::{ServerOptions, server};
 
@@ -53,6 +53,8 @@ pub enum Event {
     },
     /// There is no connection at present, and why; it is tried again.
     Waiting(String),
+    /// The server was interrupted, and ends; what it has counted.
+    Stopping(ServerStats),
 }
 
 /// Why a connection has ended, in words; empty if it was closed and all is well.

@@ -106,6 +106,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         if ready.interrupted {
             tunnel.close_all(clock.now());
             tunnel.events.drain(..).for_each(&mut *tell);
+            tell(Event::Stopping(tunnel.server.stats()));
             return Ok(tunnel.good);
         }
         if ready.socket {
@@ -226,6 +227,12 @@ impl Tunnel {
                 }
                 server.transmit(now, slot, place)
             });
+            if outbox.was_too_large()
+                && let Some(connection) = server.connection(slot)
+            {
+                connection.on_too_large(now);
+                server.reschedule(slot);
+            }
             if let Some(end) = self.server.connection(slot).and_then(|c| c.ended().cloned()) {
                 self.end(slot, &end)?;
                 any = true;

@@ -4,6 +4,8 @@ use paceline_cc::{Span, Time};
 use paceline_measure::{Age, Quantiles, Samples};
 use serde::{Deserialize, Serialize};
 
+use super::course::{ReceivedCourse, ReceivedSeries};
+
 /// The first packet counts as so late, so that earlier ones have a place. The clocks of the two
 /// ends have nothing in common; all delays are told from the shortest one.
 const FIRST: Span = Span::from_millis(50);
@@ -68,10 +70,13 @@ pub(super) struct Arrivals {
     age: Age,
     first: Time,
     last: Time,
+    /// The course over time, if somebody wants it.
+    course: Option<ReceivedCourse>,
 }
 
 impl Arrivals {
-    pub(super) fn new(now: Time) -> Arrivals {
+    /// No arrivals yet; with a `course` if somebody wants to see them over time.
+    pub(super) fn new(now: Time, course: bool) -> Arrivals {
         Arrivals {
             base: None,
             least: Span::MAX,
@@ -79,15 +84,17 @@ impl Arrivals {
             age: Age::new(now),
             first: now,
             last: now,
+            course: course.then(|| ReceivedCourse::new(now)),
         }
     }
 
     #[inline]
-    pub(super) fn on_packet(&mut self, now: Time, sent: Time) {
+    pub(super) fn on_packet(&mut self, now: Time, sent: Time, size: u32) {
         let difference = i128::from(now.as_nanos()) - i128::from(sent.as_nanos());
         if self.base.is_none() {
             (self.base, self.first) = (Some(difference), now);
             self.age = Age::new(now);
+            self.course = self.course.take().map(|_| ReceivedCourse::new(now));
         }
         let since = difference - self.base.unwrap_or(difference);
         let delay = (since + i128::from(FIRST.as_nanos())).max(0);
@@ -97,6 +104,15 @@ impl Arrivals {
         // The sender's clock, moved so that the delays are these.
         self.age.on_arrival(now, Time::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos())));
         self.last = now;
+        if let Some(course) = &mut self.course {
+            course.on_packet(now, size, delay);
+        }
+    }
+
+    /// The arrivals over time, if that was wanted.
+    pub(super) fn series(&self) -> ReceivedSeries {
+        let course = self.course.as_ref();
+        course.map(|course| course.series(self.last, self.least)).unwrap_or_default()
     }
 
     pub(super) fn summary(&self, stats: paceline_flow::ReceiverStats) -> Summary {
@@ -121,19 +137,22 @@ mod tests {
     #[test]
     fn delays_are_told_from_the_shortest_whatever_the_clocks_show() {
         for offset in [0, 1_000_000_000_000] {
-            let mut arrivals = Arrivals::new(Time::ZERO);
+            let mut arrivals = Arrivals::new(Time::ZERO, true);
             for i in 0..1000u64 {
                 let sent = Time::from_nanos(offset + i * 1_000_000);
                 // 20 ms, every tenth packet 30 ms; the first packet is one of these.
                 let delay = if i % 10 == 0 { 30 } else { 20 };
                 let now = Time::from_nanos(500_000_000_000 + (i + delay) * 1_000_000);
-                arrivals.on_packet(now, sent);
+                arrivals.on_packet(now, sent, 1500);
             }
             let summary = arrivals.summary(paceline_flow::ReceiverStats::default());
             let Delays { mean, p50, p95, .. } = summary.queue_delay_ms;
             assert!((mean - 1.0).abs() < 0.1 && p50.abs() < 0.1, "{summary:?}");
             assert!((p95 - 10.0).abs() < 0.1, "{summary:?}");
             assert!(summary.age_p95_ms.is_some_and(|age| age < 12.0), "{summary:?}");
+            let series = arrivals.series();
+            assert_eq!(series.throughput_mbps.len(), 10, "{series:?}");
+            assert!(series.queue_delay_ms.iter().all(|delay| (delay - 10.0).abs() < 0.1));
         }
     }
 }

@@ -12,9 +12,10 @@ use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sin
 
 use super::arrivals::{Delays, Summary};
 use super::clock::{Clock, wait};
+use super::course::{SentCourse, SentSeries};
 use super::note::Note;
 use super::outbox::Outbox;
-use super::qlog::Qlog;
+use super::qlog::{Qlog, Vantage};
 use super::source::{Reading, Source};
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
@@ -39,6 +40,8 @@ pub struct ClientOptions {
     pub source: Source,
     /// Where to write a log in qlog's format.
     pub qlog: Option<PathBuf>,
+    /// True if the course over time is to be kept, for a page.
+    pub series: bool,
     /// True if it goes at once when sending stops, without asking what has arrived: what waits in
     /// queues stays there.
     pub abandons: bool,
@@ -71,6 +74,8 @@ pub struct Finished {
     pub acknowledged: u64,
     /// The frames of a video workload.
     pub video: Option<VideoStats>,
+    /// What this end saw over time, if that was wanted.
+    pub series: Option<SentSeries>,
 }
 
 /// The address that `text` names: `host:port`.
@@ -86,22 +91,60 @@ pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
     found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
 }
 
-/// Round-trip times, and the log if there is one.
+/// Round-trip times, and the log and the course over time if they are wanted.
 struct Rtts {
     samples: Samples,
     least: Span,
     qlog: Option<Qlog>,
+    course: Option<SentCourse>,
+    /// The latest time that an acknowledgement came.
+    now: Time,
 }
 
 impl Sink for Rtts {
-    fn on_ack(&mut self, _connection: u32, now: Time, ack: &Ack) {
+    fn on_ack(&mut self, _connection: u32, now: Time, packet: (u64, u32), ack: &Ack) {
+        self.now = now;
         if let Some(qlog) = &mut self.qlog {
-            qlog.on_ack(now, ack);
+            qlog.on_ack(now, packet, ack, true);
         }
     }
     fn on_rtt(&mut self, _connection: u32, rtt: Span) {
         self.samples.push(rtt);
         self.least = self.least.min(rtt);
+        if let Some(course) = &mut self.course {
+            course.on_rtt(self.now, rtt);
+        }
+    }
+}
+
+impl Rtts {
+    /// Data has left in a datagram of so many bytes.
+    fn on_sent(&mut self, now: Time, number: u64, length: usize, ip_udp: usize) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_data(now, number, length as u32, false);
+        }
+        if let Some(course) = &mut self.course {
+            course.on_sent(now, (length + ip_udp) as u64);
+        }
+    }
+
+    /// Something has happened to the connection until `now`.
+    fn on_change(&mut self, now: Time, connection: &mut Connection) {
+        if let Some(qlog) = &mut self.qlog {
+            connection.drain_losses().for_each(|loss| qlog.on_loss(now, &loss));
+        }
+        let Some(sender) = connection.sender() else { return };
+        if let Some(qlog) = &mut self.qlog {
+            qlog.on_state(now, sender);
+        }
+        if let Some(course) = &mut self.course {
+            course.on_state(now, sender);
+        }
+    }
+
+    /// True if somebody wants to know of each packet.
+    fn is_watching(&self) -> bool {
+        self.qlog.is_some() || self.course.is_some()
     }
 }
 
@@ -125,8 +168,8 @@ fn message(error: ConnectError) -> LiveError {
 pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
     // Before anything is sent: the file must be there.
     let reading = Reading::open(&options.source)?;
-    let scheme = &options.offer.scheme;
-    let qlog = options.qlog.as_ref().map(|path| Qlog::create(path, scheme)).transpose()?;
+    let qlog = options.qlog.as_ref();
+    let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
     let any = match options.to.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -137,8 +180,17 @@ pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
         inbox: Inbox::default(),
         outbox: Outbox::new(),
         interrupts: Interrupts::watch()?,
-        rtts: Rtts { samples: Samples::with_capacity(0), least: Span::MAX, qlog },
+        rtts: Rtts {
+            samples: Samples::with_capacity(0),
+            least: Span::MAX,
+            qlog,
+            course: None,
+            now: Time::ZERO,
+        },
     };
+    if let Some(qlog) = &mut client.rtts.qlog {
+        qlog.on_scheme(Time::ZERO, &options.offer.scheme);
+    }
     let (connection, mtu) = client.connect(options)?;
     client.carry(options, connection, reading, mtu)
 }
@@ -194,6 +246,11 @@ impl Client {
         let mut work = Work { abandons: options.abandons, ..Work::default() };
         let (mut ready, mut due, mut told) = (true, Time::NEVER, start);
         let mut postponed = false;
+        if self.rtts.qlog.is_some() {
+            connection.log_losses();
+        }
+        self.rtts.course = options.series.then(|| SentCourse::new(start));
+        let ip_udp = options.limits.ip_udp(&options.to);
         loop {
             // What was due happens at its time, so that a wait that ends late costs no rate.
             let now = self.clock.on_time(due, told);
@@ -204,15 +261,19 @@ impl Client {
             }
             work.step(now, stop, &mut connection, reading.as_ref())?;
             let Client { socket, outbox, rtts, .. } = self;
+            let watching = rtts.is_watching();
             let count = outbox.send(socket, BURST, |place| {
                 let out = connection.transmit(now, place)?;
-                if let (Some(qlog), Some(number)) = (&mut rtts.qlog, out.data) {
-                    qlog.on_sent(now, number, out.length);
+                if let (true, Some(number)) = (watching, out.data) {
+                    rtts.on_sent(now, number, out.length, ip_udp);
                 }
                 Some(out)
             });
-            if let (Some(qlog), Some(sender)) = (&mut self.rtts.qlog, connection.sender()) {
-                qlog.on_state(now, sender);
+            if outbox.was_too_large() {
+                connection.on_too_large(now);
+            }
+            if watching {
+                rtts.on_change(now, &mut connection);
             }
             if let Some(end) = connection.ended() {
                 work.check(end)?;
@@ -238,13 +299,17 @@ impl Client {
             if found.socket && !postponed {
                 told = self.receive(&mut connection, told)?;
                 due = Time::NEVER;
+                if watching {
+                    self.rtts.on_change(told, &mut connection);
+                }
             }
         }
         let sent = connection.sent().unwrap_or_default();
         if let Some(qlog) = self.rtts.qlog.take() {
-            qlog.finish()?;
+            qlog.finish(self.clock.now(), connection.ended())?;
         }
         let rtts = &self.rtts;
+        let series = rtts.course.as_ref().map(|course| course.series(mtu));
         Ok(Finished {
             duration: work.finished.since(start),
             file_bytes: reading.as_ref().map_or(0, |reading| reading.bytes),
@@ -253,11 +318,12 @@ impl Client {
             summary: work.summary.unwrap_or_default(),
             rtt_ms: rtts.samples.quantiles().into(),
             least_rtt: if rtts.least == Span::MAX { Span::ZERO } else { rtts.least },
-            mtu,
+            mtu: connection.mtu(),
             address: connection.remote().0,
             handshake: start.since(Time::ZERO),
             acknowledged: acknowledged(&connection, mtu),
             video: connection.sender().and_then(|sender| sender.video()).map(|(_, stats)| stats),
+            series,
         })
     }
 

@@ -7,6 +7,7 @@
 mod arrivals;
 pub(crate) mod client;
 pub(crate) mod clock;
+mod course;
 mod files;
 mod note;
 pub(crate) mod outbox;
@@ -16,6 +17,9 @@ mod source;
 
 pub use arrivals::{Delays, Summary};
 pub use client::{ClientOptions, Finished, connect_to, send};
+pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
-pub use server::{Event, ServerOptions, serve};
+
+pub use qlog::LogTarget;
+pub use server::{Event, Received, ServerOptions, serve};
 pub use source::Source;

@@ -1,8 +1,9 @@
-//! A log of a sender's connection in qlog's main schema (draft-ietf-quic-qlog-main-schema, version
-//! 0.3, JSON text sequences), which qvis shows: packets sent, acknowledgements, windows and RTTs.
+//! A log of an end of a connection in qlog's main schema (draft-ietf-quic-qlog-main-schema, version
+//! 0.3, JSON text sequences), which qvis shows: packets sent, received and lost, acknowledgements,
+//! windows and RTTs (draft-ietf-quic-qlog-quic-events).
 //!
-//! Packet numbers are the transmission numbers of data, which acknowledgements name; packets without
-//! data have none and are not logged. Times are milliseconds since the handshake began.
+//! Packet numbers of data are transmission numbers, which acknowledgements name; those of
+//! acknowledgements are packet numbers on the wire. Packets with neither are not logged.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use paceline_cc::{Ack, Span, Time};
-use paceline_flow::Sender;
+use paceline_flow::{Loss, LossTrigger, Sender};
+use paceline_wire::End;
 use serde_json::{Value, json};
 
 use crate::LiveError;
@@ -18,11 +20,22 @@ use crate::LiveError;
 /// Metrics are written no more often than this, but for changes of losses.
 const BETWEEN: Span = Span::from_millis(1);
 
+/// Which end writes the log.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Vantage {
+    /// `paceline send`.
+    Client,
+    /// `paceline recv`.
+    Server,
+}
+
 /// A log that is being written. What cannot be written is told at the end.
 pub(super) struct Qlog {
     out: BufWriter<File>,
     path: PathBuf,
     failed: Option<std::io::Error>,
+    /// The time from which the times in the log count.
+    zero: Time,
     metrics: Option<Metrics>,
     told: Time,
 }
@@ -33,26 +46,26 @@ struct Metrics {
     cwnd: u64,
     in_flight: u64,
     smoothed: Span,
-    lost: u64,
-}
-
-fn millis(time: Time) -> f64 {
-    time.since(Time::ZERO).as_millis_f64()
 }
 
 impl Qlog {
-    /// Begins a log of a connection under this scheme.
-    pub(super) fn create(path: &Path, scheme: &str) -> Result<Qlog, LiveError> {
+    /// Begins a log of a connection at `now`, from which its times count.
+    pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
         let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
         let (out, path) = (BufWriter::new(file), path.to_path_buf());
-        let mut log = Qlog { out, path, failed: None, metrics: None, told: Time::ZERO };
+        let (zero, told) = (now, now);
+        let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (kind, name) = match vantage {
+            Vantage::Client => ("client", "paceline send"),
+            Vantage::Server => ("server", "paceline recv"),
+        };
         log.record(&json!({
             "qlog_format": "JSON-SEQ",
             "qlog_version": "0.3",
-            "title": format!("paceline send --scheme {scheme}"),
+            "title": name,
             "trace": {
-                "vantage_point": { "type": "client", "name": "paceline send" },
+                "vantage_point": { "type": kind, "name": name },
                 "common_fields": {
                     "time_format": "relative",
                     "reference_time": since.as_secs_f64() * 1e3,
@@ -60,7 +73,6 @@ impl Qlog {
                 },
             },
         }));
-        log.event(Time::ZERO, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
         Ok(log)
     }
 
@@ -71,14 +83,20 @@ impl Qlog {
     }
 
     fn event(&mut self, now: Time, name: &str, data: &Value) {
-        self.record(&json!({ "time": millis(now), "name": name, "data": data }));
+        let time = now.since(self.zero).as_millis_f64();
+        self.record(&json!({ "time": time, "name": name, "data": data }));
     }
 
-    /// A packet of so many bytes (of UDP's payload) has left with this transmission number.
-    pub(super) fn on_sent(&mut self, now: Time, number: u64, length: usize) {
+    /// Data is sent by this scheme.
+    pub(super) fn on_scheme(&mut self, now: Time, scheme: &str) {
+        self.event(now, "recovery:parameters_set", &json!({ "congestion_control": scheme }));
+    }
+
+    /// A packet of data, of so many bytes (of UDP's payload), has left or, if `received`, arrived.
+    pub(super) fn on_data(&mut self, now: Time, number: u64, length: u32, received: bool) {
         self.event(
             now,
-            "transport:packet_sent",
+            if received { "transport:packet_received" } else { "transport:packet_sent" },
             &json!({
                 "header": { "packet_type": "1RTT", "packet_number": number },
                 "raw": { "length": length },
@@ -87,20 +105,35 @@ impl Qlog {
         );
     }
 
-    /// An acknowledgement has come.
-    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) {
+    /// An acknowledgement in a packet of this number and length has left or, if `received`, arrived.
+    pub(super) fn on_ack(&mut self, now: Time, packet: (u64, u32), ack: &Ack, received: bool) {
         let mut ranges: Vec<_> = ack.blocks().map(|(first, last)| json!([first, last])).collect();
         ranges.reverse();
         self.event(
             now,
-            "transport:packet_received",
+            if received { "transport:packet_received" } else { "transport:packet_sent" },
             &json!({
-                "header": { "packet_type": "1RTT" },
-                "frames": [{
-                    "frame_type": "ack",
-                    "acked_ranges": ranges,
-                    "ce": ack.ce_packets,
-                }],
+                "header": { "packet_type": "1RTT", "packet_number": packet.0 },
+                "raw": { "length": packet.1 },
+                "frames": [{ "frame_type": "ack", "acked_ranges": ranges, "ce": ack.ce_packets }],
+            }),
+        );
+    }
+
+    /// A packet of data was declared lost.
+    pub(super) fn on_loss(&mut self, now: Time, loss: &Loss) {
+        let trigger = match loss.trigger {
+            LossTrigger::ReorderingThreshold => "reordering_threshold",
+            LossTrigger::TimeThreshold => "time_threshold",
+            // The name that qlog has for a timer's expiry.
+            _ => "pto_expired",
+        };
+        self.event(
+            now,
+            "recovery:packet_lost",
+            &json!({
+                "header": { "packet_type": "1RTT", "packet_number": loss.number },
+                "trigger": trigger,
             }),
         );
     }
@@ -112,10 +145,8 @@ impl Qlog {
             cwnd: sender.plan().cwnd,
             in_flight: sender.in_flight(),
             smoothed: rtt.smoothed(),
-            lost: sender.stats().lost,
         };
-        let lost = self.metrics.map_or(0, |before| before.lost);
-        let early = now.since(self.told) < BETWEEN && metrics.lost == lost;
+        let early = now.since(self.told) < BETWEEN;
         if self.metrics == Some(metrics) || (early && self.metrics.is_some()) {
             return;
         }
@@ -125,7 +156,6 @@ impl Qlog {
             "min_rtt": rtt.min().as_millis_f64(),
             "latest_rtt": rtt.latest().as_millis_f64(),
             "bytes_in_flight": metrics.in_flight,
-            "lost_packets": metrics.lost,
         });
         if let Some(object) = data.as_object_mut() {
             // Schemes without a window have the largest number there is.
@@ -139,12 +169,84 @@ impl Qlog {
         self.event(now, "recovery:metrics_updated", &data);
     }
 
-    /// Ends the log.
-    pub(super) fn finish(mut self) -> Result<(), LiveError> {
+    /// Ends the log of a connection that has ended so.
+    pub(super) fn finish(mut self, now: Time, end: Option<&End>) -> Result<(), LiveError> {
+        if let Some(end) = end {
+            let (owner, trigger, reason) = match end {
+                End::Here { code: 0, reason } => ("local", "clean", reason.clone()),
+                End::Here { reason, .. } => ("local", "application", reason.clone()),
+                End::There { code: 0, reason } => ("remote", "clean", reason.clone()),
+                End::There { reason, .. } => ("remote", "application", reason.clone()),
+                End::Silence(span) => ("local", "idle_timeout", format!("nothing came for {span}")),
+            };
+            let data = json!({ "owner": owner, "trigger": trigger, "reason": reason });
+            self.event(now, "connectivity:connection_closed", &data);
+        }
         let flushed = self.out.flush();
         match self.failed.take().or(flushed.err()) {
             Some(error) => Err(LiveError::system(self.path.display().to_string())(error)),
             None => Ok(()),
         }
+    }
+}
+
+/// Where a server writes the logs of its connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// The first connection's log into this file, and those of further ones beside it, with `-2`, `-3`
+    /// and so on in the name.
+    File(PathBuf),
+    /// Into this folder, under the connections' identifiers.
+    Folder(PathBuf),
+}
+
+impl LogTarget {
+    /// The file for connection number `count`, from 1 on, whose identifier is `connection`.
+    fn path(&self, count: u64, connection: u32) -> PathBuf {
+        match self {
+            LogTarget::Folder(folder) => folder.join(format!("recv-{connection:08x}.sqlog")),
+            LogTarget::File(path) if count <= 1 => path.clone(),
+            LogTarget::File(path) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let name = match path.extension() {
+                    Some(end) => format!("{stem}-{count}.{}", end.to_string_lossy()),
+                    None => format!("{stem}-{count}"),
+                };
+                path.with_file_name(name)
+            }
+        }
+    }
+
+    /// An error if no log can be written there: before anybody connects.
+    pub(super) fn check(&self) -> Result<(), LiveError> {
+        let name = |path: &Path| path.display().to_string();
+        match self {
+            LogTarget::Folder(folder) => {
+                std::fs::create_dir_all(folder).map_err(LiveError::system(name(folder)))
+            }
+            LogTarget::File(path) => {
+                File::create(path).map(|_| ()).map_err(LiveError::system(name(path)))
+            }
+        }
+    }
+
+    /// Begins a log of a connection.
+    pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
+        Qlog::create(&self.path(count, connection), Vantage::Server, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_a_log_of_its_own() {
+        let file = LogTarget::File("a/log.sqlog".into());
+        assert_eq!(file.path(1, 7), PathBuf::from("a/log.sqlog"));
+        assert_eq!(file.path(3, 7), PathBuf::from("a/log-3.sqlog"));
+        assert_eq!(LogTarget::File("log".into()).path(2, 7), PathBuf::from("log-2"));
+        let folder = LogTarget::Folder("logs".into());
+        assert_eq!(folder.path(1, 0xab), PathBuf::from("logs/recv-000000ab.sqlog"));
     }
 }

@@ -5,6 +5,7 @@ use paceline_cc::{Batch, Rate, Span, Time};
 
 use super::errors::FrameErrors;
 use super::mcs::Mcs;
+use super::minstrel::Minstrel;
 use super::phy::Phy;
 use super::transmit_queue::{Ampdu, AmpduLimits, Mpdu, TransmitQueue, subframe};
 use super::{Addresses, StationConfig};
@@ -63,6 +64,10 @@ pub(super) struct Peer {
     mcs: Schedule,
     max_mpdus: u32,
     errors: FrameErrors,
+    /// Chooses the modulation and coding, if the sender does.
+    control: Option<Box<Minstrel>>,
+    /// A-MPDUs in a row of which nothing arrived.
+    failed: u32,
 }
 
 impl Peer {
@@ -71,19 +76,54 @@ impl Peer {
     pub(super) fn new(
         config: &StationConfig,
         aggregation: &Aggregation,
+        phy: &Phy,
+        control: Option<Minstrel>,
     ) -> Result<Peer, ServiceError> {
         Ok(Peer {
             queue: TransmitQueue::default(),
             mcs: mcs_schedule(config)?,
             max_mpdus: config.max_mpdus.unwrap_or(aggregation.max_mpdus),
-            errors: FrameErrors::new(config.frame_error, config.bit_error),
+            errors: FrameErrors::new(config, phy)?,
+            control: control.map(Box::new),
+            failed: 0,
         })
     }
 
-    fn mcs_at(&self, now: Time) -> Mcs {
-        let index = self.mcs.rate_at(now).as_bps().min(u64::from(Mcs::MAX));
-        Mcs::new(index as u8).unwrap_or(Mcs::LOWEST)
+    /// The modulation and coding as far as is known before it is chosen.
+    fn likely_mcs(&self, now: Time) -> Mcs {
+        let index = match &self.control {
+            Some(control) => control.best() as u64,
+            None => self.mcs.rate_at(now).as_bps(),
+        };
+        mcs_of(index)
     }
+
+    /// The modulation and coding of the next A-MPDU, and the most MPDUs that it has. A sample, which
+    /// may be lost, has one.
+    fn choose(&mut self, now: Time) -> (Mcs, u32) {
+        let Some(control) = &mut self.control else {
+            return (self.likely_mcs(now), self.max_mpdus);
+        };
+        if self.failed == 0 {
+            control.begin(now);
+        }
+        let most = if control.samples(self.failed) { 1 } else { self.max_mpdus };
+        (mcs_of(control.rate(self.failed) as u64), most)
+    }
+
+    /// An A-MPDU of so many MPDUs was transmitted, of which so many arrived.
+    fn report(&mut self, mcs: Mcs, frames: u32, arrived: u32) {
+        let Some(control) = &mut self.control else { return };
+        control.report(usize::from(mcs.index()), frames, arrived);
+        self.failed = if arrived > 0 || self.failed >= MOST_FAILED { 0 } else { self.failed + 1 };
+    }
+}
+
+/// After so many failed transmissions in a row rates are chosen anew.
+const MOST_FAILED: u32 = 6;
+
+fn mcs_of(index: u64) -> Mcs {
+    Mcs::new(index.min(u64::from(Mcs::MAX)) as u8).unwrap_or(Mcs::LOWEST)
 }
 
 /// The modulation and coding of a station over time, as indices in the place of rates.
@@ -165,9 +205,9 @@ impl Aggregator {
             let Some(peer) = self.peers.get_mut(at).filter(|peer| peer.queue.waiting() > 0) else {
                 continue;
             };
-            let mcs = peer.mcs_at(now);
+            let (mcs, most) = peer.choose(now);
+            let ampdu = peer.queue.next_ampdu(air.aggregation.limits(air.phy, mcs, most));
             let limits = air.aggregation.limits(air.phy, mcs, peer.max_mpdus);
-            let ampdu = peer.queue.next_ampdu(limits);
             let most = limits.most(ampdu.air_bytes / ampdu.frames.max(1));
             self.last = at;
             self.on_air = Some(OnAir { peer: at, mcs, ampdu, most, acked: (0, 0), since: now });
@@ -179,7 +219,7 @@ impl Aggregator {
     /// Takes packets from the queue until there is a full A-MPDU for a peer.
     fn fill(&mut self, at: usize, now: Time, link: &mut Link, air: &Air<'_>) {
         let Some(peer) = self.peers.get(at) else { return };
-        let limits = air.aggregation.limits(air.phy, peer.mcs_at(now), peer.max_mpdus);
+        let limits = air.aggregation.limits(air.phy, peer.likely_mcs(now), peer.max_mpdus);
         let held = match link.select_subqueue(at as u32) {
             true => usize::MAX,
             false => 2 * peer.max_mpdus.max(1) as usize,
@@ -198,14 +238,15 @@ impl Aggregator {
 
     /// The A-MPDU is transmitted; `chance` decides about each MPDU, which is damaged with the
     /// probability given. Returns how many arrive.
-    pub(super) fn transmit(&mut self, mut chance: impl FnMut(f64) -> bool) -> u32 {
+    pub(super) fn transmit(&mut self, now: Time, mut chance: impl FnMut(f64) -> bool) -> u32 {
         let Aggregator { peers, on_air: Some(on_air), damage, .. } = self else { return 0 };
         let Some(peer) = peers.get_mut(on_air.peer) else { return 0 };
         let (queue, errors) = (&mut peer.queue, &peer.errors);
+        let rate = usize::from(on_air.mcs.index());
         *damage = (0, 0.0);
         on_air.acked = queue.transmit(|bytes| {
             if damage.0 != bytes {
-                *damage = (bytes, errors.damage(bytes));
+                *damage = (bytes, errors.damage(now, rate, bytes));
             }
             damage.1 == 0.0 || !chance(damage.1)
         });
@@ -218,10 +259,14 @@ impl Aggregator {
     }
 
     /// The A-MPDU is over: the sender has its block acknowledgement, or there is none. Returns
-    /// what it learns from it, and when it was put together.
-    pub(super) fn finish(&mut self, air: &Air<'_>) -> Option<(Batch, Time)> {
+    /// what it learns from it, and when it was put together. `announced` tells that only the RTS was
+    /// transmitted, and lost.
+    pub(super) fn finish(&mut self, air: &Air<'_>, announced: bool) -> Option<(Batch, Time)> {
         let on_air = self.on_air.take()?;
         let peer = self.peers.get_mut(on_air.peer)?;
+        if !announced {
+            peer.report(on_air.mcs, on_air.ampdu.frames, on_air.acked.0);
+        }
         peer.queue.settle(air.aggregation.transmissions, &mut self.given_up);
         let Ampdu { frames, bytes, air_bytes } = on_air.ampdu;
         let batch = Batch {

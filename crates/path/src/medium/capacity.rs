@@ -5,10 +5,13 @@ use paceline_cc::{Rate, Span, Stream, Time};
 use super::aggregate::{Aggregator, Air, Peer, full, mcs_schedule};
 use super::background::BackgroundConfig;
 use super::mcs::Mcs;
+use super::minstrel::Minstrel;
 use super::sequence::Sequence;
-use super::{Addresses, Medium, MediumConfig, StationConfig};
+use super::{Addresses, Medium, MediumConfig, RateControl, StationConfig};
 use crate::service::{Schedule, ServiceError};
 
+/// The size of the packets for which rate control compares rates, as in Linux.
+const TYPICAL_PACKET: u32 = 1200;
 /// The size of the packets that the capacity is stated for.
 const FULL_PACKET: u32 = 1500;
 /// Transmissions that are simulated to find the mean time of one, those of background stations
@@ -64,7 +67,11 @@ impl MediumConfig {
 
     /// The aggregator of a station: the access point sends to all others, and they to it. `None` for
     /// layers without A-MPDUs.
-    pub(super) fn aggregator(&self, number: usize) -> Result<Option<Aggregator>, ServiceError> {
+    pub(super) fn aggregator(
+        &self,
+        number: usize,
+        random: &mut Stream,
+    ) -> Result<Option<Aggregator>, ServiceError> {
         if self.phy.high_throughput().is_none() {
             return Ok(None);
         }
@@ -72,9 +79,37 @@ impl MediumConfig {
             0 if self.stations.len() > 1 => (1, self.stations.get(1..)),
             _ => (0, self.stations.get(number..number + 1)),
         };
-        let peer = |config| Peer::new(config, &self.aggregation);
+        let peer = |config: &StationConfig| {
+            Peer::new(config, &self.aggregation, &self.phy, self.minstrel(config, random))
+        };
         let peers = ends.unwrap_or_default().iter().map(peer).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(Aggregator::new(peers, first)))
+    }
+
+    /// What chooses rates to or from a station, if senders do; nothing else is drawn from `random`.
+    pub(super) fn minstrel(
+        &self,
+        station: &StationConfig,
+        random: &mut Stream,
+    ) -> Option<Minstrel> {
+        if station.rate_control == RateControl::Fixed {
+            return None;
+        }
+        let packet = TYPICAL_PACKET;
+        let ht = self.phy.high_throughput().is_some();
+        let single = |rate| Some((1, Sequence::of(self, self.phy.rate(rate)?, packet)));
+        let ampdu = |index: usize| {
+            let mcs = Mcs::new(u8::try_from(index).ok()?)?;
+            let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, packet);
+            Some((frames, Sequence::of_ampdu(self, mcs, air_bytes)))
+        };
+        let rates = (0..).map_while(|rate| if ht { ampdu(rate) } else { single(rate) });
+        let seconds = |(frames, times): (u32, Sequence)| {
+            self.alone(times).as_secs_f64() / f64::from(frames * packet)
+        };
+        let bytes: Vec<f64> = rates.map(seconds).collect();
+        let interval = Span::from_millis(if ht { 50 } else { 100 });
+        Some(Minstrel::new(&bytes, interval, random.split("minstrel")))
     }
 
     /// What all stations together would get over time, in the mean, if the access point always had

@@ -3,6 +3,7 @@
 use paceline_cc::{Packet, Time};
 
 use super::sequence::Sequence;
+use super::station::Chosen;
 use super::{Medium, Phase};
 
 impl Medium {
@@ -96,14 +97,56 @@ impl Medium {
             .map_or((0, self.hop(&Packet::opaque(0))), |packet| (packet.size, self.hop(packet)));
         // Rate and errors are those of the station that is not the access point.
         let other = self.stations.get(if number == 0 { hop.to as usize } else { number });
-        let rate = other.map(|station| station.rate(at)).unwrap_or_default();
+        let chosen = station.and_then(|station| station.chosen);
+        let rate = match chosen.and_then(|chosen| self.config.phy.rate(chosen.rate)) {
+            Some(rate) => rate,
+            None => other.map(|station| station.rate(at)).unwrap_or_default(),
+        };
         let bytes = size.saturating_add(self.config.mac_overhead);
-        let damage = other.map_or(0.0, |station| station.damage(bytes));
+        let damage = other.map_or(0.0, |station| {
+            let by_rate = station.errors.depend_on_rate();
+            let place = if by_rate { self.config.phy.place_of(rate) } else { 0 };
+            station.errors.damage(at, place, bytes)
+        });
         (Sequence::of(&self.config, rate, size), damage)
+    }
+
+    /// The sender of a single frame chooses its rate.
+    fn choose_rate(&mut self, at: Time, number: usize) {
+        let Some(station) = self.stations.get(number) else { return };
+        let (Some(packet), failed) = (station.link.taken(), station.failed()) else { return };
+        let other = if number == 0 { self.hop(packet).to as usize } else { number };
+        let way = usize::from(number != 0);
+        let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
+        let chosen = controls.map(|controls| {
+            let control = &mut controls[way];
+            if failed == 0 {
+                control.begin(at);
+            }
+            Chosen { other, way, rate: control.rate(failed) }
+        });
+        if let Some(station) = self.stations.get_mut(number) {
+            station.chosen = chosen;
+        }
+    }
+
+    /// The sender of a single frame learns if its transmission arrived.
+    fn report_rate(&mut self, at: Time, number: usize) {
+        let only_rts = self.collided && self.sequence(at, number).0.rts;
+        let Some(station) = self.stations.get_mut(number) else { return };
+        let arrived = station.link.taken().is_none();
+        let Some(Chosen { other, way, rate }) = station.chosen.take() else { return };
+        let controls = self.stations.get_mut(other).and_then(|other| other.controls.as_mut());
+        if let Some(controls) = controls.filter(|_| !only_rts) {
+            controls[way].report(rate, 1, u32::from(arrived));
+        }
     }
 
     /// A station transmits alone.
     fn transmit(&mut self, at: Time, number: usize) {
+        if self.controlled {
+            self.choose_rate(at, number);
+        }
         let (times, damage) = self.sequence(at, number);
         let phy = &self.config.phy;
         let (slot, difs) = (phy.slot, phy.difs());
@@ -112,7 +155,7 @@ impl Medium {
         let backoff = &mut station.backoff;
         let damaged = match &mut station.aggregator {
             None => damage > 0.0 && backoff.chance(damage),
-            Some(aggregator) => aggregator.transmit(|damage| backoff.chance(damage)) == 0,
+            Some(aggregator) => aggregator.transmit(at, |damage| backoff.chance(damage)) == 0,
         };
         station.stats.transmissions += 1;
         self.sender = number;
@@ -160,6 +203,9 @@ impl Medium {
         for number in 0..self.stations.len() {
             if !self.stations[number].on_air {
                 continue;
+            }
+            if self.controlled {
+                self.choose_rate(at, number);
             }
             let collision = self.sequence(at, number).0.collision;
             let station = &mut self.stations[number];
@@ -243,7 +289,7 @@ impl Medium {
             return;
         }
         let Some(aggregator) = &mut station.aggregator else { return };
-        let batch = aggregator.finish(&config.air(addresses));
+        let batch = aggregator.finish(&config.air(addresses), rts && *collided);
         while let Some(mpdu) = aggregator.pop_given_up() {
             station.link.give_up_mpdu(at, &mpdu);
         }
@@ -260,6 +306,13 @@ impl Medium {
             for number in 0..self.stations.len() {
                 if self.stations[number].on_air {
                     self.end_ampdu(at, number);
+                }
+            }
+        }
+        if self.controlled {
+            for number in 0..self.stations.len() {
+                if self.stations[number].on_air {
+                    self.report_rate(at, number);
                 }
             }
         }

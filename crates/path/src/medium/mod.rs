@@ -35,9 +35,11 @@ mod aggregate;
 mod background;
 mod backoff;
 mod capacity;
+mod coding;
 mod errors;
 mod events;
 mod mcs;
+mod minstrel;
 mod phy;
 mod saturation;
 mod sequence;
@@ -47,6 +49,8 @@ mod transmit_queue;
 #[cfg(test)]
 mod ampdu_tests;
 #[cfg(test)]
+mod rate_tests;
+#[cfg(test)]
 mod tests;
 
 pub use aggregate::Aggregation;
@@ -54,7 +58,7 @@ pub use background::BackgroundConfig;
 pub use mcs::{ChannelWidth, GuardInterval, Ht, Mcs};
 pub use phy::{MAX_SCALE, Modulation, Phy, Preamble};
 pub use saturation::{Load, Saturation, saturate};
-pub use station::{StationConfig, StationStats};
+pub use station::{RateControl, StationConfig, StationStats};
 pub(crate) use transmit_queue::Mpdu;
 
 use std::collections::VecDeque;
@@ -204,6 +208,8 @@ pub struct Medium {
     sender: usize,
     /// Several stations transmit.
     collided: bool,
+    /// Senders of single frames choose rates.
+    controlled: bool,
     /// Background stations are simulated among themselves.
     roused: bool,
     /// Frames that have arrived and that the driver has not asked for.
@@ -232,13 +238,19 @@ impl Medium {
                 None => Link::new(queue, service),
                 Some(router) => Link::new(queue, service).with_router(router),
             };
-            let aggregator = config.aggregator(number)?;
-            let random = random.split("station");
-            stations.push(Station::new(settings, link, random, cw_min, aggregator)?);
+            let aggregator = config.aggregator(number, &mut random)?;
+            let own = random.split("station");
+            let mut station = Station::new(settings, link, own, &config.phy, aggregator)?;
+            if config.phy.high_throughput().is_none() {
+                let mut control = || config.minstrel(settings, &mut random);
+                station.controls = control().zip(control()).map(|both| Box::new(both.into()));
+            }
+            stations.push(station);
         }
         let background = |settings: &BackgroundConfig| {
             Background::new(settings.clone(), random.split("background"), cw_min)
         };
+        let controlled = stations.iter().any(|station| station.controls.is_some());
         Ok(Medium {
             background: config.background.iter().map(background).collect(),
             config,
@@ -249,6 +261,7 @@ impl Medium {
             end: Time::ZERO,
             sender: 0,
             collided: false,
+            controlled,
             roused: false,
             ready: VecDeque::new(),
         })

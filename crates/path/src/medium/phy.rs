@@ -171,6 +171,21 @@ impl Phy {
         }
     }
 
+    /// The rates among which rate control chooses: those of [`Phy::data_rates`], or the four of
+    /// 802.11b.
+    pub(super) fn rate(&self, place: usize) -> Option<Rate> {
+        let bps = match self.data_rates() {
+            [] => [1_000_000, 2_000_000, 5_500_000, 11_000_000].get(place).copied(),
+            rates => rates.get(place).map(|mbps| mbps * 1_000_000),
+        };
+        bps.map(|bps| Rate::from_bps(bps * u64::from(self.scale)))
+    }
+
+    /// The place of a rate among those.
+    pub(super) fn place_of(&self, rate: Rate) -> usize {
+        (0..).map_while(|place| self.rate(place)).position(|one| one == rate).unwrap_or(0)
+    }
+
     /// True if data can be sent at this rate.
     pub fn has_rate(&self, rate: Rate) -> bool {
         let unit = u64::from(self.scale) * 1_000_000;

@@ -6,6 +6,8 @@ use super::aggregate::{Aggregator, Air};
 use super::backoff::Backoff;
 use super::errors::FrameErrors;
 use super::mcs::Mcs;
+use super::minstrel::Minstrel;
+use super::phy::Phy;
 use crate::link::Link;
 use crate::service::{Schedule, Service, ServiceError};
 
@@ -30,6 +32,25 @@ pub struct StationConfig {
     /// The probability that a bit of such a frame is damaged, independently of others: the more
     /// bytes a frame has, the more often it is lost.
     pub bit_error: f64,
+    /// The ratio of signal to noise of such frames in decibels, from each offset on, the first at
+    /// zero: by it frames of OFDM are damaged, the faster and the longer the more often. Empty for a
+    /// channel without noise.
+    pub snr: Vec<(Span, f64)>,
+    /// When the steps of `snr` repeat.
+    pub snr_period: Option<Span>,
+    /// Who chooses the rate, or the modulation and coding.
+    pub rate_control: RateControl,
+}
+
+/// Who chooses the rates of data frames to and from a station.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum RateControl {
+    /// They are as the settings say.
+    #[default]
+    Fixed,
+    /// The senders at both ends, by what arrives: as Minstrel does, the rate control of Linux. The
+    /// rates of the settings do not count.
+    Minstrel,
 }
 
 impl StationConfig {
@@ -42,6 +63,9 @@ impl StationConfig {
             max_mpdus: None,
             frame_error: 0.0,
             bit_error: 0.0,
+            snr: Vec::new(),
+            snr_period: None,
+            rate_control: RateControl::Fixed,
         }
     }
 }
@@ -73,7 +97,11 @@ pub(super) struct Station {
     short_retries: u32,
     long_retries: u32,
     rates: Schedule,
-    errors: FrameErrors,
+    pub(super) errors: FrameErrors,
+    /// Single frames: the rates of frames to and from the station, if senders choose them.
+    pub(super) controls: Option<Box<[Minstrel; 2]>>,
+    /// Single frames: the transmission whose rate the sender has chosen.
+    pub(super) chosen: Option<Chosen>,
     /// Layers with A-MPDUs: what puts them together.
     pub(super) aggregator: Option<Box<Aggregator>>,
     /// Its router is told what the station carries.
@@ -87,6 +115,17 @@ pub(super) struct Station {
     seconds: f64,
 }
 
+/// A rate that was chosen for a transmission.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Chosen {
+    /// The station that is not the access point.
+    pub(super) other: usize,
+    /// Which of its rate controls.
+    pub(super) way: usize,
+    /// The place of the rate.
+    pub(super) rate: usize,
+}
+
 /// The weight of a frame in the means of bytes and times: that of one in sixteen.
 const WEIGHT: f64 = 1.0 / 16.0;
 
@@ -95,17 +134,19 @@ impl Station {
         config: &StationConfig,
         link: Link,
         random: Stream,
-        cw_min: u32,
+        phy: &Phy,
         aggregator: Option<Aggregator>,
     ) -> Result<Station, ServiceError> {
         Ok(Station {
             link,
-            backoff: Backoff::new(random, cw_min),
+            backoff: Backoff::new(random, phy.cw_min),
             on_air: false,
             short_retries: 0,
             long_retries: 0,
             rates: Schedule::new(&config.rates, None)?,
-            errors: FrameErrors::new(config.frame_error, config.bit_error),
+            errors: FrameErrors::new(config, phy)?,
+            controls: None,
+            chosen: None,
             aggregator: aggregator.map(Box::new),
             measures: true,
             stats: StationStats::default(),
@@ -120,9 +161,9 @@ impl Station {
         self.rates.rate_at(now)
     }
 
-    /// The probability that a frame of so many bytes to or from the station is damaged.
-    pub(super) fn damage(&self, bytes: u32) -> f64 {
-        self.errors.damage(bytes)
+    /// How many transmissions of the frame have failed.
+    pub(super) fn failed(&self) -> u32 {
+        self.short_retries + self.long_retries
     }
 
     /// True if a frame or an A-MPDU contends for the medium, or is on air.

@@ -120,16 +120,6 @@ fn an_rts_costs_its_time_and_saves_the_frames_that_collide() {
 }
 
 #[test]
-fn bits_that_are_damaged_cost_long_frames_more() {
-    let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), 1, MBPS_11);
-    config.stations[1].bit_error = 1e-5;
-    let medium = medium(1, |other| *other = config);
-    let damage = |bytes| medium.stations[1].damage(bytes);
-    assert!((damage(1336) - (1.0 - (1.0_f64 - 1e-5).powi(8 * 1336))).abs() < 1e-9);
-    assert!(damage(76) < 0.1 * damage(1336));
-}
-
-#[test]
 fn nothing_gets_lost_and_runs_repeat() {
     let run = || {
         let mut medium = medium(5, |config| config.stations[2].frame_error = 0.3);

@@ -7,7 +7,9 @@ mod read;
 mod wire;
 mod write;
 
-use paceline_cc::schemes::remy::{Action, DOMAIN_END, Domain, Rule, RuleTree, SIGNALS};
+use paceline_cc::schemes::remy::{
+    Action, DOMAIN_END, Domain, PUBLISHED_SIGNALS, Rule, RuleTree, Signal,
+};
 
 pub use read::DnaError;
 
@@ -33,6 +35,8 @@ mod field {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dna {
     root: Node,
+    /// A signal that the tree looks at and published files do not have.
+    unpublished: Option<&'static str>,
 }
 
 /// A box of the tree.
@@ -70,7 +74,7 @@ struct Range {
 /// The ends of a box on one side.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Corner {
-    values: [Option<f64>; SIGNALS],
+    values: [Option<f64>; PUBLISHED_SIGNALS],
     others: Vec<u8>,
 }
 
@@ -79,7 +83,7 @@ impl Range {
     /// axes active.
     fn domain(&self) -> Domain {
         let mut domain = Domain::WHOLE;
-        let ends = |corner: &Option<Corner>, into: &mut [f64; SIGNALS]| {
+        let ends = |corner: &Option<Corner>, into: &mut [f64]| {
             let written = corner.iter().flat_map(|corner| corner.values).enumerate();
             written.for_each(|(axis, value)| into[axis] = value.unwrap_or(into[axis]));
         };
@@ -92,12 +96,16 @@ impl Range {
     }
 
     fn of(domain: &Domain) -> Range {
-        let corner =
-            |ends: &[f64; SIGNALS]| Some(Corner { values: ends.map(Some), others: Vec::new() });
+        let corner = |ends: &[f64]| {
+            let values = std::array::from_fn(|axis| ends.get(axis).copied());
+            Some(Corner { values, others: Vec::new() })
+        };
         Range {
             lower: corner(&domain.lower),
             upper: corner(&domain.upper),
-            axes: (0..SIGNALS as u64).filter(|&axis| domain.active[axis as usize]).collect(),
+            axes: (0..PUBLISHED_SIGNALS as u64)
+                .filter(|&axis| domain.active[axis as usize])
+                .collect(),
             others: Vec::new(),
         }
     }
@@ -132,7 +140,9 @@ impl Node {
 impl Dna {
     /// The file of a tree, with every field of a table that there is today.
     pub fn of(tree: &RuleTree) -> Dna {
-        Dna { root: Node::of(tree) }
+        let ours = |signal: &Signal| !signal.is_published() && tree.looks_at(*signal);
+        let unpublished = Signal::ALL.into_iter().find(ours).map(Signal::name);
+        Dna { root: Node::of(tree), unpublished }
     }
 
     /// Reads a file.
@@ -145,8 +155,15 @@ impl Dna {
 
     /// The bytes of the file. Read and written again without a change they are the same, if fields
     /// were in the order of their numbers.
-    pub fn write(&self) -> Vec<u8> {
-        write::write(&self.root)
+    ///
+    /// # Errors
+    /// [`DnaError::Signal`] if the tree that this is made of looks at a signal that such files do
+    /// not have.
+    pub fn write(&self) -> Result<Vec<u8>, DnaError> {
+        match self.unpublished {
+            None => Ok(write::write(&self.root)),
+            Some(signal) => Err(DnaError::Signal { signal }),
+        }
     }
 
     /// The rules.

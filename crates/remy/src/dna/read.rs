@@ -1,6 +1,6 @@
 //! Reading published files.
 
-use paceline_cc::schemes::remy::{Action, MAX_DEPTH, SIGNALS};
+use paceline_cc::schemes::remy::{Action, MAX_DEPTH, PUBLISHED_SIGNALS};
 use thiserror::Error;
 
 use super::wire::{Field, Fields, Value, WireError, unzigzag};
@@ -50,6 +50,15 @@ pub enum DnaError {
     /// It is a tree of the other kind of sender.
     #[error("it is the tree of a Poisson sender (`FinTree`), not a table of rules")]
     FinTree,
+    /// A table cannot be written in this form.
+    #[error(
+        "its rules look at {signal}, which published files (.dna) do not have; keep the table as \
+         .toml or .json"
+    )]
+    Signal {
+        /// The signal.
+        signal: &'static str,
+    },
     /// There is nothing in the file.
     #[error("the file is empty")]
     Empty,
@@ -72,7 +81,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dna, DnaError> {
         return Err(DnaError::FinTree);
     }
     let mut reader = Reader { rules: 0, boxes: 0 };
-    Ok(Dna { root: reader.node(bytes, 0)? })
+    Ok(Dna { root: reader.node(bytes, 0)?, unpublished: None })
 }
 
 impl Reader {
@@ -195,7 +204,7 @@ impl Reader {
                 (field::RANGE_UPPER, _) => {
                     range.upper = Some(self.corner(self.message(&field, PART)?)?);
                 }
-                (field::RANGE_AXIS, Value::Varint(axis)) if axis < SIGNALS as u64 => {
+                (field::RANGE_AXIS, Value::Varint(axis)) if axis < PUBLISHED_SIGNALS as u64 => {
                     if range.axes.contains(&axis) {
                         return Err(self.broken(PART, format!("axis {axis} is named twice")));
                     }
@@ -204,7 +213,7 @@ impl Reader {
                 (field::RANGE_AXIS, value) => {
                     let problem = format!(
                         "there is no axis {value:?}; there are 0 to {}, one to a field",
-                        SIGNALS - 1
+                        PUBLISHED_SIGNALS - 1
                     );
                     return Err(self.broken(PART, problem));
                 }
@@ -220,7 +229,7 @@ impl Reader {
         for field in self.fields(bytes, PART) {
             let field = field?;
             let axis = field.number.wrapping_sub(field::MEMORY) as usize;
-            if axis >= SIGNALS {
+            if axis >= PUBLISHED_SIGNALS {
                 corner.others.extend_from_slice(field.raw);
                 continue;
             }

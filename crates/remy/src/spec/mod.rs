@@ -27,6 +27,7 @@
 //! second_link = "20Mbps"                     # behind the first: a parking lot of three groups
 //! on_bytes = "100kB"                         # instead of on: so many bytes in the mean
 //! on_icsi = "16kB"                           # instead of on: ICSI's flow lengths, and so much more
+//! router = "abc"                             # of each link; or "none", or "auto": the senders' scheme
 //! others = { scheme = "newreno", senders = { from = 0, to = 1, steps = 2 } }  # some of the senders
 //!
 //! [objective]
@@ -47,11 +48,11 @@ use std::path::Path;
 
 use paceline_cc::Span;
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::SchemeChoice;
+use paceline_sim::scenario::{RouterChoice, SchemeChoice};
 use paceline_sim::trace::Trace;
 use thiserror::Error;
 
-pub use networks::Specimen;
+pub use networks::{Origin, Specimen};
 pub use objective::{Metric, Objective};
 pub use ranges::{Range, Scale};
 
@@ -148,6 +149,8 @@ pub struct Specification {
     pub buffer: BufferSize,
     /// The share of packets that get lost behind the link.
     pub loss: Range,
+    /// The router of each link; by default the one that the senders' scheme brings, if it does.
+    pub router: RouterChoice,
     /// How often each combination is taken.
     pub draws: u32,
     /// How long each network is simulated.
@@ -195,6 +198,7 @@ impl Specification {
             off_s: Range::one(5.0),
             buffer: BufferSize::Unlimited,
             loss: Range::one(0.0),
+            router: RouterChoice::Auto,
             draws: 1,
             duration: Span::from_secs(100),
             objective: Objective::default(),

@@ -1,10 +1,14 @@
 //! The networks of a specification.
 
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span, Stream};
 use paceline_sim::flow::{Amount, On};
-use paceline_sim::scenario::{Capacity, SchemeChoice};
+use paceline_sim::scenario::Capacity;
 
 use super::{OnUnit, Range, Scale, Specification};
+use crate::evaluate;
 use crate::network::{Network, Others};
 
 /// One network of a specification, with its seed.
@@ -19,12 +23,29 @@ pub struct Specimen {
     pub seed: u64,
     /// True if senders of a table send again what was lost.
     pub repairs: bool,
+    /// Where it comes from, for those who try tables elsewhere.
+    pub origin: Origin,
+}
+
+/// How a network follows from its specification.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The seed that [`Specification::specimens`] was given.
+    pub draw: u64,
+    /// Its number among those.
+    pub index: usize,
+    /// The table of the senders of the other kind, if it is trained too, and whether the network is
+    /// seen from these: see [`Specimen::beside`].
+    pub beside: Option<(Arc<RuleTable>, bool)>,
 }
 
 impl Specimen {
-    /// The same with a scheme for the senders of the other kind; if `swapped`, seen from these: they
+    /// The same with a table for the senders of the other kind; if `swapped`, seen from these: they
     /// are now those of the scheme that is tried.
-    pub(crate) fn beside(mut self, scheme: SchemeChoice, swapped: bool) -> Specimen {
+    pub(crate) fn beside(mut self, table: &Arc<RuleTable>, swapped: bool) -> Specimen {
+        let scheme = evaluate::scheme(table, self.repairs, None);
+        self.origin.beside = Some((Arc::clone(table), swapped));
         let own = self.network.own();
         if let Some(others) = &mut self.network.others {
             others.scheme = Some(scheme);
@@ -83,6 +104,7 @@ impl Specification {
             };
             network.off = Amount::Exponential(off);
             (network.buffer, network.loss) = (self.buffer, loss);
+            network.router = self.router.clone();
         })
     }
 
@@ -102,7 +124,8 @@ impl Specification {
             }
             let network = self.network(values);
             let (duration, repairs) = (self.duration, self.repairs());
-            Specimen { network, duration, seed: random.next_u64(), repairs }
+            let origin = Origin { draw: seed, index, beside: None };
+            Specimen { network, duration, seed: random.next_u64(), repairs, origin }
         };
         (0..all).map(specimen).collect()
     }

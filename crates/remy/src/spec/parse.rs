@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_cc::{ParamValue, Span};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{SchemeChoice, check_scheme};
+use paceline_sim::scenario::{RouterChoice, SchemeChoice, check_router, check_scheme};
 use paceline_sim::trace::{self, Trace};
 use serde::Deserialize;
 
@@ -52,6 +52,7 @@ struct Networks {
     off: Values,
     buffer: Option<String>,
     loss: Option<Values>,
+    router: Option<String>,
     draws: Option<u32>,
 }
 
@@ -177,6 +178,12 @@ impl Written {
                 BufferSize::parse(text).map_err(|problem| value("networks.buffer", problem))?
             }
         };
+        let router = match &networks.router {
+            None => RouterChoice::Auto,
+            Some(text) => {
+                check_router(text).map_err(|problem| value("networks.router", problem))?
+            }
+        };
         let draws = networks.draws.unwrap_or(1);
         let count = |key| kind(key, 0.0, MAX_SENDERS, <f64 as ParamValue>::read);
         let (link_mbps, traces) = match (&networks.link, &networks.traces) {
@@ -227,6 +234,7 @@ impl Written {
             off_s: kind("networks.off", 0.0, 1e6, seconds).range(&networks.off)?,
             buffer,
             loss,
+            router,
             draws,
             duration,
             objective,

@@ -82,16 +82,18 @@ impl Kind {
             Values::Range(written) => written,
         };
         let (from, to) = (self.quantity(&written.from)?, self.quantity(&written.to)?);
-        let steps = match (written.scale, written.steps) {
-            (Scale::Random, None) => 1,
-            (Scale::Random, Some(_)) => {
+        let steps = match (written.scale.is_random(), written.steps) {
+            (true, None) => 1,
+            (true, Some(_)) => {
                 return Err(self.fail("a random range has no steps: write draws instead"));
             }
-            (_, None) => return Err(self.fail("a range needs steps, such as steps = 3")),
-            (_, Some(steps @ 1..=10_000)) => steps,
-            (_, Some(steps)) => return Err(self.fail(format!("{steps} steps are not 1 to 10000"))),
+            (false, None) => return Err(self.fail("a range needs steps, such as steps = 3")),
+            (false, Some(steps @ 1..=10_000)) => steps,
+            (false, Some(steps)) => {
+                return Err(self.fail(format!("{steps} steps are not 1 to 10000")));
+            }
         };
-        if written.scale == Scale::Logarithmic && from <= 0.0 {
+        if written.scale.is_logarithmic() && from <= 0.0 {
             return Err(self.fail("a logarithmic range begins above zero"));
         }
         Ok(Range { from, to, steps, scale: written.scale })

@@ -24,10 +24,10 @@ use thiserror::Error;
 
 pub use folder::{Folder, FolderError};
 pub use frugal::{Frugal, Work};
-pub use settings::{Bounds, Procedure, Settings, Vary};
+pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
 pub use state::{Entry, Spent, State};
 
-use crate::evaluate::{self, Evaluator, EvaluatorError};
+use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::readable::Readable;
 use crate::spec::{Objective, Specification, SpecificationError, Specimen};
 use memo::Memo;
@@ -104,6 +104,7 @@ impl<E: Evaluator> Trainer<E> {
         let Plan { text, folder, seed } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
+        settings.check(&specification).map_err(|error| error.in_text(text))?;
         let tree = settings.first();
         let two = specification.trains_two();
         let state = State::first(text, seed, &tree, two);
@@ -228,9 +229,8 @@ impl<E: Evaluator> Trainer<E> {
     fn specimens(&self, seed: u64) -> Vec<Specimen> {
         let all = self.specification.specimens(seed);
         let Some(other) = &self.other else { return all };
-        let scheme = evaluate::scheme(other, self.specification.repairs(), None);
         let swapped = self.is_others_turn();
-        all.into_iter().map(|specimen| specimen.beside(scheme.clone(), swapped)).collect()
+        all.into_iter().map(|specimen| specimen.beside(other, swapped)).collect()
     }
 
     /// The objective as senders of the table see it whose turn it is.

@@ -86,6 +86,29 @@ pub(super) struct Candidate {
     pub(super) rule: usize,
 }
 
+/// What a candidate gains on all networks together.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Gain {
+    /// The sum of the differences.
+    pub(super) total: f64,
+    /// Its standard error, from the differences network by network.
+    pub(super) error: f64,
+}
+
+impl Gain {
+    fn of(differences: &[f64]) -> Gain {
+        let count = differences.len() as f64;
+        // Of one network nothing is known of the error.
+        let error = if count < 2.0 { f64::INFINITY } else { count * mean_and_error(differences).1 };
+        Gain { total: differences.iter().sum(), error }
+    }
+
+    /// True if it is so many standard errors above zero.
+    pub(super) fn is_sure(&self, errors: f64) -> bool {
+        self.total > errors * self.error
+    }
+}
+
 /// What is needed to run candidates.
 pub(super) struct Race<'a, E> {
     /// Who runs them.
@@ -164,7 +187,7 @@ impl<E: Evaluator> Race<'_, E> {
         &self,
         baseline: &Baseline,
         candidates: &[Candidate],
-    ) -> Result<Vec<Option<f64>>, TrainError> {
+    ) -> Result<Vec<Option<Gain>>, TrainError> {
         let runner = |candidate: &Candidate| Runner {
             networks: match self.incremental {
                 true => baseline.affected(candidate.rule),
@@ -193,7 +216,7 @@ impl<E: Evaluator> Race<'_, E> {
                 give_up(&mut runners, candidates);
             }
         }
-        Ok(runners.iter().map(|runner| runner.alive.then(|| runner.gains.iter().sum())).collect())
+        Ok(runners.iter().map(|runner| runner.alive.then(|| Gain::of(&runner.gains))).collect())
     }
 }
 
@@ -220,21 +243,38 @@ fn give_up(runners: &mut [Runner], candidates: &[Candidate]) {
 
 /// True if differences are below zero by more than their standard error.
 fn is_behind(gains: &[f64]) -> bool {
-    let count = gains.len() as f64;
     if gains.iter().any(|&gain| gain < RUIN) {
         return true;
     }
     if gains.len() < 2 {
         return false;
     }
+    let (mean, error) = mean_and_error(gains);
+    mean + BEHIND * error < 0.0
+}
+
+/// The mean, and its standard error; that of fewer than two is not a number.
+fn mean_and_error(gains: &[f64]) -> (f64, f64) {
+    let count = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / count;
     let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
-    mean + BEHIND * (squares / (count - 1.0) / count).sqrt() < 0.0
+    (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gains_are_sure_by_their_spread() {
+        let gain = Gain::of(&[1.0, 2.0, 3.0]);
+        // The deviation is 1, that of the mean of three 1 / √3, that of the sum √3.
+        assert_eq!(gain.total, 6.0);
+        assert!((gain.error - 3f64.sqrt()).abs() < 1e-12);
+        assert!(gain.is_sure(3.4) && !gain.is_sure(3.5));
+        assert!(!Gain::of(&[5.0]).is_sure(4.0) && !Gain::of(&[]).is_sure(4.0));
+        assert!(!Gain::of(&[-1.0, -1.1]).is_sure(4.0));
+    }
 
     #[test]
     fn only_those_clearly_behind_go() {

@@ -15,9 +15,10 @@
 //! ```
 
 use paceline_cc::schemes::remy::{Action, Domain, RuleTree, SIGNALS, Signal};
+use paceline_sim::scenario::RouterChoice;
 use serde::Deserialize;
 
-use crate::spec::SpecificationError;
+use crate::spec::{Specification, SpecificationError};
 
 /// The most rules that a table may be given.
 const MAX_RULES: usize = 5_000;
@@ -33,6 +34,47 @@ pub enum Procedure {
     /// on which, that gains most.
     #[default]
     Racing,
+}
+
+/// Whether what wins a race has to gain on networks drawn anew, too: being the best of many on the same
+/// networks is luck in part.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Never.
+    Never,
+    /// Unless its gain is at least [`Confirm::SURE`] standard errors of the differences network by
+    /// network.
+    Doubtful,
+    /// Always.
+    Always,
+}
+
+impl Confirm {
+    /// So many standard errors are hardly luck: of 28 candidates that make no difference the best one is
+    /// ahead by more in one of 27 races, and in fewer since networks differ in more than luck.
+    pub const SURE: f64 = 3.0;
+}
+
+/// How it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenConfirm {
+    Always(bool),
+    Word(String),
+}
+
+impl WrittenConfirm {
+    fn read(&self) -> Result<Confirm, SpecificationError> {
+        match self {
+            WrittenConfirm::Always(true) => Ok(Confirm::Always),
+            WrittenConfirm::Always(false) => Ok(Confirm::Never),
+            WrittenConfirm::Word(word) if word == "doubtful" => Ok(Confirm::Doubtful),
+            WrittenConfirm::Word(word) => fail(
+                "training.confirm",
+                format!("`{word}` is none of true, false and \"doubtful\""),
+            ),
+        }
+    }
 }
 
 /// The least and the largest value of a number of an action.
@@ -95,8 +137,8 @@ pub struct Settings {
     pub racing: bool,
     /// True if only those networks are tried again in which a changed rule is used.
     pub incremental: bool,
-    /// True if what wins has to gain on networks drawn anew, too.
-    pub confirm: bool,
+    /// Whether what wins has to gain on networks drawn anew, too.
+    pub confirm: Confirm,
     /// True if divisions go of which one side is never used.
     pub prune: bool,
     /// The least gain that a change has to bring, as a share of the number of networks.
@@ -120,7 +162,7 @@ impl Settings {
             max_rules: 200,
             racing: !thesis,
             incremental: !thesis,
-            confirm: !thesis,
+            confirm: if thesis { Confirm::Never } else { Confirm::Always },
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
         }
@@ -134,6 +176,19 @@ impl Settings {
         let file: File =
             toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
         file.training.read().map_err(|error| error.in_text(text))
+    }
+
+    /// Makes sure that the networks have the signals.
+    ///
+    /// # Errors
+    /// If rules are divided by marks that no router of the networks writes.
+    pub fn check(&self, specification: &Specification) -> Result<(), SpecificationError> {
+        let marks = self.signals[Signal::AccelShare.index()];
+        if marks && specification.router == RouterChoice::None {
+            let problem = "accel_share needs the marks of an ABC router: write router = \"abc\"";
+            return fail("networks.router", problem);
+        }
+        Ok(())
     }
 
     /// The table that training begins with: one rule.
@@ -175,7 +230,7 @@ struct Written {
     max_rules: Option<usize>,
     racing: Option<bool>,
     incremental: Option<bool>,
-    confirm: Option<bool>,
+    confirm: Option<WrittenConfirm>,
     prune: Option<bool>,
     least_gain: Option<f64>,
 }
@@ -236,7 +291,9 @@ impl Written {
         settings.generations_per_split = generations;
         settings.racing = self.racing.unwrap_or(settings.racing);
         settings.incremental = self.incremental.unwrap_or(settings.incremental);
-        settings.confirm = self.confirm.unwrap_or(settings.confirm);
+        if let Some(written) = &self.confirm {
+            settings.confirm = written.read()?;
+        }
         settings.prune = self.prune.unwrap_or(settings.prune);
         settings.least_gain = self.least_gain.unwrap_or(settings.least_gain);
         if !(0.0..=1e6).contains(&settings.least_gain) {
@@ -299,7 +356,7 @@ mod tests {
                     start = { m = 0.5, b = 7, r = 1.0 }\nb = { least = 0, most = 9 }";
         let settings = Settings::parse(text).expect("reads");
         let RuleTree::Leaf(rule) = settings.first() else { panic!("one rule") };
-        assert_eq!(rule.domain.active, [false, false, true, false, false, false]);
+        assert_eq!(rule.domain.active, [false, false, true, false, false, false, false]);
         assert_eq!(rule.action, Action::new(0.5, 7, 1.0));
         assert!(settings.vary.increment && !settings.vary.multiple);
     }
@@ -316,6 +373,7 @@ mod tests {
             ("max_rules = 0", "training.max_rules: 0 is not from 1"),
             ("generations_per_split = 0", "training.generations_per_split"),
             ("least_gain = -1.0", "training.least_gain"),
+            ("confirm = \"maybe\"", "line 2: training.confirm: `maybe` is none of"),
             ("procedure = \"magic\"", "unknown variant `magic`"),
             ("rule = 1", "unknown field `rule`"),
         ] {

@@ -8,8 +8,8 @@ use paceline_cc::schemes::remy::{Action, RuleTable, Signal};
 use super::divide::{cut, divided, prune};
 use super::memo::Memo;
 use super::neighbours::{Change, few_neighbours, further, neighbours};
-use super::race::{Baseline, Candidate, Race};
-use super::settings::Procedure;
+use super::race::{Baseline, Candidate, Gain, Race};
+use super::settings::{Confirm, Procedure};
 use super::state::{Phase, State};
 use super::{TrainError, Trainer};
 use crate::evaluate::{Evaluator, EvaluatorError};
@@ -105,22 +105,29 @@ impl<E: Evaluator> Trainer<E> {
         self.settings.least_gain * networks as f64
     }
 
-    /// Those of the best candidates that gain on networks drawn anew, too: being the best of many on
-    /// the same networks is luck in part.
+    /// Those of the best candidates that gain on networks drawn anew, too: see [`Confirm`].
     fn confirmed(
         &self,
         race: &Race<'_, E>,
-        best: Vec<(f64, usize)>,
+        best: Vec<(Gain, usize)>,
         candidates: &[Candidate],
     ) -> Result<Vec<(f64, usize)>, TrainError> {
-        if !self.settings.confirm || best.is_empty() {
-            return Ok(best);
+        let totals = best.iter().map(|&(gain, at)| (gain.total, at));
+        let sure = |(gain, _): &&(Gain, usize)| match self.settings.confirm {
+            Confirm::Never => true,
+            Confirm::Doubtful => gain.is_sure(Confirm::SURE),
+            Confirm::Always => false,
+        };
+        let sure: Vec<(f64, usize)> =
+            best.iter().filter(sure).map(|&(gain, at)| (gain.total, at)).collect();
+        if best.is_empty() || !sure.is_empty() {
+            return Ok(sure);
         }
         let name = format!("confirm {}", self.state.step);
         let seed = Stream::new(self.state.seed, &name).next_u64();
         let fresh = self.baseline_on(self.specimens(seed), seed)?;
         let mut confirmed = Vec::new();
-        for (gain, at) in best {
+        for (gain, at) in totals {
             // Their scores are kept behind those of all candidates and of combinations.
             let number = 2 * candidates.len() + at;
             if race.confirm(number, &fresh, &candidates[at])? > 0.0 {
@@ -186,7 +193,7 @@ impl<E: Evaluator> Trainer<E> {
         let gains = race.run(baseline, &candidates)?;
         let least = self.least_gain(baseline.scores.len());
         let best_of = |&rule: &usize| best(&gains, least, |at| candidates[at].rule == rule);
-        let best: Vec<(f64, usize)> = rules.iter().flat_map(best_of).collect();
+        let best: Vec<(Gain, usize)> = rules.iter().flat_map(best_of).collect();
         let mut winners = self.confirmed(&race, best, &candidates)?;
         // One for each rule: the first is the best.
         let mut taken = Vec::new();
@@ -409,11 +416,11 @@ fn insert(state: &mut State, number: usize, added: usize) {
 }
 
 /// The few that gain most, and more than `least`, of those that `of` names: the best one first.
-fn best(gains: &[Option<f64>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(f64, usize)> {
+fn best(gains: &[Option<Gain>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(Gain, usize)> {
     let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
     let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
-    let mut known: Vec<(f64, usize)> = known.filter(|&(gain, _)| gain > least).collect();
-    known.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    let mut known: Vec<(Gain, usize)> = known.filter(|(gain, _)| gain.total > least).collect();
+    known.sort_by(|one, other| other.0.total.total_cmp(&one.0.total).then(one.1.cmp(&other.1)));
     known.truncate(CONFIRMED);
     known
 }

@@ -35,11 +35,45 @@ pub(super) const SFQCODEL: &str = "cubic[initial_window=2]+sfq_codel";
 /// A scheme by its short name, and how it is written.
 pub(super) type Scheme = (String, String);
 
-/// The schemes of tables that are at hand; `files` are short names and files.
+/// Built-in tables that stand in for files that are not at hand: trained here for the same networks
+/// and the same aim.
+const STAND_INS: [(&str, &str); 8] = [
+    ("RemyCC-2013-delta0.1.dna", "general-delta0.1"),
+    ("RemyCC-2013-delta1.dna", "general-delta1"),
+    ("RemyCC-2013-delta10.dna", "general-delta10"),
+    ("RemyCC-2013-datacenter.dna", "data-centre"),
+    ("fig9-diversity__delta-0.1.dna.5", "aims-throughput"),
+    ("fig9-diversity__delta-10.0.dna.5", "aims-delay"),
+    ("fig9-diversity__coexistencev2.dna.3.whiskertree1", "aims-together-throughput"),
+    ("fig9-diversity__coexistencev2.dna.3.whiskertree2", "aims-together-delay"),
+];
+
+/// Tables that were never published and that claims want from `paceline remy train`: the files by which
+/// they are named, and the built-in ones that are just these.
+const TRAINED: [(&str, &str); 4] = [
+    ("signals-all.toml", "signals-all"),
+    ("signals-no-send_ewma.toml", "signals-no-send_ewma"),
+    ("signals-no-rec_ewma.toml", "signals-no-rec_ewma"),
+    ("signals-no-rtt_ratio.toml", "signals-no-rtt_ratio"),
+];
+
+/// The built-in table of a file in a list.
+fn built_in(list: &[(&str, &'static str)], file: &str) -> Option<&'static str> {
+    list.iter().find(|(known, _)| *known == file).map(|(_, name)| *name)
+}
+
+/// The schemes of tables that are at hand, or for which built-in ones stand in; `files` are short names
+/// and files.
 pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
     let scheme = |(short, file): &(&str, &str)| {
-        let path = setting.table(file)?;
-        Some(((*short).to_string(), format!("remy[file={}]", path.to_str()?)))
+        let text = match setting.table(file) {
+            Some(path) => format!("remy[file={}]", path.to_str()?),
+            None => {
+                let name = built_in(&TRAINED, file).or_else(|| built_in(&STAND_INS, file))?;
+                format!("remy[table={name}]")
+            }
+        };
+        Some(((*short).to_string(), text))
     };
     files.iter().filter_map(scheme).collect()
 }
@@ -50,10 +84,15 @@ pub(super) fn and_designed(mut tables: Vec<Scheme>, others: &[(&str, &str)]) -> 
     tables
 }
 
-/// Notes which tables are not at hand.
+/// Notes which tables are not at hand, and which built-in ones stand in for them.
 pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: &mut Findings) {
-    let missing = files.iter().filter(|(_, file)| setting.table(file).is_none());
-    findings.missing.extend(missing.map(|(_, file)| (*file).to_string()));
+    let there = |file: &str| setting.table(file).is_some() || built_in(&TRAINED, file).is_some();
+    for (_, file) in files.iter().filter(|(_, file)| !there(file)) {
+        match built_in(&STAND_INS, file) {
+            Some(name) => findings.stand_ins.push(((*file).to_string(), name.to_string())),
+            None => findings.missing.push((*file).to_string()),
+        }
+    }
 }
 
 /// A scheme as written, perhaps with a table from a file.

@@ -116,6 +116,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     );
     let runs = signals(setting);
     let score = |short: &str| runs.score(&runs.senders(short, results));
+    for (short, _) in &SIGNALS {
+        findings.measure(format!("signals.{short}.score"), score(short));
+    }
     for (short, _) in &SIGNALS[1..] {
         findings.measure(format!("signals.{short}"), score("all") - score(short));
     }

@@ -6,7 +6,7 @@ use paceline_remy::spec::Specification;
 use paceline_sim::flow::Amount;
 
 use super::Experiment;
-use super::remy_common::{GENERAL, mean, median, note_missing};
+use super::remy_common::{GENERAL, mean, median};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::results::Results;
@@ -52,7 +52,9 @@ fn lengths(seed: u64) -> Record {
 
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    note_missing(setting, &GENERAL, &mut findings);
+    // What is said of the published files no other table can stand in for.
+    let missing = GENERAL.iter().filter(|(_, file)| setting.table(file).is_none());
+    findings.missing.extend(missing.map(|(_, file)| (*file).to_string()));
     let record = results.get("flow lengths");
     for name in ["alpha", "median", "means", "longest"] {
         findings.measure(format!("icsi.{name}"), record.number(name));

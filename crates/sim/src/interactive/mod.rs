@@ -106,7 +106,7 @@ impl Interactive {
                 names.as_ref(),
             )?;
         }
-        let (mut world, places, layout) = lay_out(&settled, names.as_ref(), true)?;
+        let (mut world, places, layout) = lay_out(&settled, names.as_ref(), None, true)?;
         for &stage in &places.links {
             world.change_link(stage, |link| link.record(true));
         }

@@ -20,6 +20,7 @@ use crate::outcome::{
     Pooled, SenderCounters, StationOutcome, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
+use crate::transport::MadeTransport;
 use crate::world::World;
 
 use windows::Windows;
@@ -87,9 +88,31 @@ impl Simulation {
     }
 
     fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
-        let (world, places) = build(&scenario, names)?;
+        let (world, places) = build(&scenario, names, None)?;
         let windows = Windows::new(&scenario);
         Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+    }
+
+    /// The same with other ends for the flow of this name.
+    pub(crate) fn with_outside(
+        scenario: Scenario,
+        names: &Names,
+        (flow, made): (&str, MadeTransport),
+    ) -> Result<Simulation, BuildError> {
+        let scenario = Arc::new(scenario);
+        let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;
+        let windows = Windows::new(&scenario);
+        Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+    }
+
+    /// The stages of the sender and the receiver of a flow, by its number.
+    pub(crate) fn ends_of(&self, flow: usize) -> [usize; 2] {
+        let place = &self.places.flows[flow];
+        [place.sender, place.receiver]
+    }
+
+    pub(crate) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
     }
 
     /// Begins again at time zero with another seed, as a new simulation of the scenario with that
@@ -120,7 +143,7 @@ impl Simulation {
         if self.scenario.seed != seed {
             Arc::make_mut(&mut self.scenario).seed = seed;
         }
-        let (mut world, places) = build(&self.scenario, names)?;
+        let (mut world, places) = build(&self.scenario, names, None)?;
         world.take_memory(&mut self.world);
         (self.world, self.places) = (world, places);
         self.windows = Windows::new(&self.scenario);

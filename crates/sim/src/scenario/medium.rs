@@ -2,7 +2,9 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::{MediumConfig, Phy, Preamble, Protection, StationConfig};
+use paceline_path::medium::{
+    BackgroundConfig, Ht, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig,
+};
 
 use super::{FlowSpec, QueueChoice, RouterChoice, Scenario};
 
@@ -29,6 +31,16 @@ pub struct MediumSpec {
     pub eifs_after_collision: Option<bool>,
     /// How often a frame is transmitted before it is given up.
     pub transmissions: u32,
+    /// 802.11n: the most frames (MPDUs) of an A-MPDU.
+    pub max_frames: u32,
+    /// 802.11n: the longest transmission of an A-MPDU, preamble included.
+    pub max_airtime: Span,
+    /// Stations of other networks that contend for the channel.
+    pub contenders: u32,
+    /// The mean time that each transmission of theirs takes.
+    pub contender_airtime: Span,
+    /// The mean pause between transmissions of each; zero if they always have something to send.
+    pub contender_gap: Span,
     /// The access point's queue.
     pub access_point: PortSpec,
     /// The stations.
@@ -44,6 +56,8 @@ pub enum Layer {
     G,
     /// 802.11a.
     A,
+    /// 802.11n at 5 GHz or, with a signal extension, at 2.4 GHz.
+    N(Ht),
 }
 
 /// What a station or the access point holds its packets in.
@@ -65,6 +79,17 @@ pub struct StationPort {
     pub name: String,
     /// The rate of data frames to and from it, from each offset on, the first at zero.
     pub rates: Vec<(Span, Rate)>,
+    /// 802.11n: the modulation and coding in place of the rate.
+    pub mcs: Vec<(Span, Mcs)>,
+    /// 802.11n: the most frames of an A-MPDU to or from it; `None` for the medium's.
+    pub max_frames: Option<u32>,
+    /// The ratio of signal to noise of such frames in decibels, from each offset on, the first at
+    /// zero; empty for a channel without noise.
+    pub snr: Vec<(Span, f64)>,
+    /// When the steps of `mcs` and of `snr` repeat.
+    pub period: Option<Span>,
+    /// Who chooses the rates; senders that do leave `rates` and `mcs` out of account.
+    pub rate_control: RateControl,
     /// The probability that a data frame to or from it is damaged.
     pub frame_error: f64,
     /// The probability that a bit of such a frame is damaged.
@@ -108,6 +133,11 @@ impl StationPort {
         StationPort {
             name: name.to_string(),
             rates: vec![(Span::ZERO, rate)],
+            mcs: Vec::new(),
+            max_frames: None,
+            snr: Vec::new(),
+            period: None,
+            rate_control: RateControl::Fixed,
             frame_error: 0.0,
             bit_error: 0.0,
             port: PortSpec::packets(50),
@@ -128,6 +158,11 @@ impl MediumSpec {
             immediate_access: true,
             eifs_after_collision: None,
             transmissions: 7,
+            max_frames: 64,
+            max_airtime: Span::from_micros(5484),
+            contenders: 0,
+            contender_airtime: Span::from_millis(1),
+            contender_gap: Span::ZERO,
             access_point: PortSpec::packets(50),
             stations: Vec::new(),
         }
@@ -146,6 +181,8 @@ impl MediumSpec {
             Layer::B(preamble) => Phy::dsss(preamble),
             Layer::G => Phy::erp_ofdm(),
             Layer::A => Phy::ofdm(),
+            Layer::N(ht) if ht.extension.is_zero() => Phy::ht(ht),
+            Layer::N(ht) => Phy::ht_2ghz(ht),
         };
         let mut phy = layer.scaled(self.scale);
         if !self.basic_rates.is_empty() {
@@ -165,11 +202,22 @@ impl MediumSpec {
             settings.rates.clone_from(&station.rates);
             settings.frame_error = station.frame_error;
             settings.bit_error = station.bit_error;
+            settings.mcs.clone_from(&station.mcs);
+            settings.mcs_period = station.period.filter(|_| station.mcs.len() > 1);
+            settings.max_mpdus = station.max_frames;
+            settings.snr.clone_from(&station.snr);
+            settings.snr_period = station.period.filter(|_| station.snr.len() > 1);
+            settings.rate_control = station.rate_control;
             config.stations.push(settings);
         }
         config.rts_threshold = self.rts;
         config.immediate_access = self.immediate_access;
         config.short_retry_limit = self.transmissions;
+        config.aggregation.max_mpdus = self.max_frames;
+        config.aggregation.max_duration = self.max_airtime;
+        config.aggregation.transmissions = self.transmissions;
+        let contender = BackgroundConfig::new(self.contender_airtime, self.contender_gap);
+        config.background = vec![contender; self.contenders as usize];
         if self.protection {
             config.protection = Protection::CtsToSelf(Rate::from_mbps(1.0), Preamble::Long);
         }

@@ -2,19 +2,19 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_path::medium::{MAX_SCALE, Preamble};
+use paceline_path::medium::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
+use super::medium_rates::{FileRate, FileSnr, Usual};
 use super::read::{self, Buffer, Period, Speed};
 use super::reader::Reader;
+use super::wifi::{self, FileContenders, FileMcs, Mistake};
 use super::{Scenario, ScenarioError};
 
 /// The most stations of a medium.
 const STATIONS: usize = 500;
-/// The fastest data frames: 54 Mbit/s at the largest scale.
-const FASTEST: Rate = Rate::from_bps(54_000_000 * MAX_SCALE as u64);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +29,16 @@ pub(super) struct FileMedium {
     immediate_access: Option<bool>,
     after_collision: Option<FileWait>,
     transmissions: Option<Spanned<u32>>,
-    rate: Option<Spanned<Speed>>,
+    width: Option<Spanned<FileWidth>>,
+    guard: Option<Spanned<FileGuard>>,
+    band: Option<Spanned<FileBand>>,
+    max_frames: Option<Spanned<u32>>,
+    max_airtime: Option<Spanned<Period>>,
+    contenders: Option<u32>,
+    contender_airtime: Option<Period>,
+    contender_gap: Option<Period>,
+    rate: Option<Spanned<FileRate>>,
+    mcs: Option<Spanned<FileMcs>>,
     queue: Option<Spanned<String>>,
     buffer: Option<Spanned<Buffer>>,
     router: Option<Spanned<String>>,
@@ -46,6 +55,31 @@ enum FileLayer {
     G,
     #[serde(rename = "802.11a")]
     A,
+    #[serde(rename = "802.11n")]
+    N,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+enum FileWidth {
+    #[serde(rename = "20MHz")]
+    Mhz20,
+    #[serde(rename = "40MHz")]
+    Mhz40,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum FileGuard {
+    Long,
+    Short,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+enum FileBand {
+    #[serde(rename = "5GHz")]
+    Ghz5,
+    #[serde(rename = "2.4GHz")]
+    Ghz2,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -72,10 +106,14 @@ struct FilePort {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileStation {
-    name: Spanned<String>,
-    rate: Option<Spanned<Speed>>,
-    rates: Option<Spanned<Vec<FileStep>>>,
+pub(super) struct FileStation {
+    pub(super) name: Spanned<String>,
+    pub(super) rate: Option<Spanned<FileRate>>,
+    pub(super) rates: Option<Spanned<Vec<FileStep>>>,
+    pub(super) mcs: Option<Spanned<FileMcs>>,
+    pub(super) max_frames: Option<Spanned<u32>>,
+    pub(super) snr: Option<Spanned<FileSnr>>,
+    pub(super) period: Option<Spanned<Period>>,
     frame_error: Option<Spanned<f64>>,
     bit_error: Option<Spanned<f64>>,
     queue: Option<Spanned<String>>,
@@ -85,9 +123,9 @@ struct FileStation {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileStep {
-    at: Period,
-    rate: Speed,
+pub(super) struct FileStep {
+    pub(super) at: Period,
+    pub(super) rate: Speed,
 }
 
 /// The direction of a flow in a file.
@@ -122,7 +160,9 @@ impl Reader<'_> {
             }
             (FileLayer::G, None) => Layer::G,
             (FileLayer::A, None) => Layer::A,
+            (FileLayer::N, None) => Layer::N(Ht::default()),
         };
+        let layer = self.high_throughput(layer, &read)?;
         let mut medium = MediumSpec::new(read.name.get_ref(), layer);
         if let Some(scale) = &read.scale {
             medium.scale = *scale.get_ref();
@@ -150,6 +190,20 @@ impl Reader<'_> {
                 return self.fail(times, message, "write transmissions = 7");
             }
         }
+        if let Some(most) = &read.max_frames {
+            medium.max_frames = self.sane(most, wifi::frames(*most.get_ref()))?;
+        }
+        if let Some(longest) = &read.max_airtime {
+            medium.max_airtime = self.sane(longest, wifi::airtime(*longest.get_ref()))?;
+        }
+        let others = FileContenders {
+            contenders: read.contenders,
+            contender_airtime: read.contender_airtime,
+            contender_gap: read.contender_gap,
+        };
+        (medium.contenders, medium.contender_airtime, medium.contender_gap) =
+            self.sane(&read.name, others.read())?;
+        let rates = Usual { rate: read.rate, mcs: read.mcs };
         let usual = FilePort { queue: read.queue, buffer: read.buffer, router: read.router };
         let usual = self.port(usual, &PortSpec::packets(50))?;
         medium.access_point = self.port(read.access_point.unwrap_or_default(), &usual)?;
@@ -159,10 +213,56 @@ impl Reader<'_> {
             return self.fail(&read.name, message, help);
         }
         for station in read.stations {
-            let station = self.station(station.into_inner(), &medium, &read.rate, &usual, sofar)?;
+            let station = self.station(station.into_inner(), &medium, &rates, &usual, sofar)?;
             medium.stations.push(station);
         }
         Ok(medium)
+    }
+
+    /// The layer with the settings of 802.11n, which others do not have.
+    fn high_throughput(&self, layer: Layer, read: &FileMedium) -> Result<Layer, ScenarioError> {
+        let Layer::N(mut ht) = layer else {
+            let help = "leave it out, or write layer = \"802.11n\"";
+            if let Some(width) = &read.width {
+                return self.fail(width, "only 802.11n has channels of a width", help);
+            }
+            if let Some(guard) = &read.guard {
+                return self.fail(guard, "only 802.11n has guard intervals", help);
+            }
+            if let Some(band) = &read.band {
+                let help = "802.11a is at 5 GHz, 802.11b and g are at 2.4 GHz; leave it out";
+                return self.fail(band, "only 802.11n is in both bands", help);
+            }
+            if let Some(most) = &read.max_frames {
+                return self.fail(most, "only 802.11n has A-MPDUs", help);
+            }
+            if let Some(longest) = &read.max_airtime {
+                return self.fail(longest, "only 802.11n has A-MPDUs", help);
+            }
+            return Ok(layer);
+        };
+        if let Some(FileWidth::Mhz40) = read.width.as_ref().map(Spanned::get_ref) {
+            ht.width = ChannelWidth::Mhz40;
+        }
+        if let Some(FileGuard::Short) = read.guard.as_ref().map(Spanned::get_ref) {
+            ht.guard = GuardInterval::Short;
+        }
+        if let Some(FileBand::Ghz2) = read.band.as_ref().map(Spanned::get_ref) {
+            ht.extension = Span::from_micros(6);
+        }
+        Ok(Layer::N(ht))
+    }
+
+    /// A value that was checked, or the mistake at its place.
+    pub(super) fn sane<T, P>(
+        &self,
+        place: &Spanned<P>,
+        value: Result<T, Mistake>,
+    ) -> Result<T, ScenarioError> {
+        match value {
+            Ok(value) => Ok(value),
+            Err((message, help)) => self.fail(place, message, help),
+        }
     }
 
     /// What a port says, or else what `usual` has.
@@ -191,7 +291,7 @@ impl Reader<'_> {
         &self,
         read: FileStation,
         medium: &MediumSpec,
-        rate: &Option<Spanned<Speed>>,
+        usual_rates: &Usual,
         usual: &PortSpec,
         sofar: &Scenario,
     ) -> Result<StationPort, ScenarioError> {
@@ -202,42 +302,7 @@ impl Reader<'_> {
             return self.fail(&read.name, message, "give each station its own name");
         }
         let mut station = StationPort::new(name, Rate::ZERO);
-        let place = match (&read.rate, &read.rates) {
-            (Some(rate), None) => {
-                station.rates = vec![(Span::ZERO, rate.get_ref().0)];
-                Spanned::new(rate.span(), ())
-            }
-            (None, Some(steps)) => {
-                let step = |step: &FileStep| (step.at.0, step.rate.0);
-                station.rates = steps.get_ref().iter().map(step).collect();
-                let made = paceline_path::Service::schedule(&station.rates, None);
-                if let Err(error) = made {
-                    let help = "write rates = [{ at = \"0s\", rate = \"54Mbps\" }, { at = \"20s\", \
-                                rate = \"2Mbps\" }]";
-                    return self.fail(steps, error.to_string(), help);
-                }
-                Spanned::new(steps.span(), ())
-            }
-            (None, None) if rate.is_some() => {
-                let rate = rate.as_ref().map_or(Rate::ZERO, |rate| rate.get_ref().0);
-                station.rates = vec![(Span::ZERO, rate)];
-                Spanned::new(read.name.span(), ())
-            }
-            _ => {
-                let message = format!("station `{name}` needs either rate or rates");
-                let help = "write rate = \"11Mbps\", for the station or for the medium";
-                return self.fail(&read.name, message, help);
-            }
-        };
-        let phy = medium.phy();
-        if let Some((_, rate)) =
-            station.rates.iter().find(|(_, rate)| !phy.has_rate(*rate) || *rate > FASTEST)
-        {
-            let message = format!("the layer has no rate of {rate}");
-            let help = "802.11b takes any rate; 802.11a and g have 6, 9, 12, 18, 24, 36, 48 and \
-                        54 Mbit/s, times the scale";
-            return self.fail(&place, message, help);
-        }
+        self.rates(&read, medium, usual_rates, &mut station)?;
         for (value, into) in [
             (&read.frame_error, &mut station.frame_error),
             (&read.bit_error, &mut station.bit_error),

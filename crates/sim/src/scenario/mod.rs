@@ -7,6 +7,7 @@ mod link;
 mod made;
 mod medium;
 mod medium_file;
+mod medium_rates;
 mod read;
 mod reader;
 mod video;
@@ -19,7 +20,7 @@ pub use made::{
     MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
 };
 pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
-pub use read::check_scheme;
+pub use read::{check_router, check_scheme};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};
 pub use write::{to_toml, to_toml_with};
 

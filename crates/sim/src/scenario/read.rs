@@ -32,6 +32,15 @@ pub fn check_scheme(text: &str) -> Result<SchemeSpec, SpecError> {
     Names::default().check_scheme(text)
 }
 
+/// Reads the router of a link, as files name it: `auto` for the one that its flows bring, `none`, or
+/// a built-in scheme with a router half.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_router(text: &str) -> Result<RouterChoice, String> {
+    router(text, &Names::default())
+}
+
 /// A queue that exists, with parameters that fit.
 pub(super) fn queue(text: &str, names: &Names) -> Result<QueueChoice, SpecError> {
     let spec = Spec::parse(text)?;

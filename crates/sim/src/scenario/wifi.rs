@@ -139,7 +139,7 @@ pub(super) struct FileWifi {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "mcs is a number from 0 to 15, a list of steps, or a walk")]
-enum FileMcs {
+pub(super) enum FileMcs {
     Index(u8),
     Steps(Vec<FileStep>),
     Walk(FileWalk),
@@ -147,14 +147,14 @@ enum FileMcs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileStep {
+pub(super) struct FileStep {
     at: Period,
     mcs: u8,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileWalk {
+pub(super) struct FileWalk {
     min: u8,
     max: u8,
     every: Period,
@@ -181,7 +181,7 @@ const SHORTEST: Span = Span::from_millis(1);
 const STEPS: u64 = 1_000_000;
 
 /// What is wrong, and what to do about it.
-type Mistake = (String, &'static str);
+pub(super) type Mistake = (String, &'static str);
 
 fn require(sane: bool, message: &str, help: &'static str) -> Result<(), Mistake> {
     if sane { Ok(()) } else { Err((message.to_string(), help)) }
@@ -192,7 +192,37 @@ fn mcs(index: u8) -> Result<Mcs, Mistake> {
     Mcs::new(index).ok_or_else(|| (format!("there is no mcs {index}"), help))
 }
 
-fn frames(max_frames: u32) -> Result<u32, Mistake> {
+/// The longest transmission of an A-MPDU.
+pub(super) fn airtime(longest: Period) -> Result<Span, Mistake> {
+    let sane = Span::from_micros(100) <= longest.0 && longest.0 <= Span::from_millis(10);
+    let help = "the standard allows 10 ms; write max_airtime = \"5484us\"";
+    require(sane, "max_airtime is outside 100us..10ms", help)?;
+    Ok(longest.0)
+}
+
+/// Stations of other networks, as files have them.
+#[derive(Clone, Copy)]
+pub(super) struct FileContenders {
+    pub(super) contenders: Option<u32>,
+    pub(super) contender_airtime: Option<Period>,
+    pub(super) contender_gap: Option<Period>,
+}
+
+impl FileContenders {
+    /// Their number, the mean time of their transmissions, and their mean pause.
+    pub(super) fn read(self) -> Result<(u32, Span, Span), Mistake> {
+        let count = self.contenders.unwrap_or(0);
+        require(count <= 100, "more than 100 contenders", "write contenders = 3")?;
+        let airtime = self.contender_airtime.map_or(Span::from_millis(1), |time| time.0);
+        let sane = Span::from_micros(50) <= airtime && airtime <= Span::from_millis(10);
+        let help = "write contender_airtime = \"1ms\"";
+        require(sane, "contender_airtime is outside 50us..10ms", help)?;
+        Ok((count, airtime, self.contender_gap.map_or(Span::ZERO, |time| time.0)))
+    }
+}
+
+/// The most frames of an A-MPDU.
+pub(super) fn frames(max_frames: u32) -> Result<u32, Mistake> {
     let sane = (1..=64).contains(&max_frames);
     require(sane, "max_frames is outside 1..64", "write max_frames = 32")?;
     Ok(max_frames)
@@ -208,26 +238,19 @@ impl FileWifi {
             require(steps <= STEPS, "the walk has more than a million steps", help)?;
         }
         spec.max_frames = self.max_frames.map_or(Ok(spec.max_frames), frames)?;
-        spec.max_airtime = self.max_airtime.map_or(spec.max_airtime, |time| time.0);
-        let sane =
-            Span::from_micros(100) <= spec.max_airtime && spec.max_airtime <= Span::from_millis(10);
-        let help = "the standard allows 10 ms; write max_airtime = \"5484us\"";
-        require(sane, "max_airtime is outside 100us..10ms", help)?;
+        spec.max_airtime = self.max_airtime.map_or(Ok(spec.max_airtime), airtime)?;
         spec.rts = self.rts.unwrap_or(true);
         spec.frame_error = self.frame_error.unwrap_or(0.0);
         let sane = (0.0..1.0).contains(&spec.frame_error);
         require(sane, "frame_error is a probability below 1", "10 % is written 0.1")?;
         spec.retries = self.retries.unwrap_or(spec.retries);
         require(spec.retries <= 255, "more than 255 retries", "write retries = 7")?;
-        spec.contenders = self.contenders.unwrap_or(0);
-        require(spec.contenders <= 100, "more than 100 contenders", "write contenders = 3")?;
-        spec.contender_airtime =
-            self.contender_airtime.map_or(spec.contender_airtime, |time| time.0);
-        let sane = Span::from_micros(50) <= spec.contender_airtime
-            && spec.contender_airtime <= Span::from_millis(10);
-        let help = "write contender_airtime = \"1ms\"";
-        require(sane, "contender_airtime is outside 50us..10ms", help)?;
-        spec.contender_gap = self.contender_gap.map_or(Span::ZERO, |time| time.0);
+        let others = FileContenders {
+            contenders: self.contenders,
+            contender_airtime: self.contender_airtime,
+            contender_gap: self.contender_gap,
+        };
+        (spec.contenders, spec.contender_airtime, spec.contender_gap) = others.read()?;
         spec.queue_per_station = self.queues == Some(FileQueues::PerStation);
         let mut named = BTreeSet::new();
         for station in &self.stations {
@@ -249,7 +272,8 @@ impl FileWifi {
 }
 
 impl FileMcs {
-    fn spec(&self, period: Option<Period>) -> Result<McsSpec, Mistake> {
+    /// What the key says; a list of steps may have a period.
+    pub(super) fn spec(&self, period: Option<Period>) -> Result<McsSpec, Mistake> {
         let help =
             "write mcs = [{ at = \"0s\", mcs = 1 }, { at = \"2s\", mcs = 7 }], period = \"4s\"";
         let steps = match self {

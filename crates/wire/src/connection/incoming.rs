@@ -8,7 +8,8 @@ use paceline_cc::{
 };
 use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
-use super::Sink;
+use super::parts::Parts;
+use super::{Arrival, Sink};
 use crate::frame::{self, Kind};
 use crate::terms::Service;
 
@@ -25,6 +26,8 @@ pub(super) struct Envelope {
     pub(super) header: Header,
     pub(super) ecn: Ecn,
     pub(super) size: u32,
+    /// The bytes of its datagram, without IP and UDP headers.
+    pub(super) length: u32,
     pub(super) class: TrafficClass,
 }
 
@@ -39,6 +42,8 @@ pub(super) struct Incoming {
     /// What has come beyond it.
     held: BTreeMap<u64, Vec<u8>>,
     held_bytes: u64,
+    /// Segments of which parts have come.
+    parts: Parts,
     /// The last acknowledgement, and whether it is to be sent again.
     last: Option<Ack>,
     again: bool,
@@ -61,6 +66,7 @@ impl Incoming {
             next: 0,
             held: BTreeMap::new(),
             held_bytes: 0,
+            parts: Parts::default(),
             last: None,
             again: false,
             early: VecDeque::new(),
@@ -96,7 +102,39 @@ impl Incoming {
     }
     /// Bytes that wait for those before them.
     pub(super) fn held(&self) -> u64 {
-        self.held_bytes
+        self.held_bytes + self.parts.held()
+    }
+
+    /// Takes a part of a segment in. The segment counts as arrived when it is whole. False if the part
+    /// is not taken.
+    #[cold]
+    pub(super) fn on_part(
+        &mut self,
+        now: Time,
+        part: &frame::Part<'_>,
+        envelope: Envelope,
+        connection: u32,
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let frame::Part { data, offset, total } = *part;
+        let (end, total) = (usize::from(offset) + data.bytes.len(), usize::from(total));
+        if data.segment < self.next || self.held.contains_key(&data.segment) {
+            // The segment is here already: the last part has the transmission acknowledged.
+            let known = frame::Data { bytes: &[], ..data };
+            return end < total || self.on_data(now, &known, envelope, connection, sink);
+        }
+        let fits = self.held() + total as u64 <= self.window;
+        if !self.takes(&data) || !fits {
+            return false;
+        }
+        match self.parts.push(part, envelope.size) {
+            Err(()) => false,
+            Ok(None) => true,
+            Ok(Some((bytes, size))) => {
+                let whole = frame::Data { bytes: &bytes, ..data };
+                self.on_data(now, &whole, Envelope { size, ..envelope }, connection, sink)
+            }
+        }
     }
 
     /// Takes data in. False if it is not taken, as if it had been lost.
@@ -146,7 +184,9 @@ impl Incoming {
             }
             self.early.push_back(packet.body);
         }
-        sink.on_packet(connection, now, sent, envelope.size);
+        let Envelope { size, length, .. } = envelope;
+        let arrival = Arrival { number: data.number, sent, size, length };
+        sink.on_packet(connection, now, &arrival);
         match data.kind {
             Kind::Datagram => sink.on_datagram(connection, data.bytes),
             Kind::Stream => self.deliver(data, connection, sink),
@@ -161,7 +201,7 @@ impl Incoming {
         match (self.service, data.kind) {
             (Service::Stream, Kind::Stream) => {
                 let ahead = data.segment.saturating_sub(self.next);
-                let fits = self.held_bytes + data.bytes.len() as u64 <= self.window;
+                let fits = self.held() + data.bytes.len() as u64 <= self.window;
                 !empty && (ahead == 0 || (ahead <= self.window / LEAST_DATA + 16 && fits))
             }
             // Repetitions of what has arrived, and packets that only keep control going.
@@ -191,5 +231,6 @@ impl Incoming {
             sink.on_stream(connection, &bytes);
             self.next += 1;
         }
+        self.parts.forget_below(self.next);
     }
 }

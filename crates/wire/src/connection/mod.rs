@@ -1,18 +1,22 @@
 //! A connection: packets in, packets out, and what time it is.
 
+mod blackhole;
 mod incoming;
 mod messages;
 mod outgoing;
+mod parts;
 mod path;
 mod setup;
 
 pub use setup::{Limits, Role};
 
 use core::net::SocketAddr;
+use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Body, Ecn, Header, Packet, Span, Time};
-use paceline_flow::{ReceiverStats, Sender, SenderStats};
+use paceline_flow::{Loss, ReceiverStats, Sender, SenderStats};
 
+use self::blackhole::BlackHole;
 use self::incoming::{Envelope, Incoming};
 use self::messages::Messages;
 use self::outgoing::Outgoing;
@@ -23,6 +27,8 @@ use crate::packet::{self, SHORT, Transport};
 
 /// How often a close is sent before the other end is taken to be gone.
 const CLOSES: u32 = 5;
+/// The most pings that wait for their answers.
+const MOST_PONGS: usize = 16;
 
 /// Where what arrives goes.
 pub trait Sink {
@@ -30,12 +36,26 @@ pub trait Sink {
     fn on_stream(&mut self, _connection: u32, _bytes: &[u8]) {}
     /// A datagram of the application's.
     fn on_datagram(&mut self, _connection: u32, _bytes: &[u8]) {}
-    /// A data packet: when it was sent on the sender's clock, and its bytes on the wire.
-    fn on_packet(&mut self, _connection: u32, _now: Time, _sent: Time, _size: u32) {}
+    /// A data packet.
+    fn on_packet(&mut self, _connection: u32, _now: Time, _arrival: &Arrival) {}
     /// A round-trip time.
     fn on_rtt(&mut self, _connection: u32, _rtt: Span) {}
-    /// An acknowledgement of this end's data.
-    fn on_ack(&mut self, _connection: u32, _now: Time, _ack: &Ack) {}
+    /// An acknowledgement of this end's data, in a packet of this number, whose datagram has so many
+    /// bytes.
+    fn on_ack(&mut self, _connection: u32, _now: Time, _packet: (u64, u32), _ack: &Ack) {}
+}
+
+/// A data packet that has arrived.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its transmission number.
+    pub number: u64,
+    /// When it was sent on the sender's clock.
+    pub sent: Time,
+    /// Its bytes on the wire, IP and UDP headers included.
+    pub size: u32,
+    /// The bytes of its datagram, without those headers.
+    pub length: u32,
 }
 
 /// A packet that is to leave.
@@ -47,8 +67,12 @@ pub struct Transmit {
     pub length: usize,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
+    /// Its packet number.
+    pub number: u64,
     /// The transmission number of the data in it, if there is any.
     pub data: Option<u64>,
+    /// True if it is an acknowledgement: [`Connection::latest_ack`].
+    pub ack: bool,
 }
 
 /// How a connection has ended.
@@ -94,17 +118,23 @@ pub struct Connection {
     replay: ReplayWindow,
     path: Path,
     ip_udp: usize,
+    black_hole: BlackHole,
     outgoing: Option<Outgoing>,
     incoming: Option<Incoming>,
+    /// The scheme by which the other end sends; empty if it sends no data.
+    peer_scheme: Box<str>,
     messages: Messages,
     state: State,
     idle: Span,
     heard: Time,
     ping: Time,
     pings: u32,
-    pong: Option<u32>,
+    /// Pings that are to be answered, the oldest first.
+    pongs: VecDeque<u32>,
     /// Datagrams that were not taken.
     ignored: u64,
+    /// The acknowledgement that was written last.
+    latest_ack: Option<Ack>,
 }
 
 impl Connection {
@@ -115,6 +145,21 @@ impl Connection {
     /// The address of the other end, and how often it has changed.
     pub fn remote(&self) -> (SocketAddr, u64) {
         (self.path.current(), self.path.changes())
+    }
+    /// The largest packets that this end sends, IP and UDP headers included. They become smaller if the
+    /// path comes to carry only smaller ones.
+    pub fn mtu(&self) -> u16 {
+        self.black_hole.mtu()
+    }
+    /// The system says that a packet was too large for the path.
+    pub fn on_too_large(&mut self, now: Time) {
+        if self.outgoing.is_some() {
+            self.black_hole.on_too_large(now, self.rtt(), self.pings.wrapping_add(1));
+        }
+    }
+    /// The scheme by which the other end sends its data; empty if it sends none.
+    pub fn peer_scheme(&self) -> &str {
+        &self.peer_scheme
     }
     /// How the connection has ended, once it has.
     pub fn ended(&self) -> Option<&End> {
@@ -134,6 +179,21 @@ impl Connection {
     /// The sender of this end's data.
     pub fn sender(&self) -> Option<&Sender> {
         self.outgoing.as_ref().map(Outgoing::sender)
+    }
+    /// From now on, keeps this end's packets that are declared lost for
+    /// [`Connection::drain_losses`].
+    pub fn log_losses(&mut self) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.sender_mut().log_losses();
+        }
+    }
+    /// This end's packets that were declared lost since the last call.
+    pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
+        self.outgoing.iter_mut().flat_map(|outgoing| outgoing.sender_mut().drain_losses())
+    }
+    /// The acknowledgement that this end has written last.
+    pub fn latest_ack(&self) -> Option<&Ack> {
+        self.latest_ack.as_ref()
     }
     /// Packets that were forged, came twice, or meant nothing.
     pub fn ignored(&self) -> u64 {
@@ -212,13 +272,13 @@ impl Connection {
             State::Closed(_) => Time::NEVER,
             State::Closing { due, .. } => *due,
             State::Open => {
-                if self.pong.is_some() || self.path.is_due() {
+                if !self.pongs.is_empty() || self.path.is_due() {
                     return Time::ZERO;
                 }
                 let timers = (self.heard + self.idle).min(self.ping).min(self.messages.wake());
                 let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
                 let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
-                timers.min(incoming).min(outgoing)
+                timers.min(incoming).min(outgoing).min(self.black_hole.wake())
             }
         }
     }
@@ -267,7 +327,7 @@ impl Connection {
         let mut taken = true;
         for frame in Frames::new(payload) {
             let Ok(frame) = frame else { break };
-            taken &= self.on_frame(now, from, frame, (header, ecn, size), sink);
+            taken &= self.on_frame(now, from, frame, (number, header, ecn, size), sink);
         }
         taken
     }
@@ -278,20 +338,35 @@ impl Connection {
         now: Time,
         from: SocketAddr,
         frame: Frame<'_>,
-        (header, ecn, size): (Header, Ecn, u32),
+        (number, header, ecn, size): (u64, Header, Ecn, u32),
         sink: &mut dyn Sink,
     ) -> bool {
         let open = self.state == State::Open;
         match frame {
             Frame::Data(data) => {
                 let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
-                let envelope = Envelope { header, ecn, size, class: incoming.class() };
+                let length = size.saturating_sub(self.ip_udp as u32);
+                let envelope = Envelope { header, ecn, size, length, class: incoming.class() };
                 return incoming.on_data(now, &data, envelope, self.local, sink);
+            }
+            Frame::Part(part) => {
+                let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
+                let length = size.saturating_sub(self.ip_udp as u32);
+                let envelope = Envelope { header, ecn, size, length, class: incoming.class() };
+                return incoming.on_part(now, &part, envelope, self.local, sink);
             }
             Frame::Ack(ack) => {
                 let Some(outgoing) = &mut self.outgoing else { return false };
-                sink.on_ack(self.local, now, &ack);
+                sink.on_ack(
+                    self.local,
+                    now,
+                    (number, size.saturating_sub(self.ip_udp as u32)),
+                    &ack,
+                );
+                let before = outgoing.sender().delivered();
                 outgoing.on_ack(now, ack);
+                let acked = outgoing.sender().delivered() - before;
+                self.black_hole.on_ack(acked, &outgoing.stats());
                 if let Some(rtt) = outgoing.take_rtt() {
                     sink.on_rtt(self.local, rtt);
                 }
@@ -302,8 +377,14 @@ impl Connection {
             }
             Frame::Message { number, bytes } => self.messages.on_message(number, bytes),
             Frame::MessageAck(number) => self.messages.on_ack(number),
-            Frame::Ping(number) => self.pong = Some(number),
-            Frame::Pong(_) => {}
+            Frame::Ping(number) => {
+                // Several come together when the other end looks for the path's packet size.
+                if self.pongs.len() == MOST_PONGS {
+                    self.pongs.pop_front();
+                }
+                self.pongs.push_back(number);
+            }
+            Frame::Pong(number) => self.black_hole.on_pong(now, number),
             Frame::Challenge(token) => self.path.on_challenge(from, token),
             Frame::Answer(token) => {
                 if self.path.on_answer(from, token)
@@ -380,13 +461,24 @@ impl Connection {
         if let Some((to, token)) = self.path.pop_challenge(now) {
             return self.control(to, &Frame::Challenge(token), bytes);
         }
-        if let Some(number) = self.pong.take() {
+        if let Some(number) = self.pongs.pop_front() {
             return self.control(to, &Frame::Pong(number), bytes);
         }
         if self.ping <= now {
             self.ping = now + self.idle / 8;
             self.pings = self.pings.wrapping_add(1);
             return self.control(to, &Frame::Ping(self.pings), bytes);
+        }
+        if let Some(outgoing) = &mut self.outgoing {
+            let (rtt, stats) = (outgoing.sender().rtt().smoothed(), outgoing.stats());
+            let next = self.pings.wrapping_add(1);
+            if let Some(mtu) = self.black_hole.update(now, rtt, &stats, next) {
+                outgoing.set_mtu(mtu);
+            }
+            if let Some((number, size)) = self.black_hole.pop_ping() {
+                self.pings = number;
+                return self.padded_ping(to, number, usize::from(size), bytes);
+            }
         }
         if self.messages.wake() <= now {
             let rtt = self.rtt();
@@ -401,7 +493,11 @@ impl Connection {
         let popped = incoming
             .and_then(|incoming| if incoming.wake() <= now { incoming.pop(now) } else { None });
         match popped {
-            Some(Body::Ack(ack)) => return self.control(to, &Frame::Ack(ack), bytes),
+            Some(Body::Ack(ack)) => {
+                self.latest_ack = Some(ack);
+                let transmit = self.control(to, &Frame::Ack(ack), bytes)?;
+                return Some(Transmit { ack: true, ..transmit });
+            }
             Some(Body::Report(report)) => return self.control(to, &Frame::Report(report), bytes),
             _ => {}
         }
@@ -409,8 +505,25 @@ impl Connection {
         if outgoing.wake() > now {
             return None;
         }
-        let packet = outgoing.pop(now)?;
-        self.data(now, to, &packet, bytes)
+        let (packet, from) = outgoing.pop(now)?;
+        self.data(now, to, (&packet, from), bytes)
+    }
+
+    /// A ping in a packet of so many bytes, IP and UDP headers included.
+    #[cold]
+    fn padded_ping(
+        &mut self,
+        to: SocketAddr,
+        number: u32,
+        size: usize,
+        bytes: &mut [u8],
+    ) -> Option<Transmit> {
+        let at = Transport::write(self.remote, self.number, &Header::None, bytes).ok()?;
+        let length = size.saturating_sub(self.ip_udp + at + TAG);
+        let place = bytes.get_mut(at..at + length)?;
+        place.fill(0);
+        frame::write(&Frame::Ping(number), place).ok()?;
+        self.finish(to, Ecn::NotEct, at, length, bytes)
     }
 
     /// A packet of one frame without data.
@@ -431,14 +544,14 @@ impl Connection {
         &mut self,
         now: Time,
         to: SocketAddr,
-        packet: &Packet,
+        (packet, from): (&Packet, u32),
         bytes: &mut [u8],
     ) -> Option<Transmit> {
         let Body::Data(data) = &packet.body else { return None };
         let at = Transport::write(self.remote, self.number, &data.header, bytes).ok()?;
         let room = bytes.get_mut(at..)?;
         let headers = (self.ip_udp, at);
-        let length = self.outgoing.as_mut()?.fill(now, packet, data, headers, room).ok()?;
+        let length = self.outgoing.as_mut()?.fill(now, (packet, from), data, headers, room).ok()?;
         let transmit = self.finish(to, packet.ecn, at, length, bytes)?;
         Some(Transmit { data: Some(data.number), ..transmit })
     }
@@ -457,7 +570,9 @@ impl Connection {
         let covered = head.get(..SHORT)?;
         let tag = self.seal.seal(self.number, covered, rest.get_mut(..length)?)?;
         rest.get_mut(length..length + TAG)?.copy_from_slice(&tag);
+        let number = self.number;
         self.number += 1;
-        Some(Transmit { to, length: at + length + TAG, ecn, data: None })
+        let length = at + length + TAG;
+        Some(Transmit { to, length, ecn, number, data: None, ack: false })
     }
 }

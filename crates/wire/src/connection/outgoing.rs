@@ -7,7 +7,7 @@ use paceline_flow::{Sender, SenderStats};
 
 use crate::FormatError;
 use crate::cipher::TAG;
-use crate::frame::{self, DATA, Kind};
+use crate::frame::{self, DATA, Kind, PART};
 use crate::terms::Service;
 
 /// The most datagrams that wait.
@@ -20,12 +20,23 @@ struct Piece {
     length: u32,
 }
 
+/// What is cut: a packet's piece, where the next part begins, and the data that a packet carries.
+struct Cut<'a> {
+    packet: &'a Packet,
+    from: u32,
+    capacity: usize,
+    piece: Piece,
+}
+
 /// Data on its way out.
 pub(super) struct Outgoing {
     sender: Sender,
     service: Service,
-    /// Bytes of a full packet that are no data, IP and UDP headers included.
+    /// The bytes of a full packet, and those of them that are no data, IP and UDP headers included.
+    mtu: u64,
     overhead: u64,
+    /// A packet whose data is longer than what the path carries, and where its next part begins.
+    rest: Option<(Packet, u32)>,
     /// The bytes that are sent and not acknowledged, then those that wait.
     buffer: VecDeque<u8>,
     /// Where in the stream the buffer begins, and where the bytes that wait begin.
@@ -58,7 +69,9 @@ impl Outgoing {
             announced: 0,
             sender,
             service,
+            mtu,
             overhead,
+            rest: None,
             buffer: VecDeque::new(),
             base: 0,
             next: 0,
@@ -77,11 +90,27 @@ impl Outgoing {
     pub(super) fn sender(&self) -> &Sender {
         &self.sender
     }
+    pub(super) fn sender_mut(&mut self) -> &mut Sender {
+        &mut self.sender
+    }
     pub(super) fn take_rtt(&mut self) -> Option<Span> {
         self.sender.take_rtt()
     }
     pub(super) fn wake(&self) -> Time {
-        if self.finished { Time::NEVER } else { self.sender.wake() }
+        match self.finished {
+            true => Time::NEVER,
+            false if self.rest.is_some() => Time::ZERO,
+            false => self.sender.wake(),
+        }
+    }
+    /// From now on packets have so many bytes at most. Longer datagrams that wait are dropped.
+    pub(super) fn set_mtu(&mut self, mtu: u16) {
+        self.mtu = u64::from(mtu);
+        self.longest = self.mtu.saturating_sub(self.overhead) as usize;
+        self.sender.set_largest(self.mtu);
+        self.datagrams.retain(|datagram| datagram.len() <= self.longest);
+        self.datagram_bytes = self.datagrams.iter().map(|datagram| datagram.len() as u64).sum();
+        self.tell_ready();
     }
     /// Nothing more is sent, new or again.
     pub(super) fn stop(&mut self) {
@@ -173,22 +202,26 @@ impl Outgoing {
         self.sender.push(now, &Packet { body, ..Packet::opaque(0) });
     }
 
-    /// The next packet that is due.
+    /// The next packet that is due, and where in its data the part begins that is to be sent.
     #[inline]
-    pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<(Packet, u32)> {
         if self.finished {
             return None;
         }
+        if let Some(rest) = self.rest.take() {
+            return Some(rest);
+        }
         self.tell_ready();
-        self.sender.pop_into(now, &mut self.place).then_some(self.place)
+        self.sender.pop_into(now, &mut self.place).then_some((self.place, 0))
     }
 
-    /// Writes the frames of a packet that was popped into `room`, which begins behind the headers;
-    /// `ip_udp` are the bytes of the headers below. Returns the length of the frames.
+    /// Writes the frames of a packet that was popped, from `from` of its data on, into `room`, which
+    /// begins behind the headers; `ip_udp` are the bytes of the headers below. Returns the length of the
+    /// frames.
     pub(super) fn fill(
         &mut self,
         now: Time,
-        packet: &Packet,
+        (packet, from): (&Packet, u32),
         data: &Data,
         headers: (usize, usize),
         room: &mut [u8],
@@ -197,8 +230,9 @@ impl Outgoing {
         let fixed = ip_udp + header + TAG + DATA;
         // Padding in front makes up for what a shorter congestion header leaves of the overhead.
         let spare = (self.overhead as usize).saturating_sub(fixed);
-        let capacity = (packet.size as usize).saturating_sub(self.overhead as usize);
-        let padding = spare.min((packet.size as usize).saturating_sub(fixed));
+        let size = (packet.size as usize).min(self.mtu as usize);
+        let capacity = size.saturating_sub(self.overhead as usize);
+        let padding = spare.min(size.saturating_sub(fixed));
         let sent = now.as_nanos() / 1000;
         let of = |kind, segment: u64, room: &mut [u8], padding: usize| {
             let place = room.get_mut(..padding).ok_or(FormatError::Room("padding"))?;
@@ -213,6 +247,10 @@ impl Outgoing {
                 let Some(piece) = self.piece(data.segment, capacity) else {
                     return of(Kind::Filler, data.segment, room, padding);
                 };
+                if piece.length as usize > capacity {
+                    let part = Cut { packet, from, capacity, piece };
+                    return self.fill_part(now, data, &part, room);
+                }
                 let at = of(Kind::Stream, data.segment, room, padding)?;
                 let length = piece.length as usize;
                 let place = room.get_mut(at..at + length).ok_or(FormatError::Room("data"))?;
@@ -237,6 +275,40 @@ impl Outgoing {
             }
         };
         Ok(at + length)
+    }
+
+    /// Writes a part of a piece that is longer than the path's packets are by now. All parts have the
+    /// number of the transmission, which is acknowledged when the segment is whole.
+    #[cold]
+    fn fill_part(
+        &mut self,
+        now: Time,
+        data: &Data,
+        cut: &Cut<'_>,
+        room: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let Cut { packet, from, capacity, piece } = *cut;
+        let most = capacity.saturating_sub(PART - DATA).max(1) as u32;
+        let length = piece.length.saturating_sub(from).min(most);
+        let head = frame::Part {
+            data: frame::Data {
+                kind: Kind::Stream,
+                number: data.number,
+                segment: data.segment,
+                cwr: data.cwr,
+                sent: now.as_nanos() / 1000,
+                bytes: &[],
+            },
+            offset: from as u16,
+            total: piece.length as u16,
+        };
+        let at = frame::write_part_header(&head, room)?;
+        let place = room.get_mut(at..at + length as usize).ok_or(FormatError::Room("data"))?;
+        copy(&self.buffer, (piece.offset - self.base) as usize + from as usize, place);
+        if from + length < piece.length {
+            self.rest = Some((*packet, from + length));
+        }
+        Ok(at + length as usize)
     }
 
     /// The piece of a segment, which is made if the segment is new; `None` if it is acknowledged.

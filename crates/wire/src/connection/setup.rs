@@ -1,10 +1,12 @@
 //! How a connection begins.
 
 use core::net::SocketAddr;
+use std::collections::VecDeque;
 
 use paceline_cc::{Halves, Setup, Signals, Span, Spec, Time, registry};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 
+use super::blackhole::BlackHole;
 use super::incoming::Incoming;
 use super::messages::Messages;
 use super::outgoing::Outgoing;
@@ -138,8 +140,10 @@ impl Connection {
             replay: ReplayWindow::new(),
             path: Path::new(remote),
             ip_udp,
+            black_hole: BlackHole::new(offer.mtu),
             outgoing,
             incoming,
+            peer_scheme: receives.as_str().into(),
             messages: Messages::default(),
             state: State::Open,
             idle: limits.idle,
@@ -147,8 +151,9 @@ impl Connection {
             // The initiator shows at once that it has the keys.
             ping: if role == Role::Responder { now + limits.idle / 4 } else { now },
             pings: 0,
-            pong: None,
+            pongs: VecDeque::new(),
             ignored: 0,
+            latest_ack: None,
         })
     }
 }

@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{
-    ConnectError, Connection, Initiator, Limits, Offer, Server, ServerLimits, Service, Sink,
+    Arrival, ConnectError, Connection, Initiator, Limits, Offer, Server, ServerLimits, Service,
+    Sink,
 };
 
 /// What a path does to datagrams.
@@ -24,6 +25,8 @@ pub struct Weather {
     pub longest_wait: Span,
     /// Longer datagrams vanish.
     pub mtu: usize,
+    /// What arrives at the same time is read together, before anything is answered.
+    pub batches: bool,
 }
 
 impl Weather {
@@ -39,6 +42,7 @@ impl Weather {
             byte: Span::from_nanos(667),
             longest_wait: Span::from_millis(200),
             mtu: 1472,
+            batches: false,
         }
     }
     pub fn foul() -> Weather {
@@ -70,10 +74,10 @@ impl Sink for Arrived {
     fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
         self.datagrams.push(bytes.to_vec());
     }
-    fn on_packet(&mut self, _connection: u32, now: Time, sent: Time, size: u32) {
-        assert!(sent <= now && size > 60);
+    fn on_packet(&mut self, _connection: u32, now: Time, arrival: &Arrival) {
+        assert!(arrival.sent <= now && arrival.size > 60);
         self.packets += 1;
-        self.wire_bytes += u64::from(size);
+        self.wire_bytes += u64::from(arrival.size);
     }
     fn on_rtt(&mut self, _connection: u32, rtt: Span) {
         assert!(!rtt.is_zero());
@@ -204,8 +208,11 @@ impl World {
                     Err(error) => self.failure = Some(error),
                 }
             }
-            self.transmit();
+            if !self.weather.batches {
+                self.transmit();
+            }
         }
+        self.transmit();
     }
 
     pub fn transmit(&mut self) {

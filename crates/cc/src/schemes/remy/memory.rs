@@ -1,9 +1,12 @@
-//! The memory of a RemyCC: six numbers that follow from the acknowledgements.
+//! The memory of a RemyCC: numbers that follow from the acknowledgements.
 
+use crate::packet::Ecn;
 use crate::units::{Span, Time};
 
 /// How many signals a memory has.
-pub const SIGNALS: usize = 6;
+pub const SIGNALS: usize = 7;
+/// How many of them published tables know: the first ones.
+pub const PUBLISHED_SIGNALS: usize = 6;
 
 /// A signal of the memory: an axis of the space that a table's boxes divide.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,10 +23,13 @@ pub enum Signal {
     RttDiff,
     /// `rec_ewma` times the packets outstanding, in ms.
     QueueingDelay,
+    /// Average share of acknowledged packets that an ABC router let accelerate, from 0 to 1 (weight
+    /// 1/8). Only tables that name it have it; no published table does.
+    AccelShare,
 }
 
 impl Signal {
-    /// All signals, in the order of the published files.
+    /// All signals: those of the published files in their order, and then our own.
     pub const ALL: [Signal; SIGNALS] = [
         Signal::SendEwma,
         Signal::RecEwma,
@@ -31,7 +37,13 @@ impl Signal {
         Signal::SlowRecEwma,
         Signal::RttDiff,
         Signal::QueueingDelay,
+        Signal::AccelShare,
     ];
+
+    /// True if published files have it.
+    pub const fn is_published(self) -> bool {
+        self.index() < PUBLISHED_SIGNALS
+    }
 
     /// The place of its value in [`Memory::values`].
     pub const fn index(self) -> usize {
@@ -47,6 +59,7 @@ impl Signal {
             Signal::SlowRecEwma => "slow_rec_ewma",
             Signal::RttDiff => "rtt_diff",
             Signal::QueueingDelay => "queueing_delay",
+            Signal::AccelShare => "accel_share",
         }
     }
 
@@ -116,7 +129,7 @@ impl Tracker {
             self.min_rtt = rtt;
             return;
         };
-        let [send, received, ratio, slow, diff, queueing] = &mut self.memory.values;
+        let [send, received, ratio, slow, diff, queueing, _] = &mut self.memory.values;
         // A packet that was sent before the newest one and comes late has no time between.
         average(send, 1.0 / 8.0, sent.since(last_sent).as_nanos());
         let gap = now.since(last_received).as_nanos();
@@ -126,8 +139,25 @@ impl Tracker {
         let above = rtt.as_nanos() - self.min_rtt.as_nanos();
         let above = if above <= self.resolution.as_nanos() { 0 } else { above };
         let smallest = self.min_rtt.as_nanos().max(1);
-        *ratio = if above == 0 { 1.0 } else { (smallest + above) as f64 / smallest as f64 };
-        *diff = millis(above);
+        (*ratio, *diff) = match above {
+            0 => (1.0, 0.0),
+            _ => ((smallest + above) as f64 / smallest as f64, millis(above)),
+        };
         *queueing = *received * outstanding.max(1) as f64;
+    }
+
+    /// So many packets were acknowledged with this mark of an ABC router (ABC paper, section 4.2). CE
+    /// counts as a brake; a packet without a mark leaves the share as it is.
+    pub fn on_mark(&mut self, echo: Ecn, packets: u32) {
+        let accelerated = match echo {
+            Ecn::NotEct => return,
+            Ecn::ACCELERATE => 1.0,
+            Ecn::BRAKE | Ecn::Ce => 0.0,
+        };
+        let share = &mut self.memory.values[Signal::AccelShare.index()];
+        // After so many packets nothing is left of what the share was before.
+        for _ in 0..packets.min(256) {
+            *share = 7.0 / 8.0 * *share + accelerated / 8.0;
+        }
     }
 }

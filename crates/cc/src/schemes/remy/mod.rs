@@ -1,10 +1,11 @@
 //! Remy: follows a table of rules that a computer has found for given networks and a given aim.
 //!
 //! # What it does
-//! A sender keeps a *memory* of six numbers: averages of the times between the packets that were
+//! A sender keeps a *memory* of six numbers, or seven: averages of the times between the packets that were
 //! acknowledged (at sending), and between their acknowledgements (a quick and a slow one), the
 //! latest RTT over the smallest one, its difference to it, and an estimate of the time that what
-//! is outstanding takes. A table divides the space of memories into boxes. The rule of a box has
+//! is outstanding takes; and, if its table looks at it, the average share of acknowledged packets that
+//! an ABC router let accelerate. A table divides the space of memories into boxes. The rule of a box has
 //! three numbers: with each batch of acknowledgements the window becomes `m * window + b`
 //! packets, rounded towards zero, and packets are sent at least `r` milliseconds apart. Each
 //! connection begins with an empty memory, and with the window and the pacing of the rule for it.
@@ -16,6 +17,14 @@
 //! # Signals it needs
 //! The fate of each packet, with the time at which it was sent. It expects each packet to be
 //! acknowledged.
+//!
+//! A table with `accel_share`, our own signal, needs the echo of ABC's marks, too. It brings
+//! [`abc`](crate::schemes::abc)'s router with its default parameters, and a receiver that echoes the
+//! marks; where the driver cannot carry the echo, that is an error. Its packets leave as
+//! accelerates. So behind a link without such a router all of them stay accelerates, and the share
+//! goes to 1, which means that nothing holds the sender back but its other signals. Where the ECN
+//! field is cleared the share stays at 0, with which a connection begins: all brakes. CE counts as a
+//! brake.
 //!
 //! # Parameters
 //! | name | unit | default | source |
@@ -58,6 +67,7 @@
 
 mod action;
 mod grid;
+mod marks;
 mod memory;
 mod sender;
 mod table;
@@ -71,16 +81,19 @@ use std::sync::Arc;
 
 pub use action::{Action, MAX_WINDOW};
 pub use grid::Place;
-pub use memory::{Memory, SIGNALS, Signal, Tracker};
+pub use marks::MarkedRemySender;
+pub use memory::{Memory, PUBLISHED_SIGNALS, SIGNALS, Signal, Tracker};
 pub use sender::{RemySender, RuleObserver};
 pub use table::{MAX_DEPTH, MAX_RULES, RuleTable, TableError};
 pub use tables::{NamedTable, ReadTable, RemyTables};
 pub use tree::{DOMAIN_END, Domain, Rule, RuleTree};
 
 use crate::look::{Dash, Hue, Look, Shape};
+use crate::packet::TrafficClass;
 use crate::params::Params;
 use crate::report::AckPolicy;
-use crate::scheme::{Halves, Scheme};
+use crate::scheme::{Halves, Scheme, Setup};
+use crate::schemes::abc::{AbcParams, AbcReceiver, AbcRouter};
 use crate::units::Span;
 
 crate::choices! {
@@ -111,23 +124,31 @@ crate::params! {
     }
 }
 
-/// The halves of Remy with a given table. `observer` hears which rules are used.
+/// The halves of Remy with a given table. `observer` hears which rules are used. A table that looks
+/// at ABC's marks brings ABC's router with its default parameters, and a receiver that echoes them.
 pub fn halves(
     params: RemyParams,
     table: Arc<RuleTable>,
     observer: Option<Arc<dyn RuleObserver>>,
 ) -> Halves {
-    let reliable = !params.as_published;
+    let (ack, reliable, marks) = (AckPolicy::EACH, !params.as_published, table.hears_marks());
+    let sender = move |setup: &Setup| {
+        let sender = RemySender::new(&params, Arc::clone(&table), setup);
+        match &observer {
+            Some(observer) => sender.observed(Arc::clone(observer)),
+            None => sender,
+        }
+    };
+    if !marks {
+        return Halves { ack, reliable, ..Halves::sender(sender) };
+    }
     Halves {
-        ack: AckPolicy::EACH,
+        ack,
         reliable,
-        ..Halves::sender(move |setup| {
-            let sender = RemySender::new(&params, Arc::clone(&table), setup);
-            match &observer {
-                Some(observer) => sender.observed(Arc::clone(observer)),
-                None => sender,
-            }
-        })
+        reporter: Some(Arc::new(|| Box::new(AbcReceiver::default()))),
+        router: Some(Arc::new(|| Box::new(AbcRouter::new(&AbcParams::default())))),
+        class: TrafficClass::EXPLICIT,
+        ..Halves::sender(move |setup| MarkedRemySender::new(sender(setup)))
     }
 }
 

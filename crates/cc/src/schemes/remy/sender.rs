@@ -8,6 +8,7 @@ use super::memory::{Memory, Signal, Tracker};
 use super::table::RuleTable;
 use super::{Per, RemyParams};
 use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
+use crate::packet::Ecn;
 use crate::scheme::Setup;
 use crate::units::{Span, Time};
 
@@ -104,6 +105,11 @@ impl RemySender {
         self.table.rules().get(self.rule).map_or(0.0, |rule| rule.action.intersend_ms)
     }
 
+    /// So many packets were acknowledged with this mark of an ABC router.
+    pub(super) fn on_mark(&mut self, echo: Ecn, packets: u32) {
+        self.tracker.on_mark(echo, packets);
+    }
+
     /// Does what the rule for the present memory says. Where there is none, nothing changes.
     #[inline]
     fn act(&mut self) {
@@ -197,7 +203,7 @@ impl Controller for RemySender {
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("cwnd", f64::from(self.window));
         see("intersend", self.intersend_ms());
-        for signal in Signal::ALL {
+        for signal in Signal::ALL.into_iter().filter(|signal| signal.is_published()) {
             see(signal.name(), self.memory().get(signal));
         }
         see("rule", if self.rule == usize::MAX { -1.0 } else { self.rule as f64 });

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::action::Action;
 use super::grid::{Grid, Place};
-use super::memory::Memory;
+use super::memory::{Memory, Signal};
 use super::tree::{Domain, Rule, RuleTree};
 use super::walk::Walk;
 
@@ -120,6 +120,12 @@ impl RuleTable {
     /// The rules, numbered as a walk through the tree meets them.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// True if a box looks at the marks of an ABC router ([`Signal::AccelShare`]): its senders need
+    /// their echo.
+    pub fn hears_marks(&self) -> bool {
+        self.shape.tree.looks_at(Signal::AccelShare)
     }
 
     /// The tree of boxes with the present actions.

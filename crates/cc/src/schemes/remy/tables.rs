@@ -1,9 +1,21 @@
 //! Tables by name: those that are built in, and what is added to them.
 
+mod aims_delay;
+mod aims_throughput;
+mod aims_together_delay;
+mod aims_together_throughput;
 mod binary;
+mod cellular;
+mod cellular_marks;
+mod data_centre;
 mod general_delta0_1;
 mod general_delta1;
 mod general_delta10;
+mod range_100x;
+mod signals_all;
+mod signals_no_rec_ewma;
+mod signals_no_rtt_ratio;
+mod signals_no_send_ewma;
 mod starter;
 
 use std::sync::Arc;
@@ -57,6 +69,22 @@ static BUILTIN: &[BuiltIn] = &[
     (general_delta0_1::NAME, general_delta0_1::SUMMARY, general_delta0_1::table),
     (general_delta1::NAME, general_delta1::SUMMARY, general_delta1::table),
     (general_delta10::NAME, general_delta10::SUMMARY, general_delta10::table),
+    (range_100x::NAME, range_100x::SUMMARY, range_100x::table),
+    (cellular::NAME, cellular::SUMMARY, cellular::table),
+    (cellular_marks::NAME, cellular_marks::SUMMARY, cellular_marks::table),
+    (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
+    (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
+    (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),
+    (
+        aims_together_throughput::NAME,
+        aims_together_throughput::SUMMARY,
+        aims_together_throughput::table,
+    ),
+    (aims_together_delay::NAME, aims_together_delay::SUMMARY, aims_together_delay::table),
+    (signals_all::NAME, signals_all::SUMMARY, signals_all::table),
+    (signals_no_send_ewma::NAME, signals_no_send_ewma::SUMMARY, signals_no_send_ewma::table),
+    (signals_no_rec_ewma::NAME, signals_no_rec_ewma::SUMMARY, signals_no_rec_ewma::table),
+    (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
 ];
 
 /// The tables that the scheme `remy` may follow.

@@ -1,7 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing};
+use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing, Signals};
+use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::scheme::Setup;
 use crate::spec::Spec;
@@ -76,7 +77,7 @@ fn the_memory_follows_the_published_averages() {
     tracker.on_ack(at(0), at(150_000), 1);
     assert_eq!(*tracker.memory(), Memory::default(), "the first acknowledgement only sets marks");
     tracker.on_ack(at(8_000), at(160_000), 3);
-    let [send, received, ratio, slow, diff, queueing] = tracker.memory().values;
+    let [send, received, ratio, slow, diff, queueing, _] = tracker.memory().values;
     assert_eq!((send, received, slow), (1.0, 1.25, 10.0 / 256.0));
     assert_eq!((ratio, diff), (152.0 / 150.0, 2.0));
     assert_eq!(queueing, 3.75);
@@ -319,8 +320,69 @@ fn built_in_tables_have_a_rule_for_each_memory() {
         (trained.rules().len(), trained.tree().splits(), trained.tree().depth()),
         (14, 13, 5)
     );
-    let rule = |ratio| trained.rule_for(&Memory { values: [9.0, 9.0, ratio, 9.0, 0.0, 0.0] });
+    let memory = |ratio| Memory { values: [9.0, 9.0, ratio, 9.0, 0.0, 0.0, 0.0] };
+    let rule = |ratio| trained.rule_for(&memory(ratio));
     let action = |ratio| trained.rules()[rule(ratio).expect("a rule")].action;
     assert_eq!(action(1.0), Action::new(1.025, 1, 1.1576));
     assert_eq!(action(2.0), Action::new(0.985, 1, 1.8286));
+}
+
+#[test]
+fn tables_without_marks_neither_send_nor_need_them() {
+    let (plain, marked) = (one_rule(1.0, 1, 1.0), marked_table());
+    assert!(!plain.hears_marks() && marked.hears_marks());
+    let halves = |table| halves(RemyParams::default(), Arc::new(table), None);
+    let (plain, marked) = (halves(plain), halves(marked));
+    assert!(plain.router.is_none() && plain.reporter.is_none());
+    assert!(marked.router.is_some() && marked.reporter.is_some());
+    assert_eq!((plain.class, marked.class), (TrafficClass::DEFAULT, TrafficClass::EXPLICIT));
+    let make = |halves: &Halves| (halves.controller)(&Setup::default());
+    assert_eq!(make(&plain).plan().ecn, Ecn::NotEct);
+    assert_eq!(make(&marked).plan().ecn, Ecn::ACCELERATE);
+    assert!(!make(&plain).needs().contains(Signals::ABC_ECHO));
+    assert!(make(&marked).needs().contains(Signals::ABC_ECHO));
+    let names = |halves: &Halves| {
+        let mut names = Vec::new();
+        make(halves).inspect(&mut |name, _| names.push(name));
+        names
+    };
+    assert!(!names(&plain).contains(&"accel_share") && names(&marked).contains(&"accel_share"));
+}
+
+/// Ten packets more where at least half of the packets accelerate; else a packet less.
+fn marked_table() -> RuleTable {
+    let share = |lower, upper| Domain::WHOLE.between(Signal::AccelShare, lower, upper);
+    let rule = |domain, increment| Rule { domain, action: Action::new(1.0, increment, 1.0) };
+    RuleTable::flat([rule(share(0.0, 0.5), -1), rule(share(0.5, 2.0), 10)]).expect("sane")
+}
+
+#[test]
+fn marks_are_averaged_and_choose_the_rule() {
+    let share = |marks: &[(Ecn, u32)]| {
+        let mut tracker = Tracker::new(Span::ZERO);
+        marks.iter().for_each(|&(echo, packets)| tracker.on_mark(echo, packets));
+        tracker.memory().get(Signal::AccelShare)
+    };
+    assert_eq!(share(&[(Ecn::ACCELERATE, 1)]), 0.125);
+    assert_eq!(share(&[(Ecn::ACCELERATE, 2)]), 0.125 + 0.875 * 0.125);
+    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::BRAKE, 1)]), 0.875 * 0.125);
+    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::Ce, 1)]), 0.875 * 0.125);
+    // What has no mark tells nothing.
+    assert_eq!(share(&[(Ecn::ACCELERATE, 1), (Ecn::NotEct, 9)]), 0.125);
+    assert!((share(&[(Ecn::ACCELERATE, u32::MAX)]) - 1.0).abs() < 1e-9);
+
+    let setup = Setup::default().with(|setup| setup.mss = MSS);
+    let sender = RemySender::new(&published(), Arc::new(marked_table()), &setup);
+    let mut sender = MarkedRemySender::new(sender);
+    let mut window = |echo, now| {
+        let fates: Vec<Fate> = (0..8).map(|n| Fate::new(n, MSS, at(now), 0, false)).collect();
+        let mut feedback = Feedback::new(at(now + 100_000), MSS);
+        (feedback.acked_packets, feedback.echo, feedback.fates) = (8, echo, &fates);
+        sender.on_feedback(&feedback);
+        let mut window = 0.0;
+        sender.inspect(&mut |name, value| window = if name == "cwnd" { value } else { window });
+        window
+    };
+    // 1 - (7/8)^8 is 0.66 after eight accelerates; after eight brakes more it is 0.23.
+    assert_eq!([window(Ecn::ACCELERATE, 1000), window(Ecn::BRAKE, 2000)], [10.0, 9.0]);
 }

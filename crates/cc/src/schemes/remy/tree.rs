@@ -22,7 +22,7 @@ impl Domain {
     pub const WHOLE: Domain = Domain {
         lower: [0.0; SIGNALS],
         upper: [DOMAIN_END; SIGNALS],
-        active: [true, true, true, true, false, false],
+        active: [true, true, true, true, false, false, false],
     };
 
     /// The same, from `lower` to `upper` on the axis of `signal`.
@@ -82,6 +82,15 @@ impl RuleTree {
             RuleTree::Leaf(rule) => &rule.domain,
             RuleTree::Inner { domain, .. } => domain,
         }
+    }
+
+    /// True if a box looks at a signal.
+    pub fn looks_at(&self, signal: Signal) -> bool {
+        let children = match self {
+            RuleTree::Leaf(_) => &[][..],
+            RuleTree::Inner { children, .. } => children,
+        };
+        self.domain().active[signal.index()] || children.iter().any(|child| child.looks_at(signal))
     }
 
     /// The number of rules.

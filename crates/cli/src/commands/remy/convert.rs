@@ -57,6 +57,8 @@ impl Import {
 
 impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
-        write(&self.output, &load(&self.file)?.dna.write())
+        let written = load(&self.file)?.dna.write();
+        let file = self.file.display();
+        write(&self.output, &written.map_err(|error| Error::Usage(format!("{file}: {error}")))?)
     }
 }

@@ -2,7 +2,9 @@
 
 mod convert;
 mod eval;
+mod maps;
 mod page;
+mod reaction;
 mod show;
 mod train;
 

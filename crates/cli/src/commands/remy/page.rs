@@ -1,6 +1,6 @@
 //! The page of a training: score over time, which rules are used, what they do where.
 
-use paceline_cc::schemes::remy::{Action, Memory, Signal};
+use paceline_cc::schemes::remy::RuleTable;
 use paceline_remy::evaluate::Evaluator;
 use paceline_remy::train::{Entry, Trainer};
 use paceline_remy::usage::RuleUse;
@@ -9,12 +9,12 @@ use paceline_report::{
     BarPanel, Bars, Cell, Chart, Fold, Page, Paint, Panel, Series, Shade, Table,
 };
 
+use super::maps;
+
 /// Points of the score's line.
 const BINS: usize = 300;
 /// The most rules whose use is drawn.
 const RULES: usize = 24;
-/// Rows and columns of a map of actions, as shares of the memories.
-const QUANTILES: [f64; 7] = [0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98];
 
 /// The page of a training whose rules are used so.
 pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[Entry]) -> String {
@@ -109,7 +109,14 @@ fn checks(log: &[Entry]) -> Table {
 
 /// How often rules are used, what those used most do, and maps.
 fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
-    let rules = trainer.table().rules();
+    rules_used(page, trainer.table(), uses);
+    page.heading("Maps of actions");
+    maps::add(page, "The table", trainer.table(), uses);
+}
+
+/// How often rules are used, and what those used most do.
+pub(super) fn rules_used(page: &mut Page, table: &RuleTable, uses: &[RuleUse]) {
+    let rules = table.rules();
     let total: u64 = uses.iter().map(|one| one.count).sum();
     let share = |rule: usize| 100.0 * uses[rule].count as f64 / total.max(1) as f64;
     let mut order: Vec<usize> = (0..uses.len()).filter(|&rule| uses[rule].count > 0).collect();
@@ -127,7 +134,7 @@ fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
             values: most.iter().map(|&rule| vec![share(rule)]).collect(),
         }],
     };
-    page.figure(&bars.figure(), "How often each rule was used on the networks drawn last.");
+    page.figure(&bars.figure(), "How often each rule was used.");
     let row = |&rule: &usize| {
         vec![
             Cell::number(rule as f64, 0),
@@ -140,61 +147,4 @@ fn used<E: Evaluator>(page: &mut Page, trainer: &Trainer<E>, uses: &[RuleUse]) {
         columns: columns(&["rule", "uses, %", "memories", "what it does"]),
         rows: order.iter().map(row).collect(),
     });
-    page.heading("Maps of actions");
-    page.paragraph(
-        "What is done with memories whose two signals are as in row and column, the others at their \
-         medians: the rule, the window's multiple and increment, and the milliseconds between \
-         packets.",
-    );
-    let samples: Vec<&Memory> = uses.iter().flat_map(RuleUse::samples).collect();
-    for (down, across) in [(Signal::RttRatio, Signal::RecEwma), (Signal::SendEwma, Signal::RecEwma)]
-    {
-        page.subheading(
-            &format!("{}-{}", down.name(), across.name()),
-            &format!("{} (down) and {} (across)", down.name(), across.name()),
-        );
-        page.table(&map(trainer, &samples, down, across));
-    }
-}
-
-/// A table of actions over two signals.
-fn map<E: Evaluator>(
-    trainer: &Trainer<E>,
-    samples: &[&Memory],
-    down: Signal,
-    across: Signal,
-) -> Table {
-    let quantile = |signal: Signal, share: f64| {
-        let mut values: Vec<f64> = samples.iter().map(|memory| memory.get(signal)).collect();
-        values.sort_by(f64::total_cmp);
-        let at = (share * values.len() as f64) as usize;
-        values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
-    };
-    let ends = |signal| {
-        let mut ends: Vec<f64> = QUANTILES.iter().map(|&share| quantile(signal, share)).collect();
-        ends.dedup();
-        ends
-    };
-    let medians = Signal::ALL.map(|signal| quantile(signal, 0.5));
-    let columns_at = ends(across);
-    let cell = |row: f64, column: f64| {
-        let mut memory = Memory { values: medians };
-        (memory.values[down.index()], memory.values[across.index()]) = (row, column);
-        match trainer.table().rule_for(&memory) {
-            None => Cell::text("no rule"),
-            Some(rule) => {
-                let Action { multiple, increment, intersend_ms } =
-                    trainer.table().rules()[rule].action;
-                Cell::text(format!("{rule}: {multiple}, {increment:+}, {intersend_ms}"))
-            }
-        }
-    };
-    let rows = ends(down).into_iter().map(|row| {
-        let first = Cell::number(row, 4);
-        std::iter::once(first).chain(columns_at.iter().map(|&column| cell(row, column))).collect()
-    });
-    let rows = rows.collect();
-    let heads = columns_at.iter().map(|column| (format!("{column:.4}"), String::new()));
-    let first = (down.name().to_string(), String::new());
-    Table { columns: std::iter::once(first).chain(heads).collect(), rows }
 }

@@ -1,5 +1,6 @@
 //! `paceline remy show` and `compare`: what tables do.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -7,9 +8,11 @@ use paceline_cc::schemes::remy::{RemyParams, RuleTable, RuleTree, halves};
 use paceline_cc::{Rate, Span};
 use paceline_remy::usage::{RuleUse, Usage};
 use paceline_remy::{Network, score, words};
+use paceline_report::Page;
 use paceline_sim::scenario::MadeScheme;
 
-use super::table;
+use super::page::rules_used;
+use super::{maps, reaction, table};
 use crate::args;
 use crate::output::{self, Error};
 use crate::table::Grid;
@@ -62,6 +65,10 @@ pub(crate) struct Show {
     /// Also print the whole tree of boxes
     #[arg(long)]
     tree: bool,
+    /// Also write a page with maps of what the rules do, and with what senders do when another joins
+    /// or the link slows down
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     trial: Trial,
 }
@@ -104,8 +111,30 @@ impl Show {
             text += "\n";
             branch(&tree, 0, &mut 0, &uses, &mut text);
         }
+        if let Some(path) = &self.output {
+            let title = format!("{}, a table of rules for the scheme remy", self.table);
+            let mut page = Page::new(&title);
+            page.paragraph(&format!(
+                "{} rules, of which {used} are used by {}.",
+                tree.rules(),
+                self.trial.text()
+            ));
+            page.paragraph(&words::beginning(&table));
+            rules_used(&mut page, &table, &uses);
+            page.heading("Maps of actions");
+            maps::add(&mut page, &self.table, &table, &uses);
+            page.heading("What senders do");
+            reaction::add(&mut page, &self.table, &table, self.trial.link, self.trial.rtt)?;
+            write_page(path, page)?;
+        }
         output::print(&text)
     }
+}
+
+/// Writes a page to a file.
+fn write_page(path: &Path, page: Page) -> Result<(), Error> {
+    std::fs::write(path, page.to_html())
+        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }
 
 /// Appends a tree, a line for each box.
@@ -136,6 +165,10 @@ pub(crate) struct Compare {
     /// Another table
     #[arg(value_name = "OTHER")]
     other: String,
+    /// Also write a page with maps of what the rules of both do, and with what their senders do when
+    /// another joins or the link slows down
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     trial: Trial,
 }
@@ -177,6 +210,28 @@ impl Compare {
                 theirs.map_or("none".into(), |rule| rule.to_string()),
                 theirs.map_or("-".into(), |rule| words::action(&other.rules()[rule].action)),
             ]);
+        }
+        if let Some(path) = &self.output {
+            let mut page = Page::new(&format!("{} and {}", self.one, self.other));
+            let both = [(&self.one, &one), (&self.other, &other)];
+            for (name, table) in both {
+                let rules = table.rules().len();
+                page.paragraph(&format!("{name}: {rules} rules. {}", words::beginning(table)));
+            }
+            for (name, table) in both {
+                page.heading(&format!("Maps of actions of {name}"));
+                page.paragraph(&format!(
+                    "Memories are those of {} with {}.",
+                    self.one,
+                    self.trial.text()
+                ));
+                maps::add(&mut page, name, table, &uses);
+            }
+            for (name, table) in both {
+                page.heading(&format!("What senders of {name} do"));
+                reaction::add(&mut page, name, table, self.trial.link, self.trial.rtt)?;
+            }
+            write_page(path, page)?;
         }
         output::print(&(text + &grid.text()))
     }

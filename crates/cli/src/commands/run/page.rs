@@ -1,10 +1,10 @@
 //! What the page of `paceline run` shows: the links and flows of an outcome as the charts want them.
 
+use paceline_lab::view::{label, quantiles};
 use paceline_report::{FlowView, RunView, TimeSeries};
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, Outcome};
 
-use crate::commands::compare::{label, quantiles};
 use crate::table::figure;
 
 /// The links, each with the schemes of the flows whose data passes it, and the flows.

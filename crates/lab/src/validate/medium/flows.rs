@@ -228,9 +228,19 @@ fn scenario(flows: Flows, sender: &str, seed: u64) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// Throughput of all flows, the uploads' share of it, the queue at the access point without the
-/// packet in transmission, and the mean RTT.
-fn figures(outcome: &Outcome) -> Result<Vec<f64>, String> {
+/// True if data go both ways.
+fn both_ways(flows: Flows) -> bool {
+    match flows {
+        Full { down, up, .. } => down > 0 && up > 0,
+        ComeAndGo { uploads } => uploads,
+        Short { .. } | Pairs | Twelve => true,
+        Apart | Xcp { .. } => false,
+    }
+}
+
+/// What [`checks`] holds against ns-2: throughput of all flows, the uploads' share of it if there are
+/// both ways, the queue at the access point without the packet in transmission, and the mean RTT.
+fn figures(flows: Flows, outcome: &Outcome) -> Result<Vec<f64>, String> {
     let sum = |uploads: bool| {
         let flows = outcome.flows.iter().filter(|flow| !uploads || flow.name.starts_with("up"));
         COUNTED * flows.map(|flow| flow.goodput_mbps).sum::<f64>()
@@ -238,7 +248,10 @@ fn figures(outcome: &Outcome) -> Result<Vec<f64>, String> {
     let (all, up) = (sum(false), sum(true));
     let access_point = outcome.media.first().and_then(|medium| medium.stations.first());
     let waiting = access_point.ok_or("there is no access point")?.waiting_packets;
-    Ok(vec![all, up / all, (waiting - 1.0).max(0.0), outcome.pooled.rtt_ms.mean])
+    let mut figures = vec![all];
+    figures.extend(both_ways(flows).then_some(up / all));
+    figures.extend([(waiting - 1.0).max(0.0), outcome.pooled.rtt_ms.mean]);
+    Ok(figures)
 }
 
 fn measure(row: &Row, sender: &str) -> Result<Observations, String> {
@@ -247,7 +260,7 @@ fn measure(row: &Row, sender: &str) -> Result<Observations, String> {
         let [from, to] = row.window;
         (scenario.warmup, scenario.duration) = (Span::from_secs(from), Span::from_secs(to));
         scenario.flows.retain(|flow| flow.start < scenario.duration);
-        figures(&paceline_sim::run(&scenario).map_err(|error| error.to_string())?)
+        figures(row.flows, &paceline_sim::run(&scenario).map_err(|error| error.to_string())?)
     };
     (1..=SEEDS).map(run).collect()
 }
@@ -258,12 +271,14 @@ fn checks(row: &Row) -> Vec<Check> {
     let share = row.up / row.throughput;
     // To three places, as the page shows it.
     let share = (share * 1000.0).round() / 1000.0;
-    vec![
-        Check::new("throughput, Mbit/s", row.throughput, Bound::stated(total)),
-        Check::new("uploads' share of it", share, Bound::stated(UPLOADS)),
-        Check::new("mean queue at the access point, packets", row.queue, Bound::stated(QUEUE)),
-        Check::new("mean RTT, ms", row.rtt_ms, Bound::stated(RTT)),
-    ]
+    let mut checks = vec![Check::new("throughput, Mbit/s", row.throughput, Bound::stated(total))];
+    if both_ways(row.flows) {
+        checks.push(Check::new("uploads' share of it", share, Bound::stated(UPLOADS)));
+    }
+    let queue = "mean queue at the access point, packets";
+    checks.push(Check::new(queue, row.queue, Bound::stated(QUEUE)));
+    checks.push(Check::new("mean RTT, ms", row.rtt_ms, Bound::stated(RTT)));
+    checks
 }
 
 /// A case for each row; for NewReno a second one with ns-2's.

@@ -9,8 +9,9 @@ use super::case::Case;
 
 /// A case for each row, and variants that copy the peers.
 pub(super) fn cases() -> Vec<Case<'static>> {
-    let mut cases = saturated::cases();
+    let mut cases = saturated::simulators();
     cases.extend(echo::cases());
+    cases.extend(saturated::bianchi());
     cases.extend(flows::cases());
     cases
 }

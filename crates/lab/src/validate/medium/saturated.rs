@@ -50,6 +50,8 @@ enum Setting {
     Difs,
     /// Acknowledgements at the rate of the data.
     FastAnswers,
+    /// Both.
+    FastDifs,
 }
 
 impl Setting {
@@ -59,6 +61,9 @@ impl Setting {
             Setting::Default => Ours::default("medium"),
             Setting::FastAnswers => Ours::default("medium --basic-rate 1Mbps,11Mbps"),
             Setting::Difs => Ours::variant("medium --after-collision difs", why),
+            Setting::FastDifs => {
+                Ours::variant("medium --basic-rate 1Mbps,11Mbps --after-collision difs", why)
+            }
         }
     }
 }
@@ -97,12 +102,11 @@ fn case(peer: &'static str, row: &'static Row, setting: Setting) -> Case<'static
         run: Box::new(move || {
             let rate = Rate::from_mbps(row.mbps);
             let mut config = MediumConfig::new(row.standard.phy(), row.stations, rate);
-            match setting {
-                Setting::Default => {}
-                Setting::Difs => config.phy.eifs_after_collision = false,
-                Setting::FastAnswers => {
-                    config.phy.basic_rates = vec![Rate::from_mbps(1.0), Rate::from_mbps(11.0)];
-                }
+            if matches!(setting, Setting::Difs | Setting::FastDifs) {
+                config.phy.eifs_after_collision = false;
+            }
+            if matches!(setting, Setting::FastAnswers | Setting::FastDifs) {
+                config.phy.basic_rates = vec![Rate::from_mbps(1.0), Rate::from_mbps(11.0)];
             }
             measure(&config, row.load, row.mbps)
         }),
@@ -129,24 +133,41 @@ fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Cas
     }
 }
 
-/// A case for each row, and one with a DIFS after collisions where the peer has that with 802.11b.
-pub(super) fn cases() -> Vec<Case<'static>> {
+/// A case for each row, and, where the peer has a DIFS after collisions with 802.11b, one more.
+fn rows(
+    peer: &'static str,
+    rows: &'static [Row],
+    difs: bool,
+    default: Setting,
+) -> Vec<Case<'static>> {
     let mut cases = Vec::new();
-    let mut rows = |peer, rows: &'static [Row], difs: bool, default: Setting| {
-        for row in rows {
-            cases.push(case(peer, row, default));
-            let alone = row.load == Load::Down || (row.load == Load::Up && row.stations == 1);
-            if difs && row.standard == Standard::B && !alone {
-                cases.push(case(peer, row, Setting::Difs));
-            }
+    for row in rows {
+        cases.push(case(peer, row, default));
+        let alone = row.load == Load::Down || (row.load == Load::Up && row.stations == 1);
+        if difs && row.standard == Standard::B && !alone {
+            let fast = default == Setting::FastAnswers;
+            cases.push(case(peer, row, if fast { Setting::FastDifs } else { Setting::Difs }));
         }
-    };
-    rows("ns-2, 802.11", figures::NS2, false, Setting::Default);
-    rows("ns-2, 802.11, other addresses", figures::NS2_CHECK, false, Setting::Default);
-    rows("ns-3, 802.11", figures::NS3, true, Setting::Default);
-    rows("ns-3, 802.11, fast answers", figures::NS3_ACK, false, Setting::FastAnswers);
-    rows("Bianchi, ns-2's settings", figures::BIANCHI_NS2, false, Setting::Default);
-    rows("Bianchi, the standard's settings", figures::BIANCHI_STANDARD, true, Setting::Default);
+    }
+    cases
+}
+
+/// Bianchi's model.
+pub(super) fn bianchi() -> Vec<Case<'static>> {
+    let mut cases = rows("Bianchi, ns-2's settings", figures::BIANCHI_NS2, false, Setting::Default);
+    let standard = figures::BIANCHI_STANDARD;
+    cases.extend(rows("Bianchi, the standard's settings", standard, true, Setting::Default));
+    cases
+}
+
+/// ns-2 and ns-3.
+pub(super) fn simulators() -> Vec<Case<'static>> {
+    let mut cases = rows("ns-2, 802.11", figures::NS2, false, Setting::Default);
+    let check = figures::NS2_CHECK;
+    cases.extend(rows("ns-2, 802.11, other addresses", check, false, Setting::Default));
+    cases.extend(rows("ns-3, 802.11", figures::NS3, true, Setting::Default));
+    let fast = figures::NS3_ACK;
+    cases.extend(rows("ns-3, 802.11, fast answers", fast, true, Setting::FastAnswers));
     cases.extend([
         slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 11.0], 5.9419),
         slow("ns-2, 802.11, a slow station", Load::Up, [11.0, 11.0, 1.0], 1.9164),

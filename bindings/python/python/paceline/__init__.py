@@ -1,0 +1,44 @@
+"""Paceline: congestion control on wireless links, simulated.
+
+>>> import paceline
+>>> result = paceline.compare(traces=["lte-driving"], schemes=["abc", "cubic"], duration="5s", seed=1)
+>>> result["scheme"]
+['abc', 'cubic']
+
+The guide is ``docs/python.md``; the fields of results are described in ``docs/json.md``.
+"""
+
+from . import remy
+from ._native import __version__
+from .comparison import Comparison, compare
+from .controller import Controller, Feedback, Plan, Setup
+from .errors import PacelineError, RunError, ScenarioError
+from .frame import Frame, Plot
+from .listing import queues, schemes, traces
+from .reproduction import Reproduction, claims, reproduce
+from .scenario import Outcome, Scenario, run
+
+__all__ = [
+    "Comparison",
+    "Controller",
+    "Feedback",
+    "Frame",
+    "Outcome",
+    "PacelineError",
+    "Plan",
+    "Plot",
+    "Reproduction",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Setup",
+    "__version__",
+    "claims",
+    "compare",
+    "queues",
+    "remy",
+    "reproduce",
+    "run",
+    "schemes",
+    "traces",
+]

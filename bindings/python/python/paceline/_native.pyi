@@ -1,0 +1,311 @@
+"""What is written in Rust. Users take it from ``paceline``."""
+
+import random
+from typing import Any, Callable, Mapping, Sequence, final
+
+__version__: str
+
+@final
+class Table:
+    """Rows and columns in Arrow's memory layout: see :class:`paceline.Frame`."""
+
+    @staticmethod
+    def from_json(text: str) -> Table: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def column(self, name: str) -> list[Any]: ...
+    def flattened(self) -> Table: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+
+@final
+class Comparison:
+    """See :class:`paceline.Comparison`."""
+
+    def table(self) -> Table: ...
+    def json(self) -> str: ...
+    def series(self, index: int) -> Table | None: ...
+    def scatter_svg(self) -> str: ...
+    def bars_svg(self) -> str: ...
+    def time_series_svg(self, trace: str) -> str: ...
+    def page(self, title: str, explanation: str, command: str) -> str: ...
+
+def compare(
+    *,
+    traces: Sequence[str],
+    schemes: Sequence[str],
+    reverse_trace: str | None,
+    delay_trace: str | None,
+    duration: str,
+    warmup: str,
+    rtt: str | None,
+    jitter: str,
+    buffer: str,
+    flows: int,
+    seed: int,
+    bin: str | None,
+    omniscient: bool,
+    threads: int,
+    controllers: Mapping[str, type] | None,
+) -> Comparison: ...
+@final
+class Scenario:
+    """See :class:`paceline.Scenario`."""
+
+    @staticmethod
+    def parse(
+        text: str, file: str, folder: str | None, controllers: Mapping[str, type] | None
+    ) -> Scenario: ...
+    def replace(
+        self,
+        *,
+        seed: int | None,
+        duration: str | None,
+        warmup: str | None,
+        bin: str | None,
+    ) -> Scenario: ...
+    def to_toml(self) -> str: ...
+    def run(self) -> Outcome: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_s(self) -> float: ...
+    @property
+    def warmup_s(self) -> float: ...
+    @property
+    def links(self) -> list[str]: ...
+    @property
+    def flows(self) -> list[str]: ...
+
+@final
+class Outcome:
+    """See :class:`paceline.Outcome`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    def json(self) -> str: ...
+    def flows(self) -> Table: ...
+    def links(self) -> Table: ...
+    def link_series(self, link: str) -> Table | None: ...
+    def flow_series(self, flow: str) -> Table | None: ...
+    def time_series_svg(self, link: str) -> str: ...
+    def page(self) -> str: ...
+
+def schemes() -> str: ...
+def queues() -> str: ...
+def traces() -> str: ...
+@final
+class Feedback:
+    """What one acknowledgement, or one expiry of a loss timer, tells a controller."""
+
+    now_s: float
+    """The time at the sender, in seconds since the run began."""
+    mss_bytes: int
+    """The largest packet, in bytes on the wire: the unit in which windows grow."""
+    acked_bytes: int
+    """Bytes newly acknowledged."""
+    acked_packets: int
+    """Packets newly acknowledged."""
+    lost_bytes: int
+    """Bytes newly declared lost."""
+    lost_packets: int
+    """Packets newly declared lost."""
+    marked_packets: int
+    """Packets newly reported as received with CE."""
+    echo: str
+    """The mark that the acknowledgement echoes: ``not-ect``, ``ect0``, ``ect1`` or ``ce``; under ABC
+    ``ect1`` is an accelerate and ``ect0`` a brake."""
+    prior_in_flight_bytes: int
+    """Bytes in flight before this acknowledgement."""
+    in_flight_bytes: int
+    """Bytes in flight after it."""
+    cwnd_limited: bool
+    """True if the window, not the application or the pacer, has limited sending in the last round
+    trip."""
+    rtt_ms: float | None
+    """The RTT of the newest packet that is newly acknowledged, in milliseconds, if there is one."""
+    srtt_ms: float
+    """The smoothed RTT (RFC 6298) in milliseconds; zero before the first sample."""
+    min_rtt_ms: float
+    """The smallest RTT of the connection in milliseconds; zero before the first sample."""
+    delivered_bytes: int
+    """Bytes delivered since the start."""
+    round: int
+    """Round trips since the start."""
+    round_start: bool
+    """True on the first acknowledgement of a round trip."""
+    delivery_rate_mbps: float | None
+    """A sample of the delivery rate in Mbit/s, if this acknowledgement gives one."""
+    app_limited: bool
+    """True if the application, not the window, limited sending during that sample."""
+    congestion: str | None
+    """What the connection concludes, at most once per window: ``loss``, ``ecn``, ``timeout``, or
+    ``undo`` if the last reaction was a mistake."""
+    in_recovery: bool
+    """True while losses of the last congestion event are being repaired."""
+
+@final
+class Plan:
+    """What a controller wants of its sender until it answers with another plan.
+
+    Args:
+        cwnd_bytes: The congestion window: bytes on the wire that may be in flight.
+        pacing_mbps: The pacing rate in Mbit/s; ``None`` sends as soon as the window allows.
+        gap_ms: The least time between two packets, beside the pacing rate, in milliseconds.
+        burst_bytes: Under pacing, packets leave in groups of so many bytes.
+        ecn: The ECN code point of outgoing packets: ``not-ect``, ``ect0`` or ``ect1``.
+        timer_s: When ``on_timer`` is to be called, in seconds since the run began; ``None`` for never.
+        reduces_by_prr: Whether a reduction of the window is spread over a round trip by Proportional
+            Rate Reduction (RFC 6937) while losses are repaired.
+        exact_window: Whether the window holds to the byte.
+
+    Raises:
+        ValueError: If a number is negative or none, or a word is unknown.
+    """
+
+    def __new__(
+        cls,
+        cwnd_bytes: float,
+        *,
+        pacing_mbps: float | None = None,
+        gap_ms: float = 0.0,
+        burst_bytes: int = 0,
+        ecn: str = "not-ect",
+        timer_s: float | None = None,
+        reduces_by_prr: bool = True,
+        exact_window: bool = False,
+    ) -> Plan: ...
+    @property
+    def cwnd_bytes(self) -> int:
+        """The congestion window in bytes."""
+    @property
+    def pacing_mbps(self) -> float | None:
+        """The pacing rate in Mbit/s."""
+
+@final
+class Setup:
+    """What a controller is told when it is made."""
+
+    @property
+    def mss_bytes(self) -> int:
+        """The largest packet, in bytes on the wire."""
+    @property
+    def flow(self) -> int:
+        """The number of the flow, from 0."""
+    @property
+    def connection(self) -> int:
+        """The number of the flow's connection: 0 for the first, counting up with reconnections."""
+    def random(self, name: str = "controller") -> random.Random:
+        """Numbers at random, whose seed is made of the run's, the flow, the connection and the name:
+        equal in equal runs."""
+
+@final
+class Environments:
+    """See :mod:`paceline.gym`."""
+
+    FEATURES: int
+    BOUND: float
+    def __new__(
+        cls,
+        *,
+        count: int,
+        traces: Sequence[str],
+        rate_mbps: tuple[float, float],
+        rtt_ms: tuple[float, float],
+        buffer_bdp: tuple[float, float],
+        loss: tuple[float, float],
+        rivals: Sequence[str],
+        step_ms: float,
+        steps: int,
+        history: int,
+        weights: Sequence[float],
+        digest: bool,
+        threads: int,
+    ) -> Environments: ...
+    def seed(self, index: int, seed: int) -> None: ...
+    def reset(self, chosen: bytes) -> bytearray: ...
+    def step(self, actions: bytes) -> tuple[bytearray, bytearray, bytearray]: ...
+    def info(self, index: int) -> dict[str, Any]: ...
+
+@final
+class RuleTableFile:
+    """See :class:`paceline.remy.RuleTable`."""
+
+    @staticmethod
+    def load(name: str) -> RuleTableFile: ...
+    @property
+    def about(self) -> str: ...
+    def to_toml(self) -> str: ...
+    def beginning(self) -> str: ...
+    def rules(self, *, link: str, rtt: str, senders: int, duration: str) -> Table: ...
+    def __len__(self) -> int: ...
+
+def rule_tables() -> list[str]: ...
+def evaluate_on(
+    *,
+    text: str,
+    folder: str | None,
+    tables: Sequence[str],
+    schemes: Sequence[str],
+    duration: str | None,
+    first_seed: int,
+    count: int,
+    threads: int,
+) -> Table: ...
+def evaluate_network(
+    *,
+    link: str,
+    rtt: str,
+    senders: int,
+    on: str,
+    off: str,
+    buffer: str,
+    loss: float,
+    tables: Sequence[str],
+    schemes: Sequence[str],
+    duration: str,
+    first_seed: int,
+    count: int,
+    threads: int,
+) -> Table: ...
+def train(
+    *,
+    text: str,
+    folder: str | None,
+    output: str | None,
+    generations: int | None,
+    budget: str | None,
+    cpu_hours: float | None,
+    seed: int,
+    threads: int,
+    ask: Callable[[list[str]], list[str]] | None,
+    report: Callable[[str], None] | None,
+) -> tuple[str, list[str], str]: ...
+def answer(text: str, folder: str | None, question: str) -> str: ...
+@final
+class Reproduction:
+    """See :class:`paceline.Reproduction`."""
+
+    def summary(self) -> str: ...
+    def table(self) -> Table: ...
+    def failures(self) -> list[tuple[str, str]]: ...
+    def json(self) -> str: ...
+    def page(self) -> str: ...
+    def markdown(self) -> str: ...
+
+def list_claims() -> Table: ...
+def measure_claims(
+    *,
+    ids: Sequence[str],
+    quick: bool,
+    traces: str | None,
+    tables: str | None,
+    seed: int,
+    output: str | None,
+    threads: int,
+) -> Reproduction: ...

@@ -1,0 +1,217 @@
+"""Sweeps and training on Dask: one machine, a cluster, Kubernetes (``pip install 'paceline[cluster]'``).
+
+The result does not depend on the workers: a run follows from its scenario and seed alone, and so has
+the same digest wherever it is done. A worker that dies loses the tasks that it was doing; Dask gives them
+to another one. ``docs/python.md`` has the configurations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import pickle
+import uuid
+from typing import TYPE_CHECKING, Any, Callable, Iterable
+
+from . import _native
+from .errors import PacelineError
+from .frame import Frame
+from .scenario import Scenario
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["Sweep", "SweepError", "sweep"]
+
+_SCHEMA = 1
+
+
+class SweepError(PacelineError):
+    """Runs of a sweep failed.
+
+    Attributes:
+        failures: The number of each run in the sweep, and its exception.
+    """
+
+    def __init__(self, failures: list[tuple[int, BaseException]]) -> None:
+        self.failures = failures
+        number, error = failures[0]
+        super().__init__(f"{len(failures)} runs failed; the first is run {number}: {error}")
+
+
+class Sweep(Frame):
+    """What :func:`sweep` has found: a row for each flow of each run.
+
+    The columns are ``run`` (its number in the sweep), ``scenario`` (its name), ``seed``,
+    ``run_digest``, and the fields of flows in ``paceline run --json`` (``docs/json.md``).
+    """
+
+    def __init__(self, documents: list[dict[str, Any]]) -> None:
+        self._documents = documents
+        rows = []
+        for number, document in enumerate(documents):
+            outcome = document["outcome"]
+            head = {
+                "run": number,
+                "scenario": outcome["name"],
+                "seed": document["seed"],
+                "run_digest": outcome["digest"],
+            }
+            flows = ({k: v for k, v in flow.items() if k != "series"} for flow in outcome["flows"])
+            rows += [{**head, **flow} for flow in flows]
+        super().__init__(_native.Table.from_json(json.dumps(rows)))
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of each run, in the order of the scenarios."""
+        return [document["outcome"]["digest"] for document in self._documents]
+
+    @property
+    def outcomes(self) -> list[dict[str, Any]]:
+        """Each run as ``paceline run --json`` prints it."""
+        return [document["outcome"] for document in self._documents]
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the rows into a file; columns of structures are flat. Needs pyarrow."""
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(self.to_arrow(flat=True), path)
+
+
+def sweep(
+    scenarios: Iterable[Scenario],
+    client: Client,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    retries: int = 3,
+    on_run: Callable[[int, dict[str, Any]], None] | None = None,
+) -> Sweep:
+    """Runs scenarios on a Dask cluster.
+
+    Args:
+        scenarios: The scenarios. Workers read traces that they name by the same paths.
+        client: The cluster.
+        output: A folder, which gets ``runs/*.parquet``, one for each finished run, and ``sweep.parquet``,
+            the whole table. A sweep that was stopped goes on from the finished runs; they are known
+            by scenario, seed and version of the program.
+        retries: How often a run is given to another worker if its worker dies or the task fails.
+        on_run: Called after each run with its number and outcome.
+
+    Raises:
+        SweepError: If runs failed. The others are done, and kept.
+
+    >>> import paceline
+    >>> from distributed import Client
+    >>> from paceline.cluster import sweep
+    >>> base = paceline.Scenario([{"name": "link", "rate": "2Mbps"}], [{"scheme": "cubic"}], "2s")
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     result = sweep([base.replace(seed=seed) for seed in (1, 2)], client)
+    >>> result["run"], result.digests[0] == base.run().digest
+    ([0, 1], True)
+    """
+    from distributed import as_completed
+
+    all_scenarios = list(scenarios)
+    texts = [pickle.dumps(scenario) for scenario in all_scenarios]
+    keys = [_key(text) for text in texts]
+    folder = None if output is None else pathlib.Path(output) / "runs"
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    known = {key: _kept(folder, key) for key in dict.fromkeys(keys)} if folder else {}
+    done: dict[str, dict[str, Any]] = {key: doc for key, doc in known.items() if doc is not None}
+    wanted = {key: text for key, text in zip(keys, texts) if key not in done}
+    futures = {
+        client.submit(_run, text, key=f"paceline-run-{key}-{uuid.uuid4().hex[:8]}",
+                      pure=False, retries=retries): key
+        for key, text in wanted.items()
+    }  # fmt: skip
+    errors: dict[str, BaseException] = {}
+    try:
+        for future in as_completed(list(futures)):
+            key = futures[future]
+            error = future.exception()
+            if error is not None:
+                errors[key] = error
+                continue
+            done[key] = future.result()
+            if folder is not None:
+                _keep(folder, key, done[key])
+            if on_run is not None:
+                on_run(keys.index(key), done[key]["outcome"])
+            future.release()
+    finally:
+        client.cancel(list(futures))
+    if errors:
+        raise SweepError([(keys.index(key), error) for key, error in errors.items()])
+    result = Sweep([done[key] for key in keys])
+    if output is not None:
+        _aside(pathlib.Path(output) / "sweep.parquet", result.to_parquet)
+    return result
+
+
+def _run(text: bytes) -> dict[str, Any]:
+    """A run on a worker."""
+    scenario: Scenario = pickle.loads(text)
+    return {"seed": scenario.seed, "outcome": scenario.run().to_dict()}
+
+
+def _key(text: bytes) -> str:
+    """By what a run is known: its scenario and the program."""
+    program = f"{_SCHEMA} {_native.__version__} ".encode()
+    return hashlib.sha256(program + text).hexdigest()[:32]
+
+
+def _aside(path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+    """Writes a file such that the old or the new one is there, whatever happens."""
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        write(aside)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _keep(folder: pathlib.Path, key: str, document: dict[str, Any]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    sweep = Sweep([document])
+    table = sweep.to_arrow(flat=True).replace_schema_metadata({"paceline": json.dumps(document)})
+    _aside(folder / f"{key}.parquet", lambda path: pyarrow.parquet.write_table(table, path))
+
+
+def _kept(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
+    """What is kept of a run; nothing if the file cannot be understood."""
+    import pyarrow
+    import pyarrow.parquet
+
+    path = folder / f"{key}.parquet"
+    try:
+        metadata = pyarrow.parquet.read_schema(path).metadata or {}
+        return json.loads(metadata[b"paceline"])
+    except (OSError, KeyError, ValueError, pyarrow.ArrowInvalid):
+        return None
+
+
+def asker(
+    text: str, folder: str | None, client: Client
+) -> tuple[Callable[[list[str]], list[str]], int]:
+    """What asks a cluster for trials of a training, and how many questions to have under way: twice as
+    many as its workers have threads, so that none waits."""
+    from distributed import Future
+
+    def ask(questions: list[str]) -> list[str]:
+        futures: list[Future] = [
+            client.submit(_native.answer, text, folder, question, pure=False, retries=3)
+            for question in questions
+        ]
+        try:
+            return client.gather(futures)
+        finally:
+            client.cancel(futures)
+
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads = sum(worker["nthreads"] for worker in workers)
+    return ask, max(4, 2 * threads)

@@ -1,0 +1,99 @@
+"""Controllers written in Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Iterable, Sequence
+
+from ._native import Feedback, Plan, Setup
+
+__all__ = ["Controller", "Feedback", "Plan", "Setup"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+class Controller:
+    """The sender's half of a scheme. A subclass is used like the name of a built-in scheme, in
+    :func:`paceline.compare` and in scenarios; each flow has an instance of its own.
+
+    Equal runs give equal results as long as a controller decides by what it is told: numbers at
+    random come from ``setup.random()``, not from the clock or a generator that runs share. An
+    exception in a method ends the run and is raised again by whoever began it, with its traceback.
+
+    >>> import paceline
+    >>> class Sixty(paceline.Controller):
+    ...     "Keeps sixty packets in flight, whatever happens."
+    ...     def start(self):
+    ...         return paceline.Plan(60 * self.setup.mss_bytes)
+    >>> result = paceline.compare(["12Mbps"], [Sixty, "cubic"], duration="2s")
+    >>> result["scheme"]
+    ['sixty', 'cubic']
+    """
+
+    name: ClassVar[str] = ""
+    """What the scheme is called; the class's name in small letters by default."""
+
+    needs: ClassVar[Sequence[str]] = ()
+    """Signals without which it cannot work: ``"ecn"``, ``"abc-echo"``, ``"delivery-rate"``. If one
+    is not to be had, there is an error before the first packet."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+
+    def start(self) -> Plan | None:
+        """What the sender may do before the first acknowledgement; ten packets by default."""
+        return None
+
+    def on_feedback(self, feedback: Feedback) -> Plan | None:
+        """An acknowledgement came, or a loss timer expired. ``None`` leaves the plan as it is."""
+        return None
+
+    def on_timer(self, now_s: float) -> Plan | None:
+        """The time of the plan's ``timer_s`` has come, in seconds of the run. The timer is off then
+        until a plan sets it again."""
+        return None
+
+    def on_send(self, now_s: float, number: int, size_bytes: int, repeated: bool) -> Plan | None:
+        """A packet leaves: its number, its size, and whether it repeats what was lost. Only called
+        if a class has this method."""
+        return None
+
+    def on_idle(self, now_s: float, idle_s: float) -> Plan | None:
+        """Sending resumes with nothing in flight, so long after the last packet was sent."""
+        return None
+
+
+def is_controller(value: object) -> bool:
+    """True for a subclass of :class:`Controller`."""
+    return isinstance(value, type) and issubclass(value, Controller)
+
+
+def name_of(controller: type[Controller]) -> str:
+    """What a class is called as a scheme."""
+    name = controller.__dict__.get("name") or controller.__name__.lower()
+    if not _NAME.match(name):
+        raise ValueError(
+            f"{controller.__name__}: {name!r} is no name for a scheme: small letters, digits and _; "
+            "set name = 'mine' in the class"
+        )
+    return name
+
+
+def named(schemes: Iterable[Any], argument: str) -> tuple[list[str], dict[str, type[Controller]]]:
+    """The schemes as text, and the classes among them by their names."""
+    texts: list[str] = []
+    classes: dict[str, type[Controller]] = {}
+    for scheme in schemes:
+        if is_controller(scheme):
+            name = name_of(scheme)
+            if classes.setdefault(name, scheme) is not scheme:
+                raise ValueError(f"{argument}: two controllers are called {name!r}")
+            texts.append(name)
+        elif isinstance(scheme, str):
+            texts.append(scheme)
+        else:
+            raise TypeError(
+                f"{argument}: expected a scheme such as 'cubic' or a subclass of "
+                f"paceline.Controller, not {scheme!r}"
+            )
+    return texts, classes

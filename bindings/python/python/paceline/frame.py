@@ -1,0 +1,137 @@
+"""Tables that any data-frame library takes over without copying."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Frame", "Plot"]
+
+
+class Frame:
+    """A table in Arrow's memory layout.
+
+    It has Arrow's PyCapsule interface, so that ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``
+    and others take its memory over as it is. Columns are the fields of the JSON (``docs/json.md``)
+    and have their units in their names. A field that is an object there, such as
+    ``queue_delay_ms``, is a column of structures; with ``flat=True`` each of its fields is a column,
+    ``queue_delay_ms.p95``.
+    """
+
+    def __init__(self, table: _native.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._table.__arrow_c_schema__()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._table.column_names
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """The values of a column as a list."""
+        return self._table.column(name)
+
+    def to_dict(self, *, flat: bool = False) -> dict[str, list[Any]]:
+        """The columns as lists of Python's own values; what was not measured is ``None``."""
+        table = self._pick(flat)
+        return {name: table.column(name) for name in table.column_names}
+
+    def to_dicts(self, *, flat: bool = False) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        columns = self.to_dict(flat=flat)
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+    def to_arrow(self, *, flat: bool = False) -> pyarrow.Table:
+        """The table as a ``pyarrow.Table``, which shares its memory. Needs pyarrow."""
+        return _need("pyarrow", "to_arrow", "arrow").table(self._pick(flat))
+
+    def to_polars(self, *, flat: bool = False) -> polars.DataFrame:
+        """The table as a ``polars.DataFrame``, which shares its memory. Needs polars."""
+        return _need("polars", "to_polars", "polars").DataFrame(self._pick(flat))
+
+    def to_pandas(self, *, flat: bool = False) -> pandas.DataFrame:
+        """The table as a ``pandas.DataFrame``. Needs pandas.
+
+        With pyarrow installed, columns of numbers share the table's memory where pandas can have
+        that; columns of structures are dictionaries, which pandas has no type for.
+        """
+        pandas = _need("pandas", "to_pandas", "pandas")
+        try:
+            import pyarrow
+        except ImportError:
+            return pandas.DataFrame(self.to_dict(flat=flat))
+        return pyarrow.table(self._pick(flat)).to_pandas(split_blocks=True)
+
+    def _pick(self, flat: bool) -> _native.Table:
+        return self._table.flattened() if flat else self._table
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(flat=True))
+
+
+class Plot:
+    """A drawing as SVG, which notebooks show."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def save(self, path: Any) -> None:
+        """Writes the drawing into a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Plot: {len(self.svg)} characters of SVG; save(path) writes them>"
+
+
+def figure(value: Any) -> str:
+    """A value for people: four digits are enough."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    if isinstance(value, list):
+        return ", ".join(figure(part) for part in value[:8]) + (" …" if len(value) > 8 else "")
+    return str(value)
+
+
+def html_table(columns: dict[str, list[Any]], caption: str = "") -> str:
+    """A table for notebooks."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    text = [f"<table><caption>{html.escape(caption)}</caption>" if caption else "<table>"]
+    text.append(f"<thead><tr>{head}</tr></thead><tbody>")
+    for row in zip(*columns.values()):
+        cells = "".join(f"<td>{html.escape(figure(value))}</td>" for value in row)
+        text.append(f"<tr>{cells}</tr>")
+    text.append("</tbody></table>")
+    return "".join(text)
+
+
+def _need(module: str, method: str, extra: str) -> Any:
+    try:
+        return __import__(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{method} needs {module}: pip install {module}, or pip install 'paceline[{extra}]'"
+        ) from error

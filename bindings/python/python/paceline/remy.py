@@ -1,0 +1,273 @@
+"""RemyCC: tables of rules, what they reach, and how they are trained (``docs/remy.md``)."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Callable, Sequence
+
+from . import _native, _units
+from .frame import Frame, html_table
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["RuleTable", "Training", "eval", "load", "show", "tables", "train"]
+
+_Path = str | os.PathLike[str]
+
+
+class RuleTable:
+    """A table of rules: see :func:`load`."""
+
+    def __init__(self, native: _native.RuleTableFile, name: str) -> None:
+        self._native = native
+        self.name = name
+        """The name of the built-in table, or the file."""
+
+    @property
+    def about(self) -> str:
+        """What its file says of it."""
+        return self._native.about
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that follows it, for :func:`paceline.compare` and scenarios."""
+        kind = "table" if self.name in tables() else "file"
+        return f"remy[{kind}={self.name}]"
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def to_toml(self) -> str:
+        """The table in its readable form."""
+        return self._native.to_toml()
+
+    def rules(
+        self,
+        *,
+        link: str = "15Mbps",
+        rtt: _units.Time = "150ms",
+        senders: int = 2,
+        duration: _units.Time = "100s",
+    ) -> Frame:
+        """Its rules: ``rule``, how often each is used in a trial run (``uses``, ``uses_share``), the
+        ``memory`` that it is for, and its ``action``, in words."""
+        table = self._native.rules(
+            link=link,
+            rtt=_units.time("rtt", rtt),
+            senders=senders,
+            duration=_units.time("duration", duration),
+        )
+        return Frame(table)
+
+    def __repr__(self) -> str:
+        return f"<RuleTable {self.name!r}: {len(self)} rules>"
+
+
+def tables() -> list[str]:
+    """The names of the built-in tables.
+
+    >>> from paceline import remy
+    >>> len(remy.load(remy.tables()[0])) > 0
+    True
+    """
+    return _native.rule_tables()
+
+
+def load(name: _Path) -> RuleTable:
+    """A built-in table by its name, or one from a file: readable TOML or JSON, or a published
+    ``.dna``.
+
+    Raises:
+        ValueError: If there is none; the message says why.
+    """
+    text = os.fspath(name)
+    return RuleTable(_native.RuleTableFile.load(text), text)
+
+
+def show(table: RuleTable | _Path, *, rules: int = 10, **trial: Any) -> str:
+    """What a table does, in words: how a connection begins, and the rules that are used most in a
+    trial run (arguments as of :meth:`RuleTable.rules`)."""
+    table = table if isinstance(table, RuleTable) else load(table)
+    rows = sorted(table.rules(**trial).to_dicts(), key=lambda row: -row["uses"])
+    lines = [f"{table.name}: {len(table)} rules", table._native.beginning(), ""]
+    for row in rows[:rules]:
+        share = 100 * row["uses_share"]
+        lines.append(f"rule {row['rule']} ({share:.1f} %): {row['memory']}: {row['action']}")
+    return "\n".join(lines)
+
+
+def _names(argument: str, tables: Any) -> list[str]:
+    names = [table.name if isinstance(table, RuleTable) else table for table in _units.several(tables)]
+    return [_units.link(argument, name) for name in names]
+
+
+def _specification(given: _Path) -> tuple[str, str | None]:
+    """The text of a specification and the folder of its traces; text has a line end in it."""
+    text = os.fspath(given)
+    if "\n" in text:
+        return text, None
+    with open(text, encoding="utf-8") as file:
+        return file.read(), os.path.dirname(os.path.abspath(text))
+
+
+def eval(
+    tables: RuleTable | _Path | Sequence[RuleTable | _Path] = (),
+    *,
+    schemes: str | Sequence[str] = (),
+    on: _Path | None = None,
+    link: _units.Link = "15Mbps",
+    rtt: _units.Time = "150ms",
+    senders: int = 2,
+    on_time: _units.Time = "5s",
+    off_time: _units.Time = "5s",
+    buffer: _units.Buffer = "inf",
+    loss: float = 0.0,
+    duration: _units.Time | None = None,
+    seeds: int = 3,
+    seed: int = 1,
+    threads: int = 0,
+) -> Frame:
+    """What tables and schemes reach, over several seeds, as ``paceline remy eval``: a row for each.
+
+    Args:
+        tables: Tables: built-in names, files, or what :func:`load` gave.
+        schemes: Schemes beside them.
+        on: A specification, a file or its text (``docs/remy.md``); then the networks are its own, and
+            rows have ``score`` with a confidence interval. Without it there is one network:
+        link: its capacity;
+        rtt: its RTT without a queue;
+        senders: how many senders;
+        on_time: how long they are on, in the mean;
+        off_time: how long they are off, in the mean;
+        buffer: what may wait at the link;
+        loss: the share of packets lost behind it.
+        duration: How long each run is; 1000 s by default, or what the specification says.
+        seeds: How many seeds.
+        seed: The first.
+        threads: How many runs at the same time; 0 for one on each core.
+
+    Raises:
+        ValueError: If an argument or the specification makes no sense.
+    """
+    common: dict[str, Any] = {
+        "tables": _names("tables", tables),
+        "schemes": [str(scheme) for scheme in _units.several(schemes)],
+        "first_seed": seed,
+        "count": seeds,
+        "threads": threads,
+    }
+    if on is not None:
+        text, folder = _specification(on)
+        length = None if duration is None else _units.time("duration", duration)
+        return Frame(_native.evaluate_on(text=text, folder=folder, duration=length, **common))
+    return Frame(
+        _native.evaluate_network(
+            link=_units.link("link", link),
+            rtt=_units.time("rtt", rtt),
+            senders=senders,
+            on=_units.time("on_time", on_time),
+            off=_units.time("off_time", off_time),
+            buffer=_units.buffer("buffer", buffer),
+            loss=loss,
+            duration=_units.time("duration", "1000s" if duration is None else duration),
+            **common,
+        )
+    )
+
+
+class Training:
+    """What :func:`train` has found."""
+
+    def __init__(self, table: str, log: list[str], report: str) -> None:
+        self._table = table
+        self._log = log
+        self.report: dict[str, Any] = json.loads(report)
+        """The fields of ``paceline remy train --json`` (``docs/json.md``)."""
+
+    @property
+    def score(self) -> float:
+        """The score of the table on the networks that were drawn last."""
+        return self.report["score"]
+
+    @property
+    def log(self) -> Frame:
+        """A row for each step: ``step``, ``what``, ``generation``, ``rules``, ``score``, ``gain``,
+        ``note``, ``spent``."""
+        return Frame(_native.Table.from_json("[" + ",".join(self._log) + "]"))
+
+    def to_toml(self) -> str:
+        """The table in its readable form."""
+        return self._table
+
+    def save(self, path: _Path) -> RuleTable:
+        """Writes the table into a file whose name ends in ``.toml``, and gives it."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._table)
+        return load(path)
+
+    def __repr__(self) -> str:
+        report = self.report
+        return (
+            f"<Training: {report['rules']} rules after {report['generations']} generations, "
+            f"score {report['score']:.3f}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table({name: [value] for name, value in self.report.items()})
+
+
+def train(
+    specification: _Path,
+    output: _Path | None = None,
+    client: Client | None = None,
+    *,
+    generations: int | None = None,
+    budget: _units.Time | None = None,
+    cpu_hours: float | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    on_step: Callable[[dict[str, Any]], None] | None = None,
+) -> Training:
+    """Finds a table for a specification, as ``paceline remy train``. Equal specifications and seeds
+    give equal tables, on any number of threads or workers, after any stop.
+
+    Args:
+        specification: What the table is to be good at: a file, or its text (``docs/remy.md``).
+        output: A folder that keeps the training after each step. A training that has begun there
+            goes on; without a folder, nothing is kept.
+        client: A Dask cluster whose workers try the tables: see :mod:`paceline.cluster`.
+        generations: Stop after so many generations, counted from the first.
+        budget: Stop after so much time on the clock.
+        cpu_hours: Stop once so many hours of processor time are spent.
+        seed: The seed.
+        threads: On how many threads of this machine; 0 for all cores.
+        on_step: Called after each step with its row of the log.
+
+    Raises:
+        ValueError: If the specification makes no sense, or there is no end.
+        RunError: If the folder is that of another training, or of no use.
+    """
+    if generations is None and budget is None and cpu_hours is None:
+        raise ValueError("the training has no end: give generations, budget or cpu_hours")
+    text, folder = _specification(specification)
+    report = None if on_step is None else (lambda line: on_step(json.loads(line)))
+    ask = None
+    if client is not None:
+        from .cluster import asker
+
+        ask, threads = asker(text, folder, client)
+    done = _native.train(
+        text=text,
+        folder=folder,
+        output=None if output is None else os.fspath(output),
+        generations=generations,
+        budget=None if budget is None else _units.time("budget", budget),
+        cpu_hours=cpu_hours,
+        seed=seed,
+        threads=threads,
+        ask=ask,
+        report=report,
+    )
+    return Training(*done)

@@ -1,0 +1,103 @@
+"""The papers' claims, measured anew."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Sequence
+
+from . import _native, _units
+from .frame import Frame
+
+__all__ = ["Reproduction", "claims", "reproduce"]
+
+_Path = str | os.PathLike[str]
+
+
+class Reproduction(Frame):
+    """A row for each claim; the columns are the fields of ``claims`` in ``paceline reproduce --json``
+    (``docs/json.md``): ``id``, ``title``, ``expected``, ``measured``, ``verdict``, ``checks``, ..."""
+
+    def __init__(self, native: _native.Reproduction) -> None:
+        super().__init__(native.table())
+        self._native = native
+
+    @property
+    def summary(self) -> str:
+        """How many claims are reproduced, in a line."""
+        return self._native.summary()
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Runs that failed: name and reason."""
+        return self._native.failures()
+
+    @property
+    def measures(self) -> dict[str, dict[str, float]]:
+        """All figures of each experiment, by name."""
+        return json.loads(self._native.json())["measures"]
+
+    def to_json(self) -> str:
+        """The JSON that ``paceline reproduce --json`` prints."""
+        return self._native.json()
+
+    def page(self) -> str:
+        """The page of ``paceline reproduce -o``, as HTML."""
+        return self._native.page()
+
+    def to_markdown(self) -> str:
+        """The same as Markdown."""
+        return self._native.markdown()
+
+    def __repr__(self) -> str:
+        return f"<Reproduction: {self.summary}>"
+
+
+def claims() -> Frame:
+    """The claims: ``id``, ``paper``, ``place``, ``title``, ``setup``, ``experiment``, ``checks``.
+
+    >>> import paceline
+    >>> "A01" in paceline.claims()["id"]
+    True
+    """
+    return Frame(_native.list_claims())
+
+
+def reproduce(
+    ids: str | Sequence[str] = (),
+    *,
+    quick: bool = False,
+    traces: _Path | None = None,
+    tables: _Path | None = None,
+    seed: int = 1,
+    output: _Path | None = None,
+    threads: int = 0,
+) -> Reproduction:
+    """Measures claims anew, as ``paceline reproduce``.
+
+    Args:
+        ids: The claims, such as ``"A01"``; without any, all of them.
+        quick: Shorter and fewer runs, which reproduce nothing.
+        traces: The folder of recorded traces; without it synthetic ones are used, and no claim about
+            recorded ones counts as reproduced.
+        tables: The folder of published tables of rules for claims about Remy.
+        seed: The seed of all random numbers.
+        output: A folder in which finished runs are kept, so that a reproduction that was stopped goes
+            on from there.
+        threads: How many runs at the same time; 0 for one on each core.
+
+    Raises:
+        ValueError: If there is no such claim or folder.
+        RunError: If a trace cannot be read.
+    """
+    path = lambda value: None if value is None else os.fspath(value)
+    native = _native.measure_claims(
+        ids=[str(one) for one in _units.several(ids)],
+        quick=quick,
+        traces=path(traces),
+        tables=path(tables),
+        seed=seed,
+        output=path(output),
+        threads=threads,
+    )
+    return Reproduction(native)

@@ -1,0 +1,342 @@
+"""Scenarios: links, flows, how long; and what comes out of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping, Sequence
+
+from . import _native, _toml, _units
+from .controller import Controller, is_controller, name_of
+from .errors import ScenarioError
+from .frame import Frame, Plot, html_table
+
+__all__ = ["Outcome", "Scenario", "run"]
+
+_Parsed = tuple[str, str, "str | None", "dict[str, type[Controller]]", "dict[str, Any]"]
+
+
+class Scenario:
+    """A whole experiment: links in a row or side by side, and flows over them.
+
+    It is made of Python objects, with the keys of scenario files (``docs/scenarios.md``), or read
+    from such a file. Times are text with a unit or seconds; a flow's ``scheme`` is text or a
+    subclass of :class:`paceline.Controller`.
+
+    Args:
+        links: The links: dictionaries with ``name``, ``rate`` or ``trace``, and so on.
+        flows: The flows: dictionaries with ``scheme``, ``path``, ``rtt``, and so on.
+        duration: How long it runs.
+        **fields: The other keys: ``name``, ``warmup``, ``seed``, ``bin``, ``medium``.
+
+    Raises:
+        ScenarioError: A mistake; ``place`` names the object, ``line`` the line of a file.
+
+    >>> import paceline
+    >>> scenario = paceline.Scenario(
+    ...     duration="2s",
+    ...     links=[{"name": "link", "rate": "12Mbps"}],
+    ...     flows=[{"scheme": "cubic", "rtt": "50ms"}],
+    ... )
+    >>> outcome = scenario.run()
+    >>> outcome.links["name"], outcome.flows["scheme"]
+    (['link'], ['cubic'])
+    """
+
+    def __init__(
+        self,
+        links: Sequence[Mapping[str, Any]] = (),
+        flows: Sequence[Mapping[str, Any]] = (),
+        duration: _units.Time = "60s",
+        **fields: Any,
+    ) -> None:
+        controllers: dict[str, type[Controller]] = {}
+        rows = [_named_scheme(flow, f"flow[{i}]", controllers) for i, flow in enumerate(flows)]
+        text = _toml.write({"duration": duration, **fields, "links": list(links), "flows": rows})
+        try:
+            self._read(str(text), "", None, controllers)
+        except ScenarioError as error:
+            place = text.place(error.line)
+            raise ScenarioError(error.message, error.help, place=place) from None
+
+    def _read(
+        self,
+        text: str,
+        file: str,
+        folder: str | None,
+        controllers: dict[str, type[Controller]],
+        changes: dict[str, Any] | None = None,
+    ) -> None:
+        self._parsed: _Parsed = (text, file, folder, controllers, changes or {})
+        native = _native.Scenario.parse(text, file, folder, controllers or None)
+        self._native = _changed(native, changes) if changes else native
+
+    @classmethod
+    def from_toml(
+        cls,
+        text: str,
+        *,
+        file: str = "<text>",
+        folder: str | os.PathLike[str] | None = None,
+        controllers: Sequence[type[Controller]] = (),
+    ) -> Scenario:
+        """Reads the text of a scenario file.
+
+        Args:
+            text: The text.
+            file: What messages call it.
+            folder: Where files are looked for that it names, such as traces.
+            controllers: Schemes in Python that it calls by their names.
+
+        Raises:
+            ScenarioError: A mistake, with its line and column.
+
+        >>> import paceline
+        >>> paceline.Scenario.from_toml('duration = "2 apples"')
+        Traceback (most recent call last):
+        ...
+        paceline.errors.ScenarioError: <text>:1:12: ...
+        """
+        scenario = cls.__new__(cls)
+        where = None if folder is None else os.fspath(folder)
+        classes = {name_of(controller): controller for controller in controllers}
+        scenario._read(text, file, where, classes)
+        return scenario
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, controllers: Sequence[type[Controller]] = ()
+    ) -> Scenario:
+        """Reads a scenario file; files that it names are looked for beside it.
+
+        Raises:
+            ScenarioError: A mistake, with its line and column.
+            OSError: If the file cannot be read.
+        """
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        name = os.fspath(path)
+        folder = os.path.dirname(os.path.abspath(name))
+        return cls.from_toml(text, file=name, folder=folder, controllers=controllers)
+
+    def replace(
+        self,
+        *,
+        seed: int | None = None,
+        duration: _units.Time | None = None,
+        warmup: _units.Time | None = None,
+        bin: _units.Time | None = None,
+    ) -> Scenario:
+        """The same with another seed, duration, warm-up or length of recorded bins.
+
+        >>> import paceline
+        >>> scenario = paceline.Scenario([{"name": "link", "rate": "1Mbps"}], [{"scheme": "cubic"}])
+        >>> scenario.replace(seed=7, duration=3).seed
+        7
+        """
+        text = lambda name, value: None if value is None else _units.time(name, value)
+        changes = {
+            "seed": seed,
+            "duration": text("duration", duration),
+            "warmup": text("warmup", warmup),
+            "bin": text("bin", bin),
+        }
+        new = type(self).__new__(type(self))
+        *parsed, before = self._parsed
+        changes = {**before, **{name: v for name, v in changes.items() if v is not None}}
+        new._parsed = (*parsed, changes)  # type: ignore[assignment]
+        new._native = _changed(self._native, changes)
+        return new
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._native.name
+
+    @property
+    def seed(self) -> int:
+        """The seed of all random numbers."""
+        return self._native.seed
+
+    @property
+    def duration_s(self) -> float:
+        """How long it runs, in seconds."""
+        return self._native.duration_s
+
+    @property
+    def warmup_s(self) -> float:
+        """How much of the beginning is not measured, in seconds."""
+        return self._native.warmup_s
+
+    @property
+    def links(self) -> list[str]:
+        """The names of its links."""
+        return self._native.links
+
+    @property
+    def flows(self) -> list[str]:
+        """The names of its flows; several alike have one."""
+        return self._native.flows
+
+    def to_toml(self) -> str:
+        """The text of a scenario file that gives the same run."""
+        return self._native.to_toml()
+
+    def run(self) -> Outcome:
+        """Runs it to its end. Equal scenarios give equal digests, here and on the command line.
+
+        Raises:
+            RunError: If it cannot be built.
+            KeyboardInterrupt: At once when the user presses Ctrl-C.
+        """
+        return Outcome(self._native.run())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._parsed
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}: {self.duration_s:g} s, seed {self.seed}>"
+
+
+def _again(
+    text: str,
+    file: str,
+    folder: str | None,
+    controllers: dict[str, type[Controller]],
+    changes: dict[str, Any],
+) -> Scenario:
+    scenario = Scenario.__new__(Scenario)
+    scenario._read(text, file, folder, controllers, changes)
+    return scenario
+
+
+def _changed(native: _native.Scenario, changes: Mapping[str, Any]) -> _native.Scenario:
+    names = ("seed", "duration", "warmup", "bin")
+    return native.replace(**{name: changes.get(name) for name in names})
+
+
+def _named_scheme(
+    flow: Mapping[str, Any], place: str, controllers: dict[str, type[Controller]]
+) -> Mapping[str, Any]:
+    if not isinstance(flow, Mapping):
+        raise TypeError(f"{place}: expected a dictionary, not {type(flow).__name__}")
+    scheme = flow.get("scheme")
+    if not is_controller(scheme):
+        return flow
+    name = name_of(scheme)  # type: ignore[arg-type]
+    if controllers.setdefault(name, scheme) is not scheme:  # type: ignore[arg-type]
+        raise ValueError(f"{place}.scheme: two controllers are called {name!r}")
+    return {**flow, "scheme": name}
+
+
+class Outcome:
+    """What a run has shown. Its fields are those of ``paceline run --json`` (``docs/json.md``)."""
+
+    def __init__(self, native: _native.Outcome) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self._native.name
+
+    @property
+    def digest(self) -> str:
+        """A hash of every hand-over of a packet: equal for equal runs, on every machine."""
+        return self._native.digest
+
+    @property
+    def flows(self) -> Frame:
+        """A row for each flow."""
+        return Frame(self._native.flows())
+
+    @property
+    def links(self) -> Frame:
+        """A row for each link."""
+        return Frame(self._native.links())
+
+    def link_series(self, link: str | None = None) -> Frame:
+        """A link over time, the first one by default: ``time_s``, ``capacity_mbps``,
+        ``throughput_mbps``, ``queue_delay_ms``.
+
+        Raises:
+            ValueError: If there is no such link, or nothing was recorded over time.
+        """
+        return _recorded(self._native.link_series(link or self.links["name"][0]))
+
+    def flow_series(self, flow: str | None = None) -> Frame:
+        """A flow over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
+        values of its controller.
+
+        Raises:
+            ValueError: If there is no such flow, or nothing was recorded over time.
+        """
+        return _recorded(self._native.flow_series(flow or self.flows["name"][0]))
+
+    def time_series(self, link: str | None = None) -> Plot:
+        """Capacity, throughput and queueing delay of a link over time; of the first by default."""
+        link = link or self.links["name"][0]
+        _recorded(self._native.link_series(link))
+        return Plot(self._native.time_series_svg(link))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as ``paceline run --json`` prints it."""
+        return json.loads(self._native.json())
+
+    def to_json(self) -> str:
+        """The JSON that ``paceline run --json`` prints."""
+        return self._native.json()
+
+    def page(self) -> str:
+        """The page of ``paceline run -o``: one HTML file that needs nothing else."""
+        return self._native.page()
+
+    def __repr__(self) -> str:
+        return f"<Outcome of {self.name!r}: digest {self.digest}>"
+
+    def _repr_html_(self) -> str:
+        links, flows = self.links.to_dict(flat=True), self.flows.to_dict(flat=True)
+        text = ""
+        if links:
+            text += html_table(links, "links")
+        if flows:
+            few = ("name", "scheme", "goodput_mbps", "rtt_ms.mean", "rtt_ms.p95", "sent",
+                   "retransmits", "lost", "timeouts", "transfers")  # fmt: skip
+            text += html_table({name: flows[name] for name in few if name in flows}, "flows")
+        return text + f"<p>digest {self.digest}</p>"
+
+
+def _recorded(table: _native.Table | None) -> Frame:
+    if table is None:
+        raise ValueError("nothing was recorded over time: scenario.replace(bin='100ms') records it")
+    return Frame(table)
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    duration: _units.Time | None = None,
+    bin: _units.Time | None = None,
+) -> Outcome:
+    """Runs a scenario: a :class:`Scenario`, the path of a file, or a dictionary of its keys.
+
+    Args:
+        scenario: The scenario.
+        seed: Another seed than the scenario's.
+        duration: Another duration.
+        bin: Records links and flows over time in bins of this length.
+
+    Raises:
+        ScenarioError: A mistake, with its place.
+        RunError: If it cannot be built.
+    """
+    if isinstance(scenario, Mapping):
+        fields = {_toml._PLURALS.get(key, key): value for key, value in scenario.items()}
+        links, flows = fields.pop("link", ()), fields.pop("flow", ())
+        scenario = Scenario(links, flows, **fields)
+    elif not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    if (seed, duration, bin) != (None, None, None):
+        scenario = scenario.replace(seed=seed, duration=duration, bin=bin)
+    return scenario.run()

@@ -1,0 +1,367 @@
+//! Controllers written in Python, and what they are told.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_cc::{
+    Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, SchemeEntry, Setup,
+    Signals, Span, Time,
+};
+use paceline_sim::Names;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::run::Stop;
+
+/// What one acknowledgement, or one expiry of a loss timer, tells: see `paceline.Feedback` in
+/// `_native.pyi`, where each field is described.
+#[pyclass(frozen, get_all, name = "Feedback", module = "paceline._native")]
+pub(crate) struct Told {
+    now_s: f64,
+    mss_bytes: u32,
+    acked_bytes: u64,
+    acked_packets: u32,
+    lost_bytes: u64,
+    lost_packets: u32,
+    marked_packets: u32,
+    echo: &'static str,
+    prior_in_flight_bytes: u64,
+    in_flight_bytes: u64,
+    cwnd_limited: bool,
+    rtt_ms: Option<f64>,
+    srtt_ms: f64,
+    min_rtt_ms: f64,
+    delivered_bytes: u64,
+    round: u64,
+    round_start: bool,
+    delivery_rate_mbps: Option<f64>,
+    app_limited: bool,
+    congestion: Option<&'static str>,
+    in_recovery: bool,
+}
+
+impl From<&Feedback<'_>> for Told {
+    fn from(feedback: &Feedback<'_>) -> Told {
+        Told {
+            now_s: feedback.now.as_secs_f64(),
+            mss_bytes: feedback.mss,
+            acked_bytes: feedback.acked,
+            acked_packets: feedback.acked_packets,
+            lost_bytes: feedback.lost,
+            lost_packets: feedback.lost_packets,
+            marked_packets: feedback.marked_packets,
+            echo: ecn_word(feedback.echo),
+            prior_in_flight_bytes: feedback.prior_in_flight,
+            in_flight_bytes: feedback.in_flight,
+            cwnd_limited: feedback.cwnd_limited,
+            rtt_ms: feedback.rtt.map(Span::as_millis_f64),
+            srtt_ms: feedback.srtt.as_millis_f64(),
+            min_rtt_ms: feedback.min_rtt.as_millis_f64(),
+            delivered_bytes: feedback.delivered,
+            round: feedback.round,
+            round_start: feedback.round_start,
+            delivery_rate_mbps: feedback.sample.map(|sample| sample.rate.as_mbps()),
+            app_limited: feedback.sample.is_some_and(|sample| sample.app_limited),
+            congestion: feedback.congestion.map(|congestion| match congestion {
+                Congestion::Loss => "loss",
+                Congestion::Ecn => "ecn",
+                Congestion::Timeout => "timeout",
+                Congestion::Undo => "undo",
+            }),
+            in_recovery: feedback.in_recovery,
+        }
+    }
+}
+
+#[pymethods]
+impl Told {
+    fn __repr__(&self) -> String {
+        let rtt = self.rtt_ms.map_or("None".into(), |rtt| format!("{rtt:.3}"));
+        format!(
+            "Feedback(now_s={:.6}, acked_bytes={}, lost_bytes={}, rtt_ms={rtt}, in_flight_bytes={})",
+            self.now_s, self.acked_bytes, self.lost_bytes, self.in_flight_bytes
+        )
+    }
+}
+
+/// The words for ECN's code points, in their order.
+const ECN: [(Ecn, &str); 4] =
+    [(Ecn::NotEct, "not-ect"), (Ecn::Ect1, "ect1"), (Ecn::Ect0, "ect0"), (Ecn::Ce, "ce")];
+
+fn ecn_word(ecn: Ecn) -> &'static str {
+    ECN.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
+}
+
+/// What a controller wants of its sender: see `paceline.Plan` in `_native.pyi`.
+#[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    plan: Plan,
+}
+
+#[pymethods]
+impl Wanted {
+    #[new]
+    #[pyo3(signature = (cwnd_bytes, *, pacing_mbps = None, gap_ms = 0.0, burst_bytes = 0,
+        ecn = "not-ect", timer_s = None, reduces_by_prr = true, exact_window = false))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        cwnd_bytes: f64,
+        pacing_mbps: Option<f64>,
+        gap_ms: f64,
+        burst_bytes: u32,
+        ecn: &str,
+        timer_s: Option<f64>,
+        reduces_by_prr: bool,
+        exact_window: bool,
+    ) -> PyResult<Wanted> {
+        let numbers = [
+            ("cwnd_bytes", Some(cwnd_bytes)),
+            ("pacing_mbps", pacing_mbps),
+            ("gap_ms", Some(gap_ms)),
+            ("timer_s", timer_s),
+        ];
+        for (name, number) in numbers {
+            if number.is_some_and(|number| number.is_nan() || number < 0.0) {
+                return Err(PyValueError::new_err(format!("{name}: expected a number from 0 on")));
+            }
+        }
+        let known = ECN.iter().find(|(_, word)| *word == ecn);
+        let Some((ecn, _)) = known else {
+            return Err(PyValueError::new_err("ecn: expected not-ect, ect0, ect1 or ce"));
+        };
+        let mut plan = Plan::window(cwnd_bytes as u64).ecn(*ecn);
+        plan.pacing = pacing_mbps.map(Rate::from_mbps);
+        plan.gap = Span::from_secs_f64(gap_ms / 1e3);
+        plan.burst = burst_bytes;
+        plan.timer = timer_s.map_or(Time::NEVER, |at| Time::ZERO + Span::from_secs_f64(at));
+        plan.reduces_by_prr = reduces_by_prr;
+        Ok(Wanted { plan: if exact_window { plan.exact() } else { plan } })
+    }
+
+    #[getter]
+    fn cwnd_bytes(&self) -> u64 {
+        self.plan.cwnd
+    }
+
+    #[getter]
+    fn pacing_mbps(&self) -> Option<f64> {
+        self.plan.pacing.map(Rate::as_mbps)
+    }
+
+    fn __repr__(&self) -> String {
+        match self.plan.pacing {
+            Some(rate) => format!("Plan({}, pacing_mbps={})", self.plan.cwnd, rate.as_mbps()),
+            None => format!("Plan({})", self.plan.cwnd),
+        }
+    }
+}
+
+/// What a driver tells a controller when it makes it: see `paceline.Setup` in `_native.pyi`.
+#[pyclass(frozen, name = "Setup", module = "paceline._native")]
+pub(crate) struct Beginning(Setup);
+
+#[pymethods]
+impl Beginning {
+    /// The largest packet in bytes on the wire.
+    #[getter]
+    fn mss_bytes(&self) -> u32 {
+        self.0.mss
+    }
+
+    /// The number of the flow.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.0.flow
+    }
+
+    /// The number of the flow's connection.
+    #[getter]
+    fn connection(&self) -> u32 {
+        self.0.connection
+    }
+
+    /// Numbers at random: see the stub.
+    #[pyo3(signature = (name = "controller"))]
+    fn random<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let key = self.0.random(name).next_u64();
+        py.import("random")?.getattr("Random")?.call1((key,))
+    }
+}
+
+/// The first exception of a run's controllers, which ends it.
+#[derive(Default)]
+pub(crate) struct Failure {
+    stop: Stop,
+    first: Mutex<Option<PyErr>>,
+}
+
+impl Failure {
+    /// Whether the run is to go on.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    fn set(&self, error: PyErr) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.stop();
+    }
+
+    /// The exception with its traceback, if there was one.
+    ///
+    /// # Errors
+    /// The exception.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        match self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A controller whose methods are Python's.
+struct InPython {
+    /// Nothing after an exception.
+    object: Option<Py<PyAny>>,
+    plan: Plan,
+    sends: bool,
+    needs: Signals,
+    failure: Arc<Failure>,
+}
+
+impl InPython {
+    /// Makes a controller, and asks it for its first plan.
+    fn new(class: &Py<PyAny>, setup: &Setup, needs: Signals, failure: Arc<Failure>) -> InPython {
+        let plan = Plan::window(10 * u64::from(setup.mss));
+        let made = Python::attach(|py| {
+            let object = class.bind(py).call1((Beginning(setup.clone()),))?;
+            let base =
+                py.import("paceline.controller")?.getattr("Controller")?.getattr("on_send")?;
+            let sends = !object.get_type().getattr("on_send")?.is(&base);
+            let first = object.call_method0("start")?;
+            Ok((sends, wanted(&first)?.unwrap_or(plan), object.unbind()))
+        });
+        match made {
+            Ok((sends, plan, object)) => {
+                InPython { object: Some(object), plan, sends, needs, failure }
+            }
+            Err(error) => {
+                failure.set(error);
+                InPython { object: None, plan, sends: false, needs, failure }
+            }
+        }
+    }
+
+    /// Calls a method and takes its plan.
+    fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<Option<Plan>>) {
+        let Some(object) = &self.object else { return };
+        match Python::attach(|py| call(py, object.bind(py))) {
+            Ok(Some(plan)) => self.plan = plan,
+            Ok(None) => {}
+            Err(error) => {
+                self.failure.set(error);
+                self.object = None;
+                self.plan.timer = Time::NEVER;
+            }
+        }
+    }
+}
+
+/// A plan, or `None`, which leaves the plan as it is.
+fn wanted(answer: &Bound<'_, PyAny>) -> PyResult<Option<Plan>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    match answer.cast::<Wanted>() {
+        Ok(plan) => Ok(Some(plan.get().plan)),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "a controller answers with a paceline.Plan or None, not {}",
+            answer.get_type().name()?
+        ))),
+    }
+}
+
+impl Controller for InPython {
+    fn needs(&self) -> Signals {
+        self.needs
+    }
+
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        if self.sends {
+            let (number, size) = (packet.number, packet.size);
+            let told = (now.as_secs_f64(), number, size, packet.retransmission);
+            self.call(|_, object| wanted(&object.call_method1("on_send", told)?));
+        }
+        0
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.call(|py, object| {
+            let told = Bound::new(py, Told::from(feedback))?;
+            wanted(&object.call_method1(pyo3::intern!(py, "on_feedback"), (told,))?)
+        });
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.plan.timer = Time::NEVER;
+        let now = now.as_secs_f64();
+        self.call(|_, object| wanted(&object.call_method1("on_timer", (now,))?));
+    }
+
+    fn on_idle(&mut self, now: Time, idle: Span, _rto: Span) {
+        let told = (now.as_secs_f64(), idle.as_secs_f64());
+        self.call(|_, object| wanted(&object.call_method1("on_idle", told)?));
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan
+    }
+}
+
+/// The signals that a class names.
+fn signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
+    let words: Vec<String> = class.getattr("needs")?.extract()?;
+    let known = [
+        ("ecn", Signals::ECN),
+        ("abc-echo", Signals::ABC_ECHO),
+        ("delivery-rate", Signals::DELIVERY_RATE),
+    ];
+    let mut all = Signals::NONE;
+    for word in words {
+        let Some((_, signal)) = known.iter().find(|(name, _)| *name == word) else {
+            let problem = format!("needs: {word:?}: expected ecn, abc-echo or delivery-rate");
+            return Err(PyValueError::new_err(problem));
+        };
+        all = all.and(*signal);
+    }
+    Ok(all)
+}
+
+/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes.
+///
+/// # Errors
+/// If a name is taken, or a class is none of a controller.
+pub(crate) fn names(
+    controllers: Option<&Bound<'_, PyDict>>,
+    failure: &Arc<Failure>,
+) -> PyResult<Names> {
+    let mut names = paceline_remy::names();
+    for (name, class) in controllers.into_iter().flatten() {
+        let needs = signals(&class)?;
+        let (class, failure) = (Arc::new(class.unbind()), Arc::clone(failure));
+        let halves =
+            Halves::sender(move |setup| InPython::new(&class, setup, needs, Arc::clone(&failure)));
+        let entry = SchemeEntry::new(name.extract::<String>()?, move |spec| {
+            spec.params::<NoParams>()?;
+            Ok(halves.clone())
+        });
+        names.schemes.add(entry).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    }
+    Ok(names)
+}
+
+paceline_cc::params! {
+    /// A controller in Python has its parameters in its class.
+    #[allow(unreachable_pub)]
+    pub struct NoParams {}
+}

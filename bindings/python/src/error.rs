@@ -1,0 +1,31 @@
+//! Rust's errors as Python's exceptions.
+
+use std::fmt::Display;
+
+use paceline_sim::scenario::ScenarioError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A `ValueError` about an argument.
+pub(crate) fn wrong(argument: &str, problem: impl Display) -> PyErr {
+    PyValueError::new_err(format!("{argument}: {problem}"))
+}
+
+/// A `paceline.RunError`: what was asked for makes sense, and cannot be run.
+pub(crate) fn failed(py: Python<'_>, problem: impl Display) -> PyErr {
+    let class = py.import("paceline.errors").and_then(|module| module.getattr("RunError"));
+    match class.and_then(|class| class.call1((problem.to_string(),))) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// A `paceline.ScenarioError` with its place.
+pub(crate) fn mistake(py: Python<'_>, error: ScenarioError) -> PyErr {
+    let ScenarioError { file, line, column, message, help, .. } = error;
+    let class = py.import("paceline.errors").and_then(|module| module.getattr("ScenarioError"));
+    match class.and_then(|class| class.call1((message, help, file, line, column))) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,190 @@
+//! One environment: a drawn network, the agent's flow over it, observations and rewards.
+
+use paceline_cc::{Halves, Rate, SchemeSpec, Span, Stream, Time};
+use paceline_path::{BufferSize, Loss};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Record, Scenario};
+use paceline_sim::{BuildError, Simulation, mean_rate, service};
+
+use super::agent::{Agent, Seen};
+
+/// How many numbers are observed of one step.
+pub(super) const FEATURES: usize = 6;
+/// The bounds of each number that is observed.
+pub(super) const BOUND: f32 = 10.0;
+/// The lowest rate that an agent can choose.
+const SLOWEST: f64 = 0.05;
+
+/// From which networks episodes are drawn, and how they are judged.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    /// Links to choose from; if empty, constant rates.
+    pub(super) links: Vec<Capacity>,
+    /// Rates in Mbit/s, drawn such that their logarithms are uniform.
+    pub(super) rate_mbps: (f64, f64),
+    /// RTTs in milliseconds, drawn the same way.
+    pub(super) rtt_ms: (f64, f64),
+    /// Buffers in bandwidth-delay products, drawn the same way.
+    pub(super) buffer_bdp: (f64, f64),
+    /// Shares of packets lost behind the link, drawn uniformly.
+    pub(super) loss: (f64, f64),
+    /// Flows of other schemes beside the agent's.
+    pub(super) rivals: Vec<SchemeSpec>,
+    /// How long a step is.
+    pub(super) step: Span,
+    /// How many steps an episode has.
+    pub(super) steps: u32,
+    /// How many steps an observation goes back.
+    pub(super) history: usize,
+    /// The weights of throughput, delay and loss in the reward.
+    pub(super) weights: [f64; 3],
+    /// Whether runs have digests.
+    pub(super) digest: bool,
+}
+
+/// The outcome of a step.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Step {
+    pub(super) reward: f64,
+    pub(super) done: bool,
+    /// The rate that the agent has chosen, and acknowledged bytes as a rate, in Mbit/s.
+    pub(super) rate_mbps: f64,
+    pub(super) throughput_mbps: f64,
+    /// The mean RTT of the step; that of the step before if there was none.
+    pub(super) rtt_ms: f64,
+    /// Lost packets over those lost or acknowledged.
+    pub(super) loss: f64,
+}
+
+/// What was drawn for an episode.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Drawn {
+    pub(super) capacity_mbps: f64,
+    pub(super) rtt_ms: f64,
+}
+
+/// One environment.
+pub(super) struct Episode {
+    simulation: Simulation,
+    agent: Agent,
+    pub(super) drawn: Drawn,
+    fastest: f64,
+    now: Time,
+    steps: u32,
+    last_rtt_ms: f64,
+    pub(super) last: Step,
+    /// The observation: the newest step last.
+    pub(super) seen: Vec<f32>,
+}
+
+impl Episode {
+    /// Episode `number` of the environment with this seed.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    pub(super) fn new(range: &Range, seed: u64, number: u64) -> Result<Episode, BuildError> {
+        let mut random = Stream::new(seed, &format!("episode {number}"));
+        let capacity = match range.links.len() as u64 {
+            0 => Capacity::Constant(Rate::from_mbps(log_uniform(&mut random, range.rate_mbps))),
+            many => range.links[random.below(many) as usize].clone(),
+        };
+        let rtt_ms = log_uniform(&mut random, range.rtt_ms);
+        let buffer = log_uniform(&mut random, range.buffer_bdp);
+        let loss = range.loss.0 + (range.loss.1 - range.loss.0) * random.uniform();
+        let start = log_uniform(&mut random, (0.3, 1.5));
+        let mut scenario = Scenario::new("gym");
+        scenario.seed = random.next_u64();
+        scenario.duration = range.step * (u64::from(range.steps) + 1);
+        scenario.record = Record::Counters;
+        scenario.digest = range.digest;
+        let mut link = LinkSpec::new("link", capacity);
+        link.buffer = BufferSize::Bdp(buffer);
+        let offers = service(&scenario, &link)?;
+        let mean = mean_rate(&link.capacity, &offers, scenario.duration).as_mbps().max(SLOWEST);
+        if loss > 0.0 {
+            link.after.impairments.loss = Loss::Bernoulli(loss);
+        }
+        scenario.links.push(link);
+        let agent = Agent::new(Rate::from_mbps(mean * start));
+        let (own, mss) = (agent.clone(), scenario.mss);
+        let halves = Halves::sender(move |_| own.controller(mss));
+        let rtt = Span::from_secs_f64(rtt_ms / 1e3);
+        let mut flow = FlowSpec::bulk(MadeScheme::new("agent", halves), &["link"]);
+        flow.rtt = rtt;
+        scenario.flows.push(flow);
+        for rival in &range.rivals {
+            let mut flow = FlowSpec::bulk(rival.clone(), &["link"]);
+            flow.rtt = rtt;
+            scenario.flows.push(flow);
+        }
+        let simulation = Simulation::with_names(scenario, &paceline_remy::names())?;
+        Ok(Episode {
+            simulation,
+            agent,
+            drawn: Drawn { capacity_mbps: mean, rtt_ms },
+            fastest: 10.0 * mean,
+            now: Time::ZERO,
+            steps: 0,
+            last_rtt_ms: rtt_ms,
+            last: Step::default(),
+            seen: vec![0.0; FEATURES * range.history],
+        })
+    }
+
+    /// Multiplies the rate by 2^action, and runs for one step.
+    pub(super) fn step(&mut self, range: &Range, action: f32) -> Step {
+        let action = if action.is_finite() { f64::from(action.clamp(-1.0, 1.0)) } else { 0.0 };
+        let rate_mbps = {
+            let mut shared = self.agent.lock();
+            let rate = (shared.rate.as_mbps() * action.exp2()).clamp(SLOWEST, self.fastest);
+            shared.rate = Rate::from_mbps(rate);
+            shared.seen = Seen::default();
+            rate
+        };
+        self.now += range.step;
+        self.simulation.advance(self.now);
+        let (seen, min_rtt_ms) = {
+            let shared = self.agent.lock();
+            (shared.seen, shared.min_rtt_ms)
+        };
+        let base = self.drawn.rtt_ms;
+        let rtt_ms = match seen.rtts {
+            0 => self.last_rtt_ms,
+            many => seen.rtt_ms / f64::from(many),
+        };
+        let throughput_mbps = seen.acked_bytes as f64 * 8e-6 / range.step.as_secs_f64();
+        let loss = f64::from(seen.lost) / f64::from((seen.lost + seen.acked).max(1));
+        let known = if min_rtt_ms > 0.0 { min_rtt_ms } else { base };
+        let features = [
+            f64::from(seen.sent) / f64::from(seen.acked.max(1)) - 1.0,
+            rtt_ms / known - 1.0,
+            (rtt_ms - self.last_rtt_ms) / (1e3 * range.step.as_secs_f64()),
+            loss,
+            (throughput_mbps.max(1e-3) / rate_mbps).log2(),
+            rate_mbps.log10(),
+        ];
+        self.seen.rotate_left(FEATURES);
+        let at = self.seen.len() - FEATURES;
+        for (place, feature) in self.seen[at..].iter_mut().zip(features) {
+            *place = (feature as f32).clamp(-BOUND, BOUND);
+        }
+        let [throughput, delay, lost] = range.weights;
+        let reward = throughput * throughput_mbps / self.drawn.capacity_mbps
+            - delay * (rtt_ms / base - 1.0).max(0.0)
+            - lost * loss;
+        self.last_rtt_ms = rtt_ms;
+        self.steps += 1;
+        let done = self.steps >= range.steps;
+        self.last = Step { reward, done, rate_mbps, throughput_mbps, rtt_ms, loss };
+        self.last
+    }
+
+    /// The digest of the run so far.
+    pub(super) fn digest(&self) -> String {
+        self.simulation.world().digest()
+    }
+}
+
+/// A number between two others, such that its logarithm is uniform.
+fn log_uniform(random: &mut Stream, (from, to): (f64, f64)) -> f64 {
+    from * (to / from).powf(random.uniform())
+}

@@ -1,0 +1,232 @@
+//! Environments for reinforcement learning: `paceline.gym`. Several at a time are stepped by one
+//! call, without Python's lock. Arrays cross the border as bytes, in the machine's order.
+
+mod agent;
+mod episode;
+
+use std::sync::{Mutex, PoisonError};
+
+use paceline_cc::{SchemeSpec, Span};
+use paceline_lab::written;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
+use rayon::prelude::*;
+
+use crate::error::{failed, wrong};
+use episode::{BOUND, Episode, FEATURES, Range};
+
+/// Some environments of one kind.
+#[pyclass(module = "paceline._native")]
+pub(crate) struct Environments {
+    range: Range,
+    /// Behind a lock, since simulations may move between threads, and not be shared by them.
+    all: Mutex<Vec<Place>>,
+    count: usize,
+    pool: Option<rayon::ThreadPool>,
+}
+
+/// One environment, with where its next episode comes from.
+struct Place {
+    seed: u64,
+    next: u64,
+    episode: Option<Episode>,
+}
+
+impl Place {
+    fn reset(&mut self, range: &Range) -> Result<(), String> {
+        let made = Episode::new(range, self.seed, self.next);
+        self.next += 1;
+        self.episode = Some(made.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+}
+
+fn positive(name: &str, (from, to): (f64, f64)) -> PyResult<(f64, f64)> {
+    if from > 0.0 && from <= to && to.is_finite() {
+        return Ok((from, to));
+    }
+    Err(wrong(name, "expected two numbers above zero, the smaller one first"))
+}
+
+#[pymethods]
+impl Environments {
+    #[new]
+    #[pyo3(signature = (*, count, traces, rate_mbps, rtt_ms, buffer_bdp, loss, rivals, step_ms, steps,
+        history, weights, digest, threads))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        count: usize,
+        traces: Vec<String>,
+        rate_mbps: (f64, f64),
+        rtt_ms: (f64, f64),
+        buffer_bdp: (f64, f64),
+        loss: (f64, f64),
+        rivals: Vec<String>,
+        step_ms: f64,
+        steps: u32,
+        history: usize,
+        weights: [f64; 3],
+        digest: bool,
+        threads: usize,
+    ) -> PyResult<Environments> {
+        let link = |text: &String| written::capacity(text).map(|(_, capacity)| capacity);
+        let links = traces.iter().map(link).collect::<Result<_, _>>();
+        let names = paceline_remy::names();
+        let rival = |text: &String| names.check_scheme(text);
+        let rivals = rivals.iter().map(rival).collect::<Result<Vec<SchemeSpec>, _>>();
+        if !(loss.0 >= 0.0 && loss.0 <= loss.1 && loss.1 < 1.0) {
+            return Err(wrong(
+                "loss",
+                "expected two shares from 0 to below 1, the smaller one first",
+            ));
+        }
+        if !(1.0..=10_000.0).contains(&step_ms) {
+            return Err(wrong("step_ms", "expected 1 to 10000"));
+        }
+        let limits = [("num_envs", count), ("steps", steps as usize), ("history", history)];
+        for (name, value) in limits {
+            if !(1..=1_000_000).contains(&value) {
+                return Err(wrong(name, "expected 1 to 1000000"));
+            }
+        }
+        let range = Range {
+            links: links.map_err(|e| wrong("traces", e))?,
+            rate_mbps: positive("rate_mbps", rate_mbps)?,
+            rtt_ms: positive("rtt_ms", rtt_ms)?,
+            buffer_bdp: positive("buffer_bdp", buffer_bdp)?,
+            loss,
+            rivals: rivals.map_err(|e| wrong("rivals", e))?,
+            step: Span::from_secs_f64(step_ms / 1e3),
+            steps,
+            history,
+            weights,
+            digest,
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = match threads {
+            1 => None,
+            _ => Some(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?),
+        };
+        let all = (0..count).map(|_| Place { seed: 0, next: 0, episode: None }).collect();
+        Ok(Environments { range, all: Mutex::new(all), count, pool })
+    }
+
+    /// How many numbers are observed of one step.
+    #[classattr]
+    const FEATURES: usize = FEATURES;
+
+    /// No observed number is above this, or below its negative.
+    #[classattr]
+    const BOUND: f32 = BOUND;
+
+    /// Sets the seed of an environment; its next episode is the first with this seed.
+    fn seed(&mut self, index: usize, seed: u64) -> PyResult<()> {
+        let place = places(&mut self.all).get_mut(index);
+        let place = place.ok_or_else(|| wrong("index", "there is no such environment"))?;
+        (place.seed, place.next) = (seed, 0);
+        Ok(())
+    }
+
+    /// Begins the next episode of each environment for which `chosen` has a byte that is not zero,
+    /// and gives all observations.
+    fn reset<'py>(&mut self, py: Python<'py>, chosen: &[u8]) -> PyResult<Bound<'py, PyByteArray>> {
+        if chosen.len() != self.count {
+            return Err(PyValueError::new_err(format!("expected {} choices", self.count)));
+        }
+        let Environments { range, all, pool, .. } = self;
+        let all = places(all);
+        let reset = |(place, &chosen): (&mut Place, &u8)| match chosen {
+            0 => Ok(()),
+            _ => place.reset(range),
+        };
+        let done = py.detach(|| match pool {
+            Some(pool) => pool.install(|| all.par_iter_mut().zip(chosen).try_for_each(reset)),
+            None => all.iter_mut().zip(chosen).try_for_each(reset),
+        });
+        done.map_err(|problem: String| failed(py, problem))?;
+        Ok(observations(py, range, all))
+    }
+
+    /// A step of each environment: `actions` has a 32-bit float for each. An environment whose
+    /// episode is over begins its next one instead, with reward 0. Gives observations (32-bit
+    /// floats), rewards (64-bit floats) and whether episodes are over (bytes).
+    #[allow(clippy::type_complexity)]
+    fn step<'py>(
+        &mut self,
+        py: Python<'py>,
+        actions: &[u8],
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        if actions.len() != 4 * self.count {
+            return Err(PyValueError::new_err(format!("expected {} actions", self.count)));
+        }
+        let Environments { range, all, pool, .. } = self;
+        let all = places(all);
+        let step = |(place, action): (&mut Place, &[u8])| -> Result<(), String> {
+            let action = action.try_into().map_or(0.0, f32::from_ne_bytes);
+            match &mut place.episode {
+                Some(episode) if !episode.last.done => {
+                    episode.step(range, action);
+                    Ok(())
+                }
+                _ => place.reset(range),
+            }
+        };
+        let done = py.detach(|| match pool {
+            Some(pool) => {
+                pool.install(|| all.par_iter_mut().zip(actions.par_chunks(4)).try_for_each(step))
+            }
+            None => all.iter_mut().zip(actions.chunks(4)).try_for_each(step),
+        });
+        done.map_err(|problem| failed(py, problem))?;
+        let last = |place: &Place| place.episode.as_ref().map(|e| e.last).unwrap_or_default();
+        let rewards: Vec<u8> =
+            all.iter().flat_map(|place| last(place).reward.to_ne_bytes()).collect();
+        let over: Vec<u8> = all.iter().map(|place| u8::from(last(place).done)).collect();
+        Ok((
+            observations(py, range, all),
+            PyByteArray::new(py, &rewards),
+            PyByteArray::new(py, &over),
+        ))
+    }
+
+    /// What the last step of an environment led to.
+    fn info<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        let info = PyDict::new(py);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(episode) = all.get(index).and_then(|place| place.episode.as_ref()) else {
+            return Ok(info);
+        };
+        let (last, drawn) = (episode.last, episode.drawn);
+        info.set_item("rate_mbps", last.rate_mbps)?;
+        info.set_item("throughput_mbps", last.throughput_mbps)?;
+        info.set_item("rtt_ms", last.rtt_ms)?;
+        info.set_item("loss", last.loss)?;
+        info.set_item("capacity_mbps", drawn.capacity_mbps)?;
+        info.set_item("base_rtt_ms", drawn.rtt_ms)?;
+        if self.range.digest {
+            info.set_item("digest", episode.digest())?;
+        }
+        Ok(info)
+    }
+}
+
+/// The environments, for whoever has them alone.
+fn places(all: &mut Mutex<Vec<Place>>) -> &mut Vec<Place> {
+    all.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// All observations, one environment after the other.
+fn observations<'py>(py: Python<'py>, range: &Range, all: &[Place]) -> Bound<'py, PyByteArray> {
+    let length = 4 * FEATURES * range.history;
+    let mut bytes = Vec::with_capacity(length * all.len());
+    for place in all {
+        match &place.episode {
+            Some(episode) => {
+                bytes.extend(episode.seen.iter().flat_map(|value| value.to_ne_bytes()));
+            }
+            None => bytes.resize(bytes.len() + length, 0),
+        }
+    }
+    PyByteArray::new(py, &bytes)
+}

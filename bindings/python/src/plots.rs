@@ -1,0 +1,61 @@
+//! Runs as the charts want them.
+
+use paceline_lab::compare::{CompareRow, OMNISCIENT};
+use paceline_report::{Quantiles, RunView, TimeSeries};
+use paceline_sim::{LinkOutcome, LinkSeries, Names, metrics};
+
+/// A scheme as labels have it: without the parameters that have their defaults anyway.
+pub(crate) fn label(scheme: &str, names: &Names) -> String {
+    let spec = names.check_scheme(scheme).map(|spec| names.without_defaults(&spec).to_string());
+    spec.unwrap_or_else(|_| scheme.to_string())
+}
+
+/// A row of a comparison.
+pub(crate) fn view(row: &CompareRow, names: &Names) -> RunView {
+    RunView {
+        trace: row.trace.clone(),
+        scheme: label(&row.scheme, names),
+        capacity_mbps: row.capacity_mbps,
+        throughput_mbps: row.throughput_mbps,
+        utilization: row.utilization,
+        queue_delay_ms: quantiles(row.queue_delay_ms),
+        retransmits: Some(row.retransmits),
+        jain: (row.flows > 1).then_some(row.jain),
+        series: series(row.series.as_ref()),
+        digest: row.digest.clone(),
+        note: row.note.clone(),
+        bound: row.scheme == OMNISCIENT,
+        ..RunView::default()
+    }
+}
+
+/// A link of a scenario, with the schemes whose data passes it.
+pub(crate) fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
+    RunView {
+        trace: link.name.clone(),
+        scheme: schemes.to_string(),
+        capacity_mbps: link.capacity_mbps,
+        throughput_mbps: link.throughput_mbps,
+        utilization: link.utilization,
+        queue_delay_ms: quantiles(link.queue_delay_ms),
+        series: series(link.series.as_ref()),
+        ..RunView::default()
+    }
+}
+
+fn series(series: Option<&LinkSeries>) -> TimeSeries {
+    let series = series.cloned().unwrap_or_default();
+    TimeSeries {
+        bin_s: series.bin_s,
+        capacity_mbps: series.capacity_mbps,
+        throughput_mbps: series.throughput_mbps,
+        queue_delay_ms: series.queue_delay_ms,
+        window_packets: None,
+    }
+}
+
+/// Quantiles as the charts want them.
+pub(crate) fn quantiles(of: metrics::Quantiles) -> Quantiles {
+    let metrics::Quantiles { mean, p50, p95, p99, max } = of;
+    Quantiles { mean, p50, p95, p99, max }
+}

@@ -1,0 +1,148 @@
+//! `paceline.reproduce`: the papers' claims, measured anew.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use paceline_reproduce::{
+    Claim, Judged, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page, reproduce,
+};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::error::{failed, wrong};
+use crate::run::{Stop, attended};
+use crate::table::Table;
+
+/// The JSON of `paceline reproduce`.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    summary: String,
+    synthetic: bool,
+    quick: bool,
+    claims: &'a [Judged],
+    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
+    sweeps: Vec<&'a Sweep>,
+}
+
+/// What was found.
+#[pyclass(frozen, name = "Reproduction", module = "paceline._native")]
+pub(crate) struct Reproduced {
+    done: Reproduction,
+    chosen: Vec<Claim>,
+}
+
+#[pymethods]
+impl Reproduced {
+    fn summary(&self) -> String {
+        self.done.summary()
+    }
+
+    /// A row for each claim.
+    fn table(&self) -> PyResult<Table> {
+        Table::of(&self.done.claims)
+    }
+
+    /// Tasks that failed: name and reason.
+    fn failures(&self) -> Vec<(String, String)> {
+        self.done.failures.clone()
+    }
+
+    fn json(&self) -> PyResult<String> {
+        let done = &self.done;
+        let each = done.experiments.iter();
+        let document = Document {
+            schema_version: paceline_measure::SCHEMA_VERSION,
+            summary: done.summary(),
+            synthetic: done.synthetic,
+            quick: done.quick,
+            claims: &done.claims,
+            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
+            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
+        };
+        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn page(&self) -> String {
+        page(&self.done, &self.chosen, &[("version", env!("CARGO_PKG_VERSION").to_string())])
+    }
+
+    fn markdown(&self) -> String {
+        markdown(&self.done, &self.chosen, "paceline.reproduce")
+    }
+}
+
+/// Nobody is told how far it is; the run ends with Python's signals.
+struct Silent<'a>(&'a Stop);
+
+impl Progress for Silent<'_> {
+    fn begin(&self, _: f64, _: f64) {}
+    fn done(&self, _: &str, _: f64) {}
+    fn go_on(&self) -> bool {
+        self.0.go_on()
+    }
+}
+
+fn chosen(ids: &[String]) -> PyResult<Vec<Claim>> {
+    let all = claims().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    if ids.is_empty() {
+        return Ok(all);
+    }
+    let find = |id: &String| {
+        let claim = all.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).cloned();
+        claim.ok_or_else(|| {
+            wrong("claims", format!("there is no claim `{id}`; paceline.claims() has all"))
+        })
+    };
+    ids.iter().map(find).collect()
+}
+
+/// The claims: a row for each.
+#[pyfunction]
+pub(crate) fn list_claims() -> PyResult<Table> {
+    let row = |claim: &Claim| {
+        serde_json::json!({
+            "id": claim.id, "paper": claim.paper, "place": claim.place, "title": claim.title,
+            "setup": claim.setup, "experiment": claim.experiment,
+            "checks": claim.checks.iter().map(|check| check.what.as_str()).collect::<Vec<_>>(),
+        })
+    };
+    Table::of(&chosen(&[])?.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Measures claims anew.
+#[pyfunction]
+#[pyo3(signature = (*, ids, quick, traces, tables, seed, output, threads))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn measure_claims(
+    py: Python<'_>,
+    ids: Vec<String>,
+    quick: bool,
+    traces: Option<PathBuf>,
+    tables: Option<PathBuf>,
+    seed: u64,
+    output: Option<PathBuf>,
+    threads: usize,
+) -> PyResult<Reproduced> {
+    let chosen = chosen(&ids)?;
+    for (name, folder) in [("traces", &traces), ("tables", &tables)] {
+        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(wrong(name, format!("{}: not a folder", folder.display())));
+        }
+    }
+    let setting = Setting { quick, traces, tables, seed };
+    let store = match &output {
+        Some(folder) => {
+            let runs = Setting::runs(folder);
+            let fail = |error| PyOSError::new_err(format!("{}: {error}", runs.display()));
+            Store::open(&runs).map_err(fail)?
+        }
+        None => Store::nowhere(),
+    };
+    let stop = Stop::default();
+    let progress = Silent(&stop);
+    let done = attended(py, threads, &stop, || reproduce(&chosen, &setting, &store, &progress))?;
+    let done = done.map_err(|error| failed(py, error))?;
+    Ok(Reproduced { done, chosen })
+}

@@ -1,0 +1,284 @@
+//! `paceline.Scenario` and `paceline.run`: scenario files and what comes out of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use paceline_cc::Span;
+use paceline_lab::{run_while, written};
+use paceline_report::{FlowView, PageInfo, RunView};
+use paceline_sim::scenario::{self, Record};
+use paceline_sim::{FlowOutcome, Names, Outcome};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Serialize;
+
+use crate::compare::series_table;
+use crate::controller::{Failure, names};
+use crate::error::{failed, mistake, wrong};
+use crate::plots::{label, link_view, quantiles};
+use crate::run::attended;
+use crate::table::Table;
+
+/// A scenario that has been read and checked.
+#[pyclass(frozen, module = "paceline._native")]
+pub(crate) struct Scenario {
+    scenario: Arc<scenario::Scenario>,
+    /// The controllers in Python that it names.
+    controllers: Option<Py<PyDict>>,
+}
+
+impl Scenario {
+    fn names(&self, py: Python<'_>, failure: &Arc<Failure>) -> PyResult<Names> {
+        names(self.controllers.as_ref().map(|all| all.bind(py)), failure)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads the text of a scenario file. `file` is for messages, `folder` is where files are looked
+    /// for that it names, `controllers` has schemes in Python by name.
+    #[staticmethod]
+    #[pyo3(signature = (text, file, folder, controllers))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        folder: Option<PathBuf>,
+        controllers: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Scenario> {
+        let names = names(controllers.as_ref(), &Arc::default())?;
+        let scenario = scenario::parse_with(file, text, folder.as_deref(), &names)
+            .map_err(|error| mistake(py, error))?;
+        let controllers = controllers.map(Bound::unbind);
+        Ok(Scenario { scenario: Arc::new(scenario), controllers })
+    }
+
+    /// The same with another seed, duration, warm-up or bin; `None` leaves it as it is.
+    #[pyo3(signature = (*, seed, duration, warmup, bin))]
+    fn replace(
+        &self,
+        py: Python<'_>,
+        seed: Option<u64>,
+        duration: Option<String>,
+        warmup: Option<String>,
+        bin: Option<String>,
+    ) -> PyResult<Scenario> {
+        let mut scenario = scenario::Scenario::clone(&self.scenario);
+        scenario.seed = seed.unwrap_or(scenario.seed);
+        if let Some(text) = duration {
+            scenario.duration = written::length(&text).map_err(|e| wrong("duration", e))?;
+        }
+        if let Some(text) = warmup {
+            let read = <Span as paceline_cc::ParamValue>::read(&text);
+            scenario.warmup = read.map_err(|e| wrong("warmup", e))?;
+        }
+        if let Some(text) = bin {
+            let bin = written::bin(&text).map_err(|e| wrong("bin", e))?;
+            scenario.record = Record::Series(bin);
+        }
+        if scenario.warmup >= scenario.duration {
+            let (warmup, duration) = (scenario.warmup, scenario.duration);
+            let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
+            return Err(wrong("warmup", problem));
+        }
+        let controllers = self.controllers.as_ref().map(|all| all.clone_ref(py));
+        Ok(Scenario { scenario: Arc::new(scenario), controllers })
+    }
+
+    /// The scenario as a file.
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        let names = self.names(py, &Arc::default())?;
+        // A trace is named as it was loaded.
+        let mut name = |trace: &paceline_trace::Trace| trace.name().to_string();
+        scenario::to_toml_with(&self.scenario, "", &mut name, &names)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.scenario.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.scenario.seed
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.scenario.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        self.scenario.warmup.as_secs_f64()
+    }
+
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        self.scenario.links.iter().map(|link| link.name.clone()).collect()
+    }
+
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    /// Runs it to its end.
+    fn run(&self, py: Python<'_>) -> PyResult<Ran> {
+        let failure = Arc::new(Failure::default());
+        let names = self.names(py, &failure)?;
+        let stop = failure.stop();
+        let scenario = &self.scenario;
+        let outcome = attended(py, 1, stop, || run_while(scenario, &names, &|| stop.go_on()))?;
+        failure.check()?;
+        match outcome {
+            Ok(Some(outcome)) => Ok(Ran { scenario: Arc::clone(scenario), outcome }),
+            Ok(None) => Err(failed(py, "the run was stopped")),
+            Err(error) => Err(failed(py, error)),
+        }
+    }
+}
+
+/// What a run has shown.
+#[pyclass(frozen, name = "Outcome", module = "paceline._native")]
+pub(crate) struct Ran {
+    scenario: Arc<scenario::Scenario>,
+    outcome: Outcome,
+}
+
+/// The JSON of `paceline run`.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    goodput_mbps: f64,
+    jain: f64,
+}
+
+#[pymethods]
+impl Ran {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.outcome.name
+    }
+
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.outcome.digest
+    }
+
+    /// The JSON that `paceline run --json` prints.
+    fn json(&self) -> PyResult<String> {
+        let outcome = &self.outcome;
+        let document = Document {
+            schema_version: paceline_measure::SCHEMA_VERSION,
+            outcome,
+            goodput_mbps: outcome.goodput_mbps(),
+            jain: outcome.jain(),
+        };
+        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// A row for each flow, without what was recorded over time.
+    fn flows(&self) -> PyResult<Table> {
+        let mut flows = self.outcome.flows.clone();
+        flows.iter_mut().for_each(|flow| flow.series = None);
+        Table::of(&flows)
+    }
+
+    /// A row for each link, without what was recorded over time.
+    fn links(&self) -> PyResult<Table> {
+        let mut links = self.outcome.links.clone();
+        links.iter_mut().for_each(|link| link.series = None);
+        Table::of(&links)
+    }
+
+    /// A link over time; `None` if it was not recorded.
+    fn link_series(&self, link: &str) -> PyResult<Option<Table>> {
+        let Some(link) = self.outcome.links.iter().find(|known| known.name == link) else {
+            let known: Vec<&str> = self.outcome.links.iter().map(|l| l.name.as_str()).collect();
+            let problem = format!("there is none of this name; the links are {}", known.join(", "));
+            return Err(wrong("link", problem));
+        };
+        link.series.as_ref().map(series_table).transpose()
+    }
+
+    /// A flow over time: its goodput and its controller's inner values; `None` if not recorded.
+    fn flow_series(&self, flow: &str) -> PyResult<Option<Table>> {
+        let Some(flow) = self.outcome.flows.iter().find(|known| known.name == flow) else {
+            let known: Vec<&str> = self.outcome.flows.iter().map(|f| f.name.as_str()).collect();
+            let problem = format!("there is none of this name; the flows are {}", known.join(", "));
+            return Err(wrong("flow", problem));
+        };
+        let Some(series) = &flow.series else { return Ok(None) };
+        let bins = series.goodput_mbps.len();
+        let state = series.state.iter().map(|(_, values)| values.len());
+        let length = state.fold(bins, usize::max);
+        let fit = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.resize(length, f64::NAN);
+            values
+        };
+        let times = (0..length).map(|bin| bin as f64 * series.bin_s).collect();
+        let mut columns = vec![("time_s".to_string(), times)];
+        columns.push(("goodput_mbps".into(), fit(&series.goodput_mbps)));
+        columns.extend(series.state.iter().map(|(name, values)| (name.to_string(), fit(values))));
+        Table::of_numbers(columns).map(Some)
+    }
+
+    /// A link over time, as SVG.
+    fn time_series_svg(&self, link: &str) -> String {
+        let (links, _) = self.views();
+        let one: Vec<RunView> = links.into_iter().filter(|view| view.trace == link).collect();
+        paceline_report::time_series_svg(&one)
+    }
+
+    /// The page of `paceline run -o`, as HTML.
+    fn page(&self) -> String {
+        let (links, flows) = self.views();
+        let info = PageInfo {
+            title: self.outcome.name.clone(),
+            explanation: format!("Measured for {:.6} s.", self.outcome.duration_s),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: Some(self.scenario.seed),
+            facts: vec![("digest".into(), self.outcome.digest.clone())],
+            ..PageInfo::default()
+        };
+        paceline_report::scenario_page(&info, &links, &flows)
+    }
+}
+
+impl Ran {
+    fn views(&self) -> (Vec<RunView>, Vec<FlowView>) {
+        let names = paceline_remy::names();
+        let link = |link: &paceline_sim::LinkOutcome| {
+            let mut schemes: Vec<String> = Vec::new();
+            let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+            for flow in self.scenario.flows.iter().chain(arrivals) {
+                let scheme = label(&flow.scheme.to_string(), &names);
+                if flow.path.contains(&link.name) && !schemes.contains(&scheme) {
+                    schemes.push(scheme);
+                }
+            }
+            link_view(link, &schemes.join(", "))
+        };
+        let flow = |flow: &FlowOutcome| {
+            let series = flow.series.clone().unwrap_or_default();
+            FlowView {
+                name: flow.name.clone(),
+                scheme: label(&flow.scheme, &names),
+                goodput_mbps: flow.goodput_mbps,
+                one_way_delay_ms: quantiles(flow.one_way_delay_ms),
+                rtt_ms: quantiles(flow.rtt_ms),
+                retransmits: flow.sender.retransmits,
+                bin_s: series.bin_s,
+                goodput_series_mbps: series.goodput_mbps,
+            }
+        };
+        let links = self.outcome.links.iter().map(link).collect();
+        (links, self.outcome.flows.iter().map(flow).collect())
+    }
+}

@@ -1,0 +1,258 @@
+//! Tables in Arrow's memory layout, which polars, pyarrow, pandas, DuckDB and others take over
+//! without copying, by Arrow's PyCapsule interface.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, RecordBatchIterator,
+    RecordBatchOptions, StringArray, StructArray, UInt64Array,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, Field, Fields, Schema};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use serde::Serialize;
+
+use crate::value::Value;
+
+/// Rows and columns, in Arrow's layout.
+#[pyclass(frozen, module = "paceline._native")]
+pub(crate) struct Table {
+    batch: RecordBatch,
+}
+
+impl Table {
+    /// A table of rows, each an object of JSON: their fields are the columns, an object within is a
+    /// column of structures.
+    ///
+    /// # Errors
+    /// If the rows are no JSON.
+    pub(crate) fn of<R: Serialize>(rows: &[R]) -> PyResult<Table> {
+        let text = serde_json::to_string(rows);
+        Table::parse(&text.map_err(|error| PyValueError::new_err(error.to_string()))?)
+    }
+
+    /// The same of the text of a list of such objects.
+    ///
+    /// # Errors
+    /// If it is no such list.
+    pub(crate) fn parse(text: &str) -> PyResult<Table> {
+        let rows: Vec<Value> = serde_json::from_str(text)
+            .map_err(|error| PyValueError::new_err(format!("no list of rows: {error}")))?;
+        let rows: Vec<Option<&Value>> = rows.iter().map(Some).collect();
+        Table::from_columns(columns(&rows), rows.len())
+    }
+
+    /// A table of columns of numbers, which are taken over.
+    ///
+    /// # Errors
+    /// If they are not equally long.
+    pub(crate) fn of_numbers(columns: Vec<(String, Vec<f64>)>) -> PyResult<Table> {
+        let rows = columns.first().map_or(0, |(_, values)| values.len());
+        let column = |(name, values): (String, Vec<f64>)| {
+            let array: ArrayRef = match values.iter().any(|value| value.is_nan()) {
+                false => Arc::new(Float64Array::from(values)),
+                // NaN is where nothing was measured.
+                true => Arc::new(Float64Array::from_iter(
+                    values.into_iter().map(|value| (!value.is_nan()).then_some(value)),
+                )),
+            };
+            (name, array)
+        };
+        Table::from_columns(columns.into_iter().map(column).collect(), rows)
+    }
+
+    fn from_columns(columns: Vec<(String, ArrayRef)>, rows: usize) -> PyResult<Table> {
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Fields>()));
+        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
+        Ok(Table { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// A table of the text of a list of objects of JSON.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Table> {
+        Table::parse(text)
+    }
+
+    /// Arrow's stream of this table: see Arrow's PyCapsule interface.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Another layout may be asked for, and need not be given.
+        drop(requested_schema);
+        let batches: Vec<Result<RecordBatch, ArrowError>> = vec![Ok(self.batch.clone())];
+        let reader = RecordBatchIterator::new(batches, self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
+    }
+
+    /// Arrow's schema of this table.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref())
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The values of a column as a list of Python's own.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        match self.batch.column_by_name(name) {
+            Some(array) => (0..array.len()).map(|row| cell(py, array.as_ref(), row)).collect(),
+            None => Err(PyKeyError::new_err(format!(
+                "there is no column {name}; the columns are {}",
+                self.column_names().join(", ")
+            ))),
+        }
+    }
+
+    /// The same table with the fields of each column of structures as columns of their own, called
+    /// `column.field`.
+    fn flattened(&self) -> PyResult<Table> {
+        let mut columns = Vec::new();
+        for (field, array) in self.batch.schema().fields().iter().zip(self.batch.columns()) {
+            flatten(field.name(), array, &mut columns);
+        }
+        Table::from_columns(columns, self.batch.num_rows())
+    }
+
+    /// How many rows there are.
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+}
+
+/// The columns of rows of JSON, in the order in which their names first come.
+fn columns(rows: &[Option<&Value>]) -> Vec<(String, ArrayRef)> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flatten().flat_map(|row| row.fields()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let cells = |name: &str| -> Vec<Option<&Value>> {
+        rows.iter().map(|row| row.and_then(|row| row.get(name))).collect()
+    };
+    names.into_iter().map(|name| (name.to_string(), array(&cells(name)))).collect()
+}
+
+/// One column. The kind of its values is that of the first that is not null; a column of nulls is
+/// one of numbers, as all fields are that may be null.
+fn array(cells: &[Option<&Value>]) -> ArrayRef {
+    let known = || cells.iter().flatten().filter(|value| ***value != Value::Null);
+    match known().next() {
+        Some(Value::Text(_)) => {
+            let text =
+                |cell: &Option<&Value>| cell.filter(|v| **v != Value::Null).map(Value::to_string);
+            Arc::new(StringArray::from_iter(cells.iter().map(text)))
+        }
+        Some(Value::Bool(_)) => {
+            let yes = |cell: &Option<&Value>| match cell {
+                Some(Value::Bool(yes)) => Some(*yes),
+                _ => None,
+            };
+            Arc::new(BooleanArray::from_iter(cells.iter().map(yes)))
+        }
+        Some(Value::Object(_)) => {
+            let columns = columns(cells);
+            let fields: Fields = columns.iter().map(field).collect();
+            let arrays: Vec<ArrayRef> = columns.into_iter().map(|(_, array)| array).collect();
+            let present: Vec<bool> =
+                cells.iter().map(|cell| matches!(cell, Some(Value::Object(_)))).collect();
+            Arc::new(StructArray::new(fields, arrays, Some(present.into())))
+        }
+        Some(Value::List(_)) => list(cells),
+        Some(Value::Whole(_)) if known().all(|value| matches!(value, Value::Whole(_))) => {
+            let whole = |cell: &Option<&Value>| match cell {
+                Some(Value::Whole(number)) => Some(*number),
+                _ => None,
+            };
+            Arc::new(UInt64Array::from_iter(cells.iter().map(whole)))
+        }
+        _ => {
+            Arc::new(Float64Array::from_iter(cells.iter().map(|cell| cell.and_then(Value::number))))
+        }
+    }
+}
+
+/// A column of lists; what they hold is a column by itself.
+fn list(cells: &[Option<&Value>]) -> ArrayRef {
+    let lists: Vec<Option<&[Value]>> =
+        cells.iter().map(|cell| cell.and_then(Value::elements)).collect();
+    let all: Vec<Option<&Value>> = lists.iter().flatten().copied().flatten().map(Some).collect();
+    let values = match all.is_empty() {
+        // Of lists of which all are empty nobody knows what they would hold.
+        true => Arc::new(StringArray::from_iter_values(Vec::<String>::new())),
+        false => array(&all),
+    };
+    let lengths = OffsetBuffer::from_lengths(lists.iter().map(|list| list.map_or(0, <[_]>::len)));
+    let present: Vec<bool> = lists.iter().map(Option::is_some).collect();
+    let item = Arc::new(Field::new("item", values.data_type().clone(), true));
+    Arc::new(ListArray::new(item, lengths, values, Some(present.into())))
+}
+
+/// The field of a column.
+fn field((name, array): &(String, ArrayRef)) -> Field {
+    Field::new(name, array.data_type().clone(), true)
+}
+
+/// Appends a column, or the fields of a column of structures.
+fn flatten(name: &str, array: &ArrayRef, columns: &mut Vec<(String, ArrayRef)>) {
+    match array.as_struct_opt() {
+        Some(structure) => {
+            for (field, array) in structure.fields().iter().zip(structure.columns()) {
+                flatten(&format!("{name}.{}", field.name()), array, columns);
+            }
+        }
+        None => columns.push((name.to_string(), array.clone())),
+    }
+}
+
+/// One value.
+fn cell<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    if let Some(array) = array.as_string_opt::<i32>() {
+        return array.value(row).into_bound_py_any(py);
+    }
+    if let Some(array) = array.as_primitive_opt::<Float64Type>() {
+        return array.value(row).into_bound_py_any(py);
+    }
+    if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
+        return array.value(row).into_bound_py_any(py);
+    }
+    if let Some(array) = array.as_boolean_opt() {
+        return array.value(row).into_bound_py_any(py);
+    }
+    if let Some(array) = array.as_list_opt::<i32>() {
+        let values = array.value(row);
+        let values = (0..values.len()).map(|at| cell(py, values.as_ref(), at));
+        return values.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py);
+    }
+    let object = PyDict::new(py);
+    if let Some(array) = array.as_struct_opt() {
+        for (field, column) in array.fields().iter().zip(array.columns()) {
+            object.set_item(field.name(), cell(py, column.as_ref(), row)?)?;
+        }
+    }
+    Ok(object.into_any())
+}

@@ -1,0 +1,186 @@
+//! `paceline.remy.train`: on this machine, or by whoever answers its questions.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use paceline_cc::schemes::remy::RuleTable;
+use paceline_lab::written;
+use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
+use paceline_remy::remote;
+use paceline_remy::spec::Specimen;
+use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::{failed, wrong};
+use crate::run::{Stop, attended};
+
+/// How many networks a question to somebody else has at most.
+const NETWORKS: usize = 4;
+
+/// Who tries tables.
+enum Who {
+    /// This machine.
+    Here(Frugal),
+    /// A function in Python, which takes a list of questions and gives a list of answers.
+    Elsewhere { ask: Py<PyAny>, work: Arc<Work>, error: Arc<Mutex<Option<PyErr>>> },
+}
+
+impl Evaluator for Who {
+    fn trials(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        uses: bool,
+    ) -> Result<Vec<Trial>, EvaluatorError> {
+        let (ask, work, error) = match self {
+            Who::Here(frugal) => return frugal.trials(table, specimens, uses),
+            Who::Elsewhere { ask, work, error } => (ask, work, error),
+        };
+        let questions = specimens
+            .chunks(NETWORKS)
+            .map(|some| remote::question(table, some, uses))
+            .collect::<Result<Vec<String>, _>>()?;
+        let asked = Python::attach(|py| ask.call1(py, (questions,))?.extract::<Vec<String>>(py));
+        let answers = asked.map_err(|problem| {
+            let words = problem.to_string();
+            error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+            EvaluatorError::Other(words)
+        })?;
+        let mut all = Vec::new();
+        for answer in answers {
+            all.extend(remote::trials(&answer, work)?);
+        }
+        match all.len() == specimens.len() {
+            true => Ok(all),
+            false => Err(EvaluatorError::Other("answers to other questions".into())),
+        }
+    }
+}
+
+/// Answers a question of a training elsewhere, on one thread.
+#[pyfunction]
+#[pyo3(signature = (text, folder, question))]
+pub(crate) fn answer(
+    py: Python<'_>,
+    text: &str,
+    folder: Option<PathBuf>,
+    question: &str,
+) -> PyResult<String> {
+    let answered =
+        attended(py, 1, &Stop::default(), || remote::answer(text, folder.as_deref(), question))?;
+    answered.map_err(|error| failed(py, error))
+}
+
+/// Trains a table. Gives the table, the log as lines of JSON, and a report as JSON.
+#[pyfunction]
+#[pyo3(signature = (*, text, folder, output, generations, budget, cpu_hours, seed, threads, ask,
+    report))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn train(
+    py: Python<'_>,
+    text: &str,
+    folder: Option<PathBuf>,
+    output: Option<PathBuf>,
+    generations: Option<u32>,
+    budget: Option<String>,
+    cpu_hours: Option<f64>,
+    seed: u64,
+    threads: usize,
+    ask: Option<Py<PyAny>>,
+    report: Option<Py<PyAny>>,
+) -> PyResult<(String, Vec<String>, String)> {
+    let budget = budget.map(|text| written::length(&text).map_err(|e| wrong("budget", e)));
+    let budget_s = budget.transpose()?.map(|budget| budget.as_secs_f64());
+    let work = Arc::new(Work::default());
+    let error: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let who = match ask {
+        None => Who::Here(Frugal { work: Arc::clone(&work) }),
+        Some(ask) => Who::Elsewhere { ask, work: Arc::clone(&work), error: Arc::clone(&error) },
+    };
+    let stop = Stop::default();
+    let job =
+        Job { text, folder: folder.as_deref(), output, generations, budget_s, cpu_hours, seed };
+    let done =
+        attended(py, threads, &stop, || job.run(who, &work, &stop, report.as_ref(), &error))?;
+    let raised = error.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (done, raised) {
+        (_, Some(error)) => Err(error),
+        (Ok(done), None) => Ok(done),
+        (Err(TrainError::Specification(error)), None) => {
+            Err(PyValueError::new_err(error.to_string()))
+        }
+        (Err(error), None) => Err(failed(py, error)),
+    }
+}
+
+/// What is trained, and until when.
+struct Job<'a> {
+    text: &'a str,
+    folder: Option<&'a Path>,
+    output: Option<PathBuf>,
+    generations: Option<u32>,
+    budget_s: Option<f64>,
+    cpu_hours: Option<f64>,
+    seed: u64,
+}
+
+impl Job<'_> {
+    fn run(
+        &self,
+        who: Who,
+        work: &Arc<Work>,
+        stop: &Stop,
+        report: Option<&Py<PyAny>>,
+        error: &Mutex<Option<PyErr>>,
+    ) -> Result<(String, Vec<String>, String), TrainError> {
+        let plan = Plan { text: self.text, folder: self.folder, seed: self.seed };
+        let (mut trainer, log) = match &self.output {
+            Some(output) => Trainer::open(&plan, who, Arc::clone(work), Folder::open(output)?)?,
+            None => (Trainer::new(&plan, who, Arc::clone(work))?, Vec::new()),
+        };
+        let line = |entry: &Entry| serde_json::to_string(entry).unwrap_or_default();
+        let mut log: Vec<String> = log.iter().map(line).collect();
+        let begun = Instant::now();
+        let spent_before = trainer.state().spent.cpu_s;
+        let no_time = || {
+            !stop.go_on()
+                || self.budget_s.is_some_and(|budget| begun.elapsed().as_secs_f64() >= budget)
+                || self.cpu_hours.is_some_and(|hours| spent_before + work.cpu_s() >= 3600.0 * hours)
+        };
+        let end = loop {
+            if self.generations.is_some_and(|generations| trainer.is_done(generations)) {
+                break "generations";
+            }
+            match trainer.step(&no_time) {
+                Ok(entry) => {
+                    log.push(line(&entry));
+                    let told = |py: Python<'_>| match report {
+                        Some(report) => report.call1(py, (line(&entry),)).map(|_| ()),
+                        None => Ok(()),
+                    };
+                    if let Err(problem) = Python::attach(told) {
+                        error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+                        break "error";
+                    }
+                }
+                Err(TrainError::Stopped) => break "time",
+                Err(error) => return Err(error),
+            }
+        };
+        let spent = trainer.state().spent;
+        let report = serde_json::json!({
+            "rules": trainer.table().rules().len(),
+            "generations": trainer.generations(),
+            "score": trainer.state().score,
+            "seed": self.seed,
+            "candidates": spent.candidates,
+            "simulated_s": spent.simulated_s,
+            "cpu_s": spent.cpu_s,
+            "simulated_s_per_cpu_s": spent.simulated_s / spent.cpu_s.max(1e-9),
+            "end": end,
+        });
+        Ok((trainer.readable().to_toml(), log, report.to_string()))
+    }
+}

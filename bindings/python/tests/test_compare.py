@@ -1,0 +1,144 @@
+"""Comparisons: fields, data frames, plots, mistakes, interrupts."""
+
+import json
+import pathlib
+import re
+import signal
+import threading
+import time
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import paceline
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return paceline.compare(
+        traces=["lte-driving"], schemes=["abc", "cubic"], duration="10s", seed=1, bin="100ms"
+    )
+
+
+def test_fields_are_those_of_the_json(result):
+    document = json.loads(result.to_json())
+    assert document["schema_version"] == 1
+    for frame in (result.to_arrow().to_pylist(), result.to_polars().to_dicts(), result.to_dicts()):
+        assert frame == document["runs"]
+    assert list(result.to_pandas().columns) == list(document["runs"][0])
+    documented = (ROOT / "docs/json.md").read_text()
+    for field in result.columns:
+        assert f"`{field}`" in documented, field
+
+
+def test_memory_is_shared(result):
+    def address(array):
+        return array.chunk(0).buffers()[1].address
+
+    one, other = (pyarrow.table(result)["power"] for _ in range(2))
+    assert address(one) == address(other)
+    assert polars.DataFrame(result)["scheme"].to_list() == ["abc", "cubic"]
+
+
+def test_flat_tables_have_a_column_for_each_figure(result):
+    frame = result.to_pandas(flat=True)
+    assert frame["queue_delay_ms.p95"][0] == result.to_dicts()[0]["queue_delay_ms"]["p95"]
+    assert frame.dtypes["queue_delay_ms.p95"] == float
+    assert isinstance(result.to_polars(flat=True)["drops"].sum(), int)
+
+
+def test_pandas_does_without_pyarrow(result, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    assert isinstance(result.to_pandas(), pandas.DataFrame)
+    with pytest.raises(ImportError, match="pip install pyarrow"):
+        result.to_arrow()
+
+
+def test_seeds_and_digests():
+    def digest(seed):
+        return paceline.compare("12Mbps", "vivace", duration=3, seed=seed).digests
+
+    assert digest(1) == digest(1) != digest(2)
+
+
+def test_plots_and_pages(result, tmp_path):
+    for plot in (result.scatter(), result.bars(), result.time_series()):
+        assert plot._repr_svg_().startswith("<svg")
+    result.save_page(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert "<table>" in result._repr_html_() and "cubic" in result._repr_html_()
+    series = result.series(1).to_polars()
+    assert series.shape == (100, 4) and series["time_s"][1] == pytest.approx(0.1)
+    short = paceline.compare("12Mbps", "cubic", duration=1)
+    with pytest.raises(ValueError, match="bin='100ms'"):
+        short.time_series()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"schemes": "cubik"}, "did you mean `cubic`"),
+        ({"traces": "12Mbsp"}, "traces: "),
+        ({"duration": "0s"}, "duration: expected a time above zero"),
+        ({"warmup": 70}, "warmup: "),
+        ({"buffer": "many"}, "buffer: expected the size"),
+        ({"flows": 0}, "flows: "),
+        ({"bin": "1us"}, "bin: "),
+        ({"traces": []}, "expected at least one"),
+    ],
+)
+def test_mistakes_name_the_argument(arguments, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        paceline.compare(**{"traces": "12Mbps", "schemes": "cubic", **arguments})
+
+
+def test_wrong_types():
+    with pytest.raises(TypeError, match="12Mbps"):
+        paceline.compare([12])
+    with pytest.raises(TypeError, match="subclass of"):
+        paceline.compare("12Mbps", [12])
+
+
+def test_all_and_the_omniscient_protocol():
+    result = paceline.compare("12Mbps", "all", duration="1s", omniscient=True)
+    assert len(result) > 20 and result["scheme"][-1] == "omniscient"
+    assert any(result["note"])
+
+
+def test_listings():
+    assert {"abc", "cubic", "remy"} <= set(paceline.schemes()["name"])
+    assert {"droptail", "codel"} <= set(paceline.queues()["name"])
+    assert "lte-driving" in paceline.traces()["trace"]
+    assert paceline.schemes().to_polars()["parameters"][0] is not None
+    assert paceline.schemes()["parameters"][0][0].keys() == {"name", "kind", "default", "doc"}
+
+
+def test_other_threads_run_meanwhile():
+    counted = 0
+    stop = threading.Event()
+
+    def count():
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    paceline.compare("100Mbps", "cubic", duration="60s")
+    stop.set()
+    counter.join()
+    assert counted > 10
+
+
+def test_an_interrupt_ends_the_runs():
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        paceline.compare("1Gbps", ["cubic", "bbr"], duration="1h")
+    assert time.monotonic() - began < 60

@@ -1,0 +1,103 @@
+"""Scenarios: from files and objects, mistakes with their places, golden digests."""
+
+import pathlib
+import pickle
+import re
+
+import pytest
+
+import paceline
+
+SCENARIOS = pathlib.Path(__file__).parents[3] / "scenarios"
+GOLDEN = dict(
+    re.findall(r"^scenario (\S+): (\S+) ", (SCENARIOS / "golden.txt").read_text(), re.MULTILINE)
+)
+FIELDS = {
+    "duration": 3,
+    "links": [{"name": "link", "rate": "12Mbps"}],
+    "flows": [{"scheme": "cubic", "rtt": 0.05}],
+}
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+def test_digests_are_the_native_ones(name):
+    assert paceline.run(SCENARIOS / f"{name}.toml").digest == GOLDEN[name]
+
+
+def test_ten_scenarios_have_golden_digests():
+    assert len(GOLDEN) >= 10
+
+
+def test_objects_and_text_give_equal_runs():
+    made = paceline.Scenario(**FIELDS)
+    text = """
+    duration = "3s"
+    [[link]]
+    name = "link"
+    rate = "12Mbps"
+    [[flow]]
+    scheme = "cubic"
+    rtt = "50ms"
+    """
+    read = paceline.Scenario.from_toml(text)
+    digest = made.run().digest
+    assert read.run().digest == digest == paceline.run(FIELDS).digest
+    assert paceline.Scenario.from_toml(made.to_toml()).run().digest == digest
+    assert pickle.loads(pickle.dumps(made)).run().digest == digest
+    other = made.replace(seed=9)
+    assert pickle.loads(pickle.dumps(other)).seed == 9
+
+
+def test_mistakes_in_files_have_line_and_column():
+    with pytest.raises(paceline.ScenarioError) as caught:
+        paceline.Scenario.from_toml('duration = "1s"\n[[link]]\nname = "a"\nrate = "fast"\n')
+    error = caught.value
+    assert (error.file, error.line) == ("<text>", 4) and error.column is not None
+    assert str(error).startswith("<text>:4:")
+    assert isinstance(error, ValueError)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.line, str(again)) == (error.line, str(error))
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "words"),
+    [
+        ({"flows": [{"scheme": "cubik"}]}, "flow[0].scheme", "did you mean `cubic`"),
+        ({"links": [{"name": "l", "rate": "12Mpbs"}]}, "link[0].rate", "Mbps"),
+        ({"durration": "1s"}, "durration", "did you mean `duration`"),
+        ({"flows": [{"scheme": "cubic"}, {"scheme": "bbr", "path": ["x"]}]}, "flow[1].path", "link"),
+    ],
+)
+def test_mistakes_in_objects_name_the_object(change, place, words):
+    with pytest.raises(paceline.ScenarioError, match=re.escape(words)) as caught:
+        paceline.Scenario(**{**FIELDS, **change})
+    assert caught.value.place == place
+
+
+def test_objects_that_no_file_can_hold():
+    with pytest.raises(TypeError, match=r"flow\[0\].rtt"):
+        paceline.Scenario(**{**FIELDS, "flows": [{"scheme": "cubic", "rtt": object()}]})
+
+
+def test_an_outcome_has_frames_plots_and_json():
+    outcome = paceline.run(FIELDS, bin="100ms")
+    assert outcome.to_dict()["digest"] == outcome.digest
+    assert outcome.flows.to_polars()["goodput_mbps"][0] > 5
+    assert outcome.links.to_pandas(flat=True)["queue_delay_ms.p95"][0] > 0
+    series = outcome.flow_series().to_polars()
+    assert "cwnd" in " ".join(series.columns) and len(series) == 30
+    assert outcome.time_series()._repr_svg_().startswith("<svg")
+    assert "cubic" in outcome._repr_html_() and "cubic" in outcome.page()
+    assert len(paceline.run(FIELDS, bin="1s").link_series()) == 3
+    with pytest.raises(ValueError, match="the links are link"):
+        outcome.link_series("other")
+
+
+def test_a_link_that_cannot_be_built_is_a_run_error():
+    fields = {
+        "duration": 1,
+        "links": [{"name": "link", "rate": "1Mbps", "buffer": "1bdp"}],
+        "flows": [{"scheme": "cubic", "rtt": 0.1}, {"scheme": "cubic", "rtt": 0.2}],
+    }
+    with pytest.raises(paceline.RunError, match="bandwidth-delay product"):
+        paceline.run(fields)

@@ -1,0 +1,157 @@
+//! Requests of the page, and what answers them.
+
+use paceline_cc::SCHEMES;
+use paceline_report::Paint;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::claims::ClaimTrial;
+use crate::compare::{CompareRequest, Comparing};
+use crate::play::{Change, FlowChange, Play, PlayRequest};
+
+/// A request, by its `method`.
+#[derive(Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+enum Request {
+    /// Schemes, queues and traces that there are.
+    Catalog,
+    /// Begins a live run.
+    Play(PlayRequest),
+    /// Changes its link.
+    Change(Change),
+    /// Switches one of its flows, or gives it another scheme.
+    Flow(FlowChange),
+    /// What it has counted.
+    Status,
+    /// The table of rules of one of its flows.
+    Rules { flow: usize },
+    /// Runs the text of a scenario file to its end.
+    Run { file: String, text: String },
+    /// Plans a comparison.
+    Compare(CompareRequest),
+    /// Does the next of its runs.
+    CompareNext,
+    /// Its plots and its JSON.
+    CompareEnd,
+    /// The claims that there are.
+    Claims,
+    /// Plans what is behind a claim.
+    Claim { id: String },
+    /// Does the next of its tasks.
+    ClaimNext,
+    /// What was found.
+    ClaimEnd,
+}
+
+/// All that a page has open: at most one live run, one comparison and one claim.
+#[derive(Default)]
+pub struct Api {
+    play: Option<Play>,
+    comparing: Option<Comparing>,
+    claim: Option<ClaimTrial>,
+}
+
+impl Api {
+    /// Answers a request, which is JSON: an object with what was asked for, or with an `error`
+    /// in words. Nothing panics, whatever is asked.
+    pub fn call(&mut self, request: &[u8]) -> String {
+        let answer = match serde_json::from_slice(request) {
+            Ok(request) => self.answer(request),
+            Err(error) => Err(format!("this is no request: {error}")),
+        };
+        answer.unwrap_or_else(|error| json!({ "error": error })).to_string()
+    }
+
+    fn answer(&mut self, request: Request) -> Result<Value, String> {
+        match request {
+            Request::Catalog => Ok(catalog()),
+            Request::Play(request) => {
+                self.play = None;
+                let play = self.play.insert(Play::new(request)?);
+                Ok(play.layout())
+            }
+            Request::Change(change) => self.playing()?.change(&change),
+            Request::Flow(change) => self.playing()?.flow(&change),
+            Request::Status => self.playing().map(|play| play.status()),
+            Request::Rules { flow } => self.playing()?.rules(flow),
+            Request::Run { file, text } => run(&file, &text),
+            Request::Compare(request) => {
+                let comparing = self.comparing.insert(Comparing::new(&request)?);
+                Ok(comparing.progress())
+            }
+            Request::CompareNext => self.compared()?.step(),
+            Request::CompareEnd => self.compared()?.end(),
+            Request::Claims => crate::claims::list(),
+            Request::Claim { id } => {
+                let claim = self.claim.insert(ClaimTrial::new(&id)?);
+                Ok(claim.progress())
+            }
+            Request::ClaimNext => self.claimed()?.step(),
+            Request::ClaimEnd => self.claimed()?.end(),
+        }
+    }
+
+    fn playing(&mut self) -> Result<&mut Play, String> {
+        self.play.as_mut().ok_or_else(|| "no live run has begun".to_string())
+    }
+
+    fn compared(&mut self) -> Result<&mut Comparing, String> {
+        self.comparing.as_mut().ok_or_else(|| "no comparison has begun".to_string())
+    }
+
+    fn claimed(&mut self) -> Result<&mut ClaimTrial, String> {
+        self.claim.as_mut().ok_or_else(|| "no claim was chosen".to_string())
+    }
+
+    /// Lets the live run go on until `seconds` of simulated time, with a row of numbers every
+    /// `every` seconds. Returns the new rows: see `play`'s answer for their columns.
+    pub fn advance(&mut self, seconds: f64, every: f64) -> &[f64] {
+        match &mut self.play {
+            Some(play) => play.advance(seconds, every),
+            None => &[],
+        }
+    }
+
+    /// The rows of the last call of [`Api::advance`].
+    pub fn rows(&self) -> &[f64] {
+        self.play.as_ref().map_or(&[], Play::rows)
+    }
+}
+
+/// Schemes with their looks, queues, built-in traces and tables of rules.
+fn catalog() -> Value {
+    let schemes = SCHEMES.iter().map(|scheme| {
+        let Paint { light, dark, dash, .. } = Paint::of(scheme.look);
+        let dash = format!("{dash:?}").to_lowercase();
+        json!({
+            "name": scheme.name,
+            "summary": scheme.summary,
+            "light": light,
+            "dark": dark,
+            "dash": dash,
+            "bulk": scheme.bulk.map(|setting| setting.spec),
+            "router": scheme.halves().contains(&"router"),
+        })
+    });
+    let queues = paceline_path::queue::Queues::builtin();
+    let queues =
+        queues.iter().map(|queue| json!({ "name": queue.name(), "summary": queue.summary() }));
+    let tables = paceline_remy::tables();
+    let tables = tables.iter().map(|table| json!({ "name": table.name, "summary": table.summary }));
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "schemes": schemes.collect::<Vec<_>>(),
+        "queues": queues.collect::<Vec<_>>(),
+        "traces": paceline_trace::names().collect::<Vec<_>>(),
+        "tables": tables.collect::<Vec<_>>(),
+    })
+}
+
+/// Runs a scenario to its end: its digest, and the packets that reached their receivers.
+fn run(file: &str, text: &str) -> Result<Value, String> {
+    let names = paceline_remy::names();
+    let scenario = paceline_sim::scenario::parse_with(file, text, None, &names)
+        .map_err(|error| error.to_string())?;
+    let outcome = paceline_sim::run_with(&scenario, &names).map_err(|error| error.to_string())?;
+    Ok(json!({ "name": outcome.name, "digest": outcome.digest, "packets": outcome.packets }))
+}

@@ -1,0 +1,83 @@
+//! The papers' claims, and the runs behind one of them.
+
+use paceline_reproduce::{Claim, Exhibit, Setting, Trial};
+use serde_json::{Value, json};
+
+/// Seconds of simulated traffic beyond which a claim is not run here: they would take longer than a
+/// reader waits.
+const MOST_WORK: f64 = 12_000.0;
+
+fn all() -> Result<Vec<Claim>, String> {
+    paceline_reproduce::claims().map_err(|error| error.to_string())
+}
+
+/// Synthetic traces and shortened runs: a page has neither recordings nor hours.
+fn setting() -> Setting {
+    Setting { quick: true, traces: None, tables: None, seed: 1 }
+}
+
+/// The claims, each with what it says and what measures it.
+pub(crate) fn list() -> Result<Value, String> {
+    let entry = |claim: &Claim| {
+        json!({
+            "id": claim.id,
+            "paper": claim.paper,
+            "place": claim.place,
+            "title": claim.title,
+            "experiment": claim.experiment,
+            "unmeasured": !claim.unmeasured.is_empty(),
+            "tables": !claim.tables.is_empty(),
+        })
+    };
+    Ok(json!({ "claims": all()?.iter().map(entry).collect::<Vec<_>>() }))
+}
+
+/// A claim whose runs are made here.
+pub(crate) struct ClaimTrial {
+    trial: Trial,
+}
+
+impl ClaimTrial {
+    pub(crate) fn new(id: &str) -> Result<ClaimTrial, String> {
+        let claims = all()?;
+        let claim = claims.iter().find(|claim| claim.id == id);
+        let claim = claim.ok_or_else(|| format!("there is no claim {id}"))?;
+        if !claim.tables.is_empty() {
+            return Err("this claim is about published tables of rules, which are no part of the \
+                        page: run `paceline reproduce --tables DIR`"
+                .into());
+        }
+        Ok(ClaimTrial { trial: Trial::new(claim, &setting())? })
+    }
+
+    /// Tasks, those done, and whether all together are little enough for a page.
+    pub(crate) fn progress(&self) -> Value {
+        let ((tasks, done), cost) = (self.trial.progress(), self.trial.cost());
+        json!({ "tasks": tasks, "done": done, "cost": cost, "small": cost <= MOST_WORK })
+    }
+
+    /// Does the next task.
+    pub(crate) fn step(&mut self) -> Result<Value, String> {
+        let name = self.trial.step()?.map(str::to_string);
+        let (tasks, done) = self.trial.progress();
+        Ok(json!({ "tasks": tasks, "done": done, "name": name }))
+    }
+
+    /// The verdict with each check, and the experiment's figures.
+    pub(crate) fn end(&self) -> Result<Value, String> {
+        let (judged, findings) = self.trial.judge()?;
+        let exhibit = |(name, exhibit): &(String, Exhibit)| match exhibit {
+            Exhibit::Figure(figure, caption) => {
+                json!({ "name": name, "caption": caption, "svg": figure.to_svg() })
+            }
+            Exhibit::Table(table, caption) => {
+                json!({ "name": name, "caption": caption, "table": table.to_html() })
+            }
+        };
+        Ok(json!({
+            "verdict": judged.verdict.words(),
+            "judged": judged,
+            "exhibits": findings.exhibits.iter().map(exhibit).collect::<Vec<_>>(),
+        }))
+    }
+}

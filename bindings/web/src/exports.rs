@@ -1,0 +1,59 @@
+//! What WebAssembly exports: places in memory and lengths.
+//!
+//! A caller writes the bytes of a request to the address that [`paceline_input`] gives, calls
+//! [`paceline_call`], and reads the answer at [`paceline_output`]. All addresses are valid until the
+//! next call of any of these functions.
+#![allow(unsafe_code, reason = "a name for the linker is an unsafe attribute; nothing here is")]
+
+use std::cell::RefCell;
+
+use crate::Api;
+
+#[derive(Default)]
+struct State {
+    api: Api,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Makes room for a request of `len` bytes; the address of its first byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_input(len: usize) -> *mut u8 {
+    STATE.with_borrow_mut(|state| {
+        state.input.clear();
+        state.input.resize(len, 0);
+        state.input.as_mut_ptr()
+    })
+}
+
+/// Answers the request that was written; how many bytes the answer has.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_call() -> usize {
+    STATE.with_borrow_mut(|state| {
+        state.output = state.api.call(&state.input).into_bytes();
+        state.output.len()
+    })
+}
+
+/// The address of the first byte of the last answer, which is JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_output() -> *const u8 {
+    STATE.with_borrow(|state| state.output.as_ptr())
+}
+
+/// Lets the live run go on until `seconds` of simulated time, with a row of numbers every `every`
+/// seconds; how many numbers there are now, those of rows that were there before not included.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_advance(seconds: f64, every: f64) -> usize {
+    STATE.with_borrow_mut(|state| state.api.advance(seconds, every).len())
+}
+
+/// The address of the first number of the last rows.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_rows() -> *const f64 {
+    STATE.with_borrow(|state| state.api.rows().as_ptr())
+}

@@ -1,0 +1,134 @@
+//! What the page asks, answered by the same code outside of a browser.
+
+use paceline_lab::compare::Comparison;
+use paceline_sim::cc::Span;
+use paceline_web::Api;
+use serde_json::{Value, json};
+
+fn ask(api: &mut Api, request: &Value) -> Value {
+    serde_json::from_str(&api.call(request.to_string().as_bytes())).expect("JSON")
+}
+
+fn begin(flows: &[(&str, bool)]) -> Value {
+    let flows: Vec<Value> =
+        flows.iter().map(|(scheme, on)| json!({ "scheme": scheme, "on": on })).collect();
+    json!({ "method": "play", "rate_mbps": 12, "rtt_ms": 100, "buffer": 250, "queue": "droptail",
+            "flows": flows })
+}
+
+#[test]
+fn a_live_run_is_watched_and_changed() {
+    let mut api = Api::default();
+    let layout = ask(&mut api, &begin(&[("remy", true), ("abc", true), ("cubic", false)]));
+    let (link, flow) = (layout["link"].as_array(), layout["flow"].as_array());
+    let (link, flow) = (link.expect("columns").len(), flow.expect("columns").len());
+    let width = link + 3 * flow;
+    let rows = api.advance(5.0, 0.01).to_vec();
+    assert_eq!(rows.len(), 501 * width);
+    // The bandwidth-delay product of 12 Mbit/s and 100 ms, and flows that fill it together.
+    let last = &rows[500 * width..];
+    assert_eq!((last[0], last[2], last[3]), (5.0, 100.0, 12.0));
+    assert!(last[link] + last[link + flow] > 80.0, "{last:?}");
+    assert_eq!(last[link + 2 * flow], 0.0);
+    let status = ask(&mut api, &json!({ "method": "status" }));
+    assert!(status["flows"][1]["accelerated"].as_u64() > Some(100), "{status}");
+    let uses = |status: &Value| -> u64 {
+        let uses = status["flows"][0]["rules"].as_array().expect("a table of rules");
+        uses.iter().filter_map(Value::as_u64).sum()
+    };
+    assert!(uses(&status) > 100);
+    // They are told once.
+    assert_eq!(uses(&ask(&mut api, &json!({ "method": "status" }))), 0);
+    let rules = ask(&mut api, &json!({ "method": "rules", "flow": 0 }));
+    let rules = rules["rules"].as_array().expect("rules");
+    assert_eq!(rules.len(), status["flows"][0]["rules"].as_array().expect("uses").len());
+    for change in [
+        json!({ "method": "change", "rate_mbps": 3, "rtt_ms": 20, "buffer": 0 }),
+        json!({ "method": "flow", "flow": 2, "on": true, "scheme": "cubic[beta=0.8]" }),
+        json!({ "method": "flow", "flow": 0, "on": false, "scheme": "remy" }),
+    ] {
+        assert_eq!(ask(&mut api, &change), json!({}));
+    }
+    assert_eq!(api.advance(9.0, 0.5).len(), 8 * width);
+    let status = ask(&mut api, &json!({ "method": "status" }));
+    assert_eq!(status["flows"][0]["on"], false);
+    assert_eq!(status["flows"][2]["scheme"], "cubic[beta=0.8]");
+    assert!(status["flows"][2]["goodput_bytes"].as_u64() > Some(100_000), "{status}");
+}
+
+#[test]
+fn a_comparison_is_that_of_the_command() {
+    let mut api = Api::default();
+    let file: String = (0..2000).map(|ms| format!("{}\n", 3 * ms + 1)).collect();
+    let progress = ask(
+        &mut api,
+        &json!({
+            "method": "compare", "schemes": "abc,cubic+codel", "duration": "5s", "warmup": "1s",
+            "rtt": "100ms", "buffer": "250", "flows": 2, "seed": 7,
+            "traces": [{ "name": "lte-driving" }, { "name": "my <b>.trace", "text": file }],
+        }),
+    );
+    assert_eq!((&progress["runs"], &progress["done"]), (&json!(4), &json!(0)), "{progress}");
+    for done in 1..=4 {
+        assert_eq!(ask(&mut api, &json!({ "method": "compare-next" }))["done"], done);
+    }
+    let end = ask(&mut api, &json!({ "method": "compare-end" }));
+    let runs = end["json"]["runs"].as_array().expect("runs");
+    let trace = paceline_trace::load("lte-driving").expect("built in");
+    let capacity = paceline_sim::scenario::Capacity::trace(trace);
+    let names = paceline_remy::names();
+    let own = Comparison {
+        flows: 2,
+        duration: Span::from_secs(5),
+        warmup: Span::from_secs(1),
+        seed: 7,
+        bin: Some(Span::from_millis(100)),
+        ..Comparison::new("lte-driving", capacity, names.check_scheme("abc").expect("legal"))
+    };
+    let row = serde_json::to_value(own.row(&own.run().expect("runs"))).expect("JSON");
+    assert_eq!(runs[0], row);
+    assert_eq!(runs[3]["trace"], "my <b>.trace");
+    let text = end.to_string();
+    assert!(end["figures"].as_array().is_some_and(|figures| figures.len() == 3));
+    assert!(end["page"].as_str().is_some_and(|page| page.starts_with("<!DOCTYPE html>")));
+    assert!(text.contains("my &lt;b&gt;.trace"), "names of files are escaped");
+    assert!(!end["table"].as_str().unwrap_or("<b>").contains("<b>"));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_words() {
+    let mut api = Api::default();
+    let error = |api: &mut Api, request: &Value| {
+        ask(api, request)["error"].as_str().expect("an error").to_string()
+    };
+    for text in ["", "{", "[]", "{\"method\":\"no-such\"}", "\u{0}"] {
+        assert!(api.call(text.as_bytes()).contains("error"), "{text}");
+    }
+    assert!(api.call(b"\xff\xfe").contains("error"));
+    assert!(api.advance(10.0, 0.1).is_empty());
+    for method in ["status", "compare-next", "compare-end", "claim-next", "claim-end"] {
+        error(&mut api, &json!({ "method": method }));
+    }
+    assert!(error(&mut api, &begin(&[("nothing", true)])).contains("nothing"));
+    assert!(error(&mut api, &begin(&[("cubic+codel", true)])).contains("queue"));
+    assert!(error(&mut api, &begin(&[("cubic", true); 9])).contains("at most 8"));
+    assert!(error(&mut api, &begin(&[("abc", true), ("xcp", true)])).contains("router"));
+    ask(&mut api, &begin(&[("abc", true), ("xcp", false)]));
+    for change in [
+        json!({ "method": "change", "rate_mbps": -1 }),
+        json!({ "method": "change", "rate_mbps": 1e12 }),
+        json!({ "method": "change", "rtt_ms": 0 }),
+        json!({ "method": "flow", "flow": 7, "on": true, "scheme": "abc" }),
+        json!({ "method": "flow", "flow": 7, "on": false, "scheme": "abc" }),
+        json!({ "method": "flow", "flow": 1, "on": true, "scheme": "xcp" }),
+        json!({ "method": "rules", "flow": 9 }),
+        json!({ "method": "claim", "id": "Z9" }),
+        json!({ "method": "run", "file": "a.toml", "text": "duration = 5" }),
+    ] {
+        error(&mut api, &change);
+    }
+    for (seconds, every) in [(f64::NAN, 0.1), (-1.0, 0.1), (f64::INFINITY, 0.1), (0.0, 0.0)] {
+        assert!(api.advance(seconds, every).is_empty());
+    }
+    assert!(!api.advance(1.0, f64::MIN_POSITIVE).is_empty());
+}

@@ -1,0 +1,156 @@
+//! Maps of what a table does over two signals of the memory, for pages.
+
+use paceline_cc::schemes::remy::{Action, Domain, Memory, RuleTable, Signal};
+use paceline_remy::usage::RuleUse;
+use paceline_remy::{PACKET, words};
+use paceline_report::{Page, Paint, Tile, Tiles};
+
+/// The signals across and upwards of each pair of maps.
+const AXES: [(Signal, Signal); 2] =
+    [(Signal::RecEwma, Signal::RttRatio), (Signal::SendEwma, Signal::RecEwma)];
+/// The shares of the memories at which a map begins and ends.
+const SHOWN: (f64, f64) = (0.01, 0.98);
+/// The most memories that are drawn.
+const POINTS: usize = 400;
+/// The shade of a window that grows without a limit: that of so many packets.
+const GROWS: f64 = 1000.0;
+
+/// Adds maps of a table: what its rules do to the window and to the pacing where memories were. The axes
+/// of several tables are the same if `uses` are.
+pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUse]) {
+    let memories: Vec<&Memory> = uses.iter().flat_map(RuleUse::samples).collect();
+    for (across, up) in AXES {
+        let active = table.tree().domain().active;
+        if !active[across.index()] || !active[up.index()] {
+            continue;
+        }
+        for what in [What::Window, What::Pace] {
+            let tiles = map(table, &memories, (across, up), what);
+            let caption = format!(
+                "{name}: {} with each acknowledgement, by {} and {}; the other signals are at their \
+                 medians. Dots are memories of the trial run.",
+                what.words(),
+                about(across),
+                about(up),
+            );
+            page.figure(&tiles.figure(), &caption);
+        }
+    }
+}
+
+/// What a map shows.
+#[derive(Copy, Clone, PartialEq)]
+enum What {
+    Window,
+    Pace,
+}
+
+impl What {
+    fn words(self) -> &'static str {
+        match self {
+            What::Window => "where the window goes (packets; the darker the larger)",
+            What::Pace => "how fast packets may follow each other (the darker the faster)",
+        }
+    }
+
+    /// The value of an action, by which its tile is shaded.
+    fn value(self, action: &Action) -> f64 {
+        let Action { multiple, increment, intersend_ms } = *action;
+        match self {
+            What::Pace if intersend_ms > 0.0 => 1.0 / intersend_ms,
+            What::Pace => f64::NAN,
+            What::Window if multiple < 1.0 => {
+                (f64::from(increment.max(0)) / (1.0 - multiple)).clamp(1.0, GROWS)
+            }
+            What::Window if multiple == 1.0 && increment == 0 => f64::NAN,
+            What::Window if multiple == 1.0 && increment < 0 => 1.0,
+            What::Window => GROWS,
+        }
+    }
+
+    /// The same in words, short enough for a tile.
+    fn text(self, action: &Action) -> String {
+        let Action { multiple, increment, intersend_ms } = *action;
+        match self {
+            What::Pace if intersend_ms > 0.0 => {
+                let mbps = f64::from(PACKET) * 8.0 / 1e3 / intersend_ms;
+                format!("{intersend_ms:.3} ms = {mbps:.1} Mbit/s")
+            }
+            What::Pace => "no pacing".into(),
+            What::Window if multiple < 1.0 => {
+                let target = f64::from(increment.max(0)) / (1.0 - multiple);
+                format!("{:.1} % to {target:.0}", 100.0 * (1.0 - multiple))
+            }
+            What::Window if multiple == 1.0 && increment == 0 => "stays".into(),
+            What::Window if multiple == 1.0 => format!("{increment:+}"),
+            What::Window => format!("× {multiple} {increment:+}"),
+        }
+    }
+}
+
+/// A signal with its unit.
+fn about(signal: Signal) -> String {
+    match signal {
+        Signal::RttRatio => "rtt_ratio (latest RTT over the smallest)".into(),
+        other => format!("{} (ms)", other.name()),
+    }
+}
+
+fn map(
+    table: &RuleTable,
+    memories: &[&Memory],
+    (across, up): (Signal, Signal),
+    what: What,
+) -> Tiles {
+    let medians = Memory { values: Signal::ALL.map(|signal| quantile(memories, signal, 0.5)) };
+    let within = |domain: &Domain| {
+        let others = Signal::ALL.into_iter().filter(|signal| ![across, up].contains(signal));
+        others.filter(|signal| domain.active[signal.index()]).all(|signal| {
+            let value = medians.get(signal);
+            (domain.lower[signal.index()]..domain.upper[signal.index()]).contains(&value)
+        })
+    };
+    let tile = |(number, domain, action): (usize, &Domain, &Action)| Tile {
+        x: reach(domain, across),
+        y: reach(domain, up),
+        value: what.value(action),
+        text: vec![what.text(action), format!("rule {number}")],
+        tooltip: format!("rule {number}: {}", words::action(action)),
+    };
+    let rules = table.rules().iter().enumerate();
+    let rules = rules.map(|(number, rule)| (number, &rule.domain, &rule.action));
+    let points = memories.iter().step_by(memories.len().div_ceil(POINTS).max(1));
+    Tiles {
+        label: format!("{} over {} and {}", what.words(), across.name(), up.name()),
+        x_title: about(across),
+        y_title: up.name().into(),
+        x: shown(memories, across),
+        y: shown(memories, up),
+        paint: if what == What::Window { Paint::GOOD } else { Paint::BAD },
+        log: true,
+        tiles: rules.filter(|(_, domain, _)| within(domain)).map(tile).collect(),
+        points: points.map(|memory| (memory.get(across), memory.get(up))).collect(),
+    }
+}
+
+/// From where to where a box reaches on an axis; what is at the end of all boxes has no end.
+fn reach(domain: &Domain, signal: Signal) -> [f64; 2] {
+    let (lower, upper) = (domain.lower[signal.index()], domain.upper[signal.index()]);
+    let active = domain.active[signal.index()];
+    let lower = if active && lower > 0.0 { lower } else { f64::NEG_INFINITY };
+    [lower, if active { upper } else { f64::INFINITY }]
+}
+
+/// The range of an axis: most of the memories, with some air.
+fn shown(memories: &[&Memory], signal: Signal) -> [f64; 2] {
+    let (from, to) = (quantile(memories, signal, SHOWN.0), quantile(memories, signal, SHOWN.1));
+    let air = ((to - from) * 0.08).max(0.02 * to.abs()).max(1e-6);
+    [(from - air).max(0.0), to + air]
+}
+
+fn quantile(memories: &[&Memory], signal: Signal, share: f64) -> f64 {
+    let mut values: Vec<f64> = memories.iter().map(|memory| memory.get(signal)).collect();
+    values.sort_by(f64::total_cmp);
+    let at = (share * values.len() as f64) as usize;
+    values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}

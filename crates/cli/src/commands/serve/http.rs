@@ -1,0 +1,196 @@
+//! The little of HTTP that browsers need to read files: RFC 9110 and 9112, GET and HEAD.
+
+use std::io::{self, BufRead, Write};
+
+/// The longest line, and the most header lines, of a request.
+const LONGEST_LINE: usize = 8192;
+const MOST_HEADERS: usize = 100;
+
+/// A request, as far as it matters here.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// True if only the head of the answer is wanted.
+    pub(super) head_only: bool,
+    /// The path, without a query, with percent signs decoded. Begins with `/`.
+    pub(super) path: String,
+    /// The host that the browser means.
+    pub(super) host: Option<String>,
+}
+
+/// An answer without a file: its status, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
+
+const BAD: Refusal = Refusal(400, "this is no HTTP request");
+
+/// Reads a request; `None` if the connection was closed before it.
+///
+/// # Errors
+/// What is wrong with the request; a connection that breaks is one that was closed.
+pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> {
+    let Some(first) = line(from)? else { return Ok(None) };
+    let mut words = first.split(' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(BAD);
+    };
+    if !version.starts_with("HTTP/1.") {
+        return Err(Refusal(505, "this server speaks HTTP/1.1"));
+    }
+    let mut host = None;
+    for count in 0.. {
+        let header = line(from)?.ok_or(BAD)?;
+        if header.is_empty() {
+            break;
+        }
+        if count >= MOST_HEADERS {
+            return Err(Refusal(431, "too many header lines"));
+        }
+        let (name, value) = header.split_once(':').ok_or(BAD)?;
+        if name.eq_ignore_ascii_case("host") {
+            host = Some(value.trim().to_string());
+        }
+    }
+    let head_only = match method {
+        "GET" => false,
+        "HEAD" => true,
+        _ => return Err(Refusal(405, "this server has files to read: use GET")),
+    };
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let path = decode(path).filter(|path| path.starts_with('/')).ok_or(BAD)?;
+    Ok(Some(Request { head_only, path, host }))
+}
+
+/// A line without its end; `None` at the end of the connection.
+fn line(from: &mut impl BufRead) -> Result<Option<String>, Refusal> {
+    let mut bytes = Vec::new();
+    loop {
+        let (some, ended) = match from.fill_buf() {
+            Ok([]) => break,
+            Ok(buffer) => match buffer.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (buffer[..at].to_vec(), Some(at + 1)),
+                None => (buffer.to_vec(), None),
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        from.consume(ended.unwrap_or(some.len()));
+        bytes.extend_from_slice(&some);
+        if bytes.len() > LONGEST_LINE {
+            return Err(Refusal(431, "a line of the request is too long"));
+        }
+        if ended.is_some() {
+            if bytes.last() == Some(&b'\r') {
+                bytes.pop();
+            }
+            return String::from_utf8(bytes).map(Some).map_err(|_| BAD);
+        }
+    }
+    if bytes.is_empty() { Ok(None) } else { Err(BAD) }
+}
+
+/// A path with its percent signs decoded, if it is text without control characters.
+fn decode(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let (digits, tail) = rest.split_at_checked(2)?;
+        let digit = |at: usize| char::from(digits[at]).to_digit(16);
+        bytes.push((digit(0)? * 16 + digit(1)?) as u8);
+        rest = tail;
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
+}
+
+/// What every answer says: nothing of it comes from elsewhere, or is shown elsewhere.
+const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
+    Referrer-Policy: no-referrer\r\n\
+    Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'; \
+    base-uri 'none'; form-action 'none'\r\n\
+    Cache-Control: no-cache\r\n\
+    Connection: close\r\n";
+
+/// Writes an answer.
+///
+/// # Errors
+/// If the connection has broken.
+pub(super) fn answer(
+    to: &mut impl Write,
+    status: u16,
+    kind: &str,
+    body: &[u8],
+    head_only: bool,
+) -> io::Result<()> {
+    let reason = match status {
+        200 => "OK",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Error",
+    };
+    let allow = if status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
+    let length = body.len();
+    write!(
+        to,
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         {allow}{HEADERS}\r\n"
+    )?;
+    if !head_only {
+        to.write_all(body)?;
+    }
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Option<Request>, Refusal> {
+        read(&mut text.as_bytes())
+    }
+
+    #[test]
+    fn requests_are_read() {
+        let request = parse("GET /a%20b.js?x=1 HTTP/1.1\r\nHost: localhost:8080\r\n\r\n");
+        let request = request.expect("valid").expect("one");
+        assert_eq!((request.path.as_str(), request.head_only), ("/a b.js", false));
+        assert_eq!(request.host.as_deref(), Some("localhost:8080"));
+        assert!(parse("HEAD / HTTP/1.0\n\n").expect("valid").expect("one").head_only);
+        assert_eq!(parse(""), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        let status = |text: &str| parse(text).expect_err("refused").0;
+        for text in [
+            "GET\r\n\r\n",
+            "GET  / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nno header\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a",
+            "GET /%zz HTTP/1.1\r\n\r\n",
+            "GET /% HTTP/1.1\r\n\r\n",
+            "GET /%00 HTTP/1.1\r\n\r\n",
+            "GET /%ff HTTP/1.1\r\n\r\n",
+            "GET a HTTP/1.1\r\n\r\n",
+            "\r\n\r\n",
+        ] {
+            assert_eq!(status(text), 400, "{text:?}");
+        }
+        assert_eq!(status("POST / HTTP/1.1\r\n\r\n"), 405);
+        assert_eq!(status("GET / HTTP/2\r\n\r\n"), 505);
+        assert_eq!(status(&format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(9000))), 431);
+        assert_eq!(status(&format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(200))), 431);
+        assert!(read(&mut &b"\xff\xfe / HTTP/1.1\r\n\r\n"[..]).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! The pages of `paceline send` and `paceline recv`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use paceline_live::udp::{Delays, Finished, Received, ReceivedSeries, SentSeries};
+use paceline_report::{Fold, Line, Lines, PageInfo, Quantiles, TransferView};
+use serde::Serialize;
+
+use crate::names::{command_line, file_names};
+use crate::output::{self, Error};
+
+/// The most connections whose course a page keeps.
+pub(super) const MOST: usize = 1000;
+/// The most that get a plot of their own.
+const PLOTS: usize = 24;
+
+fn quantiles(from: Delays) -> Quantiles {
+    let Delays { mean, p50, p95, p99, max } = from;
+    Quantiles { mean, p50, p95, p99, max }
+}
+
+fn line(name: &str, fold: Fold, values: &[f64]) -> Line {
+    Line { name: name.into(), values: values.to_vec(), fold }
+}
+
+fn lines(title: &str, unit: &str, lines: Vec<Line>) -> Lines {
+    Lines { title: title.into(), unit: unit.into(), lines }
+}
+
+/// What the page of a sender shows.
+pub(super) fn sent(scheme: &str, finished: &Finished, series: &SentSeries) -> TransferView {
+    let Finished { summary, sent, .. } = finished;
+    let seconds = finished.duration.as_secs_f64().max(1e-9);
+    let SentSeries { acked_mbps, sent_mbps, rtt_ms, .. } = series;
+    let lost: Vec<f64> = series.lost_packets.iter().map(|&lost| lost as f64).collect();
+    let mut panels = vec![
+        lines(
+            "Rate (Mbit/s)",
+            "Mbit/s",
+            vec![line("acknowledged", Fold::Mean, acked_mbps), line("sent", Fold::Mean, sent_mbps)],
+        ),
+        lines("Round trip (ms)", "ms", vec![line("round trip", Fold::Max, rtt_ms)]),
+        lines(
+            "Packets",
+            "packets",
+            vec![
+                line("in flight", Fold::Max, &series.in_flight_packets),
+                line("window", Fold::Mean, &series.window_packets),
+            ],
+        ),
+    ];
+    if sent.lost > 0 {
+        panels.push(lines("Lost (packets)", "packets", vec![line("lost", Fold::Max, &lost)]));
+    }
+    TransferView {
+        name: finished.address.to_string(),
+        scheme: scheme.into(),
+        duration_s: seconds,
+        throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
+        goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
+        queue_delay_ms: quantiles(summary.queue_delay_ms),
+        rtt_ms: Some(quantiles(finished.rtt_ms)),
+        packets: summary.packets,
+        lost: Some((sent.lost, sent.retransmits)),
+        marks: summary.ce_packets,
+        problem: None,
+        bin_s: series.bin_s,
+        panels,
+    }
+}
+
+/// What the page of a receiver shows of a connection.
+pub(super) fn received(name: String, problem: &str, received: &Received) -> TransferView {
+    let Received { scheme, summary, series } = received;
+    let ReceivedSeries { throughput_mbps, queue_delay_ms, .. } = series;
+    let seconds = summary.duration_s.max(1e-9);
+    TransferView {
+        name,
+        scheme: scheme.clone(),
+        duration_s: summary.duration_s,
+        throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
+        goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
+        queue_delay_ms: quantiles(summary.queue_delay_ms),
+        rtt_ms: None,
+        packets: summary.packets,
+        lost: None,
+        marks: summary.ce_packets,
+        problem: (!problem.is_empty()).then(|| problem.to_string()),
+        bin_s: series.bin_s,
+        panels: vec![
+            lines("Rate (Mbit/s)", "Mbit/s", vec![line("arrived", Fold::Mean, throughput_mbps)]),
+            lines("One-way delay (ms)", "ms", vec![line("delay", Fold::Max, queue_delay_ms)]),
+        ],
+    }
+}
+
+/// The arguments of this program, without what is nobody's business: the key lets anybody send.
+fn arguments() -> impl Iterator<Item = OsString> {
+    without_key(std::env::args_os().skip(1))
+}
+
+fn without_key(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let mut is_key = false;
+    arguments.map(move |argument| {
+        let text = argument.to_string_lossy();
+        let hidden = std::mem::replace(&mut is_key, text == "--key");
+        match text.starts_with("--key=") {
+            _ if hidden => "KEY".into(),
+            true => "--key=KEY".into(),
+            false => argument,
+        }
+    })
+}
+
+/// Writes `NAME.html`, `NAME.json` and a plot of each connection into a folder. Returns what was
+/// written.
+pub(super) fn write(
+    folder: &Path,
+    name: &str,
+    (title, explanation): (String, String),
+    seed: Option<u64>,
+    views: &[TransferView],
+    document: &impl Serialize,
+) -> Result<String, Error> {
+    let info = PageInfo {
+        title,
+        explanation,
+        command: command_line(arguments()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        facts: Vec::new(),
+    };
+    let page = paceline_report::transfer_page(&info, views);
+    let mut written = vec![
+        output::write(folder, &format!("{name}.html"), &page)?,
+        output::write(folder, &format!("{name}.json"), &output::to_json(document)?)?,
+    ];
+    let names: Vec<&str> = views.iter().take(PLOTS).map(|view| view.name.as_str()).collect();
+    for (view, file) in views.iter().zip(file_names(&names)) {
+        let svg = paceline_report::transfer_svg(view);
+        written.push(output::write(folder, &format!("{name}-{file}.svg"), &svg)?);
+    }
+    let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+    Ok(format!("wrote {}", list.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_out_of_pages() {
+        let words = ["send", "--key", "pl1-secret", "--key=pl1-secret", "--scheme", "abc"];
+        let seen: Vec<OsString> = without_key(words.into_iter().map(OsString::from)).collect();
+        assert_eq!(seen, ["send", "--key", "KEY", "--key=KEY", "--scheme", "abc"]);
+    }
+}

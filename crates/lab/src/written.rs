@@ -1,0 +1,137 @@
+//! How links, schemes and times of a comparison are written: on the command line, and in Python.
+
+use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
+use paceline_path::BufferSize;
+use paceline_sim::Names;
+use paceline_sim::scenario::{Capacity, check_scheme};
+
+/// A time above zero and up to a week.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn length(text: &str) -> Result<Span, String> {
+    let span = Span::read(text.trim())?;
+    let week = Span::from_secs(7 * 24 * 3600);
+    if span.is_zero() || span > week {
+        return Err("expected a time above zero and up to 168h".into());
+    }
+    Ok(span)
+}
+
+/// A round-trip time: up to an hour.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn rtt(text: &str) -> Result<Span, String> {
+    let span = Span::read(text.trim())?;
+    if span > Span::from_secs(3600) { Err("expected a time up to 1h".into()) } else { Ok(span) }
+}
+
+/// The length of a bin: at least a millisecond, since shorter ones hold a packet or none.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn bin(text: &str) -> Result<Span, String> {
+    let span = length(text)?;
+    if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
+}
+
+/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn buffer(text: &str) -> Result<BufferSize, String> {
+    BufferSize::parse(text)
+}
+
+/// The fastest link; the same as in scenario files.
+const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
+
+/// A rate such as `12Mbps`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    let rate = Rate::read(text.trim())?;
+    if rate.as_bps() == 0 {
+        Err("expected a rate above zero".into())
+    } else if rate > FASTEST {
+        Err(format!("expected a rate up to {FASTEST}"))
+    } else {
+        Ok(rate)
+    }
+}
+
+/// A list of schemes, separated by commas outside brackets; `all` is every scheme.
+#[derive(Clone, Debug)]
+pub struct Schemes(pub Vec<SchemeSpec>);
+
+/// Reads a list of schemes and makes sure that each can be built.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn schemes(text: &str) -> Result<Schemes, String> {
+    schemes_of(text, &paceline_remy::names())
+}
+
+fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
+    let mut specs = Vec::new();
+    for part in paceline_cc::spec::split_list(text) {
+        if part == "all" {
+            let all = paceline_cc::SCHEMES.iter().map(|scheme| scheme.name);
+            specs.extend(all.filter_map(|name| check_scheme(name).ok()));
+        } else {
+            specs.push(names.check_scheme(part).map_err(|error| error.to_string())?);
+        }
+    }
+    if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
+}
+
+/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
+/// which it works, as the registry has it, and a note that says so.
+#[derive(Clone, Debug)]
+pub struct Compared(pub Vec<(SchemeSpec, Option<String>)>);
+
+/// Reads the schemes of a comparison.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn compared(text: &str) -> Result<Compared, String> {
+    compared_of(text, &paceline_remy::names())
+}
+
+/// The same with the schemes and queues of `names`; `all` is those that are built in.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn compared_of(text: &str, names: &Names) -> Result<Compared, String> {
+    let mut all = Vec::new();
+    for part in paceline_cc::spec::split_list(text) {
+        if part != "all" {
+            all.extend(schemes_of(part, names)?.0.into_iter().map(|spec| (spec, None)));
+            continue;
+        }
+        for scheme in paceline_cc::SCHEMES {
+            let written = scheme.bulk.map_or(scheme.name, |setting| setting.spec);
+            // A scheme that needs more than its name, such as a file, is left out.
+            let Ok(spec) = check_scheme(written) else { continue };
+            all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
+        }
+    }
+    if all.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Compared(all)) }
+}
+
+/// A link's capacity with its name: a rate, a built-in trace, or a file.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn capacity(text: &str) -> Result<(String, Capacity), String> {
+    let unit = text.ends_with("bps") || text.ends_with("bit/s") || text.parse::<f64>().is_ok();
+    let number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+    if number && unit && !std::path::Path::new(text).exists() {
+        let rate = rate(text).map_err(|problem| format!("{text}: {problem}"))?;
+        return Ok((text.to_string(), Capacity::Constant(rate)));
+    }
+    let trace = paceline_trace::load(text).map_err(|error| error.to_string())?;
+    Ok((trace.name().to_string(), Capacity::trace(trace)))
+}

@@ -1,0 +1,224 @@
+//! Tables tried on other machines: what they are asked, and what they answer, as text.
+//!
+//! A network follows from its specification, a seed and a number, so that a question is small: the
+//! table and these numbers. Answers lose no bit, and so a training elsewhere gives the same table.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_cc::schemes::remy::{Memory, RuleTable};
+use serde::{Deserialize, Serialize};
+
+use crate::evaluate::{Evaluator, EvaluatorError, Trial};
+use crate::readable::Readable;
+use crate::score::SenderFigures;
+use crate::spec::{Specification, Specimen};
+use crate::train::{Frugal, Work};
+use crate::usage::RuleUse;
+
+/// What is asked: a table, on some networks of a specification that both sides know.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    /// The table in its readable form.
+    table: String,
+    /// The draw and the number of each network.
+    networks: Vec<(u64, usize)>,
+    /// The table of the other senders, and whether the network is seen from them.
+    beside: Option<(String, bool)>,
+    uses: bool,
+}
+
+/// What is answered. Numbers that are no integers are told by their bits.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    trials: Vec<TrialBits>,
+    simulated_s: f64,
+    cpu_s: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrialBits {
+    senders: Vec<(bool, [u64; 6])>,
+    uses: Vec<UseBits>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UseBits {
+    count: u64,
+    stride: u64,
+    samples: Vec<Vec<u64>>,
+}
+
+/// The text that asks somebody for what [`Evaluator::trials`] is to give. The networks have to be of
+/// one specification, and have the same other table if there is one.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn question(
+    table: &RuleTable,
+    specimens: &[Specimen],
+    uses: bool,
+) -> Result<String, EvaluatorError> {
+    let readable = |table: &RuleTable| Readable::of(&table.tree(), "").to_json().map_err(other);
+    let beside = specimens.first().and_then(|specimen| specimen.origin.beside.as_ref());
+    let beside = match beside {
+        Some((table, swapped)) => Some((readable(table)?, *swapped)),
+        None => None,
+    };
+    let networks =
+        specimens.iter().map(|specimen| (specimen.origin.draw, specimen.origin.index)).collect();
+    let question = Question { table: readable(table)?, networks, beside, uses };
+    serde_json::to_string(&question).map_err(other)
+}
+
+/// Answers a question about the specification of this text, whose traces are in `folder`, on all
+/// cores that the caller's thread pool has.
+///
+/// # Errors
+/// If the specification makes no sense, the question is none, or a network cannot be built.
+pub fn answer(
+    specification: &str,
+    folder: Option<&Path>,
+    question: &str,
+) -> Result<String, EvaluatorError> {
+    let specification = Specification::parse_in(specification, folder).map_err(other)?;
+    let question: Question = serde_json::from_str(question).map_err(other)?;
+    let table = read(&question.table)?;
+    let beside = match question.beside {
+        Some((table, swapped)) => Some((read(&table)?, swapped)),
+        None => None,
+    };
+    let mut drawn: Option<(u64, Vec<Specimen>)> = None;
+    let mut specimens = Vec::new();
+    for (draw, index) in question.networks {
+        let known = match drawn.take() {
+            Some((seed, known)) if seed == draw => known,
+            _ => specification.specimens(draw),
+        };
+        let missing = || other(format!("the specification has no network {index}"));
+        let specimen = known.get(index).cloned().ok_or_else(missing)?;
+        specimens.push(match &beside {
+            Some((table, swapped)) => specimen.beside(table, *swapped),
+            None => specimen,
+        });
+        drawn = Some((draw, known));
+    }
+    let evaluator = Frugal::default();
+    let trials = evaluator.trials(&table, &specimens, question.uses)?;
+    let Frugal { work } = evaluator;
+    let trials = trials.iter().map(TrialBits::of).collect();
+    let answer = Answer { trials, simulated_s: work.simulated_s(), cpu_s: work.cpu_s() };
+    serde_json::to_string(&answer).map_err(other)
+}
+
+/// The trials of an answer; adds what they have taken to `work`.
+///
+/// # Errors
+/// If the text is no answer.
+pub fn trials(answer: &str, work: &Work) -> Result<Vec<Trial>, EvaluatorError> {
+    let answer: Answer = serde_json::from_str(answer).map_err(other)?;
+    work.add(answer.simulated_s, answer.cpu_s);
+    answer.trials.into_iter().map(TrialBits::trial).collect()
+}
+
+fn other(problem: impl ToString) -> EvaluatorError {
+    EvaluatorError::Other(problem.to_string())
+}
+
+fn read(text: &str) -> Result<Arc<RuleTable>, EvaluatorError> {
+    let tree = Readable::from_json(text).and_then(|readable| readable.tree()).map_err(other)?;
+    Ok(Arc::new(RuleTable::new(tree).map_err(other)?))
+}
+
+impl TrialBits {
+    fn of(trial: &Trial) -> TrialBits {
+        let sender = |sender: &SenderFigures| {
+            let SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, other } =
+                *sender;
+            let numbers = [packets, on_s, share_s, delay_ms, flows, log2_slowdown];
+            (other, numbers.map(f64::to_bits))
+        };
+        let bits = |memory: &Memory| memory.values.map(f64::to_bits).to_vec();
+        let uses = |one: &RuleUse| {
+            let (count, samples, stride) = one.parts();
+            UseBits { count, stride, samples: samples.iter().map(bits).collect() }
+        };
+        TrialBits {
+            senders: trial.senders.iter().map(sender).collect(),
+            uses: trial.uses.iter().map(uses).collect(),
+        }
+    }
+
+    fn trial(self) -> Result<Trial, EvaluatorError> {
+        let sender = |(other, numbers): (bool, [u64; 6])| {
+            let [packets, on_s, share_s, delay_ms, flows, log2_slowdown] =
+                numbers.map(f64::from_bits);
+            SenderFigures { packets, on_s, share_s, delay_ms, flows, log2_slowdown, other }
+        };
+        let memory = |bits: Vec<u64>| {
+            let mut memory = Memory::default();
+            if bits.len() != memory.values.len() {
+                return Err(other("a memory has another number of values"));
+            }
+            let places = memory.values.iter_mut().zip(bits);
+            places.for_each(|(place, bits)| *place = f64::from_bits(bits));
+            Ok(memory)
+        };
+        let uses = |one: UseBits| {
+            let samples = one.samples.into_iter().map(memory).collect::<Result<_, _>>()?;
+            Ok(RuleUse::from_parts(one.count, samples, one.stride))
+        };
+        Ok(Trial {
+            senders: self.senders.into_iter().map(sender).collect(),
+            uses: self.uses.into_iter().map(uses).collect::<Result<_, EvaluatorError>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Span;
+
+    use super::*;
+
+    const TEXT: &str = "duration = \"3s\"\n[networks]\nlink = { from = \"5Mbps\", to = \"10Mbps\", \
+                        steps = 2 }\nrtt = \"100ms\"\nsenders = 2\non = \"1s\"\noff = \"1s\"\n";
+
+    #[test]
+    fn trials_elsewhere_are_those_here() {
+        let specification = Specification::parse_in(TEXT, None).expect("a specification");
+        assert_eq!(specification.duration, Span::from_secs(3));
+        let named = crate::tables();
+        let table = named.iter().next().expect("a built-in table").table().expect("sound");
+        let specimens = specification.specimens(7);
+        let some = [specimens[1].clone(), specimens[0].clone()];
+        let here = Frugal::default().trials(&table, &some, true).expect("runs");
+        let asked = question(&table, &some, true).expect("text");
+        let work = Work::default();
+        let there = trials(&answer(TEXT, None, &asked).expect("answered"), &work).expect("trials");
+        assert_eq!(here.len(), there.len());
+        for (here, there) in here.iter().zip(&there) {
+            assert_eq!((&here.senders, &here.uses), (&there.senders, &there.uses));
+            assert!(here.uses.iter().any(|one| one.count > 0));
+        }
+        assert_eq!(work.simulated_s(), 6.0);
+    }
+
+    #[test]
+    fn what_is_no_question_or_answer_is_an_error() {
+        assert!(answer(TEXT, None, "{}").is_err());
+        assert!(answer("duration = 1", None, "{}").is_err());
+        assert!(trials("[]", &Work::default()).is_err());
+        let specification = Specification::parse_in(TEXT, None).expect("a specification");
+        let named = crate::tables();
+        let table = named.iter().next().expect("a built-in table").table().expect("sound");
+        let mut specimens = specification.specimens(7);
+        specimens[0].origin.index = 99;
+        let asked = question(&table, &specimens, false).expect("text");
+        assert!(answer(TEXT, None, &asked).is_err_and(|error| error.to_string().contains("99")));
+    }
+}

@@ -1,0 +1,234 @@
+//! Finds out that the path has come to carry only smaller packets, and which (RFC 8899: black hole
+//! detection and probing).
+//!
+//! Suspicion: packets are lost and no large one is acknowledged. Then pings are padded to several
+//! sizes, the largest first. If in three rounds smaller ones are answered and the present size is not,
+//! the largest answered size becomes the connection's. In an outage no ping is answered, and nothing
+//! changes.
+
+use paceline_cc::{Span, Time};
+use paceline_flow::SenderStats;
+
+use crate::initiator::{BASE_MTU, SMALLER};
+
+/// Acknowledgements of so many bytes at once are of large packets.
+const LARGE: u64 = 1000;
+/// So many losses, or expiries of the retransmission timer, without an acknowledgement of a large packet
+/// are suspicious.
+const LOSSES: u64 = 8;
+const TIMEOUTS: u64 = 2;
+/// How many rounds must agree (RFC 8899 MAX_PROBES).
+const ROUNDS: u32 = 3;
+/// How long the answers to other sizes may come after the first, at least.
+const GRACE: Span = Span::from_millis(100);
+/// How long a round without any answer takes.
+const PAUSE: Span = Span::from_millis(1000);
+
+/// A round of pings of all sizes.
+#[derive(Debug)]
+struct Round {
+    /// The number of the first ping; the others follow in the order of `sizes`.
+    first: u32,
+    /// How many of them have been sent.
+    sent: usize,
+    /// The largest size that was answered.
+    answered: u16,
+    /// How long it goes on after the first answer.
+    grace: Span,
+    end: Time,
+}
+
+/// What is known of the sizes that the path carries.
+#[derive(Debug)]
+pub(super) struct BlackHole {
+    mtu: u16,
+    /// The present size and those below it.
+    sizes: Vec<u16>,
+    /// Losses and timeouts when a large packet was last acknowledged.
+    losses: u64,
+    timeouts: u64,
+    round: Option<Round>,
+    /// Rounds in which only smaller sizes were answered, and the largest of these.
+    agreed: u32,
+    largest: u16,
+}
+
+impl BlackHole {
+    pub(super) fn new(mtu: u16) -> BlackHole {
+        BlackHole {
+            mtu,
+            sizes: sizes(mtu),
+            losses: 0,
+            timeouts: 0,
+            round: None,
+            agreed: 0,
+            largest: 0,
+        }
+    }
+
+    /// The size of the largest packets.
+    pub(super) fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// An acknowledgement of so many bytes has come; these are the counters after it.
+    #[inline]
+    pub(super) fn on_ack(&mut self, bytes: u64, stats: &SenderStats) {
+        if bytes >= LARGE {
+            (self.losses, self.timeouts) = (stats.lost, stats.timeouts);
+        }
+    }
+
+    /// Begins to look for the size if there is reason for it, or ends a round. Returns the new size if
+    /// there is one. `number` is that of the next ping.
+    pub(super) fn update(
+        &mut self,
+        now: Time,
+        rtt: Span,
+        stats: &SenderStats,
+        number: u32,
+    ) -> Option<u16> {
+        let Some(round) = &self.round else {
+            let suspicious =
+                stats.lost >= self.losses + LOSSES || stats.timeouts >= self.timeouts + TIMEOUTS;
+            if suspicious && self.sizes.len() > 1 {
+                self.begin(now, rtt, number);
+            }
+            return None;
+        };
+        if now < round.end {
+            return None;
+        }
+        match round.answered {
+            0 => {}
+            all if all >= self.mtu => {
+                // Losses of another kind.
+                (self.losses, self.timeouts, self.agreed) = (stats.lost, stats.timeouts, 0);
+                self.round = None;
+                return None;
+            }
+            smaller => {
+                self.agreed += 1;
+                self.largest = self.largest.max(smaller);
+            }
+        }
+        if self.agreed < ROUNDS {
+            self.begin(now, rtt, number);
+            return None;
+        }
+        self.mtu = self.largest;
+        *self =
+            BlackHole { losses: stats.lost, timeouts: stats.timeouts, ..BlackHole::new(self.mtu) };
+        Some(self.mtu)
+    }
+
+    /// The system says that packets are too large: that is reason enough.
+    pub(super) fn on_too_large(&mut self, now: Time, rtt: Span, number: u32) {
+        if self.round.is_none() && self.sizes.len() > 1 {
+            self.begin(now, rtt, number);
+        }
+    }
+
+    fn begin(&mut self, now: Time, rtt: Span, first: u32) {
+        let end = now + (rtt * 2).max(PAUSE);
+        let grace = rtt.max(GRACE);
+        self.round = Some(Round { first, sent: 0, answered: 0, grace, end });
+    }
+
+    /// When something is to be done; `Time::ZERO` if a ping is to be sent.
+    #[inline]
+    pub(super) fn wake(&self) -> Time {
+        match &self.round {
+            None => Time::NEVER,
+            Some(round) if round.sent < self.sizes.len() => Time::ZERO,
+            Some(round) => round.end,
+        }
+    }
+
+    /// The number and the size of the next ping, IP and UDP headers included.
+    pub(super) fn pop_ping(&mut self) -> Option<(u32, u16)> {
+        let round = self.round.as_mut()?;
+        let size = *self.sizes.get(round.sent)?;
+        let number = round.first.wrapping_add(round.sent as u32);
+        round.sent += 1;
+        Some((number, size))
+    }
+
+    /// A ping was answered.
+    pub(super) fn on_pong(&mut self, now: Time, number: u32) {
+        let Some(round) = &mut self.round else { return };
+        let index = number.wrapping_sub(round.first) as usize;
+        let Some(size) = self.sizes.get(index).filter(|_| index < round.sent) else { return };
+        // The largest was sent first, so that its answer comes first.
+        let more = if *size == self.mtu { Span::ZERO } else { round.grace };
+        round.end = round.end.min(now + more);
+        round.answered = round.answered.max(*size);
+    }
+}
+
+fn sizes(mtu: u16) -> Vec<u16> {
+    let smaller = SMALLER.into_iter().filter(|&size| size < mtu && size >= BASE_MTU);
+    std::iter::once(mtu).chain(smaller).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(lost: u64, timeouts: u64) -> SenderStats {
+        let mut stats = SenderStats::default();
+        (stats.lost, stats.timeouts) = (lost, timeouts);
+        stats
+    }
+
+    /// Answers all pings of a round up to this size. Returns what comes of it.
+    fn round(
+        hole: &mut BlackHole,
+        now: &mut Time,
+        carried: u16,
+        stats: &SenderStats,
+    ) -> Option<u16> {
+        let rtt = Span::from_millis(50);
+        while let Some((number, size)) = hole.pop_ping() {
+            if size <= carried {
+                hole.on_pong(*now, number);
+            }
+        }
+        *now = hole.wake();
+        hole.update(*now, rtt, stats, 100)
+    }
+
+    #[test]
+    fn three_rounds_in_which_only_smaller_packets_pass_make_a_new_size() {
+        let mut hole = BlackHole::new(1500);
+        let (mut now, rtt) = (Time::from_secs(1), Span::from_millis(50));
+        assert_eq!((hole.update(now, rtt, &stats(7, 1), 1), hole.wake()), (None, Time::NEVER));
+        assert_eq!((hole.update(now, rtt, &stats(7, 2), 1), hole.wake()), (None, Time::ZERO));
+        let stats = stats(20, 3);
+        assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
+        // An outage says nothing.
+        assert_eq!(round(&mut hole, &mut now, 0, &stats), None);
+        assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
+        assert_eq!(round(&mut hole, &mut now, 1300, &stats), Some(1440));
+        assert_eq!((hole.mtu(), hole.wake()), (1440, Time::NEVER));
+        assert_eq!(hole.update(now, rtt, &stats, 200), None);
+        assert_eq!(hole.wake(), Time::NEVER);
+    }
+
+    #[test]
+    fn losses_on_a_path_that_carries_the_size_change_nothing() {
+        let mut hole = BlackHole::new(1500);
+        let (mut now, rtt) = (Time::from_secs(1), Span::from_millis(50));
+        let seen = stats(100, 5);
+        hole.update(now, rtt, &seen, 1);
+        assert_eq!(round(&mut hole, &mut now, 1500, &seen), None);
+        assert_eq!((hole.mtu(), hole.wake()), (1500, Time::NEVER));
+        // And acknowledgements of large packets end all suspicion.
+        hole.on_ack(1500, &stats(120, 9));
+        hole.update(now, rtt, &stats(121, 10), 1);
+        assert_eq!(hole.wake(), Time::NEVER);
+        let mut least = BlackHole::new(1280);
+        least.update(now, rtt, &stats(1000, 100), 1);
+        assert_eq!(least.wake(), Time::NEVER, "there is nothing smaller");
+    }
+}

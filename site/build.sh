@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds the page: site/build.sh PROFILE FOLDER. The simulator is compiled to WebAssembly with the
+# cargo profile PROFILE (`web` for use, `dev` for tests), and the page is put into FOLDER.
+set -euo pipefail
+profile=$1 out=$2
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+${CARGO:-cargo} build --locked -p paceline-web --profile "$profile" --target wasm32-unknown-unknown
+built=$([ "$profile" = dev ] && echo debug || echo "$profile")
+wasm=$target/wasm32-unknown-unknown/$built/paceline_web.wasm
+cmp -s "$wasm" site/src/paceline.wasm || cp "$wasm" site/src/paceline.wasm
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+cd site
+if ! cmp -s package-lock.json node_modules/.paceline-lock; then
+  npm ci --no-audit --no-fund --loglevel=error
+  cp package-lock.json node_modules/.paceline-lock
+fi
+npx --no-install tsc --noEmit
+npx --no-install vite build --logLevel warn --outDir "$out" --emptyOutDir

@@ -1,0 +1,55 @@
+// What the simulator has: schemes with their looks, queues, traces, tables of rules.
+
+export type Dash = "solid" | "dashed" | "dotted" | "dashdot";
+
+export interface Scheme {
+  name: string;
+  summary: string;
+  /** Its colour on white, and on a dark background. */
+  light: string;
+  dark: string;
+  dash: Dash;
+  /** How it is written for bulk data, if its defaults do not fit. */
+  bulk: string | null;
+  router: boolean;
+}
+
+export interface Catalog {
+  version: string;
+  schemes: Scheme[];
+  queues: { name: string; summary: string }[];
+  traces: string[];
+  tables: { name: string; summary: string }[];
+}
+
+/** How a flow is drawn. */
+export interface Look {
+  light: string;
+  dark: string;
+  dash: Dash;
+}
+
+/** The name of a scheme without parameters. */
+export function bare(scheme: string): string {
+  return scheme.split(/[[+]/, 1)[0]!.trim().toLowerCase();
+}
+
+const DASHES: Dash[] = ["solid", "dashed", "dotted", "dashdot"];
+
+/** A look for each flow: its scheme's, and for a second flow of a scheme another dash. */
+export function looks(catalog: Catalog, schemes: string[]): Look[] {
+  const used: string[] = [];
+  return schemes.map((text) => {
+    const name = bare(text);
+    const known = catalog.schemes.find((scheme) => scheme.name === name) ?? catalog.schemes[0]!;
+    const order = [known.dash, ...DASHES.filter((dash) => dash !== known.dash)];
+    const free = order.find((dash) => !used.includes(known.light + dash)) ?? known.dash;
+    used.push(known.light + free);
+    return { light: known.light, dark: known.dark, dash: free };
+  });
+}
+
+/** How a dash is drawn on a canvas. */
+export function strokes(dash: Dash): number[] {
+  return { solid: [], dashed: [7, 4], dotted: [2, 3], dashdot: [8, 3, 2, 3] }[dash];
+}

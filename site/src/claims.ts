@@ -1,0 +1,161 @@
+// Claims: what `paceline reproduce` has found, and runs of single claims in the page.
+
+import reproduction from "../../docs/reproduction.md?raw";
+import { Client } from "./client";
+import { announce, byId, drawn, element, showError } from "./dom";
+import { claimsOf, render, type Section } from "./markdown";
+
+interface Listed {
+  id: string;
+  unmeasured: boolean;
+  tables: boolean;
+}
+
+interface Judged {
+  checks: { what: string; stated: Held; now: Held | null }[];
+}
+
+interface Held {
+  expected: string;
+  tolerance: string;
+  measured: string;
+  holds: boolean;
+}
+
+interface Found {
+  verdict: string;
+  judged: Judged;
+  exhibits: { name: string; caption: string; svg?: string; table?: string }[];
+}
+
+const MARKS: [string, string][] = [
+  ["reproduced", "good"], ["in part", "fair"], ["not reproduced", "bad"], ["not measured", "none"],
+];
+
+function kind(verdict: string): string {
+  return MARKS.find(([words]) => verdict.startsWith(words))?.[1] ?? "none";
+}
+
+export class Claims {
+  private readonly client = new Client();
+  private readonly list = byId("claims-list");
+  private listed = new Map<string, Listed>();
+  private loaded = false;
+  private running = false;
+
+  /** Shows the claims, and opens one of them. */
+  async activate(id: string): Promise<void> {
+    if (!this.loaded) {
+      this.loaded = true;
+      const { introduction, sections } = claimsOf(reproduction);
+      byId("claims-about").replaceChildren(...render(introduction));
+      const { claims } = await this.client.ask<{ claims: Listed[] }>({ method: "claims" });
+      this.listed = new Map(claims.map((claim) => [claim.id, claim]));
+      this.list.replaceChildren(...sections.map((section) => this.entry(section)));
+      byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());
+      byId<HTMLInputElement>("claims-search").addEventListener("input", () => this.filter());
+      this.filter();
+    }
+    const wanted = id === "" ? null : byId("claims").querySelector<HTMLDetailsElement>(`#claim-${CSS.escape(id.toLowerCase())}`);
+    if (wanted) {
+      wanted.open = true;
+      wanted.scrollIntoView({ block: "start" });
+      wanted.querySelector("summary")?.focus();
+    }
+  }
+
+  private entry(section: Section): HTMLElement {
+    const badge = (verdict: string) => element("span", { class: `verdict ${kind(verdict)}` }, verdict);
+    const body = element("div", { class: "body" });
+    const made = element("details", { id: `claim-${section.id.toLowerCase()}`, "data-kind": kind(section.now) },
+      element("summary", {}, element("b", {}, section.id), ` ${section.title} `, badge(section.now)), body);
+    made.addEventListener("toggle", () => {
+      if (!made.open || body.childNodes.length > 0) return;
+      const stated = element("p", {}, `${section.place}. Stated in advance: `, badge(section.stated),
+        "; with later changes: ", badge(section.now));
+      body.append(stated, ...render(section.body), this.trial(section.id));
+    });
+    return made;
+  }
+
+  private filter(): void {
+    const wanted = byId<HTMLSelectElement>("claims-filter").value;
+    const words = byId<HTMLInputElement>("claims-search").value.trim().toLowerCase();
+    let shown = 0;
+    for (const entry of this.list.querySelectorAll<HTMLDetailsElement>("details")) {
+      const text = entry.querySelector("summary")?.textContent?.toLowerCase() ?? "";
+      entry.hidden = (wanted !== "" && entry.dataset["kind"] !== wanted) || !text.includes(words);
+      shown += entry.hidden ? 0 : 1;
+    }
+    byId("claims-count").textContent = shown === 1 ? "1 claim" : `${shown} claims`;
+  }
+
+  /** The button that runs a claim, or the reason why there is none. */
+  private trial(id: string): HTMLElement {
+    const place = element("section", { class: "trial" });
+    const claim = this.listed.get(id);
+    if (claim?.unmeasured) return place;
+    if (claim?.tables || !claim) {
+      place.append("It is about published tables of rules, which are no part of this page.");
+      return place;
+    }
+    const error = element("p", { class: "error", role: "alert", hidden: true });
+    const line = element("p", { class: "note" });
+    const results = element("div");
+    const button = element("button", { type: "button", onclick: () => void this.run(id, button, line, error, results) },
+      "Run it here");
+    place.append(
+      element("p", { class: "note" }, "Here it runs shortened and, where the paper has recorded traces, on synthetic "
+        + "ones: this shows how it is measured, and does not reproduce the claim."),
+      button, line, error, results);
+    return place;
+  }
+
+  private async run(
+    id: string, button: HTMLButtonElement, line: HTMLElement, error: HTMLElement, results: HTMLElement,
+  ): Promise<void> {
+    if (this.running) return;
+    this.running = button.disabled = true;
+    showError(error, "");
+    line.textContent = "Planning …";
+    try {
+      const plan = await this.client.ask<{ tasks: number; done: number; cost: number; small: boolean }>(
+        { method: "claim", id });
+      if (!plan.small) {
+        line.textContent = `Its ${plan.tasks} runs simulate ${Math.round(plan.cost / 60)} minutes of traffic, too much `
+          + `for a page. Run: paceline reproduce ${id} --quick`;
+        return;
+      }
+      announce(`${plan.tasks} runs begin.`);
+      for (let done = 0; done < plan.tasks; ) {
+        line.textContent = `${done} of ${plan.tasks} runs are done.`;
+        ({ done } = await this.client.ask<{ done: number }>({ method: "claim-next" }));
+      }
+      const found = await this.client.ask<Found>({ method: "claim-end" });
+      line.textContent = found.verdict;
+      announce(`${id}: ${found.verdict}`);
+      results.replaceChildren(...this.found(found));
+    } catch (problem) {
+      line.textContent = "";
+      showError(error, problem);
+    } finally {
+      this.running = button.disabled = false;
+    }
+  }
+
+  private found(found: Found): Node[] {
+    const heads = ["check", "paper", "tolerance", "here", "verdict"];
+    const rows = found.judged.checks.filter((check) => check.now).map(({ what, now }) => {
+      const held = element("span", { class: `verdict ${now!.holds ? "good" : "bad"}` },
+        now!.holds ? "holds" : "does not hold");
+      return element("tr", {}, ...[what, now!.expected, now!.tolerance, now!.measured, held].map((cell) =>
+        element("td", {}, cell)));
+    });
+    const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+    const table = element("div", { class: "scroll" },
+      element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+    const exhibits = found.exhibits.map((exhibit) => element("figure", { tabindex: "0", "aria-label": exhibit.caption },
+      drawn(exhibit.svg ?? exhibit.table ?? ""), element("figcaption", {}, exhibit.caption)));
+    return [table, ...exhibits];
+  }
+}

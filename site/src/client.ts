@@ -1,0 +1,44 @@
+// The page's side of a worker.
+
+import type { Answer } from "./engine";
+import type { FromWorker, ToWorker } from "./worker";
+
+export class Client {
+  private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  private readonly waiting = new Map<number, (answer: Answer) => void>();
+  private next = 1;
+  onrows: (message: FromWorker & { kind: "rows" }) => void = () => {};
+  onstatus: (status: Answer) => void = () => {};
+
+  constructor() {
+    this.worker.onmessage = (event: MessageEvent<FromWorker>) => {
+      const message = event.data;
+      if (message.kind === "rows") this.onrows(message);
+      else if (message.kind === "status") this.onstatus(message.status);
+      else {
+        this.waiting.get(message.id)?.(message.answer);
+        this.waiting.delete(message.id);
+      }
+    };
+  }
+
+  /** Answers a request; an error in words is thrown. */
+  async ask<T>(request: object): Promise<T> {
+    const id = this.next++;
+    const answer = await new Promise<Answer>((resolve) => {
+      this.waiting.set(id, resolve);
+      this.post({ kind: "request", id, request });
+    });
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer as T;
+  }
+
+  /** How fast the live run goes, and how far apart its rows are. */
+  pace(speed: number, every: number): void {
+    this.post({ kind: "pace", speed, every });
+  }
+
+  private post(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+}

@@ -1,0 +1,144 @@
+// The table of flows: switches, schemes, and what each flow reaches.
+
+import { looks, type Catalog, type Look } from "./catalog";
+import { element, short } from "./dom";
+import type { FlowSetting } from "./state";
+
+/** What the simulator has counted of a flow. */
+export interface FlowStatus {
+  on: boolean;
+  starts: number;
+  goodput_bytes: number;
+  in_flight_bytes: number;
+  srtt_ms: number;
+  lost: number;
+  marked: number;
+  accelerated: number;
+  braked: number;
+  departed: number;
+  rules: number[] | null;
+}
+
+const OTHER = "\u0000other";
+
+export class FlowTable {
+  readonly node: HTMLElement;
+  looks: Look[] = [];
+  private readonly lines: {
+    swatch: HTMLElement;
+    switch: HTMLInputElement;
+    select: HTMLSelectElement;
+    text: HTMLInputElement;
+    cells: HTMLElement[];
+  }[] = [];
+  private before: { time: number; flows: FlowStatus[] } | undefined;
+
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly settings: FlowSetting[],
+    /** Hears of a flow that was switched or has another scheme; what it was before. */
+    private readonly changed: (flow: number, before: FlowSetting) => void,
+  ) {
+    const heads = ["Flow", "Scheme", "Mbit/s", "RTT ms", "In flight", "Lost", "Marks"];
+    const titles = ["", "", "what reaches the receiver", "smoothed round-trip time", "packets", "packets",
+      "ABC: share of accelerates; else packets marked CE"];
+    const head = heads.map((text, at) => element("th", { scope: "col", title: titles[at]! }, text));
+    const body = element("tbody");
+    settings.forEach((_, flow) => body.append(this.line(flow)));
+    this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Flows" },
+      element("table", { class: "flows" }, element("caption", {}, "Flows"),
+        element("thead", {}, element("tr", {}, ...head)), body));
+    this.repaint();
+  }
+
+  private line(flow: number): HTMLElement {
+    const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
+    const toggle = element("input", {
+      type: "checkbox", role: "switch", id: `flow-${flow + 1}`, "aria-label": `Flow ${flow + 1} on`,
+      onchange: () => this.change(flow, { on: toggle.checked }),
+    });
+    const select = element("select", {
+      "aria-label": `Scheme of flow ${flow + 1}`,
+      onchange: () => {
+        text.hidden = select.value !== OTHER;
+        if (text.hidden) this.change(flow, { scheme: select.value });
+        else text.focus();
+      },
+    });
+    const text = element("input", {
+      type: "text", hidden: true, "aria-label": `Scheme of flow ${flow + 1}, with parameters`,
+      placeholder: "abc[dt=60ms]", spellcheck: false,
+      onchange: () => text.value.trim() && this.change(flow, { scheme: text.value.trim() }),
+    });
+    const schemes = this.catalog.schemes.map((scheme) =>
+      element("option", { value: scheme.name, title: scheme.summary }, scheme.name));
+    const tables = this.catalog.tables.map((table) =>
+      element("option", { value: `remy[table=${table.name}]`, title: table.summary }, `remy: ${table.name}`));
+    select.append(
+      element("optgroup", { label: "Schemes" }, ...schemes),
+      element("optgroup", { label: "Tables of rules" }, ...tables),
+      element("option", { value: OTHER }, "with parameters …"),
+    );
+    const cells = Array.from({ length: 5 }, () => element("td", { class: "number" }, "–"));
+    this.lines.push({ swatch, switch: toggle, select, text, cells });
+    return element("tr", {},
+      element("th", { scope: "row" }, element("label", {}, toggle, swatch, ` ${flow + 1}`)),
+      element("td", {}, select, text), ...cells);
+  }
+
+  private change(flow: number, change: Partial<FlowSetting>): void {
+    const before = { ...this.settings[flow]! };
+    Object.assign(this.settings[flow]!, change);
+    this.repaint();
+    this.changed(flow, before);
+  }
+
+  /** Shows the settings as they are. */
+  repaint(): void {
+    this.looks = looks(this.catalog, this.settings.map((flow) => flow.scheme));
+    this.lines.forEach((line, flow) => {
+      const { scheme, on } = this.settings[flow]!;
+      line.switch.checked = on;
+      const known = [...line.select.options].some((option) => option.value === scheme);
+      line.select.value = known ? scheme : OTHER;
+      line.text.hidden = known;
+      if (!known) line.text.value = scheme;
+      const look = this.looks[flow]!;
+      line.swatch.style.setProperty("--light", look.light);
+      line.swatch.style.setProperty("--dark", look.dark);
+      line.swatch.dataset["dash"] = look.dash;
+      line.swatch.closest("tr")?.classList.toggle("off", !on);
+    });
+  }
+
+  /** Shows what was counted; rates are those since about a second before. */
+  update(time: number, flows: FlowStatus[]): void {
+    const before = this.before;
+    if (!before || time < before.time || time - before.time > 5) {
+      this.before = { time, flows };
+      return;
+    }
+    const seconds = time - before.time;
+    if (seconds < 0.02) return;
+    flows.forEach((flow, index) => {
+      const was = before.flows[index];
+      const same = was && was.starts === flow.starts;
+      const since = (name: keyof FlowStatus & ("goodput_bytes" | "accelerated" | "braked")) =>
+        same ? flow[name] - was[name] : flow[name];
+      const [fast, slow] = [since("accelerated"), since("braked")];
+      const marks = fast + slow > 0 ? `${Math.round((100 * fast) / (fast + slow))} % acc.` : String(flow.marked);
+      const idle = !flow.on && flow.in_flight_bytes === 0;
+      const texts = [
+        short((since("goodput_bytes") * 8e-6) / seconds), flow.srtt_ms > 0 ? short(flow.srtt_ms) : "–",
+        String(Math.round(flow.in_flight_bytes / 1500)), String(flow.lost), marks,
+      ];
+      this.lines[index]!.cells.forEach((cell, at) => (cell.textContent = idle ? "–" : texts[at]!));
+    });
+    if (seconds > 0.4) this.before = { time, flows };
+  }
+
+  restart(): void {
+    this.before = undefined;
+    for (const line of this.lines) for (const cell of line.cells) cell.textContent = "–";
+  }
+}

@@ -1,0 +1,49 @@
+// The page: three tabs, whose state is in the address.
+
+import "./style.css";
+import type { Catalog } from "./catalog";
+import { Claims } from "./claims";
+import { Client } from "./client";
+import { Compare } from "./compare";
+import { byId, showError } from "./dom";
+import { Ratatouille } from "./ratatouille";
+
+const TABS = ["ratatouille", "compare", "claims"] as const;
+
+/** The tab of the address, and what stands behind it. */
+function place(): { tab: (typeof TABS)[number]; rest: string } {
+  const found = /^#(\w+)[?/]?(.*)$/.exec(location.hash);
+  const tab = TABS.find((name) => name === found?.[1]) ?? "ratatouille";
+  return { tab, rest: found?.[1] === tab ? found[2]! : "" };
+}
+
+async function start(): Promise<void> {
+  const catalog = await new Client().ask<Catalog>({ method: "catalog" });
+  byId("version").textContent = `Paceline ${catalog.version}`;
+  const live = new Ratatouille(catalog, place().tab === "ratatouille" ? place().rest : "");
+  new Compare(catalog);
+  const claims = new Claims();
+  let ready = false;
+  const show = () => {
+    const { tab, rest } = place();
+    // Another setting by hand or by a link: the page begins with it.
+    if (ready && tab === "ratatouille" && rest !== "" && rest !== live.address()) return location.reload();
+    for (const name of TABS) {
+      byId(name).hidden = name !== tab;
+      const link = byId(`tab-${name}`);
+      if (name === tab) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.title = `${byId(`tab-${tab}`).textContent} – Paceline`;
+    live.activate(tab === "ratatouille");
+    if (tab === "claims") void claims.activate(rest);
+  };
+  show();
+  ready = true;
+  window.addEventListener("hashchange", show);
+  // For tests and for those who measure.
+  Object.assign(window, { paceline: { frames: () => [...live.frames] } });
+  document.documentElement.dataset["ready"] = "yes";
+}
+
+start().catch((error: unknown) => showError(byId("start-error"), error));

@@ -1,0 +1,314 @@
+// Ratatouille: packets in flight of each flow over time, with everything changed while it runs.
+
+import { bare, type Catalog } from "./catalog";
+import { Client } from "./client";
+import { acceptFiles, announce, byId, element, readFiles, short, showError } from "./dom";
+import type { Answer } from "./engine";
+import { FlowTable, type FlowStatus } from "./flows";
+import { Plot } from "./plot";
+import { LINK, Rows } from "./rows";
+import { RulePanel } from "./rules";
+import { logarithmic, stepped, type Slider } from "./sliders";
+import { defaults, FLOWS, read, write, type FlowSetting, type Setting } from "./state";
+
+const SPEEDS = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
+const WINDOWS = [1, 2, 5, 10, 20, 50, 100];
+const BUFFERS = [
+  ...[1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000],
+  ...[3000, 5000, 7500, 10_000, 15_000, 20_000, 0],
+];
+/** With reduced motion, the plot is drawn so seldom, in milliseconds. */
+const CALM = 1000;
+
+export class Ratatouille {
+  private setting: Setting;
+  private readonly client = new Client();
+  private readonly rows = new Rows(FLOWS);
+  private readonly plot = new Plot(byId<HTMLCanvasElement>("plot"));
+  private readonly table: FlowTable;
+  private readonly sliders: Record<"rate" | "rtt" | "buffer" | "speed" | "window", Slider>;
+  private readonly error = byId("play-error");
+  private readonly readings = byId("readings");
+  private readonly panels = new Map<number, RulePanel>();
+  private readonly trace = byId<HTMLSelectElement>("link-trace");
+  private readonly queue = byId<HTMLSelectElement>("link-queue");
+  private file: { name: string; text: string } | undefined;
+  private time = 0;
+  private paused = false;
+  private active = false;
+  private dirty = true;
+  private drawnAt = 0;
+  private addressTimer = 0;
+  private pending: { rate_mbps?: number; rtt_ms?: number; buffer?: number } | undefined;
+  private busy = false;
+  /** Of the last frames: milliseconds between them, for those who measure. */
+  readonly frames: number[] = [];
+
+  constructor(private readonly catalog: Catalog, address: string) {
+    this.setting = read(address);
+    this.table = new FlowTable(catalog, this.setting.flows, (flow, before) => void this.flow(flow, before));
+    byId("flows").append(this.table.node);
+    this.sliders = this.controls();
+    this.choices();
+    this.client.onrows = (message) => {
+      this.rows.push(message.rows);
+      this.time = message.time;
+      this.dirty = true;
+      const pace = message.reached < 0.9
+        ? `too fast for this computer: ${Math.round(100 * message.reached)} % of the speed`
+        : `${short(message.cpu)} ms of work for a simulated second`;
+      if (byId("pace").textContent !== pace) byId("pace").textContent = pace;
+    };
+    this.client.onstatus = (status) => this.status(status);
+    byId("pause").addEventListener("click", () => this.pause(!this.paused));
+    byId("restart").addEventListener("click", () => void this.begin("Started anew."));
+    byId("share").addEventListener("click", () => void this.share());
+    byId("reset").addEventListener("click", () => {
+      Object.assign(this.setting, { ...defaults(), flows: this.setting.flows });
+      defaults().flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
+      this.file = undefined;
+      this.show();
+      void this.begin("Back to the beginning.");
+    });
+    acceptFiles(byId("play"), (name, text) => this.dropped(name, text));
+    byId<HTMLInputElement>("link-file").addEventListener("change", (event) =>
+      void readFiles((event.target as HTMLInputElement).files, (name, text) => this.dropped(name, text)));
+    new ResizeObserver(() => this.paced()).observe(this.plot.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.dirty = true));
+    this.paused = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.show();
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  /** The part of the address that says what is shown. */
+  address(): string {
+    return write(this.setting);
+  }
+
+  /** Shown, or hidden behind another tab: then it stands still. */
+  activate(on: boolean): void {
+    const first = on && !this.active && this.time === 0 && this.rows.length === 0;
+    this.active = on;
+    if (first) void this.begin("");
+    this.paced();
+  }
+
+  private controls() {
+    const changed = (name: "rate" | "rtt" | "buffer" | "speed" | "window", key?: string) => (value: number) => {
+      this.setting[name] = value;
+      if (key) this.change({ [key]: value });
+      else this.paced();
+      this.addressChanged();
+    };
+    const sliders = {
+      rate: logarithmic({ id: "rate", label: "Rate of the link", low: 0.3, high: 300, unit: "Mbit/s",
+        changed: changed("rate", "rate_mbps") }),
+      rtt: logarithmic({ id: "rtt", label: "Round-trip time", low: 5, high: 500, unit: "ms",
+        changed: changed("rtt", "rtt_ms") }),
+      buffer: stepped({ id: "buffer", label: "Buffer", values: BUFFERS,
+        text: (value) => (value === 0 ? "no limit" : value === 1 ? "1 packet" : `${value} packets`),
+        changed: changed("buffer", "buffer") }),
+      speed: stepped({ id: "speed", label: "Speed", values: SPEEDS,
+        text: (value) => (value === 0 ? "stands still" : `${value} ×`), changed: changed("speed") }),
+      window: stepped({ id: "window", label: "Time shown", values: WINDOWS, text: (value) => `${value} s`,
+        changed: changed("window") }),
+    };
+    byId("sliders").append(...Object.values(sliders).map((slider) => slider.node));
+    return sliders;
+  }
+
+  private choices(): void {
+    const option = (value: string, text: string) => element("option", { value }, text);
+    this.trace.append(option("", "constant rate"), ...this.catalog.traces.map((name) => option(name, name)));
+    this.queue.append(...this.catalog.queues.map(({ name, summary }) =>
+      element("option", { value: name, title: summary }, name)));
+    this.trace.addEventListener("change", () => {
+      this.setting.trace = this.trace.value;
+      void this.begin(this.setting.trace ? `The link follows ${this.setting.trace}.` : "The link has a constant rate.");
+    });
+    this.queue.addEventListener("change", () => {
+      this.setting.queue = this.queue.value;
+      void this.begin(`The queue is ${this.setting.queue}.`);
+    });
+  }
+
+  /** All controls as the setting has them. */
+  private show(): void {
+    for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) {
+      this.sliders[name].set(this.setting[name]);
+    }
+    const known = (select: HTMLSelectElement, value: string) =>
+      [...select.options].some((option) => option.value === value);
+    if (!known(this.trace, this.setting.trace)) this.setting.trace = "";
+    if (!known(this.queue, this.setting.queue)) this.setting.queue = "droptail";
+    this.trace.value = this.setting.trace;
+    this.queue.value = this.setting.queue;
+    this.table.repaint();
+    this.dirty = true;
+  }
+
+  private dropped(name: string, text: string): void {
+    this.file = { name, text };
+    if (![...this.trace.options].some((option) => option.value === name)) {
+      this.trace.append(element("option", { value: name }, `${name} (file)`));
+    }
+    this.trace.value = this.setting.trace = name;
+    void this.begin(`The link follows the file ${name}.`);
+  }
+
+  private async begin(said: string): Promise<void> {
+    const { trace, rate, rtt, buffer, queue, flows } = this.setting;
+    const ownFile = this.file?.name === trace ? this.file : undefined;
+    this.rows.clear();
+    this.plot.reset();
+    this.table.restart();
+    this.time = 0;
+    this.sliders.rate.enable(trace === "");
+    this.paced();
+    this.addressChanged();
+    const request = {
+      method: "play", rate_mbps: rate, rtt_ms: rtt, buffer, queue, flows,
+      trace: trace === "" ? null : { name: trace, text: ownFile?.text },
+    };
+    try {
+      await this.client.ask(request);
+      showError(this.error, "");
+      if (said) announce(said);
+    } catch (error) {
+      showError(this.error, error);
+    }
+    await this.watchRules();
+  }
+
+  /** Changes the link. While one change is under way, later ones are gathered. */
+  private change(change: { rate_mbps?: number; rtt_ms?: number; buffer?: number }): void {
+    this.pending = { ...this.pending, ...change };
+    if (this.busy) return;
+    this.busy = true;
+    void (async () => {
+      while (this.pending) {
+        const next = this.pending;
+        this.pending = undefined;
+        try {
+          await this.client.ask({ method: "change", ...next });
+          showError(this.error, "");
+        } catch (error) {
+          showError(this.error, error);
+        }
+      }
+      this.busy = false;
+    })();
+  }
+
+  private async flow(flow: number, before: FlowSetting): Promise<void> {
+    const setting = this.setting.flows[flow]!;
+    try {
+      await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
+      showError(this.error, "");
+      announce(`Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`);
+    } catch (error) {
+      showError(this.error, error);
+      Object.assign(setting, before);
+      this.table.repaint();
+    }
+    this.addressChanged();
+    await this.watchRules();
+  }
+
+  /** A panel for each flow that follows a table of rules. */
+  private async watchRules(): Promise<void> {
+    const place = byId("rules");
+    this.panels.clear();
+    for (const [flow, setting] of this.setting.flows.entries()) {
+      if (!setting.on || bare(setting.scheme) !== "remy") continue;
+      const panel = new RulePanel(flow);
+      try {
+        await panel.load(this.client);
+      } catch {
+        continue;
+      }
+      this.panels.set(flow, panel);
+    }
+    place.replaceChildren(...[...this.panels.values()].map((panel) => panel.node));
+  }
+
+  private status(status: Answer): void {
+    const flows = status["flows"] as FlowStatus[] | undefined;
+    if (!flows) return;
+    const time = status["time_s"] as number;
+    this.table.update(time, flows);
+    for (const [flow, panel] of this.panels) panel.light(flows[flow]!.rules);
+    const last = this.rows.length - 1;
+    if (last < 0) return;
+    const figures: [string, string][] = [
+      ["time", `${short(time)} s`],
+      ["link", `${short(this.rows.link(last, LINK.capacity))} Mbit/s`],
+      ["link × RTT", `${short(this.rows.link(last, LINK.ideal))} packets`],
+      ["in the queue", `${String(status["backlog_packets"])} packets`],
+      ["dropped", String(status["drops"])],
+      ["marked", String(status["marks"])],
+    ];
+    this.readings.replaceChildren(...figures.map(([name, value]) =>
+      element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+    const on = flows.map((flow, index) => ({ flow, index })).filter(({ flow }) => flow.on);
+    const words = on.map(({ flow, index }) =>
+      `flow ${index + 1} ${this.setting.flows[index]!.scheme}: ${Math.round(flow.in_flight_bytes / 1500)}`);
+    this.plot.canvas.setAttribute("aria-label",
+      `Packets in flight over time; at ${short(time)} seconds ${words.join(", ") || "no flow is on"}`);
+  }
+
+  private pause(on: boolean): void {
+    this.paused = on;
+    this.paced();
+    announce(on ? "Paused." : "Running.");
+  }
+
+  /** Tells the worker how fast to go. */
+  private paced(): void {
+    const on = this.active && !this.paused;
+    this.client.pace(on ? this.setting.speed : 0, this.plot.spacing(this.setting.window));
+    const button = byId("pause");
+    button.textContent = this.paused ? "Run" : "Pause";
+    button.setAttribute("aria-pressed", String(this.paused));
+    this.dirty = true;
+  }
+
+  private addressChanged(): void {
+    clearTimeout(this.addressTimer);
+    this.addressTimer = window.setTimeout(() => {
+      if (this.active) history.replaceState(null, "", `#ratatouille?${this.address()}`);
+    }, 250);
+  }
+
+  private async share(): Promise<void> {
+    history.replaceState(null, "", `#ratatouille?${this.address()}`);
+    try {
+      await navigator.clipboard.writeText(location.href);
+      announce("The address of this setting is in the clipboard.");
+    } catch {
+      announce("Copy the address of this page: it has this setting.");
+    }
+  }
+
+  private frame(now: number): void {
+    requestAnimationFrame((next) => this.frame(next));
+    const since = now - this.drawnAt;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (!this.active || !this.dirty || (calm && since < CALM)) return;
+    this.frames.push(since);
+    if (this.frames.length > 2400) this.frames.shift();
+    this.drawnAt = now;
+    this.dirty = false;
+    const { flows, window, buffer } = this.setting;
+    this.plot.draw({
+      rows: this.rows,
+      time: this.time,
+      window,
+      buffer,
+      looks: this.table.looks,
+      shown: flows.map((flow) => flow.on),
+      names: flows.map((flow) => flow.scheme),
+      dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+// The rows of numbers of a live run, as far back as the plot shows.
+
+/** The columns of a row: bindings/web/src/play.rs. */
+export const LINK = { time: 0, backlog: 1, ideal: 2, capacity: 3 };
+export const FLOW = { inFlight: 0, cwnd: 1, accelerated: 2, braked: 3, marked: 4 };
+const LINK_COLUMNS = 4;
+const FLOW_COLUMNS = 5;
+
+export class Rows {
+  readonly width: number;
+  private readonly numbers: Float64Array;
+  private first = 0;
+  private count = 0;
+
+  constructor(
+    readonly flows: number,
+    private readonly most = 8192,
+  ) {
+    this.width = LINK_COLUMNS + flows * FLOW_COLUMNS;
+    this.numbers = new Float64Array(this.width * most);
+  }
+
+  get length(): number {
+    return this.count;
+  }
+
+  clear(): void {
+    [this.first, this.count] = [0, 0];
+  }
+
+  /** Adds rows behind those there are; the oldest go. */
+  push(rows: Float64Array): void {
+    for (let at = 0; at + this.width <= rows.length; at += this.width) {
+      const place = (this.first + this.count) % this.most;
+      this.numbers.set(rows.subarray(at, at + this.width), place * this.width);
+      if (this.count < this.most) this.count += 1;
+      else this.first = (this.first + 1) % this.most;
+    }
+  }
+
+  link(row: number, column: number): number {
+    return this.numbers[((this.first + row) % this.most) * this.width + column]!;
+  }
+
+  flow(row: number, flow: number, column: number): number {
+    return this.link(row, LINK_COLUMNS + flow * FLOW_COLUMNS + column);
+  }
+
+  /** The first row at or after a time. */
+  at(time: number): number {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.link(middle, LINK.time) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

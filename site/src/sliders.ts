@@ -1,0 +1,78 @@
+// Sliders with units: logarithmic where the range has several powers of ten.
+
+import { element, short } from "./dom";
+
+export interface Slider {
+  readonly node: HTMLElement;
+  set(value: number): void;
+  enable(on: boolean): void;
+}
+
+interface Shape {
+  id: string;
+  label: string;
+  /** How many places the slider has. */
+  places: number;
+  value(place: number): number;
+  place(value: number): number;
+  text(value: number): string;
+  changed(value: number): void;
+}
+
+function slider(shape: Shape): Slider {
+  const output = element("output", { for: shape.id });
+  const input = element("input", {
+    type: "range", id: shape.id, min: "0", max: String(shape.places), step: "1",
+    oninput: () => {
+      const value = shape.value(Number(input.value));
+      show(value);
+      shape.changed(value);
+    },
+  });
+  function show(value: number): void {
+    output.textContent = shape.text(value);
+    input.setAttribute("aria-valuetext", shape.text(value));
+  }
+  return {
+    node: element("div", { class: "slider" }, element("label", { for: shape.id }, shape.label), output, input),
+    set(value) {
+      input.value = String(Math.round(shape.place(value)));
+      show(value);
+    },
+    enable(on) {
+      input.disabled = !on;
+    },
+  };
+}
+
+/** From `low` to `high`, each place by the same factor. */
+export function logarithmic(
+  of: { id: string; label: string; low: number; high: number; unit: string; changed(value: number): void },
+): Slider {
+  const places = 200;
+  const ratio = of.high / of.low;
+  return slider({
+    ...of,
+    places,
+    // About three digits, so that values are ones that can be said.
+    value: (place) => Number((of.low * ratio ** (place / places)).toPrecision(3)),
+    place: (value) => (Math.log(value / of.low) / Math.log(ratio)) * places,
+    text: (value) => `${short(value)} ${of.unit}`,
+  });
+}
+
+/** One of given values. */
+export function stepped(
+  of: { id: string; label: string; values: number[]; text(value: number): string; changed(value: number): void },
+): Slider {
+  const nearest = (value: number) => {
+    const distance = of.values.map((known) => Math.abs(known - value));
+    return distance.indexOf(Math.min(...distance));
+  };
+  return slider({
+    ...of,
+    places: of.values.length - 1,
+    value: (place) => of.values[place]!,
+    place: nearest,
+  });
+}

@@ -1,0 +1,76 @@
+// What the live run shows, in the address of the page.
+
+export interface FlowSetting {
+  scheme: string;
+  on: boolean;
+}
+
+export interface Setting {
+  /** Empty for a constant rate; else a built-in trace. */
+  trace: string;
+  rate: number;
+  rtt: number;
+  /** In packets; 0 for no limit. */
+  buffer: number;
+  queue: string;
+  speed: number;
+  window: number;
+  flows: FlowSetting[];
+}
+
+export const FLOWS = 8;
+
+export function defaults(): Setting {
+  const schemes = ["remy", "cubic", "abc", "bbr", "vegas", "copa", "newreno", "cubic"];
+  return {
+    trace: "",
+    rate: 12,
+    rtt: 100,
+    buffer: 250,
+    queue: "droptail",
+    speed: 1,
+    window: 10,
+    flows: schemes.map((scheme, index) => ({ scheme, on: index < 2 })),
+  };
+}
+
+/** The setting in the words of an address. */
+export function write(setting: Setting): string {
+  const words = new URLSearchParams();
+  if (setting.trace) words.set("trace", setting.trace);
+  for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) {
+    words.set(name, String(Number(setting[name].toPrecision(4))));
+  }
+  words.set("queue", setting.queue);
+  // A flow that is off has a minus before its scheme.
+  words.set("flows", setting.flows.map((flow) => (flow.on ? "" : "-") + flow.scheme).join(" "));
+  return words.toString();
+}
+
+function within(text: string | null, low: number, high: number, otherwise: number): number {
+  const value = Number(text);
+  return text !== null && Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
+}
+
+/** The setting of an address; what it leaves out, or what makes no sense, is as by default. */
+export function read(address: string): Setting {
+  const words = new URLSearchParams(address);
+  const setting = defaults();
+  setting.trace = words.get("trace") ?? "";
+  setting.rate = within(words.get("rate"), 0.3, 300, setting.rate);
+  setting.rtt = within(words.get("rtt"), 5, 500, setting.rtt);
+  setting.buffer = Math.round(within(words.get("buffer"), 0, 20_000, setting.buffer));
+  setting.speed = within(words.get("speed"), 0, 50, setting.speed);
+  setting.window = within(words.get("window"), 1, 100, setting.window);
+  setting.queue = words.get("queue") ?? setting.queue;
+  const flows = (words.get("flows") ?? "").split(" ").filter((word) => word !== "");
+  if (flows.length > 0) {
+    setting.flows = setting.flows.map((flow, index) => {
+      const word = flows[index];
+      if (word === undefined) return { ...flow, on: false };
+      const on = !word.startsWith("-");
+      return { on, scheme: on ? word : word.slice(1) };
+    });
+  }
+  return setting;
+}

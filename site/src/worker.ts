@@ -1,0 +1,97 @@
+// Runs the simulator beside the page, so that the page stays quick.
+
+import wasm from "./paceline.wasm?url";
+import { Engine, type Answer } from "./engine";
+
+/** What the page asks of the worker. Requests with an `id` are answered with it. */
+export type ToWorker =
+  | { kind: "request"; id: number; request: object }
+  | { kind: "pace"; speed: number; every: number };
+
+/** What the worker tells the page. */
+export type FromWorker =
+  | { kind: "answer"; id: number; answer: Answer }
+  | { kind: "rows"; rows: Float64Array; time: number; cpu: number; reached: number }
+  | { kind: "status"; status: Answer };
+
+/** Milliseconds of each 16 that the simulation may take; when they do not do, it runs slower. */
+const BUDGET = 12;
+const STATUS_EVERY = 200;
+
+let engine: Engine | undefined;
+let playing = false;
+let [speed, every] = [0, 0.01];
+/** The simulated time, and when it was last moved on. */
+let [time, at] = [0, 0];
+let statusAt = 0;
+/** Milliseconds that simulating took since the last status, and how far it came. */
+let [spent, went, asked] = [0, 0, 0];
+
+function send(message: FromWorker, transfer: Transferable[] = []): void {
+  (self as unknown as { postMessage(m: FromWorker, t: Transferable[]): void }).postMessage(message, transfer);
+}
+
+function step(): void {
+  if (!engine || !playing) return;
+  const now = performance.now();
+  const wanted = (Math.min(now - at, 250) / 1000) * speed;
+  at = now;
+  if (wanted > 0) {
+    const goal = time + wanted;
+    const parts: Float64Array[] = [];
+    const slice = Math.max(wanted / 16, every);
+    while (time < goal && performance.now() - now < BUDGET) {
+      const next = Math.min(goal, time + slice);
+      parts.push(engine.advance(next, every));
+      went += next - time;
+      time = next;
+    }
+    asked += wanted;
+    spent += performance.now() - now;
+    const rows = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let offset = 0;
+    for (const part of parts) {
+      rows.set(part, offset);
+      offset += part.length;
+    }
+    // Milliseconds of this processor for a simulated second, and the share of the speed reached.
+    const cpu = went > 0 ? spent / went : 0;
+    const reached = asked > 0 ? went / asked : 1;
+    send({ kind: "rows", rows, time, cpu, reached }, [rows.buffer]);
+  }
+  if (now - statusAt >= STATUS_EVERY) {
+    statusAt = now;
+    [spent, went, asked] = [spent / 2, went / 2, asked / 2];
+    send({ kind: "status", status: engine.call({ method: "status" }) });
+  }
+}
+
+async function receive(message: ToWorker): Promise<void> {
+  if (message.kind === "pace") {
+    ({ speed, every } = message);
+    return;
+  }
+  engine ??= await Engine.load(await (await fetch(wasm)).arrayBuffer());
+  const answer = engine.call(message.request);
+  const method = (message.request as { method?: string }).method;
+  if (method === "play") {
+    playing = answer.error === undefined;
+    time = 0;
+    at = performance.now();
+    [statusAt, spent, went, asked] = [0, 0, 0, 0];
+  }
+  send({ kind: "answer", id: message.id, answer });
+}
+
+/** Requests are answered in their order, the first after the simulator was loaded. */
+let last = Promise.resolve();
+self.onmessage = (event: MessageEvent<ToWorker>) => {
+  const message = event.data;
+  last = last.then(() => receive(message)).catch((error: unknown) => {
+    const id = message.kind === "request" ? message.id : 0;
+    engine = undefined;
+    playing = false;
+    send({ kind: "answer", id, answer: { error: `the simulator failed: ${String(error)}` } });
+  });
+};
+setInterval(step, 8);

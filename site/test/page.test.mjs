@@ -1,0 +1,228 @@
+// The page in a browser: what is moved, switched, dropped and read, at three widths.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { browser, program, serve } from "./browser.mjs";
+
+const WIDTHS = [390, 1300, 1900];
+const shots = process.env.PACELINE_SHOTS;
+const patience = { timeout: 60_000 };
+let [chrome, server] = [];
+
+before(async () => {
+  chrome = await browser();
+  server = await serve();
+  if (shots) mkdirSync(shots, { recursive: true });
+});
+
+after(async () => {
+  await chrome?.close();
+  server?.close();
+});
+
+/** A page of this width, in which nothing goes wrong unseen. */
+async function open(hash, width = 1300, options = {}) {
+  const context = await chrome.newContext({ viewport: { width, height: width < 500 ? 844 : 950 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  page.wrong = [];
+  page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
+  page.on("pageerror", (error) => page.wrong.push(error.message));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (!["data:", "blob:"].includes(protocol) && origin !== new URL(server.address).origin) {
+      page.wrong.push(`asks for ${request.url()}`);
+    }
+  });
+  await page.goto(server.address + hash);
+  await page.waitForSelector("html[data-ready]");
+  return page;
+}
+
+async function close(page) {
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+}
+
+const shot = async (page, name) => shots && page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+
+/** A reading below the plot, as a number. */
+async function reading(page, name) {
+  const text = await page.evaluate((wanted) => {
+    const term = [...document.querySelectorAll("#readings dt")].find((dt) => dt.textContent === wanted);
+    return term?.nextElementSibling?.textContent ?? "";
+  }, name);
+  return Number.parseFloat(text);
+}
+
+async function until(page, what, check) {
+  const end = Date.now() + patience.timeout;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    assert.ok(Date.now() < end, `in vain: ${what}; ${await page.locator("#readings").innerText()}`);
+    await page.waitForTimeout(100);
+  }
+}
+
+const cell = (page, flow, column) =>
+  page.locator("table.flows tbody tr").nth(flow - 1).locator("td.number").nth(column).innerText();
+const number = async (page, flow, column) => Number.parseFloat(await cell(page, flow, column)) || 0;
+
+for (const width of WIDTHS) {
+  test(`Ratatouille at ${width} px`, async () => {
+    const page = await open("#ratatouille?rate=12&rtt=60&speed=5&flows=remy+cubic+-abc", width);
+    await until(page, "the run goes on", async () => (await reading(page, "time")) > 3);
+    assert.equal(await reading(page, "link × RTT"), 60);
+    assert.ok((await number(page, 2, 2)) > 0, "Cubic has packets in flight");
+    // Sliders move, by the pointer's way and by keys, and the address follows.
+    await page.locator("#rate").fill("170");
+    await until(page, "a faster link", async () => (await reading(page, "link")) > 90);
+    await page.locator("#rtt").focus();
+    await page.keyboard.press("End");
+    assert.equal(await page.locator("#rtt").getAttribute("aria-valuetext"), "500 ms");
+    await until(page, "a longer path", async () => (await reading(page, "link × RTT")) > 3000);
+    await page.keyboard.press("Home");
+    await page.locator("#rate").fill("100");
+    await page.locator("#rtt").fill("130");
+    await page.waitForFunction(() => location.hash.includes("rate=9.49"), null, patience);
+    // Flows are switched on and off.
+    await page.getByRole("switch", { name: "Flow 3 on" }).check();
+    await until(page, "ABC has marks", async () => (await cell(page, 3, 4)).includes("acc."));
+    await shot(page, `ratatouille-${width}`);
+    await page.getByRole("switch", { name: "Flow 2 on" }).uncheck();
+    await until(page, "Cubic is gone", async () => (await cell(page, 2, 2)) === "–");
+    await page.getByLabel("Scheme of flow 1", { exact: true }).selectOption("bbr");
+    await until(page, "BBR runs", async () => (await number(page, 1, 0)) > 0);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    await close(page);
+  });
+
+  test(`Compare at ${width} px`, async () => {
+    const page = await open("#compare", width);
+    const trace = Array.from({ length: 3000 }, (_, n) => `${2 * n + 1}\n`).join("");
+    const data = await page.evaluateHandle((text) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], "dropped.trace"));
+      return transfer;
+    }, trace);
+    await page.locator("#drop").dispatchEvent("drop", { dataTransfer: data });
+    await page.locator("#compare-files").getByText("dropped.trace").waitFor();
+    await page.getByRole("checkbox", { name: "vegas" }).check();
+    await page.getByLabel("Duration").fill("5s");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("heading", { name: "Results" }).waitFor();
+    assert.equal(await page.locator("#compare-results figure svg").count(), 3);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"), page.getByRole("button", { name: "Save JSON" }).click(),
+    ]);
+    const own = JSON.parse(readFileSync(await download.path(), "utf8"));
+    assert.equal(own.runs.length, 6);
+    // The same runs by the command: equal to the last packet.
+    const folder = mkdtempSync(join(tmpdir(), "paceline-page-"));
+    writeFileSync(join(folder, "dropped.trace"), trace);
+    const schemes = [...new Set(own.runs.map((run) => run.scheme))];
+    const output = execFileSync(program, ["compare", "--json", "-q", "--duration", "5s", "--trace", "lte-driving",
+      "--trace", join(folder, "dropped.trace"), "--schemes", schemes.join(",")]);
+    const native = JSON.parse(output.toString());
+    const figures = ({ digest, utilization, queue_delay_ms }) => ({ digest, utilization, queue_delay_ms });
+    assert.deepEqual(own.runs.map(figures), native.runs.map(figures));
+    // A wrong parameter is told, and results stay.
+    await page.getByLabel("Duration").fill("a while");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("alert").filter({ hasText: "a while" }).waitFor();
+    await page.getByLabel("Duration").fill("5s");
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    await shot(page, `compare-${width}`);
+    await close(page);
+  });
+
+  test(`Claims at ${width} px`, async () => {
+    const page = await open("#claims/x01", width);
+    const entry = page.locator("#claim-x01");
+    await entry.getByRole("button", { name: "Run it here" }).click();
+    await entry.locator(".trial table").first().waitFor();
+    assert.match(await entry.locator(".trial .note").last().innerText(), /shortened|synthetic/);
+    assert.ok((await entry.locator(".trial tbody tr").count()) > 0);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    await shot(page, `claims-${width}`);
+    const all = await page.locator("#claims-list details:visible").count();
+    assert.ok(all > 90, `${all} claims`);
+    await page.getByLabel("Verdict").selectOption("bad");
+    const few = await page.locator("#claims-list details:visible").count();
+    assert.ok(few > 0 && few < all);
+    await close(page);
+  });
+}
+
+test("a setting is in the address, and mistakes are told", async () => {
+  const page = await open("#ratatouille?rate=20&rtt=100&speed=2&flows=abc+-cubic");
+  await until(page, "ABC runs", async () => (await number(page, 1, 0)) > 0);
+  // Two schemes with routers of their own cannot share a link.
+  await page.getByLabel("Scheme of flow 2", { exact: true }).selectOption("xcp");
+  await page.getByRole("switch", { name: "Flow 2 on" }).click();
+  await page.getByRole("alert").filter({ hasText: "router" }).waitFor();
+  assert.equal(await page.getByRole("switch", { name: "Flow 2 on" }).isChecked(), false);
+  await page.getByLabel("Link", { exact: true }).selectOption("lte-driving");
+  assert.ok(await page.locator("#rate").isDisabled());
+  await page.waitForFunction(() => location.hash.includes("trace=lte-driving"));
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), "lte-driving");
+  await until(page, "the trace is the link", async () => (await reading(page, "time")) > 1);
+  const data = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["no trace"], "wrong.trace"));
+    return transfer;
+  });
+  await page.locator("#play").dispatchEvent("drop", { dataTransfer: data });
+  await page.getByRole("alert").filter({ hasText: "wrong.trace" }).waitFor();
+  await close(page);
+});
+
+test("a pause holds time, and reduced motion begins with one", async () => {
+  const page = await open("", 1300, { reducedMotion: "reduce" });
+  await page.waitForTimeout(500);
+  assert.equal(Number.isNaN(await reading(page, "time")), true);
+  await page.getByRole("button", { name: "Run" }).click();
+  await until(page, "it runs", async () => (await reading(page, "time")) > 0.5);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.waitForTimeout(600);
+  const time = await reading(page, "time");
+  await page.waitForTimeout(600);
+  assert.equal(await reading(page, "time"), time);
+  await close(page);
+});
+
+test("the keyboard reaches everything, and everything has a name", async () => {
+  const page = await open("", 1300, { colorScheme: "dark" });
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "To the content");
+  for (const tab of ["compare", "claims", "ratatouille"]) {
+    await page.locator(`#tab-${tab}`).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(`#${tab}`).waitFor();
+    if (tab === "claims") await page.locator("#claims-list details").first().waitFor();
+    const nameless = await page.evaluate(() =>
+      [...document.querySelectorAll("button, input, select, summary, a, canvas, progress, [role=region]")]
+        .filter((one) => one.checkVisibility())
+        .filter((one) => !(one.getAttribute("aria-label") || one.textContent?.trim() || one.labels?.[0]?.textContent?.trim()))
+        .map((one) => one.outerHTML.slice(0, 120)));
+    assert.deepEqual(nameless, []);
+    const same = await page.evaluate(() => {
+      const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+      return ids.filter((id, at) => ids.indexOf(id) !== at);
+    });
+    assert.deepEqual(same, []);
+  }
+  await page.getByRole("switch", { name: "Flow 4 on" }).focus();
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => document.getElementById("announcement")?.textContent?.includes("is on"));
+  await until(page, "BBR runs", async () => (await number(page, 4, 0)) > 0);
+  await shot(page, "dark-1300");
+  await close(page);
+});

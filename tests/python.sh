@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# The Python package: `tests/python.sh test` builds it with the profile of tests and tests it,
+# `wheel` leaves one wheel in target/wheels, `wheel-test` installs that into a fresh virtual
+# environment and runs the quick-start notebook. Packages come from the Python Package Index, with the
+# versions of bindings/python/requirements-test.txt, into target/python.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+package=bindings/python
+environment=$target/python/venv
+
+# Says that the tests cannot run for want of something; a failure if PACELINE_REQUIRE asks for it.
+skip() {
+  echo "SKIPPED the Python package: $1" >&2
+  case ",${PACELINE_REQUIRE:-}," in
+  *,python,*)
+    echo "PACELINE_REQUIRE has \`python\`" >&2
+    exit 1
+    ;;
+  esac
+  if [ -n "${PACELINE_SKIPS:-}" ]; then
+    printf 'python\t%s\t%s\n' "the tests of the Python package" "$1" >>"$PACELINE_SKIPS"
+  fi
+  exit 0
+}
+
+# A virtual environment with the packages of the tests, made anew when their versions change.
+prepare() {
+  local wanted have
+  wanted=$(sha256sum $package/requirements-test.txt | cut -d' ' -f1)
+  have=$(cat "$environment/wanted" 2>/dev/null || true)
+  [ "$wanted" = "$have" ] && return 0
+  command -v python3 >/dev/null || return 1
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || return 1
+  rm -rf "$environment"
+  mkdir -p "$(dirname "$environment")"
+  python3 -m venv "$environment" >/dev/null 2>&1 || return 1
+  "$environment/bin/pip" install -q --disable-pip-version-check \
+    -r $package/requirements-test.txt >&2 || return 1
+  echo "$wanted" >"$environment/wanted"
+}
+
+# A wheel of the given cargo profile in the given folder, alone there.
+build() {
+  rm -rf "$2"
+  mkdir -p "$2"
+  "$environment/bin/maturin" build -q --locked --profile "$1" -m $package/Cargo.toml -o "$2"
+}
+
+# Installs the wheel of a folder into a virtual environment.
+install() {
+  "$1/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$2"/*.whl
+}
+
+# Installs the wheel of a folder into a fresh environment, and runs the quick start there. The other
+# packages are those of the tests' environment: nothing is downloaded twice.
+fresh() {
+  local new=$target/python/fresh
+  rm -rf "$new"
+  python3 -m venv "$new"
+  "$environment/bin/python" -c 'import site; print(site.getsitepackages()[0])' \
+    >"$("$new/bin/python" -c 'import site; print(site.getsitepackages()[0])')/others.pth"
+  "$environment/bin/pip" uninstall -q -y paceline >/dev/null 2>&1 || true
+  install "$new" "$1"
+  (cd "$target" && "$new/bin/python" "$OLDPWD/$package/tests/run_notebook.py" \
+    "$OLDPWD/$package/examples/quick-start.ipynb")
+}
+
+needs="python3 (3.10 or newer) with venv, and the packages of $package/requirements-test.txt"
+prepare || {
+  [ "${1:-test}" = test ] && skip "$needs are not to be had"
+  echo "$needs are not to be had" >&2
+  exit 1
+}
+case ${1:-test} in
+test)
+  build dev "$target/python/wheels"
+  fresh "$target/python/wheels"
+  install "$environment" "$target/python/wheels"
+  "$environment/bin/python" -m pytest -c $package/pyproject.toml $package/tests
+  ;;
+wheel)
+  build release "$target/wheels"
+  ls "$target"/wheels/*.whl
+  ;;
+wheel-test)
+  fresh "$target/wheels"
+  ;;
+*)
+  echo "usage: $0 test|wheel|wheel-test" >&2
+  exit 2
+  ;;
+esac

@@ -194,7 +194,7 @@ fn crates_depend_one_way() {
         ("measure", &["cc"]),
         ("sim", &["cc", "flow", "measure", "path", "trace"]),
         ("remy", &["cc", "path", "sim"]),
-        ("lab", &["cc", "flow", "path", "remy", "sim", "trace"]),
+        ("lab", &["cc", "flow", "path", "remy", "report", "sim", "trace"]),
         ("report", &["cc"]),
         ("wire", &["cc", "flow"]),
     ];

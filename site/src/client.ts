@@ -38,6 +38,11 @@ export class Client {
     this.post({ kind: "pace", speed, every });
   }
 
+  /** A frame was drawn. */
+  frame(): void {
+    this.post({ kind: "frame" });
+  }
+
   private post(message: ToWorker): void {
     this.worker.postMessage(message);
   }

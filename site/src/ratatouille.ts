@@ -292,6 +292,8 @@ export class Ratatouille {
 
   private frame(now: number): void {
     requestAnimationFrame((next) => this.frame(next));
+    // The simulator goes on as frames do; behind another tab both stand still.
+    if (this.active) this.client.frame();
     const since = now - this.drawnAt;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!this.active || !this.dirty || (calm && since < CALM)) return;

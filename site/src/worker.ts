@@ -6,7 +6,9 @@ import { Engine, type Answer } from "./engine";
 /** What the page asks of the worker. Requests with an `id` are answered with it. */
 export type ToWorker =
   | { kind: "request"; id: number; request: object }
-  | { kind: "pace"; speed: number; every: number };
+  | { kind: "pace"; speed: number; every: number }
+  /** A frame was drawn: simulate what the next one shows. */
+  | { kind: "frame" };
 
 /** What the worker tells the page. */
 export type FromWorker =
@@ -14,8 +16,8 @@ export type FromWorker =
   | { kind: "rows"; rows: Float64Array; time: number; cpu: number; reached: number }
   | { kind: "status"; status: Answer };
 
-/** Milliseconds of each 16 that the simulation may take; when they do not do, it runs slower. */
-const BUDGET = 12;
+/** The share of the time that the simulation may take; when it does not do, the run is slower. */
+const BUDGET = 0.75;
 const STATUS_EVERY = 200;
 
 let engine: Engine | undefined;
@@ -34,13 +36,14 @@ function send(message: FromWorker, transfer: Transferable[] = []): void {
 function step(): void {
   if (!engine || !playing) return;
   const now = performance.now();
-  const wanted = (Math.min(now - at, 250) / 1000) * speed;
+  const since = Math.min(now - at, 250);
+  const wanted = (since / 1000) * speed;
   at = now;
   if (wanted > 0) {
     const goal = time + wanted;
     const parts: Float64Array[] = [];
     const slice = Math.max(wanted / 16, every);
-    while (time < goal && performance.now() - now < BUDGET) {
+    while (time < goal && performance.now() - now < BUDGET * since) {
       const next = Math.min(goal, time + slice);
       parts.push(engine.advance(next, every));
       went += next - time;
@@ -66,11 +69,7 @@ function step(): void {
   }
 }
 
-async function receive(message: ToWorker): Promise<void> {
-  if (message.kind === "pace") {
-    ({ speed, every } = message);
-    return;
-  }
+async function receive(message: ToWorker & { kind: "request" }): Promise<void> {
   engine ??= await Engine.load(await (await fetch(wasm)).arrayBuffer());
   const answer = engine.call(message.request);
   const method = (message.request as { method?: string }).method;
@@ -87,11 +86,14 @@ async function receive(message: ToWorker): Promise<void> {
 let last = Promise.resolve();
 self.onmessage = (event: MessageEvent<ToWorker>) => {
   const message = event.data;
+  if (message.kind === "frame") return step();
+  if (message.kind === "pace") {
+    ({ speed, every } = message);
+    return;
+  }
   last = last.then(() => receive(message)).catch((error: unknown) => {
-    const id = message.kind === "request" ? message.id : 0;
     engine = undefined;
     playing = false;
-    send({ kind: "answer", id, answer: { error: `the simulator failed: ${String(error)}` } });
+    send({ kind: "answer", id: message.id, answer: { error: `the simulator failed: ${String(error)}` } });
   });
 };
-setInterval(step, 8);

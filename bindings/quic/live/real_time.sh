@@ -1,12 +1,15 @@
 #!/bin/sh
 # quinn through the emulator in real time, one controller after the other: the figures of docs/quic.md.
 #
-#   PACELINE=target/release/paceline TRANSFER=target/release/examples/transfer \
+#   REALTIME=1 PACELINE=target/release/paceline TRANSFER=target/release/examples/transfer \
 #     bindings/quic/live/real_time.sh TRACE SECONDS CONTROLLER...
 #
-# As root or with user namespaces. TRACE is a built-in trace or a Mahimahi file; the path is that of the
+# As root or with user namespaces. REALTIME gives emulator and both ends priority over other programs, for
+# machines that have other work (root). TRACE is a built-in trace or a Mahimahi file; the path is that of the
 # example `controllers`: RTT 100 ms, 250 packets. Prints utilisation and one-way delays in ms.
 set -eu
+first= emulator=
+if [ -n "${REALTIME-}" ]; then first='chrt --rr 5' emulator=--realtime; fi
 trace=$1 seconds=$2
 shift 2
 folder=$(mktemp -d)
@@ -26,10 +29,10 @@ rtt = "100ms"
 END
 printf '%-28s %11s %8s %8s\n' "$(basename "$trace"), $seconds s" utilisation 'mean ms' 'p95 ms'
 for controller in "$@"; do
-    timeout $((seconds + 20)) unshare --net --mount "$PACELINE" link --quiet \
+    timeout $((seconds + 20)) unshare --net --mount "$PACELINE" link --quiet $emulator \
         --scenario "$folder/path.toml" --summary "$folder/sum.json" \
-        --outside "exec '$TRANSFER' receive > /dev/null" \
-        -- "$TRANSFER" send base "$controller" "$seconds" > "$folder/out" 2> "$folder/err" ||
+        --outside "exec $first '$TRANSFER' receive > /dev/null" \
+        -- $first "$TRANSFER" send base "$controller" "$seconds" > "$folder/out" 2> "$folder/err" ||
         { echo "$controller: $(cat "$folder/err")" >&2; continue; }
     python3 - "$folder/sum.json" "$controller" <<'END'
 import json, sys

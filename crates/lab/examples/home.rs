@@ -127,19 +127,27 @@ fn scenario_of(base: &Scenario, row: &Row, flows: &[&str], seed: u64) -> Result<
 /// By situation and row.
 type Table = Vec<Vec<Figures>>;
 
+/// The means of a row in a situation.
+fn mean_of(base: &Scenario, row: &Row, flows: &[&str]) -> Result<Figures, String> {
+    let mut all = Vec::new();
+    for seed in 1..=SEEDS {
+        let scenario = scenario_of(base, row, flows, seed).map_err(|error| error.to_string())?;
+        all.push(Figures::of(&paceline_sim::run(&scenario).map_err(|error| error.to_string())?));
+    }
+    Ok(Figures::mean(&all))
+}
+
+/// All rows of all situations, a thread for each row.
 fn measure(base: &Scenario) -> Result<Table, Failure> {
     let mut table = Table::new();
     for (_, flows) in SITUATIONS {
-        let mut rows = Vec::new();
-        for row in &ROWS {
-            let mut all = Vec::new();
-            for seed in 1..=SEEDS {
-                let scenario = scenario_of(base, row, flows, seed)?;
-                all.push(Figures::of(&paceline_sim::run(&scenario)?));
-            }
-            rows.push(Figures::mean(&all));
-        }
-        table.push(rows);
+        let rows: Result<Vec<Figures>, String> = std::thread::scope(|scope| {
+            let start = |row| scope.spawn(move || mean_of(base, row, flows));
+            let threads: Vec<_> = ROWS.iter().map(start).collect();
+            let ended = threads.into_iter().map(|thread| thread.join());
+            ended.map(|row| row.unwrap_or_else(|_| Err("a run has panicked".into()))).collect()
+        });
+        table.push(rows?);
     }
     Ok(table)
 }
@@ -211,9 +219,9 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
     for ((title, flows), rows) in SITUATIONS.iter().zip(table) {
         write!(
             text,
-            "\n## {title}\n\n| | download | backup | {} total | Jain | download's delay |{}\n\
+            "\n## {title}\n\n| | download | backup | {}total | Jain | download's delay |{}\n\
              | --- | --- | --- | --- | --- | --- |{}\n",
-            if flows.contains(&"tablet") { "tablet |" } else { "" },
+            if flows.contains(&"tablet") { "tablet | " } else { "" },
             if flows.contains(&"call-up") { " call down, up | its delay down, up |" } else { "" },
             [(&"tablet", " --- |"), (&"call-up", " --- | --- |")]
                 .into_iter()

@@ -2,12 +2,15 @@
 //! `docs/quic.md`.
 //!
 //! ```sh
-//! cargo run --release -p paceline-quic-lab --example controllers -- [SECONDS] [TRACE]... [only=NAME]
+//! cargo run --release -p paceline-quic-lab --example controllers -- \
+//!   [SECONDS] [TRACE]... [only=NAME] [start=MS]
 //! ```
 //! TRACE is the name of a built-in trace (`paceline trace list`) or a Mahimahi file; without one the
-//! link has 12 Mbit/s. `only` chooses rows by a part of their label. quinn's and noq's controllers
+//! link has 12 Mbit/s. `only` chooses rows by a part of their label, and
+//! the flow begins after `start`. quinn's and noq's controllers
 //! run under their stacks, since nobody else can make the RTT estimate that they are told; those of
-//! s2n-quic also run under the simulator's own sender.
+//! s2n-quic run under the simulator's own sender. Rows `as QUIC` are schemes under that sender with
+//! acknowledgements and bursts like those of quinn and noq: what of a difference comes from these.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -16,7 +19,10 @@ use std::sync::Arc;
 use paceline_lab::compare::Comparison;
 use paceline_quic_lab::{Noq, Quinn};
 use paceline_s2n_quic::halves;
-use paceline_sim::cc::{AckPolicy, Rate, Span};
+use paceline_sim::cc::{
+    AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Signals, Span, Spec, SpecError,
+    Time, registry,
+};
 use paceline_sim::scenario::{Capacity, MadeScheme, SchemeChoice};
 use s2n_quic_core::recovery::{bbr, cubic};
 
@@ -28,8 +34,8 @@ type Row = (String, SchemeChoice, Option<AckPolicy>);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let only = arguments.iter().position(|text| text.starts_with("only="));
-    let only = only.map(|at| arguments.remove(at).trim_start_matches("only=").to_string());
+    let only = option(&mut arguments, "only=");
+    let start = option(&mut arguments, "start=").map_or(Ok(0), |text| text.parse())?;
     let seconds = arguments.first().map_or(Ok(30), |text| text.parse())?;
     let mut links = Vec::new();
     for trace in arguments.iter().skip(1) {
@@ -51,6 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Comparison { duration, ..Comparison::new(&name, capacity.clone(), scheme) };
             let mut scenario = comparison.scenario();
             scenario.flows[0].ack = ack;
+            scenario.flows[0].start = Span::from_millis(start);
             let outcome = paceline_sim::run(&scenario)?;
             let row = comparison.row(&outcome);
             let delay = row.one_way_delay_ms;
@@ -62,6 +69,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!();
     }
     Ok(())
+}
+
+/// An argument that begins with `name`, taken out of the others.
+fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let at = arguments.iter().position(|text| text.starts_with(name))?;
+    Some(arguments.remove(at).trim_start_matches(name).to_string())
 }
 
 fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
@@ -102,7 +115,44 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
         let label = format!("noq, {name}");
         rows.push((label.clone(), Noq::new(label, noq).transport().into(), None));
         rows.push((format!("simulator, {name}"), name.parse()?, None));
-        rows.push((format!("simulator, {name}, QUIC's ACKs"), name.parse()?, Some(QUIC_ACKS)));
+        let label = format!("simulator, {name}, as QUIC");
+        rows.push((label.clone(), in_bursts(label, name)?.into(), Some(QUIC_ACKS)));
     }
     Ok(rows)
+}
+
+/// The scheme called `name` with a pacer that lets ten packets go at once, as quinn's and noq's do.
+fn in_bursts(label: String, name: &str) -> Result<MadeScheme, SpecError> {
+    let halves = registry::build(&Spec::parse(name)?)?;
+    Ok(MadeScheme::new(
+        label,
+        Halves::sender(move |setup| InBursts((halves.controller)(setup), setup.mss)),
+    ))
+}
+
+struct InBursts(Box<dyn Controller>, u32);
+
+impl Controller for InBursts {
+    fn needs(&self) -> Signals {
+        self.0.needs()
+    }
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.0.on_send(now, packet)
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.0.on_feedback(feedback);
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.0.on_timer(now);
+    }
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        self.0.on_idle(now, idle, rto);
+    }
+    fn plan(&self) -> Plan {
+        let plan = self.0.plan();
+        match plan.pacing {
+            Some(rate) => plan.paced(rate, plan.burst.max(10 * self.1)),
+            None => plan,
+        }
+    }
 }

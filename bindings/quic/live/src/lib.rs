@@ -19,6 +19,10 @@ pub type Problem = Box<dyn Error + Send + Sync>;
 /// Receive windows beyond what the emulated paths hold, as in the laboratory.
 const WINDOW: u32 = 256 << 20;
 
+/// What is written and not yet acknowledged: more than the emulated paths hold, but not much more, as
+/// programs would think that it has been sent.
+const SEND_WINDOW: u64 = 4 << 20;
+
 /// The congestion control called `name`: `own-cubic`, `own-newreno` and `own-bbr` are quinn's, all
 /// others schemes of Paceline's.
 ///
@@ -39,7 +43,7 @@ fn transport(name: &str) -> Result<TransportConfig, Problem> {
     config
         .stream_receive_window(VarInt::from_u32(WINDOW))
         .receive_window(VarInt::from_u32(WINDOW))
-        .send_window(u64::from(WINDOW))
+        .send_window(SEND_WINDOW)
         .max_concurrent_uni_streams(VarInt::from_u32(1 << 16));
     config.congestion_controller_factory(congestion(name)?);
     Ok(config)

@@ -21,7 +21,14 @@
 //!   them are refused.
 //!
 //! # Pacing
-//! noq keeps to a controller's pacing rate, and sends no more than the scheme's burst back to back.
+//! noq keeps to a controller's pacing rate, but lets up to ten packets leave at once, whatever the
+//! scheme's burst.
+//!
+//! What that does, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th percentile
+//! of one-way delay is 128 ms with `bbr3`, 79 with `bbr`, 300 with `cubic`, 92 with `vegas` and 88 with
+//! `vivace`, as good as in the simulator (130, 82, 300, 92, 82). `copa` takes itself for a competitor
+//! of others and fills the buffer (263, 59); `copa[mode=default]` does not (55, 63). ECT(1) cannot be
+//! sent, which only `prague` would.
 //!
 //! # Other paths
 //! Each path of a connection has a controller of its own. Where noq copies a controller, because only

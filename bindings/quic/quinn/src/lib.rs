@@ -23,7 +23,14 @@
 //! # Pacing
 //! quinn sends a window in four fifths of an RTT, whatever rate a scheme asks for. A scheme whose
 //! rate is lower is held to it at acknowledgements: see [`Pacing::Acknowledgements`], the default
-//! here, and [`Scheme::pacing`]. A rate that is higher than quinn's own is out of reach.
+//! here, and [`Scheme::pacing`]. A rate that is higher than quinn's own is out of reach, and up to ten
+//! packets leave at once.
+//!
+//! What that does, over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets: the 95th percentile
+//! of one-way delay is 130 ms with `bbr3`, 300 with `cubic`, 297 with `newreno` and 89 with `vivace`, as
+//! good as in the simulator (130, 300, 296, 82); `bbr` has 118 (82), since its drain ends later, and
+//! `vegas` 111 (92). `copa` takes itself for a competitor of others and fills the buffer (243, 59);
+//! `copa[mode=default]` does not (56, 63). ECT(1) cannot be sent, which only `prague` would.
 //!
 //! # Other paths
 //! When a connection moves to another network, quinn asks for a new controller. When only the port

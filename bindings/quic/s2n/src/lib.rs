@@ -25,7 +25,10 @@
 //!
 //! # Pacing
 //! s2n-quic asks for the time at which the next packet may leave, and keeps to it to a millisecond;
-//! a scheme's rate and burst are made into such times.
+//! a scheme's rate and burst are made into such times. Six schemes (cubic, newreno, bbr, bbr3, copa,
+//! vegas) that are put behind its trait and run in the simulator stay within 5 points of utilisation
+//! and 20 % of mean delay of themselves, over 12 Mbit/s with an RTT of 100 ms. s2n-quic itself has not
+//! been run here.
 //!
 //! # Other paths
 //! When a connection moves to another network, s2n-quic asks for a new controller. Where it copies

@@ -16,6 +16,7 @@
 //! | `beta` | | 0.5 | RFC 5681 |
 //! | `abc_limit` | packets | 0: none | Linux; RFC 3465 says 2 |
 //! | `after_recovery` | | delivered | Linux; `covered` for ns-3 |
+//! | `counts` | | packets | Linux, RFC 3465; `acks` for ns-2 and RFC 5681 without it |
 //! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
 //! | `ecn` | | false | RFC 3168 |
 //!
@@ -29,6 +30,10 @@
 //! flow is silent for half a window when losses begin. A queue drains at once then, and a managed
 //! queue drops fewer packets that would reduce the window a second time; ns-3's own PRR falls silent,
 //! too, after a quarter of a window.
+//!
+//! With `counts=acks` an acknowledgement opens the window as one packet does, however many it covers.
+//! Then windows grow more slowly where acknowledgements are lost, as at the access point of a shared
+//! medium.
 //!
 //! # Where it fails
 //! It takes every loss for congestion, so that random loss on a wireless link starves it; it
@@ -59,6 +64,16 @@ crate::choices! {
     }
 }
 
+crate::choices! {
+    /// What opens the window.
+    pub enum Counts {
+        /// The packets that are acknowledged (RFC 3465, Linux).
+        Packets = "packets",
+        /// Acknowledgements, each as one packet at most (RFC 5681, ns-2).
+        Acks = "acks",
+    }
+}
+
 crate::params! {
     /// Parameters of NewReno.
     pub struct NewRenoParams {
@@ -71,6 +86,8 @@ crate::params! {
         abc_limit: f64 = 0.0,
         /// What the acknowledgement counts for in congestion avoidance that ends a recovery.
         after_recovery: AfterRecovery = AfterRecovery::Delivered,
+        /// What opens the window: packets that are acknowledged (Linux), or acknowledgements (ns-2).
+        counts: Counts = Counts::Packets,
         /// Whether the flow sends a share of what arrives while it repairs losses (RFC 6937), or
         /// nothing until no more than the smaller window is in flight (RFC 6675).
         prr: bool = true,
@@ -155,6 +172,9 @@ impl Controller for NewRenoSender {
         let mut acked = RenoWindow::acked(feedback);
         if self.params.after_recovery == AfterRecovery::Covered {
             acked += arrived;
+        }
+        if self.params.counts == Counts::Acks {
+            acked = acked.min(1.0);
         }
         if self.window.in_slow_start() {
             acked = self.window.slow_start(acked.min(self.limit));

@@ -36,6 +36,24 @@ fn a_limit_holds_back_stretched_acknowledgements() {
 }
 
 #[test]
+fn acknowledgements_may_count_instead_of_packets() {
+    // RFC 5681 §3.1: cwnd += min(N, SMSS) in slow start, SMSS * SMSS / cwnd for each acknowledgement
+    // above the threshold.
+    let params = NewRenoParams { counts: Counts::Acks, ..Default::default() };
+    let mut reno = NewRenoSender::new(&params, MSS);
+    let mut acks = Acks::new(RTT);
+    reno.on_feedback(&acks.ack(10));
+    assert_eq!(reno.window.cwnd(), 11.0);
+    reno.window.leave_slow_start();
+    for _ in 0..10 {
+        reno.on_feedback(&acks.ack(3));
+    }
+    assert_eq!(reno.window.cwnd(), 11.0);
+    reno.on_feedback(&acks.ack(3));
+    assert_eq!(reno.window.cwnd(), 12.0);
+}
+
+#[test]
 fn congestion_avoidance_adds_one_per_round() {
     let (mut reno, mut acks) = avoiding(10.0);
     for _ in 0..9 {

@@ -1,0 +1,44 @@
+"""The stub of the extension module has what the module has, with the same arguments."""
+
+import ast
+import inspect
+import pathlib
+
+import paceline
+from paceline import _native
+
+STUB = pathlib.Path(paceline.__file__).with_name("_native.pyi")
+TREE = ast.parse(STUB.read_text())
+
+
+def public(names):
+    return {name for name in names if not name.startswith("_")}
+
+
+def arguments(function):
+    every = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
+    return [one.arg for one in every if one.arg not in ("self", "cls")]
+
+
+def test_names():
+    known = {node.name for node in TREE.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert known == public(dir(_native))
+
+
+def test_members():
+    for node in TREE.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        members = {
+            part.name if isinstance(part, ast.FunctionDef) else part.target.id
+            for part in node.body
+            if isinstance(part, (ast.FunctionDef, ast.AnnAssign))
+        }
+        assert public(members) == public(vars(getattr(_native, node.name))), node.name
+
+
+def test_arguments():
+    for node in TREE.body:
+        if isinstance(node, ast.FunctionDef):
+            signature = inspect.signature(getattr(_native, node.name))
+            assert list(signature.parameters) == arguments(node), node.name

@@ -45,7 +45,7 @@ pub enum SpecError {
         near: Option<String>,
     },
     /// The scheme or queue has no such parameter.
-    #[error("`{name}` has no parameter `{param}`{}; it has: {}", suggestion(.near), known.join(", "))]
+    #[error("`{name}` has no parameter `{param}`{}; it has{}", suggestion(.near), listed(known))]
     UnknownParam {
         /// The scheme or queue.
         name: String,
@@ -72,6 +72,11 @@ pub enum SpecError {
 
 fn suggestion(near: &Option<String>) -> String {
     near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+}
+
+/// Behind "it has": what there is, or that there is nothing.
+fn listed(known: &[&'static str]) -> String {
+    if known.is_empty() { " none".into() } else { format!(": {}", known.join(", ")) }
 }
 
 /// The word of `known` that is nearest to `word`, if one is near enough to be meant.

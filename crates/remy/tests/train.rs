@@ -302,6 +302,9 @@ fn broken_files_are_named_with_a_remedy() {
     let folder = Temporary::new("broken");
     let (mut trainer, _) = open(&folder);
     trainer.step(&|| false).expect("a step");
+    let second = Folder::open(&folder.0).expect_err("a training runs there");
+    assert!(second.to_string().contains("a training runs in this folder"), "{second}");
+    drop(trainer);
     let state = folder.0.join("state.json");
     let good = std::fs::read_to_string(&state).expect("a state");
     let again = |text: &str| {

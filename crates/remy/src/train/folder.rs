@@ -9,10 +9,12 @@
 //! | `others.toml` | the table of the other senders, if two are trained in turn | the same |
 //! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
 //! | `step.jsonl` | scores of the step in progress | with each candidate |
+//! | `lock` | nothing; locked while a training runs here | |
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use paceline_cc::schemes::remy::RuleTable;
 use thiserror::Error;
@@ -37,17 +39,27 @@ pub struct FolderError {
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Locked until all copies are gone. The system unlocks it when a process ends, however it does.
+    _lock: Arc<File>,
 }
 
 impl Folder {
-    /// A folder, which is made if there is none.
+    /// A folder, which is made if there is none. No other process, nor another call in this one, has
+    /// it until it is dropped: two trainings would write into each other's files.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be made, or a training runs there.
     pub fn open(path: &Path) -> Result<Folder, FolderError> {
-        fs::create_dir_all(path)
-            .map_err(|error| FolderError { path: path.into(), problem: error.to_string() })?;
-        Ok(Folder { path: path.to_path_buf() })
+        let failed = |problem: String| FolderError { path: path.into(), problem };
+        fs::create_dir_all(path).map_err(|error| failed(error.to_string()))?;
+        let lock = File::create(path.join("lock")).map_err(|error| failed(error.to_string()))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                failed("a training runs in this folder; wait for its end, or choose another".into())
+            }
+            TryLockError::Error(error) => failed(format!("it cannot be locked: {error}")),
+        })?;
+        Ok(Folder { path: path.to_path_buf(), _lock: Arc::new(lock) })
     }
 
     /// The path of a file in it.

@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::controller::{Failure, names};
 use crate::error::{failed, wrong};
-use crate::plots::view;
 use crate::run::attended;
 use crate::table::Table;
+use paceline_lab::view::view;
 
 /// The results of a comparison: a row for each scheme on each trace.
 #[pyclass(frozen, module = "paceline._native")]

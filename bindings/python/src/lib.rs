@@ -8,7 +8,6 @@ mod controller;
 mod error;
 mod gym;
 mod listing;
-mod plots;
 mod remy;
 mod reproduce;
 mod run;

@@ -16,9 +16,9 @@ use serde::Serialize;
 use crate::compare::series_table;
 use crate::controller::{Failure, names};
 use crate::error::{failed, mistake, wrong};
-use crate::plots::{label, link_view, quantiles};
 use crate::run::attended;
 use crate::table::Table;
+use paceline_lab::view::{label, link_view, quantiles};
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, module = "paceline._native")]

@@ -1,7 +1,7 @@
-//! From rows of the table of `compare` to the charts of the report.
+//! From rows of the table of `compare`, and links of scenarios, to the charts of the report.
 
 use paceline_report::{Quantiles, RunView, TimeSeries};
-use paceline_sim::Names;
+use paceline_sim::{LinkOutcome, LinkSeries, Names, metrics};
 
 use crate::compare::{CompareRow, OMNISCIENT};
 
@@ -13,33 +13,50 @@ pub fn label(scheme: &str, names: &Names) -> String {
 
 /// A run as the charts want it.
 pub fn view(row: &CompareRow, names: &Names) -> RunView {
-    let delay = row.queue_delay_ms;
-    let series = row.series.clone().unwrap_or_default();
     RunView {
         trace: row.trace.clone(),
         scheme: label(&row.scheme, names),
         capacity_mbps: row.capacity_mbps,
         throughput_mbps: row.throughput_mbps,
         utilization: row.utilization,
-        queue_delay_ms: quantiles(delay),
-        loss: None,
+        queue_delay_ms: quantiles(row.queue_delay_ms),
         retransmits: Some(row.retransmits),
         jain: (row.flows > 1).then_some(row.jain),
-        series: TimeSeries {
-            bin_s: series.bin_s,
-            capacity_mbps: series.capacity_mbps,
-            throughput_mbps: series.throughput_mbps,
-            queue_delay_ms: series.queue_delay_ms,
-            window_packets: None,
-        },
+        series: series(row.series.as_ref()),
         digest: row.digest.clone(),
         note: row.note.clone(),
         bound: row.scheme == OMNISCIENT,
+        ..RunView::default()
+    }
+}
+
+/// A link of a scenario as the charts want it, with the schemes whose data passes it.
+pub fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
+    RunView {
+        trace: link.name.clone(),
+        scheme: schemes.to_string(),
+        capacity_mbps: link.capacity_mbps,
+        throughput_mbps: link.throughput_mbps,
+        utilization: link.utilization,
+        queue_delay_ms: quantiles(link.queue_delay_ms),
+        series: series(link.series.as_ref()),
+        ..RunView::default()
+    }
+}
+
+fn series(series: Option<&LinkSeries>) -> TimeSeries {
+    let series = series.cloned().unwrap_or_default();
+    TimeSeries {
+        bin_s: series.bin_s,
+        capacity_mbps: series.capacity_mbps,
+        throughput_mbps: series.throughput_mbps,
+        queue_delay_ms: series.queue_delay_ms,
+        window_packets: None,
     }
 }
 
 /// Quantiles as the charts want them.
-pub fn quantiles(of: paceline_sim::metrics::Quantiles) -> Quantiles {
-    let paceline_sim::metrics::Quantiles { mean, p50, p95, p99, max } = of;
+pub fn quantiles(of: metrics::Quantiles) -> Quantiles {
+    let metrics::Quantiles { mean, p50, p95, p99, max } = of;
     Quantiles { mean, p50, p95, p99, max }
 }

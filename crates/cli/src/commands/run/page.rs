@@ -1,7 +1,7 @@
 //! What the page of `paceline run` shows: the links and flows of an outcome as the charts want them.
 
-use paceline_lab::view::{label, quantiles};
-use paceline_report::{FlowView, RunView, TimeSeries};
+use paceline_lab::view::{label, link_view, quantiles};
+use paceline_report::{FlowView, RunView};
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, Outcome};
 
@@ -22,7 +22,7 @@ pub(super) fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Ve
         if schemes.is_empty() {
             schemes.push("acknowledgements".into());
         }
-        link_view(link, schemes.join(", "))
+        link_view(link, &schemes.join(", "))
     };
     let flow = |flow: &FlowOutcome| {
         let series = flow.series.clone().unwrap_or_default();
@@ -38,26 +38,6 @@ pub(super) fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Ve
         }
     };
     (outcome.links.iter().map(link).collect(), outcome.flows.iter().map(flow).collect())
-}
-
-fn link_view(link: &LinkOutcome, schemes: String) -> RunView {
-    let series = link.series.clone().unwrap_or_default();
-    RunView {
-        trace: link.name.clone(),
-        scheme: schemes,
-        capacity_mbps: link.capacity_mbps,
-        throughput_mbps: link.throughput_mbps,
-        utilization: link.utilization,
-        queue_delay_ms: quantiles(link.queue_delay_ms),
-        series: TimeSeries {
-            bin_s: series.bin_s,
-            capacity_mbps: series.capacity_mbps,
-            throughput_mbps: series.throughput_mbps,
-            queue_delay_ms: series.queue_delay_ms,
-            window_packets: None,
-        },
-        ..RunView::default()
-    }
 }
 
 /// What was run, in two or three sentences.

@@ -45,7 +45,7 @@ fn real_cubic_gets_what_simulated_cubic_gets() {
         serde_json::from_slice(&std::fs::read(sum).expect("a summary")).expect("JSON");
     let arguments = ["run", SCENARIO, "--duration", "15s", "--json"];
     let simulated: Value = serde_json::from_str(&paceline(&arguments).out).expect("JSON");
-    let others = rates(&emulated["simulated"]);
+    let others = rates(&emulated["simulated_flows"]);
     assert_eq!(others.len(), 5, "{emulated}");
     assert!(others.iter().all(|rate| *rate > 0.05), "{others:?}");
     let mine = number(&emulated["up"]["throughput_mbps"]);

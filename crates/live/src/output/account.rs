@@ -34,7 +34,7 @@ pub struct Account {
     pub down: Way,
     /// Flows that were simulated beside the program's packets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub simulated: Vec<SimulatedFlow>,
+    pub simulated_flows: Vec<SimulatedFlow>,
     /// What went wrong without ending the run.
     pub errors: Vec<String>,
 }
@@ -205,7 +205,7 @@ impl Account {
             cpu_s: summary.cpu.as_secs_f64(),
             up: way(Direction::Up, &summary.up),
             down: way(Direction::Down, &summary.down),
-            simulated: summary.simulated.clone(),
+            simulated_flows: summary.simulated.clone(),
             errors: summary.errors.clone(),
         }
     }

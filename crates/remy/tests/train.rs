@@ -263,9 +263,9 @@ fn what_gains_beyond_doubt_need_not_be_confirmed() {
         (trainer.table().rules()[0].action, counting.0.load(Ordering::Relaxed))
     };
     let (always, doubtful, never) = (runs("true"), runs("\"doubtful\""), runs("false"));
-    assert_eq!(always.0, doubtful.0);
-    assert_eq!(doubtful, never);
-    assert!(doubtful.1 < always.1, "{doubtful:?} {always:?}");
+    assert_eq!((always.0, never.0), (doubtful.0, doubtful.0));
+    // The first gains are beyond doubt, later ones may not be.
+    assert!(never.1 <= doubtful.1 && doubtful.1 < always.1, "{never:?} {doubtful:?} {always:?}");
 }
 
 /// Counts runs.

@@ -41,12 +41,14 @@ fn holds(section: &str, head: &str, id: &str) -> bool {
     }
 }
 
-/// Whether the claim was not measured, for want of tables of rules that are no part of the repository.
+/// Whether the claim was not measured with the tables that it is about, which are no part of the
+/// repository: not at all, or with built-in ones in their place.
 fn is_missing(document: &str, claim: &Claim) -> bool {
     let section = section(document, claim);
-    let missing = section.contains("Stated in advance: **not measured**");
+    let missing = section.contains("Stated in advance: **not measured");
     // Only a claim about tables can be beyond measuring, and the document says which are wanted.
-    let told = section.lines().any(|line| line.starts_with("Not at hand: "));
+    let telling = ["Not at hand: ", "Built-in tables, trained here, stood in for published ones"];
+    let told = section.lines().any(|line| telling.iter().any(|start| line.starts_with(start)));
     assert_eq!(missing, told, "{}", claim.id);
     assert!(!missing || !claim.tables.is_empty(), "{}", claim.id);
     missing

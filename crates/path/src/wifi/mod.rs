@@ -1,7 +1,7 @@
 //! The link of an 802.11n access point that only sends: downloads for several stations, beside
 //! stations of other networks.
 //!
-//! It is an access point at a [`medium`](crate::medium) of its own, which carries its A-MPDUs and has
+//! It is an access point at a [`crate::medium`] of its own, which carries its A-MPDUs and has
 //! the competitors as background stations. What comes up from the stations does not pass this medium;
 //! where that matters, put the flows over a shared medium instead.
 //!

@@ -131,7 +131,7 @@ pub struct Specification {
     /// Traces, each of which is the link of some networks.
     pub traces: Vec<Trace>,
     /// The rate in Mbit/s of a second link behind the first, if there is one: see
-    /// [`Network::second`].
+    /// [`crate::Network::second`].
     pub second_mbps: Option<Range>,
     /// The RTT in milliseconds.
     pub rtt_ms: Range,
@@ -167,7 +167,7 @@ pub enum OnUnit {
     Seconds,
     /// Bytes, exponentially distributed.
     Bytes,
-    /// Bytes that are added to the flow lengths of ICSI: [`Amount::Icsi`].
+    /// Bytes that are added to the flow lengths of ICSI: [`paceline_sim::flow::Amount::Icsi`].
     Icsi,
 }
 

@@ -36,7 +36,7 @@ pub struct Origin {
     /// Its number among those.
     pub index: usize,
     /// The table of the senders of the other kind, if it is trained too, and whether the network is
-    /// seen from these: see [`Specimen::beside`].
+    /// seen from these: see `Specimen::beside`.
     pub beside: Option<(Arc<RuleTable>, bool)>,
 }
 

@@ -252,10 +252,10 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
 fn what_gains_beyond_doubt_need_not_be_confirmed() {
     let runs = |confirm: &str| {
         let counting = Counting::default();
-        // The same network again and again, on which the first rule sends far too much.
+        // The same network again and again, on which the first rule sends far too much all the time.
         let text = format!(
-            "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"1s\"\n\
-             off = \"500ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
+            "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"100s\"\n\
+             off = \"1ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
         );
         let work = Arc::new(Work::default());
         let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");

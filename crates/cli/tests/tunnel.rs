@@ -131,8 +131,10 @@ fn a_default_route_through_the_tunnel_needs_an_interface_for_its_own_packets() {
         client --once --route 0.0.0.0/0; wait $C; echo "client $?"
         grep -c "say by which interface" $TMPDIR/client
         inside ip route add default via 192.168.9.1 metric 500
-        client --outer v1 --route 0.0.0.0/0; up
-        inside ip route get 198.51.100.1 | grep -c paceline0
+        client --outer v1 --route 0.0.0.0/0
+        # The other default route would answer a ping before the tunnel has its own.
+        for i in $(seq 60); do inside ip route get 198.51.100.1 | grep -q paceline0 && break; sleep 0.1; done
+        inside ip route get 198.51.100.1 | grep -c paceline0; up
         # Another scheme, whose window limits the queues.
         kill $C; wait $C; client --scheme cubic; up; echo "cubic $?"
         kill $C; wait $C; kill $S; wait $S; devices left; end"#;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use paceline_cc::Span;
 use paceline_lab::{run_while, written};
-use paceline_report::{FlowView, PageInfo, RunView};
+use paceline_report::{PageInfo, RunView};
 use paceline_sim::scenario::{self, Record};
-use paceline_sim::{FlowOutcome, Names, Outcome};
+use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,7 +18,7 @@ use crate::controller::{Failure, names};
 use crate::error::{failed, mistake, wrong};
 use crate::run::attended;
 use crate::table::Table;
-use paceline_lab::view::{label, link_view, quantiles};
+use paceline_lab::view::views;
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, module = "paceline._native")]
@@ -231,14 +231,14 @@ impl Ran {
 
     /// A link over time, as SVG.
     fn time_series_svg(&self, link: &str) -> String {
-        let (links, _) = self.views();
+        let (links, _) = views(&self.scenario, &self.outcome);
         let one: Vec<RunView> = links.into_iter().filter(|view| view.trace == link).collect();
         paceline_report::time_series_svg(&one)
     }
 
     /// The page of `paceline run -o`, as HTML.
     fn page(&self) -> String {
-        let (links, flows) = self.views();
+        let (links, flows) = views(&self.scenario, &self.outcome);
         let info = PageInfo {
             title: self.outcome.name.clone(),
             explanation: format!("Measured for {:.6} s.", self.outcome.duration_s),
@@ -248,37 +248,5 @@ impl Ran {
             ..PageInfo::default()
         };
         paceline_report::scenario_page(&info, &links, &flows)
-    }
-}
-
-impl Ran {
-    fn views(&self) -> (Vec<RunView>, Vec<FlowView>) {
-        let names = paceline_remy::names();
-        let link = |link: &paceline_sim::LinkOutcome| {
-            let mut schemes: Vec<String> = Vec::new();
-            let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
-            for flow in self.scenario.flows.iter().chain(arrivals) {
-                let scheme = label(&flow.scheme.to_string(), &names);
-                if flow.path.contains(&link.name) && !schemes.contains(&scheme) {
-                    schemes.push(scheme);
-                }
-            }
-            link_view(link, &schemes.join(", "))
-        };
-        let flow = |flow: &FlowOutcome| {
-            let series = flow.series.clone().unwrap_or_default();
-            FlowView {
-                name: flow.name.clone(),
-                scheme: label(&flow.scheme, &names),
-                goodput_mbps: flow.goodput_mbps,
-                one_way_delay_ms: quantiles(flow.one_way_delay_ms),
-                rtt_ms: quantiles(flow.rtt_ms),
-                retransmits: flow.sender.retransmits,
-                bin_s: series.bin_s,
-                goodput_series_mbps: series.goodput_mbps,
-            }
-        };
-        let links = self.outcome.links.iter().map(link).collect();
-        (links, self.outcome.flows.iter().map(flow).collect())
     }
 }

@@ -1,7 +1,8 @@
 //! From rows of the table of `compare`, and links of scenarios, to the charts of the report.
 
-use paceline_report::{Quantiles, RunView, TimeSeries};
-use paceline_sim::{LinkOutcome, LinkSeries, Names, metrics};
+use paceline_report::{FlowView, Quantiles, RunView, TimeSeries};
+use paceline_sim::scenario::Scenario;
+use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics};
 
 use crate::compare::{CompareRow, OMNISCIENT};
 
@@ -30,8 +31,41 @@ pub fn view(row: &CompareRow, names: &Names) -> RunView {
     }
 }
 
+/// The links, each with the schemes of the flows whose data passes it, and the flows.
+pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowView>) {
+    let names = paceline_remy::names();
+    let link = |link: &LinkOutcome| {
+        let mut schemes: Vec<String> = Vec::new();
+        let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+        for flow in scenario.flows.iter().chain(arrivals) {
+            let scheme = label(&flow.scheme.to_string(), &names);
+            if flow.path.contains(&link.name) && !schemes.contains(&scheme) {
+                schemes.push(scheme);
+            }
+        }
+        if schemes.is_empty() {
+            schemes.push("acknowledgements".into());
+        }
+        link_view(link, &schemes.join(", "))
+    };
+    let flow = |flow: &FlowOutcome| {
+        let series = flow.series.clone().unwrap_or_default();
+        FlowView {
+            name: flow.name.clone(),
+            scheme: label(&flow.scheme, &names),
+            goodput_mbps: flow.goodput_mbps,
+            one_way_delay_ms: quantiles(flow.one_way_delay_ms),
+            rtt_ms: quantiles(flow.rtt_ms),
+            retransmits: flow.sender.retransmits,
+            bin_s: series.bin_s,
+            goodput_series_mbps: series.goodput_mbps,
+        }
+    };
+    (outcome.links.iter().map(link).collect(), outcome.flows.iter().map(flow).collect())
+}
+
 /// A link of a scenario as the charts want it, with the schemes whose data passes it.
-pub fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
+fn link_view(link: &LinkOutcome, schemes: &str) -> RunView {
     RunView {
         trace: link.name.clone(),
         scheme: schemes.to_string(),

@@ -97,7 +97,7 @@ impl Run {
     }
 
     fn write(&self, folder: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), Error> {
-        let (links, flows) = page::views(scenario, outcome);
+        let (links, flows) = paceline_lab::view::views(scenario, outcome);
         let info = PageInfo {
             title: outcome.name.clone(),
             explanation: page::explanation(scenario, outcome),

@@ -263,6 +263,57 @@ fn datagrams_arrive_whole_or_not_at_all() {
 }
 
 #[test]
+fn datagrams_longer_than_packets_arrive_whole_or_not_at_all() {
+    for (scheme, weather) in [
+        ("sprout", Weather::fair()),
+        ("sprout", Weather::foul()),
+        ("cubic", Weather::foul()),
+        ("xcp", Weather::fair()),
+    ] {
+        let offer = Offer { service: Service::Datagrams, mtu: 1280, ..offer(scheme) };
+        let mtu = 1280 - 28;
+        let lossless = weather.loss == 0.0;
+        let mut world = World::new(21, Weather { mtu, ..weather }, offer, tunnel());
+        let sent: Vec<Vec<u8>> = (0..300).map(|i| bytes(1100 + i * 11, i as u64)).collect();
+        let mut next = 0;
+        world.run(Time::from_secs(30), |world| {
+            let Some(connection) = &mut world.connection else { return false };
+            while next < sent.len() && connection.waiting_datagrams() < 20 {
+                let longest = connection.longest_datagram();
+                assert!((1181..=1201).contains(&longest), "{longest}");
+                // Those that fit leave as they always did.
+                assert_eq!(connection.write_datagram(&sent[next]), sent[next].len() <= longest);
+                if sent[next].len() > longest {
+                    assert!(connection.write_long_datagram(&sent[next]));
+                }
+                next += 1;
+            }
+            false
+        });
+        let arrived = &world.at_server.datagrams;
+        let least = if lossless { 300 } else { 200 };
+        assert!(arrived.len() >= least && arrived.len() <= 300, "{scheme}: {}", arrived.len());
+        assert!(arrived.iter().all(|bytes| sent.contains(bytes)), "{scheme}");
+        assert!(arrived.iter().any(|bytes| bytes.len() > 4300), "{scheme}");
+    }
+}
+
+#[test]
+fn datagrams_with_too_many_parts_are_not_taken() {
+    let offer = Offer { service: Service::Datagrams, mtu: 1280, ..offer("cubic") };
+    let mut world = World::new(22, Weather::fair(), offer, tunnel());
+    world.run(Time::from_secs(5), |world| world.connection.is_some());
+    let connection = world.connection.as_mut().expect("a connection");
+    let part = connection.longest_datagram() - 2;
+    assert!(!connection.write_long_datagram(&vec![0; 64 * part + 1]));
+    assert!(connection.write_long_datagram(&vec![0; 64 * part]));
+    assert_eq!(connection.waiting_datagrams(), 64);
+    // Sixteen times 64 may wait.
+    (1..16).for_each(|_| assert!(connection.write_long_datagram(&vec![0; 64 * part])));
+    assert!(!connection.write_long_datagram(&vec![0; 2 * part]));
+}
+
+#[test]
 fn datagrams_of_all_sizes_fill_a_link() {
     for scheme in ["sprout", "cubic", "abc"] {
         let offer = Offer { service: Service::Datagrams, ..offer(scheme) };

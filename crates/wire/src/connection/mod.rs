@@ -6,6 +6,7 @@ mod messages;
 mod outgoing;
 mod parts;
 mod path;
+mod reassembly;
 mod setup;
 
 pub use setup::{Limits, Role};
@@ -217,7 +218,13 @@ impl Connection {
     pub fn write_datagram(&mut self, bytes: &[u8]) -> bool {
         self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_datagram(bytes))
     }
-    /// The most bytes of a datagram: one packet carries it.
+    /// Takes a datagram to be sent that may be longer than [`Connection::longest_datagram`]: it is then
+    /// carried in parts, one in each packet, and arrives whole or, if a part is lost, not at all. False
+    /// if too many wait, or if it would need more than 64 parts.
+    pub fn write_long_datagram(&mut self, bytes: &[u8]) -> bool {
+        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_long_datagram(bytes))
+    }
+    /// The most bytes of a datagram that one packet carries.
     pub fn longest_datagram(&self) -> usize {
         self.outgoing.as_ref().map_or(0, Outgoing::longest_datagram)
     }

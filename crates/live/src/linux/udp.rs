@@ -8,6 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::LiveError;
 
+mod steering;
+
+pub use steering::MOST_SOCKETS;
+
 /// Datagrams, or groups of datagrams, that one call receives.
 const MESSAGES: usize = 16;
 /// Bytes of a group.
@@ -102,6 +106,11 @@ impl Socket {
     pub fn bind(at: SocketAddr) -> Result<Socket, LiveError> {
         let socket =
             UdpSocket::bind(at).map_err(LiveError::system(format!("listening at {at}")))?;
+        Socket::of(socket, at)
+    }
+
+    /// A socket that is bound to this address.
+    fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, LiveError> {
         let socket = Socket { socket, v6: at.is_ipv6(), groups: true };
         socket.prepare().map_err(LiveError::system(format!("preparing the socket at {at}")))?;
         Ok(socket)

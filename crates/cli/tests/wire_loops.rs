@@ -142,3 +142,14 @@ fn a_number_of_loops_that_cannot_be_is_refused() {
         assert!(seen.err.contains("give a number from 1 to 64"), "{}", seen.err);
     }
 }
+
+#[test]
+fn an_address_that_is_taken_is_refused_with_the_remedy() {
+    let receiver = Receiver::start(&[]);
+    for loops in ["1", "2"] {
+        let seen = common::paceline(&["recv", "--listen", &receiver.at, "--loops", loops]);
+        let said =
+            format!("error: {}: another program has this address; name another", receiver.at);
+        assert!(seen.code == 1 && seen.err.starts_with(&said), "{}", seen.err);
+    }
+}

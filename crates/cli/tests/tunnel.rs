@@ -348,3 +348,40 @@ fn the_narrow_path_of_one_client_leaves_the_others_as_they_are() {
     assert_eq!(err.matches(", 1 were refused as too long").count(), 1, "{err}");
     assert!(!err.contains("went in parts"), "{err}");
 }
+
+/// A host in a network behind the client, whose packets the client's kernel forwards.
+#[test]
+fn a_host_behind_the_client_is_told_what_fits() {
+    let script = r#"join; serve --route 192.168.7.0/24 --route fd07::/64; client --mtu 1280; up
+        unshare --net sleep 100 & H=$!; sleep 0.3
+        host() { nsenter --net --target $H "$@"; }
+        inside ip link add h0 type veth peer name h1 netns $H
+        inside ip addr add 192.168.7.1/24 dev h0; inside ip addr add fd07::1/64 dev h0 nodad
+        inside ip link set h0 up
+        inside sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'
+        host ip addr add 192.168.7.2/24 dev h1; host ip addr add fd07::2/64 dev h1 nodad
+        host ip link set h1 up; host ip route add default via 192.168.7.1; host ip route add default via fd07::1
+        # The kernel answers what is longer than the device's MTU, and the tunnel what is longer than fits.
+        host ping -n -c 1 -W 2 -M do -s 1400 10.77.0.1 | grep -c "From 192.168.7.1 .* (mtu = 1280)"
+        host ping -n -c 1 -W 2 -M do -s 1252 10.77.0.1 | grep -c "From 10.77.0.1 .* (mtu = 1181)"
+        host ping -n -q -c 1 -W 5 -M do -s 1153 10.77.0.1 | grep -c " 0% packet loss"
+        host ping -n -q -c 1 -W 5 -s 1232 fd77::1 | grep -c " 0% packet loss"
+        # The tunnel is no hop of its own.
+        host ping -n -c 1 -W 2 -t 1 10.77.0.1 | grep -c "From 192.168.7.1 .*Time to live exceeded"
+        host ping -n -q -c 1 -W 2 -t 2 10.77.0.1 | grep -c " 0% packet loss"
+        # TCP in both directions and families, from a host that believes in 1500 bytes.
+        host ip route flush cache
+        for to in 10.77.0.1 fd77::1; do for way in "" -R; do
+            iperf3 -s -1 > /dev/null & I=$!; sleep 0.3
+            host timeout 30 iperf3 -c $to $way -n 200K > /dev/null; echo "tcp $?"
+            wait $I
+        done; done
+        kill $H; wait $H 2> /dev/null
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let Some((seen, err)) = run("a_host_behind_the_client_is_told_what_fits", script) else {
+        return;
+    };
+    let tcp = ["tcp 0"; 4];
+    let end = ["client 0", "server 0", "left 0"];
+    assert_eq!(seen, [&["1"; 6][..], &tcp, &end].concat(), "{err}");
+}

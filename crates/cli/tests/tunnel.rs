@@ -267,9 +267,10 @@ fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<Stri
     }
     let script = format!(
         r#"join; TIMEOUT=10s; serve; client; single; up
-        download 3M 10.77.0.1; download 3M fd77::1 5202; sleep 0.5
+        download 8M fd77::1 5202; download 8M 10.77.0.1; sleep 0.4
         narrow {path}
-        downloaded 3000000; downloaded 3000000 5202
+        kill -0 ${{D[5202]}} && kill -0 ${{D[5201]}} && echo "in the middle"
+        downloaded 8000000; downloaded 8000000 5202
         # The end that sends the data has found it out.
         ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
         grep -c "connected; packets" $TMPDIR/client
@@ -278,7 +279,7 @@ fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<Stri
         kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#
     );
     let (seen, err) = run(test, &script)?;
-    let downloads = ["tcp 0", "all of it", "tcp 0", "all of it"];
+    let downloads = ["in the middle", "tcp 0", "all of it", "tcp 0", "all of it"];
     let end = ["client 0", "server 0", "left 0"];
     assert_eq!(seen, [&downloads, expected, &end].concat(), "{err}");
     Some(err)

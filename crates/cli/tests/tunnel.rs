@@ -289,7 +289,7 @@ fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<Stri
 fn a_path_that_becomes_narrower_is_followed() {
     let test = "a_path_that_becomes_narrower_is_followed";
     let Some(err) = narrower(test, 1420, "", &["mtu 1321", "1"]) else { return };
-    assert!(err.contains("smaller packets now; packets inside have up to 1321 bytes"), "{err}");
+    assert!(err.contains("of another size now; packets inside have up to 1321 bytes"), "{err}");
 }
 
 /// IPv6 inside needs 1280 bytes, which this path does not leave: IPv4 is told so, and IPv6 goes in parts.
@@ -299,7 +299,7 @@ fn a_path_that_becomes_too_narrow_for_ipv6_carries_both_families() {
     let then =
         r#"ping -n -c 1 -W 2 -M do -s 1252 10.77.0.2 2>&1 | grep -q "mtu *= *1181" && echo told"#;
     let Some(err) = narrower(test, 1280, then, &["mtu 1280", "1", "told"]) else { return };
-    assert!(err.contains("smaller packets now; packets inside have up to 1181 bytes"), "{err}");
+    assert!(err.contains("of another size now; packets inside have up to 1181 bytes"), "{err}");
     assert!(err.contains("were refused as too long") && err.contains("went in parts"), "{err}");
 }
 

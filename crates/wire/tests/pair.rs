@@ -211,6 +211,37 @@ fn datagrams_become_shorter_with_the_path() {
     }
 }
 
+/// The path is narrow for a minute. The server, which sends, returns to larger packets ten minutes later,
+/// or as soon as the client has moved.
+#[test]
+fn packets_become_as_large_as_at_first_when_the_path_has() {
+    for (moves, by) in [(false, 680), (true, 80)] {
+        let weather = Weather { byte: Span::from_micros(50), ..Weather::fair() };
+        let offer = Offer { back: "cubic".into(), ..offer("cubic") };
+        let mut world = World::new(23, weather, offer, ServerLimits::default());
+        let (data, mut written, mut sizes) = (bytes(20_000_000, 23), 0, Vec::new());
+        world.run(Time::from_secs(by), |world| {
+            let narrow = (Time::from_secs(5)..Time::from_secs(60)).contains(&world.now);
+            world.weather.mtu = if narrow { 1360 } else { 1500 } - 28;
+            if moves && world.now >= Time::from_secs(61) {
+                world.client = SocketAddr::from(([10, 0, 3, 1], 4000));
+            }
+            let Some(slot) = world.slot else { return false };
+            let connection = world.server.connection(slot).expect("a connection");
+            assert!(connection.ended().is_none(), "{:?}", connection.ended());
+            written += connection.write(&data[written..data.len().min(written + 10_000)]);
+            if sizes.last() != Some(&connection.mtu()) {
+                sizes.push(connection.mtu());
+            }
+            world.server.reschedule(slot);
+            false
+        });
+        assert_eq!(sizes, [1500, 1360, 1500], "{moves}");
+        let arrived = &world.at_client.stream;
+        assert!(arrived.len() > by as usize * 5000 && *arrived == data[..arrived.len()], "{moves}");
+    }
+}
+
 #[test]
 fn the_search_for_a_size_succeeds_on_foul_paths_too() {
     for seed in 0..20 {

@@ -229,8 +229,8 @@ fn words(event: &Event) -> String {
             "{with}: connected; packets inside have up to {mtu} bytes, and IPv6, which needs 1280, is \
              carried in parts where it is longer"
         ),
-        Event::Narrower { with, mtu } => format!(
-            "{with}: the path carries smaller packets now; packets inside have up to {mtu} bytes"
+        Event::PacketSize { with, mtu } => format!(
+            "{with}: the path carries packets of another size now; packets inside have up to {mtu} bytes"
         ),
         Event::Moved(to) => format!("the other end has moved to {to}"),
         Event::Ended { with, reason, stats } => {

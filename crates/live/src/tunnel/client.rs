@@ -250,7 +250,7 @@ impl Client<'_> {
             let longest = connection.longest_datagram();
             if carrier.set_longest(longest) {
                 self.device.set_mtu(longest)?;
-                tell(Event::Narrower { with: connection.remote().0, mtu: longest });
+                tell(Event::PacketSize { with: connection.remote().0, mtu: longest });
             }
             let due = connection.wake().min(deadline);
             let until = if count == BURST { Time::ZERO } else { due };

@@ -39,8 +39,8 @@ pub enum Event {
         /// True if IPv6 inside needs larger packets: they are carried in parts.
         too_small: bool,
     },
-    /// The path has come to carry only smaller packets.
-    Narrower {
+    /// The path has come to carry only smaller packets, or larger ones again.
+    PacketSize {
         /// The other end.
         with: SocketAddr,
         /// The most bytes of a packet inside that one packet of the path carries.

@@ -172,7 +172,7 @@ impl Tunnel {
                 self.events.push(Event::Moved(at));
             }
             if client.carrier.set_longest(longest) {
-                self.events.push(Event::Narrower { with: at, mtu: longest });
+                self.events.push(Event::PacketSize { with: at, mtu: longest });
                 self.arrivals.longest.insert(client.local, longest);
                 return self.set_mtu();
             }

@@ -148,7 +148,7 @@ impl Connection {
         (self.path.current(), self.path.changes())
     }
     /// The largest packets that this end sends, IP and UDP headers included. They become smaller if the
-    /// path comes to carry only smaller ones.
+    /// path comes to carry only smaller ones, and larger again if it does, but never larger than at first.
     pub fn mtu(&self) -> u16 {
         self.black_hole.mtu()
     }
@@ -394,10 +394,11 @@ impl Connection {
             Frame::Pong(number) => self.black_hole.on_pong(now, number),
             Frame::Challenge(token) => self.path.on_challenge(from, token),
             Frame::Answer(token) => {
-                if self.path.on_answer(from, token)
-                    && let Some(incoming) = &mut self.incoming
-                {
-                    incoming.repeat();
+                if self.path.on_answer(from, token) {
+                    self.black_hole.on_new_path(now);
+                    if let Some(incoming) = &mut self.incoming {
+                        incoming.repeat();
+                    }
                 }
             }
             Frame::Close { code, reason } => self.on_close(code, reason),

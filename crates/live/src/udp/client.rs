@@ -22,8 +22,9 @@ use crate::{Interrupts, LiveError};
 
 /// How many packets leave before arrivals are looked at again.
 const BURST: usize = 256;
-/// How long the server may take to say what it has received.
-const PATIENCE: Span = Span::from_millis(10_000);
+/// In so many round-trip times at least, the server says what it has received: the question may be lost
+/// twice, and the queue on the way may be the longest when it is asked.
+const ROUND_TRIPS: u64 = 4;
 
 /// What a client shall do.
 #[derive(Clone, Debug)]
@@ -243,7 +244,8 @@ impl Client {
             Some(_) => Time::NEVER,
             None => start + options.limits.stop,
         };
-        let mut work = Work { abandons: options.abandons, ..Work::default() };
+        let mut work =
+            Work { abandons: options.abandons, idle: options.limits.idle, ..Work::default() };
         let (mut ready, mut due, mut told) = (true, Time::NEVER, start);
         let mut postponed = false;
         if self.rtts.qlog.is_some() {
@@ -376,9 +378,18 @@ struct Work {
     deadline: Time,
     kept: Option<String>,
     failed: Option<String>,
+    /// The server has not said in time what it has received.
+    unanswered: bool,
     summary: Option<Summary>,
     interrupted: bool,
     abandons: bool,
+    /// How long the server may be silent.
+    idle: Span,
+}
+
+/// How long the server may take to say what it has received.
+fn patience(idle: Span, rtt: Span) -> Span {
+    idle.max(rtt * ROUND_TRIPS)
 }
 
 impl Work {
@@ -412,7 +423,7 @@ impl Work {
                     connection.close(0, "");
                     return Ok(());
                 }
-                self.deadline = now + PATIENCE;
+                self.deadline = now + patience(self.idle, connection.rtt());
                 connection.stop();
                 connection.send_message(Note::Summarize.to_bytes());
             }
@@ -423,7 +434,7 @@ impl Work {
             connection.close(u16::from(self.failed.is_some()), "");
             self.deadline = Time::NEVER;
         } else if now >= self.deadline {
-            self.failed = Some("the server does not say what it has received".into());
+            self.unanswered = true;
             connection.close(1, "no answer");
         }
         Ok(())
@@ -431,6 +442,10 @@ impl Work {
 
     /// Whether an end is a good one.
     fn check(&self, end: &End) -> Result<(), LiveError> {
+        if self.unanswered {
+            let text = "the receiver does not say what has arrived; --timeout gives it more time";
+            return Err(LiveError::Message(text.into()));
+        }
         if let Some(why) = &self.failed {
             return Err(LiveError::Message(format!("the file did not arrive: {why}")));
         }
@@ -446,5 +461,18 @@ impl Work {
             ),
         };
         Err(LiveError::Message(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_may_take_as_long_as_a_full_queue_needs() {
+        let idle = Span::from_secs(10);
+        assert_eq!(patience(idle, Span::from_millis(100)), idle);
+        assert_eq!(patience(idle, Span::from_secs(12)), Span::from_secs(48));
+        assert_eq!(patience(Span::from_secs(60), Span::from_secs(12)), Span::from_secs(60));
     }
 }

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-figures tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -51,13 +51,6 @@ lint: setup
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build
 	$(PROGRAM) bench --instructions
-
-## What a small flow waits beside a download, directly and through `paceline tunnel`: docs/tunnel.md.
-## As root; the recorded traces where PACELINE_TRACES names their folder.
-VERIZON = $(wildcard $(PACELINE_TRACES)/Verizon-LTE-short.up)
-tunnel-figures: build
-	PACELINE=$(PROGRAM) tests/tunnel_beside_bulk.sh \
-	  $(or $(VERIZON),lte-driving) $(or $(VERIZON:.up=.down),lte-driving) 120
 
 ## A Debian package and an OCI image in target/dist: docs/installing.md.
 DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist

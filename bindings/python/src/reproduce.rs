@@ -131,7 +131,7 @@ pub(crate) fn measure_claims(
             return Err(wrong(name, format!("{}: not a folder", folder.display())));
         }
     }
-    let setting = Setting { quick, traces, tables, seed };
+    let setting = Setting { quick, traces, tables, seed, live: None };
     let store = match &output {
         Some(folder) => {
             let runs = Setting::runs(folder);

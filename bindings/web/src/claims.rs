@@ -13,7 +13,7 @@ fn all() -> Result<Vec<Claim>, String> {
 
 /// Synthetic traces and shortened runs: a page has neither recordings nor hours.
 fn setting() -> Setting {
-    Setting { quick: true, traces: None, tables: None, seed: 1 }
+    Setting { quick: true, traces: None, tables: None, seed: 1, live: None }
 }
 
 /// The claims, each with what it says and what measures it.

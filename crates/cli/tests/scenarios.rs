@@ -8,7 +8,7 @@ use common::{Folder, paceline};
 use paceline_reproduce::{Setting, experiment};
 use paceline_sim::scenario::{Capacity, Record, Scenario, load};
 
-const QUICK: Setting = Setting { quick: true, traces: None, tables: None, seed: 1 };
+const QUICK: Setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
 
 /// The scenario in words, its traces by their opportunities, with the record of a file's.
 fn everything(mut scenario: Scenario, record: Record) -> String {

@@ -46,6 +46,9 @@ pub struct Claim {
     /// compared. Such a claim does not count as reproduced by what was stated in advance.
     #[serde(default)]
     pub after_trials: String,
+    /// Whether it is a claim of running systems, which only programs in real time can be held against.
+    #[serde(default)]
+    pub live: bool,
     /// Tables of rules of the scheme `remy` that it is about: files in the folder of `--tables`. If
     /// one is not at hand, the claim is not measured.
     #[serde(default)]

@@ -105,10 +105,11 @@ fn rows(check: &Check, judged: &JudgedCheck) -> String {
 }
 
 fn section(claim: &Claim, judged: &Judged) -> String {
-    let mut text = section_head(claim);
-    if !claim.unmeasured.is_empty() {
-        return text;
+    if !judged.unmeasured.is_empty() {
+        // Also a claim that could be measured elsewhere.
+        return section_head(&Claim { unmeasured: judged.unmeasured.clone(), ..claim.clone() });
     }
+    let mut text = section_head(claim);
     for (check, judged) in claim.checks.iter().zip(&judged.checks) {
         text += &rows(check, judged);
     }

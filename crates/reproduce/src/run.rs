@@ -170,34 +170,35 @@ pub fn reproduce(
     // Long ones first, so that no core waits for the last.
     let mut order: Vec<usize> = first.values().copied().collect();
     order.sort_by(|a, b| work[*b].1.cost.total_cmp(&work[*a].1.cost));
-    let done: BTreeMap<usize, Option<Record>> = order
-        .par_iter()
-        .map(|&at| {
-            if let Some(record) = &known[at] {
-                return (at, Some(record.clone()));
-            }
-            if !progress.go_on() {
-                return (at, None);
-            }
-            let task = &work[at].1;
-            let record = match task.run() {
-                Ok(record) => {
-                    if let Err(error) = store.keep(task, &record) {
-                        set(&unkept, error.to_string());
-                    }
-                    Some(record)
+    let do_one = |&at: &usize| {
+        if let Some(record) = &known[at] {
+            return (at, Some(record.clone()));
+        }
+        if !progress.go_on() {
+            return (at, None);
+        }
+        let task = &work[at].1;
+        let record = match task.run() {
+            Ok(record) => {
+                if let Err(error) = store.keep(task, &record) {
+                    set(&unkept, error.to_string());
                 }
-                Err(problem) => {
-                    if let Ok(mut failures) = failures.lock() {
-                        failures.push((task.name.clone(), problem));
-                    }
-                    None
+                Some(record)
+            }
+            Err(problem) => {
+                if let Ok(mut failures) = failures.lock() {
+                    failures.push((task.name.clone(), problem));
                 }
-            };
-            progress.done(&task.name, task.cost);
-            (at, record)
-        })
-        .collect();
+                None
+            }
+        };
+        progress.done(&task.name, task.cost);
+        (at, record)
+    };
+    let (alone, together): (Vec<usize>, Vec<usize>) =
+        order.into_iter().partition(|&at| work[at].1.alone);
+    let mut done: BTreeMap<usize, Option<Record>> = together.par_iter().map(do_one).collect();
+    done.extend(alone.iter().map(do_one));
     if !progress.go_on() {
         return Err("stopped before the end".into());
     }
@@ -218,8 +219,12 @@ pub fn reproduce(
         experiments.push((experiment, findings));
     }
     let nothing = Findings::default();
-    let limits =
-        Limits { synthetic: setting.traces.is_none(), quick: setting.quick, ..Limits::default() };
+    let limits = Limits {
+        synthetic: setting.traces.is_none(),
+        quick: setting.quick,
+        live: setting.live.is_some(),
+        ..Limits::default()
+    };
     let judged = claims
         .iter()
         .map(|claim| {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use paceline_cc::Span;
 use paceline_trace::Trace;
 
+use crate::live::Live;
+
 /// How a reproduction is to be done.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -17,6 +19,9 @@ pub struct Setting {
     pub tables: Option<PathBuf>,
     /// The seed.
     pub seed: u64,
+    /// The right and the means to run programs in real time; without them, claims of running systems
+    /// are not measured.
+    pub live: Option<Live>,
 }
 
 /// A trace with what it stands for.
@@ -108,6 +113,19 @@ impl Setting {
     /// A trace that is there but cannot be read.
     pub fn verizon_up(&self) -> Result<Cellular, String> {
         self.one(1, ABC[1])
+    }
+
+    /// What Verizon's LTE is called on command lines, down and up: a recording's file, or a built-in
+    /// trace.
+    pub(crate) fn verizon_names(&self) -> (String, String) {
+        let name = |(recorded, synthetic): (&str, &str)| match &self.traces {
+            Some(folder) => {
+                let path = folder.join(recorded);
+                std::path::absolute(&path).unwrap_or(path).display().to_string()
+            }
+            None => synthetic.to_string(),
+        };
+        (name(ABC[0]), name(ABC[1]))
     }
 
     fn load(&self, names: &[(&str, &str)]) -> Result<Vec<Cellular>, String> {

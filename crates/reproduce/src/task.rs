@@ -17,6 +17,8 @@ pub struct Task {
     pub(crate) key: String,
     /// Seconds of simulated traffic, or as much work: for estimates of the time left.
     pub cost: f64,
+    /// True if it measures in real time, so that nothing else may run beside it.
+    pub(crate) alone: bool,
     scenario: Option<Arc<Scenario>>,
     work: Work,
 }
@@ -66,7 +68,7 @@ impl Task {
                 Err(error) => Err(error.to_string()),
             }
         };
-        Task { name, key, cost, scenario: kept, work: Box::new(work) }
+        Task { name, key, cost, alone: false, scenario: kept, work: Box::new(work) }
     }
 
     /// Other work; `key` names all that its result depends on beside the program.
@@ -76,7 +78,18 @@ impl Task {
         cost: f64,
         work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
     ) -> Task {
-        Task { name: name.into(), key: key.into(), cost, scenario: None, work: Box::new(work) }
+        let (name, key) = (name.into(), key.into());
+        Task { name, key, cost, alone: false, scenario: None, work: Box::new(work) }
+    }
+
+    /// Work in real time, which is done after all other, and alone.
+    pub(crate) fn live(
+        name: String,
+        key: String,
+        cost: f64,
+        work: impl Fn() -> Result<Record, String> + Send + Sync + 'static,
+    ) -> Task {
+        Task { alone: true, ..Task::other(name, key, cost, work) }
     }
 
     /// The scenario that is simulated, if the work is that.

@@ -6,7 +6,7 @@ use crate::findings::Findings;
 use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
-use crate::verdict::{Judged, Limits, judge};
+use crate::verdict::{Judged, LIVE, Limits, judge};
 
 /// The tasks behind a claim, which are done one after the other and kept nowhere.
 pub struct Trial {
@@ -26,6 +26,9 @@ impl Trial {
     pub fn new(claim: &Claim, setting: &Setting) -> Result<Trial, String> {
         if !claim.unmeasured.is_empty() {
             return Err(format!("{} is not measured: {}", claim.id, claim.unmeasured.trim()));
+        }
+        if claim.live && setting.live.is_none() {
+            return Err(format!("{} is not measured: {LIVE}", claim.id));
         }
         let experiment = experiment(&claim.experiment).ok_or_else(|| {
             format!("{}: there is no experiment `{}`", claim.id, claim.experiment)
@@ -72,7 +75,8 @@ impl Trial {
         let findings = (self.experiment.find)(&self.setting, &self.results)
             .map_err(|problem| format!("experiment {}: {problem}", self.experiment.name))?;
         let synthetic = self.setting.traces.is_none();
-        let limits = Limits { synthetic, quick: self.setting.quick, ..Limits::default() };
+        let (quick, live) = (self.setting.quick, self.setting.live.is_some());
+        let limits = Limits { synthetic, quick, live, ..Limits::default() };
         Ok((judge(&self.claim, &findings, limits), findings))
     }
 }
@@ -92,7 +96,7 @@ mod tests {
     /// What is measured step by step is what `reproduce` measures.
     #[test]
     fn a_trial_is_a_reproduction_of_one_claim() {
-        let setting = Setting { quick: true, traces: None, tables: None, seed: 1 };
+        let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
         let claims = crate::claims().expect("built in");
         let claim = claims.iter().find(|claim| claim.id == "X01").expect("a claim").clone();
         let mut trial = Trial::new(&claim, &setting).expect("planned");

@@ -57,6 +57,8 @@ pub struct Limits {
     pub synthetic: bool,
     /// Runs were shorter and fewer than the papers'.
     pub quick: bool,
+    /// Programs may run in real time.
+    pub live: bool,
 }
 
 impl Verdict {
@@ -246,6 +248,10 @@ impl JudgedCheck {
     }
 }
 
+/// What to do about claims of running systems.
+pub(crate) const LIVE: &str = "It is a claim of running programs. Name --live, as root, to have it measured in \
+                    real time.";
+
 /// What to do about tables that are not at hand.
 const NO_TABLES: &str = "Name a folder with these files by --tables: published tables, or such as \
                          `paceline remy train` has made.";
@@ -360,7 +366,10 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
         shown,
         sweeps: claim.sweeps.clone(),
         traces: findings.traces.clone(),
-        unmeasured: claim.unmeasured.clone(),
+        unmeasured: match claim.live && !limits.live {
+            true => LIVE.into(),
+            false => claim.unmeasured.clone(),
+        },
         checks,
     };
     if !judged.unmeasured.is_empty() {
@@ -501,8 +510,11 @@ checks = [
                 assert!(json.starts_with("\"quick-"), "{json}");
             }
             // Synthetic traces are the greater limit.
-            let both =
-                judge(claim, &findings, Limits { synthetic: true, quick: true, stand_ins: false });
+            let both = judge(
+                claim,
+                &findings,
+                Limits { synthetic: true, quick: true, ..Limits::default() },
+            );
             assert!(both.verdict.words().contains("synthetic"));
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use paceline_reproduce::{Claim, claims, row_head, section_head, section_notes};
 
-const AGAIN: &str = "write it anew: paceline reproduce --traces TRACES --tables TABLES -o out/reproduce, and copy \
-                     out/reproduce/reproduce.md";
+const AGAIN: &str = "write it anew: paceline reproduce --traces TRACES --tables TABLES --live -o out/reproduce, and \
+                     copy out/reproduce/reproduce.md";
 
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);

@@ -18,7 +18,7 @@ fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction)
     let mut chosen = claims().expect("the built-in claims");
     chosen.retain(|claim| ids.contains(&claim.id.as_str()));
     assert_eq!(chosen.len(), ids.len());
-    let setting = Setting { quick: true, traces: None, tables, seed: 1 };
+    let setting = Setting { quick: true, traces: None, tables, seed: 1, live: None };
     let done = reproduce(&chosen, &setting, &Store::nowhere(), &Nobody).expect("planned");
     assert!(done.failures.is_empty(), "{:?}", done.failures);
     (chosen, done)

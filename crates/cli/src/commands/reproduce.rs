@@ -7,8 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Judged, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written, claims,
-    markdown, page, reproduce, write_scenarios,
+    Claim, Held, Judged, Live, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written,
+    claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -26,7 +26,8 @@ Examples:
   paceline reproduce --quick
   paceline reproduce A01 A33 --traces TRACES -o out
   paceline reproduce --list
-  paceline reproduce A06 --scenarios out")]
+  paceline reproduce A06 --scenarios out
+  sudo paceline reproduce S09 S12 --live --traces TRACES")]
 pub(crate) struct Reproduce {
     /// The claims to measure, such as A01; without any, all of them
     #[arg(value_name = "ID")]
@@ -42,6 +43,10 @@ pub(crate) struct Reproduce {
     /// without it, built-in tables stand in for some, and the claims about others are not measured
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
+    /// Also measure claims of running systems, with programs in real time through the emulator, in
+    /// networks of their own: some 15 minutes, as root
+    #[arg(long, conflicts_with_all = ["list", "scenarios"])]
+    live: bool,
     /// Only list the claims
     #[arg(long)]
     list: bool,
@@ -173,6 +178,7 @@ impl Reproduce {
             traces: self.traces.clone(),
             tables: self.tables.clone(),
             seed: self.seed,
+            live: self.live.then(live).transpose()?,
         };
         if let Some(folder) = &self.scenarios {
             let written = write_scenarios(&chosen, &setting, folder)?;
@@ -266,6 +272,12 @@ impl Reproduce {
         }
         Ok(())
     }
+}
+
+/// What runs programs for claims of running systems.
+fn live() -> Result<Live, Error> {
+    let program = std::env::current_exe().map_err(|source| Error::Io { path: None, source })?;
+    Live::open(&program).map_err(Error::Message)
 }
 
 fn summary(written: &Written, folder: &Path) -> String {

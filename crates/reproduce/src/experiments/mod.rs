@@ -20,6 +20,7 @@ mod remy_sharing;
 mod remy_structure;
 mod remy_tcp_aware;
 mod sprout_cellular;
+mod sprout_live;
 mod sprout_sweeps;
 mod two_links;
 mod wifi;
@@ -84,6 +85,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     remy_learnability::EXPERIMENT,
     sprout_cellular::EXPERIMENT,
     sprout_sweeps::EXPERIMENT,
+    sprout_live::TUNNEL,
+    sprout_live::LOSS,
+    sprout_live::SATURATOR,
 ];
 
 /// The experiment of a name.

@@ -1,0 +1,11 @@
+# Sprout over UDP, with a probability LOSS that a packet is lost, each way (thesis section 2.4.6). Leaves
+# run.json: `paceline send --json`.
+$ahead "$P" recv -q --listen 0.0.0.0:5311 --timeout 30s > "$OUT/key" &
+await "$OUT/key" || exit 1
+send() {
+    $ahead "$P" send -q "$PACELINE_BASE:5311" --key "$(key "$OUT/key")" --scheme sprout --bulk "${LENGTH}s" \
+        --timeout 30s --json > "$OUT/run.json"
+}
+export -f send
+export -f around
+"$P" loss -q $realtime up "$LOSS" -- "$P" loss -q $realtime down "$LOSS" -- bash -c 'around -- bash -c send'

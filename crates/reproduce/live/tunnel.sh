@@ -1,0 +1,39 @@
+# A call and a small flow beside a download by TCP Cubic: directly over the link, or, with CASE=tunnel, through
+# `paceline tunnel` (thesis section 2.4.7). Senders are inside of the emulation. Leaves
+#
+#   call.json                the call: `paceline send --scheme gcc` with video
+#   ping                     160 bytes each 50 ms and back
+#   bytes.before bytes.after what had reached the download's receiver when the measurement began and ended
+inside() {
+    base=$PACELINE_BASE
+    if [ "$CASE" = tunnel ]; then
+        $ahead "$P" tunnel client -q "$base:5312" --key-file "$OUT/tunnel.key" --scheme sprout \
+            --address 10.77.0.2/24 & client=$!
+        sleep 2
+        base=10.77.0.1
+    fi
+    PACELINE_BASE=$base "$P" traffic send cubic --duration $((LENGTH + 8))s --counts "$OUT/counts" & bulk=$!
+    # The download has left slow start, and the call's handshake is over, when the measurement begins.
+    sleep 4
+    ping -q -c 1 -W 20 "$base" > /dev/null
+    cat "$OUT/bytes" > "$OUT/bytes.before"
+    $ahead "$P" send -q "$base:5311" --key "$(key "$OUT/key")" --scheme gcc --bulk "${LENGTH}s" \
+        --workload 'video = {}' --mtu 1400 --timeout 60s --json > "$OUT/call.json" & call=$!
+    $ahead ping -n -i 0.05 -s 160 -c $((LENGTH * 20)) -W 20 "$base" > "$OUT/ping" & ping=$!
+    sleep "$LENGTH"
+    cat "$OUT/bytes" > "$OUT/bytes.after"
+    kill $bulk
+    wait $call || { echo "the call has failed" >&2; exit 1; }
+    wait $ping
+    [ "$CASE" != tunnel ] || kill $client
+    wait
+}
+export -f inside
+if [ "$CASE" = tunnel ]; then
+    $ahead "$P" tunnel server -q --listen 0.0.0.0:5312 --address 10.77.0.1/24 > "$OUT/tunnel.key" &
+    await "$OUT/tunnel.key" || exit 1
+fi
+PACELINE_BASE=0.0.0.0 "$P" traffic receive --bytes "$OUT/bytes" &
+$ahead "$P" recv -q --listen 0.0.0.0:5311 --timeout 60s > "$OUT/key" &
+await "$OUT/key" || exit 1
+around -- bash -c inside

@@ -88,6 +88,12 @@ def test_wrong_answers():
         paceline.compare("12Mbps", [Wrong], duration="1s")
     with pytest.raises(ValueError, match="cwnd_bytes"):
         Plan(float("nan"))
+    # Such plans would send without end at one moment.
+    with pytest.raises(ValueError, match="cwnd_bytes: .* without pacing_mbps"):
+        Plan(float("inf"))
+    with pytest.raises(ValueError, match="pacing_mbps: expected at most"):
+        Plan(float("inf"), pacing_mbps=float("inf"))
+    assert Plan(float("inf"), pacing_mbps=10).pacing_mbps == 10
     with pytest.raises(ValueError, match="ecn: expected"):
         Plan(1500, ecn="maybe")
 

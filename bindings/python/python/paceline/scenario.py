@@ -136,7 +136,7 @@ class Scenario:
         """
         text = lambda name, value: None if value is None else _units.time(name, value)
         changes = {
-            "seed": seed,
+            "seed": None if seed is None else _units.whole("seed", seed),
             "duration": text("duration", duration),
             "warmup": text("warmup", warmup),
             "bin": text("bin", bin),

@@ -86,9 +86,9 @@ export class Compare {
     const [line, stop] = [byId("compare-line"), byId("compare-stop")];
     this.stopped = false;
     showError(this.error, "");
+    button.disabled = true;
     try {
       let progress = await this.client.ask<Progress>(this.request());
-      button.disabled = true;
       bar.hidden = stop.hidden = false;
       announce(`${progress.runs} runs begin.`);
       while (progress.done < progress.runs && !this.stopped) {

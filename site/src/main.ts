@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   ready = true;
   window.addEventListener("hashchange", show);
   // For tests and for those who measure.
-  Object.assign(window, { paceline: { frames: () => [...live.frames] } });
+  Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
   document.documentElement.dataset["ready"] = "yes";
 }
 

@@ -78,7 +78,8 @@ impl Scenario {
             scenario.record = Record::Series(bin);
         }
         if let Record::Series(bin) = scenario.record
-            && (scenario.record, scenario.duration) != (self.scenario.record, self.scenario.duration)
+            && (scenario.record, scenario.duration)
+                != (self.scenario.record, self.scenario.duration)
         {
             few_bins(bin, scenario.duration)?;
         }

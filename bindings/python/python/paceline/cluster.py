@@ -239,6 +239,4 @@ def asker(
         finally:
             client.cancel(futures)
 
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    threads = sum(worker["nthreads"] for worker in workers)
-    return ask, max(4, 2 * threads)
+    return ask, max(4, 2 * sum(client.nthreads().values()))

@@ -59,10 +59,14 @@ def test_files_name_controllers():
     [[flow]]
     scheme = "sixty"
     """
-    scenario = paceline.Scenario.from_toml(text, controllers=[Sixty])
+    scenario = paceline.Scenario.from_toml(text, controllers=Sixty)
     assert scenario.run().flows["scheme"] == ["sixty"]
     with pytest.raises(paceline.ScenarioError, match="unknown scheme `sixty`"):
         paceline.Scenario.from_toml(text)
+    with pytest.raises(TypeError, match="controllers: expected subclasses"):
+        paceline.Scenario.from_toml(text, controllers=["cubic"])
+    with pytest.raises(ValueError, match="controllers: two controllers are called 'sixty'"):
+        paceline.Scenario.from_toml(text, controllers=[Sixty, type("Sixty", (Sixty,), {})])
 
 
 @pytest.mark.parametrize("method", ["__init__", "start", "on_feedback", "on_timer", "on_send"])

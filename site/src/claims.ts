@@ -49,7 +49,11 @@ export class Claims {
       this.loaded = true;
       const { introduction, sections } = claimsOf(reproduction);
       byId("claims-about").replaceChildren(...render(introduction));
-      const { claims } = await this.client.ask<{ claims: Listed[] }>({ method: "claims" });
+      const { claims } = await this.client.ask<{ claims: Listed[] }>({ method: "claims" }).catch(
+        (error: unknown) => {
+          showError(byId("start-error"), error);
+          return { claims: [] };
+        });
       this.listed = new Map(claims.map((claim) => [claim.id, claim]));
       this.list.replaceChildren(...sections.map((section) => this.entry(section)));
       byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());

@@ -20,6 +20,12 @@ export class Client {
         this.waiting.delete(message.id);
       }
     };
+    // Such as a file that the server does not have: nobody else would answer.
+    this.worker.onerror = (event) => {
+      const error = `the simulator cannot be loaded: ${event.message || "its file is missing"}`;
+      for (const answer of this.waiting.values()) answer({ error });
+      this.waiting.clear();
+    };
   }
 
   /** Answers a request; an error in words is thrown. */

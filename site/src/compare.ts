@@ -1,7 +1,7 @@
 // Compare: schemes side by side over traces, as `paceline compare` has them.
 
 import type { Catalog } from "./catalog";
-import { Client } from "./client";
+import type { Client } from "./client";
 import { acceptFiles, announce, byId, drawn, element, readFiles, save, showError } from "./dom";
 
 interface Progress {
@@ -23,13 +23,12 @@ interface Chosen {
 }
 
 export class Compare {
-  private readonly client = new Client();
   private readonly files: Chosen[] = [];
   private readonly error = byId("compare-error");
   private readonly form = byId<HTMLFormElement>("compare-form");
   private stopped = false;
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, private readonly client: Client) {
     const box = (name: string, value: string, title: string, on: boolean) => {
       const input = element("input", { type: "checkbox", name, value, checked: on });
       return element("label", { class: "choice", title }, input, ` ${value}`);
@@ -86,9 +85,9 @@ export class Compare {
     const [line, stop] = [byId("compare-line"), byId("compare-stop")];
     this.stopped = false;
     showError(this.error, "");
+    button.disabled = true;
     try {
       let progress = await this.client.ask<Progress>(this.request());
-      button.disabled = true;
       bar.hidden = stop.hidden = false;
       announce(`${progress.runs} runs begin.`);
       while (progress.done < progress.runs && !this.stopped) {

@@ -18,10 +18,11 @@ function place(): { tab: (typeof TABS)[number]; rest: string } {
 }
 
 async function start(): Promise<void> {
-  const catalog = await new Client().ask<Catalog>({ method: "catalog" });
+  const client = new Client();
+  const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
   const live = new Ratatouille(catalog, place().tab === "ratatouille" ? place().rest : "");
-  new Compare(catalog);
+  new Compare(catalog, client);
   const claims = new Claims();
   let ready = false;
   const show = () => {
@@ -42,7 +43,7 @@ async function start(): Promise<void> {
   ready = true;
   window.addEventListener("hashchange", show);
   // For tests and for those who measure.
-  Object.assign(window, { paceline: { frames: () => [...live.frames] } });
+  Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
   document.documentElement.dataset["ready"] = "yes";
 }
 

@@ -17,7 +17,6 @@ export interface View {
   looks: Look[];
   /** Flows whose lines are drawn. */
   shown: boolean[];
-  names: string[];
   dark: boolean;
 }
 
@@ -26,7 +25,6 @@ const STRIP = 16;
 
 interface Colours {
   paper: string;
-  ink: string;
   muted: string;
   grid: string;
   area: string;
@@ -38,11 +36,11 @@ interface Colours {
 
 /** The colours of the report (crates/report/src/style.rs). */
 const LIGHT: Colours = {
-  paper: "#ffffff", ink: "#1c2126", muted: "#59636e", grid: "#e6e9ec", area: "#eef1f4",
+  paper: "#ffffff", muted: "#59636e", grid: "#e6e9ec", area: "#eef1f4",
   ideal: "#1c2126", accelerate: "#009e73", brake: "#d55e00", mark: "#6a3fa8",
 };
 const DARK: Colours = {
-  paper: "#14181d", ink: "#e8ecf0", muted: "#9aa5b1", grid: "#272e36", area: "#20262d",
+  paper: "#14181d", muted: "#9aa5b1", grid: "#272e36", area: "#20262d",
   ideal: "#e8ecf0", accelerate: "#2fcb9f", brake: "#ff8a3d", mark: "#b693ea",
 };
 

@@ -29,10 +29,14 @@ export class Ratatouille {
   private readonly sliders: Record<"rate" | "rtt" | "buffer" | "speed" | "window", Slider>;
   private readonly error = byId("play-error");
   private readonly readings = byId("readings");
-  private readonly panels = new Map<number, RulePanel>();
+  private panels = new Map<number, RulePanel>();
+  private rulesAsked = 0;
   private readonly trace = byId<HTMLSelectElement>("link-trace");
   private readonly queue = byId<HTMLSelectElement>("link-queue");
-  private file: { name: string; text: string } | undefined;
+  /** The texts of files that were dropped, by their names. */
+  private readonly files = new Map<string, string>();
+  /** False until a run has begun, and after one that could not. */
+  private begun = false;
   private time = 0;
   private paused = false;
   private active = false;
@@ -66,7 +70,6 @@ export class Ratatouille {
     byId("reset").addEventListener("click", () => {
       Object.assign(this.setting, { ...defaults(), flows: this.setting.flows });
       defaults().flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
-      this.file = undefined;
       this.show();
       void this.begin("Back to the beginning.");
     });
@@ -83,6 +86,11 @@ export class Ratatouille {
   /** The part of the address that says what is shown. */
   address(): string {
     return write(this.setting);
+  }
+
+  /** The simulated times of what the plot has. */
+  times(): number[] {
+    return Array.from({ length: this.rows.length }, (_, row) => this.rows.link(row, LINK.time));
   }
 
   /** Shown, or hidden behind another tab: then it stands still. */
@@ -148,7 +156,7 @@ export class Ratatouille {
   }
 
   private dropped(name: string, text: string): void {
-    this.file = { name, text };
+    this.files.set(name, text);
     if (![...this.trace.options].some((option) => option.value === name)) {
       this.trace.append(element("option", { value: name }, `${name} (file)`));
     }
@@ -158,30 +166,40 @@ export class Ratatouille {
 
   private async begin(said: string): Promise<void> {
     const { trace, rate, rtt, buffer, queue, flows } = this.setting;
-    const ownFile = this.file?.name === trace ? this.file : undefined;
-    this.rows.clear();
-    this.plot.reset();
-    this.table.restart();
-    this.time = 0;
+    this.forget();
     this.sliders.rate.enable(trace === "");
     this.paced();
     this.addressChanged();
     const request = {
       method: "play", rate_mbps: rate, rtt_ms: rtt, buffer, queue, flows,
-      trace: trace === "" ? null : { name: trace, text: ownFile?.text },
+      trace: trace === "" ? null : { name: trace, text: this.files.get(trace) },
     };
     try {
       await this.client.ask(request);
+      this.begun = true;
       showError(this.error, "");
       if (said) announce(said);
     } catch (error) {
+      this.begun = false;
       showError(this.error, error);
     }
+    // Rows of the run before may have come until the answer.
+    this.forget();
     await this.watchRules();
+  }
+
+  /** Forgets what was drawn and counted. */
+  private forget(): void {
+    this.rows.clear();
+    this.plot.reset();
+    this.table.restart();
+    this.time = 0;
+    this.dirty = true;
   }
 
   /** Changes the link. While one change is under way, later ones are gathered. */
   private change(change: { rate_mbps?: number; rtt_ms?: number; buffer?: number }): void {
+    if (!this.begun) return void this.begin("");
     this.pending = { ...this.pending, ...change };
     if (this.busy) return;
     this.busy = true;
@@ -202,6 +220,8 @@ export class Ratatouille {
 
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
+    // A run that could not begin, because of this flow perhaps, has a new chance.
+    if (!this.begun) return this.begin("");
     try {
       await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
       showError(this.error, "");
@@ -217,8 +237,8 @@ export class Ratatouille {
 
   /** A panel for each flow that follows a table of rules. */
   private async watchRules(): Promise<void> {
-    const place = byId("rules");
-    this.panels.clear();
+    const asked = ++this.rulesAsked;
+    const panels = new Map<number, RulePanel>();
     for (const [flow, setting] of this.setting.flows.entries()) {
       if (!setting.on || bare(setting.scheme) !== "remy") continue;
       const panel = new RulePanel(flow);
@@ -227,12 +247,19 @@ export class Ratatouille {
       } catch {
         continue;
       }
-      this.panels.set(flow, panel);
+      panels.set(flow, panel);
     }
-    place.replaceChildren(...[...this.panels.values()].map((panel) => panel.node));
+    // Whoever asked later knows better.
+    if (asked !== this.rulesAsked) return;
+    this.panels = panels;
+    byId("rules").replaceChildren(...[...panels.values()].map((panel) => panel.node));
   }
 
   private status(status: Answer): void {
+    if (status.error !== undefined) {
+      this.begun = false;
+      return showError(this.error, status.error);
+    }
     const flows = status["flows"] as FlowStatus[] | undefined;
     if (!flows) return;
     const time = status["time_s"] as number;
@@ -309,7 +336,6 @@ export class Ratatouille {
       buffer,
       looks: this.table.looks,
       shown: flows.map((flow) => flow.on),
-      names: flows.map((flow) => flow.scheme),
       dark: matchMedia("(prefers-color-scheme: dark)").matches,
     });
   }

@@ -42,14 +42,16 @@ export function write(setting: Setting): string {
     words.set(name, String(Number(setting[name].toPrecision(4))));
   }
   words.set("queue", setting.queue);
-  // A flow that is off has a minus before its scheme.
-  words.set("flows", setting.flows.map((flow) => (flow.on ? "" : "-") + flow.scheme).join(" "));
+  // A flow that is off has a minus before its scheme. Flows stand between spaces, so schemes have none.
+  const word = (flow: FlowSetting) => (flow.on ? "" : "-") + flow.scheme.replaceAll(/\s/g, "");
+  words.set("flows", setting.flows.map(word).join(" "));
   return words.toString();
 }
 
 function within(text: string | null, low: number, high: number, otherwise: number): number {
   const value = Number(text);
-  return text !== null && Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
+  // No text would be the number zero.
+  return text !== null && text.trim() !== "" && Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
 }
 
 /** The setting of an address; what it leaves out, or what makes no sense, is as by default. */

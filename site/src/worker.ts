@@ -82,18 +82,30 @@ async function receive(message: ToWorker & { kind: "request" }): Promise<void> {
   send({ kind: "answer", id: message.id, answer });
 }
 
+/** The simulator is of no more use: the next request loads it anew. */
+function failed(error: unknown): Answer {
+  engine = undefined;
+  playing = false;
+  return { error: `the simulator failed: ${String(error)}` };
+}
+
 /** Requests are answered in their order, the first after the simulator was loaded. */
 let last = Promise.resolve();
 self.onmessage = (event: MessageEvent<ToWorker>) => {
   const message = event.data;
-  if (message.kind === "frame") return step();
+  if (message.kind === "frame") {
+    try {
+      step();
+    } catch (error) {
+      send({ kind: "status", status: failed(error) });
+    }
+    return;
+  }
   if (message.kind === "pace") {
     ({ speed, every } = message);
     return;
   }
   last = last.then(() => receive(message)).catch((error: unknown) => {
-    engine = undefined;
-    playing = false;
-    send({ kind: "answer", id: message.id, answer: { error: `the simulator failed: ${String(error)}` } });
+    send({ kind: "answer", id: message.id, answer: failed(error) });
   });
 };

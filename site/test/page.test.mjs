@@ -184,6 +184,73 @@ test("a setting is in the address, and mistakes are told", async () => {
   await close(page);
 });
 
+/** Lets files fall onto a place of the page. */
+async function drop(page, place, files) {
+  const data = await page.evaluateHandle((given) => {
+    const transfer = new DataTransfer();
+    for (const [name, text] of Object.entries(given)) transfer.items.add(new File([text], name));
+    return transfer;
+  }, files);
+  await page.locator(place).dispatchEvent("drop", { dataTransfer: data });
+}
+
+test("an address that makes no run is mended by hand", async () => {
+  const page = await open("#ratatouille?speed=&buffer=&flows=%3Cb%3Enonsense+cubic");
+  await page.getByRole("alert").filter({ hasText: "<b>nonsense" }).waitFor();
+  assert.equal(await page.locator("#speed").getAttribute("aria-valuetext"), "1 ×");
+  assert.equal(await page.locator("#buffer").getAttribute("aria-valuetext"), "250 packets");
+  await page.getByLabel("Scheme of flow 1", { exact: true }).selectOption("bbr");
+  await until(page, "BBR runs", async () => (await number(page, 1, 0)) > 0);
+  assert.equal(await page.locator("#play-error").isVisible(), false);
+  // Spaces are no part of a scheme in the address, where they stand between flows.
+  await page.getByLabel("Scheme of flow 1", { exact: true }).selectOption({ label: "with parameters …" });
+  const text = page.getByLabel("Scheme of flow 1, with parameters");
+  await text.fill("abc[dt=60ms, eta=0.95]");
+  await text.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("eta"), null, patience);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await text.inputValue(), "abc[dt=60ms,eta=0.95]");
+  await until(page, "ABC runs", async () => (await number(page, 1, 0)) > 0);
+  await close(page);
+});
+
+test("nothing is left of a run that was begun anew", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=60&speed=10&flows=cubic");
+  const traces = { "a.trace": "1\n2\n3\n", "b.trace": "1\n3\n5\n" };
+  await drop(page, "#play", traces);
+  await until(page, "the run goes on", async () => (await reading(page, "time")) > 3);
+  for (let time = 0; time < 5; time += 1) {
+    await page.getByRole("button", { name: "Start anew" }).click();
+    await page.waitForTimeout(300);
+    const times = await page.evaluate(() => window.paceline.times());
+    assert.deepEqual(times, [...times].sort((one, other) => one - other));
+  }
+  // A file that was dropped before another one is still there.
+  await page.getByLabel("Link", { exact: true }).selectOption("a.trace");
+  await until(page, "its rate", async () => Math.abs((await reading(page, "link")) - 12) < 0.5);
+  assert.equal(await page.locator("#play-error").isVisible(), false);
+  await close(page);
+});
+
+test("a comparison is begun once, and a simulator that is missing is told", async () => {
+  const page = await open("#compare");
+  const disabled = await page.evaluate(() => {
+    document.getElementById("compare-form").requestSubmit();
+    return document.getElementById("compare-run").disabled;
+  });
+  assert.ok(disabled, "the button waits for the answer");
+  await close(page);
+  for (const file of ["**/*.wasm", "**/worker*.js"]) {
+    const context = await chrome.newContext();
+    await context.route(file, (route) => route.fulfill({ status: 404, body: "" }));
+    const broken = await context.newPage();
+    await broken.goto(server.address);
+    await broken.locator("#start-error").filter({ hasText: "the simulator" }).waitFor();
+    await context.close();
+  }
+});
+
 test("a pause holds time, and reduced motion begins with one", async () => {
   const page = await open("", 1300, { reducedMotion: "reduce" });
   await page.waitForTimeout(500);

@@ -99,6 +99,17 @@ pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<Table>
 /// The most bins that a run over time is made of; the same as of the command.
 const MOST_BINS: u64 = 1_000_000;
 
+/// Refuses bins that would fill memory.
+///
+/// # Errors
+/// If `duration` has too many of them.
+pub(crate) fn few_bins(bin: Span, duration: Span) -> PyResult<()> {
+    match duration.as_nanos().div_ceil(bin.as_nanos().max(1)) > MOST_BINS {
+        true => Err(wrong("bin", format!("{bin} makes more than {MOST_BINS} bins of {duration}"))),
+        false => Ok(()),
+    }
+}
+
 /// Runs schemes over links. Arguments are text as on the command line: see `paceline.compare`.
 #[pyfunction]
 #[pyo3(signature = (*, traces, schemes, reverse_trace, delay_trace, duration, warmup, rtt, jitter,
@@ -134,10 +145,8 @@ pub(crate) fn compare(
         return Err(wrong("warmup", problem));
     }
     let bin = bin.map(|bin| written::bin(&bin).map_err(|e| wrong("bin", e))).transpose()?;
-    if let Some(bin) = bin
-        && duration.as_nanos().div_ceil(bin.as_nanos()) > MOST_BINS
-    {
-        return Err(wrong("bin", format!("makes more than {MOST_BINS} bins of {duration}")));
+    if let Some(bin) = bin {
+        few_bins(bin, duration)?;
     }
     if !(1..=10_000).contains(&flows) {
         return Err(wrong("flows", "expected 1 to 10000"));

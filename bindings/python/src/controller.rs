@@ -92,6 +92,11 @@ fn ecn_word(ecn: Ecn) -> &'static str {
     ECN.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
 }
 
+/// The highest pacing rate in Mbit/s, as that of links.
+const FASTEST_MBPS: f64 = 1e6;
+/// The largest window in bytes under which packets leave as soon as it allows.
+const LARGEST_UNPACED: f64 = 1e9;
+
 /// What a controller wants of its sender: see `paceline.Plan` in `_native.pyi`.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
 #[derive(Clone, Copy)]
@@ -125,6 +130,16 @@ impl Wanted {
             if number.is_some_and(|number| number.is_nan() || number < 0.0) {
                 return Err(PyValueError::new_err(format!("{name}: expected a number from 0 on")));
             }
+        }
+        if pacing_mbps.is_some_and(|rate| rate > FASTEST_MBPS) {
+            let problem = format!("pacing_mbps: expected at most {FASTEST_MBPS}");
+            return Err(PyValueError::new_err(problem));
+        }
+        // Such a window would be filled at one moment, and with it memory.
+        if pacing_mbps.is_none() && gap_ms == 0.0 && cwnd_bytes > LARGEST_UNPACED {
+            let problem =
+                format!("cwnd_bytes: expected at most {LARGEST_UNPACED} without pacing_mbps");
+            return Err(PyValueError::new_err(problem));
         }
         let known = ECN.iter().find(|(_, word)| *word == ecn);
         let Some((ecn, _)) = known else {

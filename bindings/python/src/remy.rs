@@ -174,9 +174,11 @@ pub(crate) fn evaluate_on(
     }
     let all = candidates(&tables, &schemes, specification.repairs())?;
     let seeds = seeds(first_seed, count)?;
-    let rows = attended(py, threads, &Stop::default(), || {
+    let stop = Stop::default();
+    let rows = attended(py, threads, &stop, || {
         let mut rows: Vec<Assessment> = Vec::new();
-        for (name, scheme) in &all {
+        // After an interrupt nobody sees the rows.
+        for (name, scheme) in all.iter().take_while(|_| stop.go_on()) {
             let row = paceline_remy::assess(name, scheme, &specification, &seeds, rows.first());
             rows.push(row.map_err(|error| format!("{name}: {error}"))?);
         }
@@ -230,12 +232,14 @@ pub(crate) fn evaluate_network(
     let rate = network.packets_per_ms(duration).map_err(|error| failed(py, error))?;
     let all = candidates(&tables, &schemes, false)?;
     let seeds = seeds(first_seed, count)?;
-    let rows = attended(py, threads, &Stop::default(), || {
+    let stop = Stop::default();
+    let rows = attended(py, threads, &stop, || {
         let row = |(name, scheme): &(String, SchemeChoice)| {
             paceline_remy::eval(name, &network, rate, scheme, duration, &seeds)
                 .map_err(|error| format!("{name}: {error}"))
         };
-        all.iter().map(row).collect::<Result<Vec<_>, String>>()
+        // After an interrupt nobody sees the rows.
+        all.iter().take_while(|_| stop.go_on()).map(row).collect::<Result<Vec<_>, String>>()
     })?;
     Table::of(&rows.map_err(|error| failed(py, error))?)
 }

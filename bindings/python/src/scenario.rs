@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
 
-use crate::compare::series_table;
+use crate::compare::{few_bins, series_table};
 use crate::controller::{Failure, names};
 use crate::error::{failed, mistake, wrong};
 use crate::run::attended;
@@ -76,6 +76,12 @@ impl Scenario {
         if let Some(text) = bin {
             let bin = written::bin(&text).map_err(|e| wrong("bin", e))?;
             scenario.record = Record::Series(bin);
+        }
+        if let Record::Series(bin) = scenario.record
+            && (scenario.record, scenario.duration)
+                != (self.scenario.record, self.scenario.duration)
+        {
+            few_bins(bin, scenario.duration)?;
         }
         if scenario.warmup >= scenario.duration {
             let (warmup, duration) = (scenario.warmup, scenario.duration);

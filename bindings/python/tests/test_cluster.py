@@ -98,6 +98,31 @@ def test_a_sweep_that_was_stopped_goes_on(workers, expected, tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1], indirect=True)
+def test_controllers_that_workers_cannot_import_and_that_change(workers, tmp_path):
+    def scenario(packets):
+        class Mine(paceline.Controller):
+            window = packets
+
+            def start(self):
+                return paceline.Plan(self.window * self.setup.mss_bytes)
+
+        return paceline.Scenario(
+            [{"name": "link", "rate": "10Mbps"}], [{"scheme": Mine, "rtt": "40ms"}], "2s"
+        )
+
+    def sweep(packets):
+        again = []
+        result = cluster.sweep(
+            [scenario(packets)], workers, output=tmp_path, on_run=lambda *run: again.append(run)
+        )
+        return result.digests[0], len(again)
+
+    small, large = (scenario(packets).run().digest for packets in (10, 20))
+    assert small != large
+    assert [sweep(10), sweep(10), sweep(20)] == [(small, 1), (small, 0), (large, 1)]
+
+
+@pytest.mark.parametrize("workers", [1], indirect=True)
 def test_failed_runs_are_told_and_others_kept(workers, tmp_path):
     bad = paceline.Scenario(
         links=[{"name": "link", "rate": "1Mbps", "buffer": "1bdp"}],

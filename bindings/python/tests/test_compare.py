@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -89,6 +90,9 @@ def test_plots_and_pages(result, tmp_path):
         ({"flows": 0}, "flows: "),
         ({"bin": "1us"}, "bin: "),
         ({"traces": []}, "expected at least one"),
+        ({"flows": -1}, "flows: expected a whole number"),
+        ({"seed": -1}, "seed: expected a whole number"),
+        ({"threads": 1_000_000}, "threads: expected a whole number"),
     ],
 )
 def test_mistakes_name_the_argument(arguments, words):
@@ -101,6 +105,29 @@ def test_wrong_types():
         paceline.compare([12])
     with pytest.raises(TypeError, match="subclass of"):
         paceline.compare("12Mbps", [12])
+
+
+def test_numbers_of_numpy_and_any_iterable():
+    plain = paceline.compare("12Mbps", ["cubic"], duration=2, buffer=50, seed=3)
+    given = paceline.compare(
+        iter(["12Mbps"]),
+        dict(cubic=1),
+        duration=numpy.int64(2),
+        buffer=numpy.int32(50),
+        seed=numpy.int64(3),
+    )
+    assert given.digests == plain.digests
+    with pytest.raises(TypeError, match="duration: .* not timedelta64"):
+        paceline.compare("12Mbps", duration=numpy.timedelta64(100, "ns"))
+    with pytest.raises(TypeError, match="flows: expected a whole number, not float"):
+        paceline.compare("12Mbps", flows=1.5)
+
+
+def test_frames_have_columns(result):
+    assert "scheme" in result and "speed" not in result and 5 not in result
+    assert list(result) == result.columns
+    with pytest.raises(IndexError, match="no row 9"):
+        result.series(9)
 
 
 def test_all_and_the_omniscient_protocol():
@@ -135,7 +162,14 @@ def test_other_threads_run_meanwhile():
     assert counted > 10
 
 
-def test_an_interrupt_ends_the_runs():
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: paceline.compare("1Gbps", ["cubic", "bbr"], duration="1h"),
+        lambda: paceline.remy.eval(schemes=["cubic"] * 2000, duration="20s", seeds=1),
+    ],
+)
+def test_an_interrupt_ends_the_runs(work):
     # Where the tests were started in the background, interrupts are ignored from the start on.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
@@ -143,7 +177,7 @@ def test_an_interrupt_ends_the_runs():
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            paceline.compare("1Gbps", ["cubic", "bbr"], duration="1h")
+            work()
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 60

@@ -59,10 +59,14 @@ def test_files_name_controllers():
     [[flow]]
     scheme = "sixty"
     """
-    scenario = paceline.Scenario.from_toml(text, controllers=[Sixty])
+    scenario = paceline.Scenario.from_toml(text, controllers=Sixty)
     assert scenario.run().flows["scheme"] == ["sixty"]
     with pytest.raises(paceline.ScenarioError, match="unknown scheme `sixty`"):
         paceline.Scenario.from_toml(text)
+    with pytest.raises(TypeError, match="controllers: expected subclasses"):
+        paceline.Scenario.from_toml(text, controllers=["cubic"])
+    with pytest.raises(ValueError, match="controllers: two controllers are called 'sixty'"):
+        paceline.Scenario.from_toml(text, controllers=[Sixty, type("Sixty", (Sixty,), {})])
 
 
 @pytest.mark.parametrize("method", ["__init__", "start", "on_feedback", "on_timer", "on_send"])
@@ -88,6 +92,12 @@ def test_wrong_answers():
         paceline.compare("12Mbps", [Wrong], duration="1s")
     with pytest.raises(ValueError, match="cwnd_bytes"):
         Plan(float("nan"))
+    # Such plans would send without end at one moment.
+    with pytest.raises(ValueError, match="cwnd_bytes: .* without pacing_mbps"):
+        Plan(float("inf"))
+    with pytest.raises(ValueError, match="pacing_mbps: expected at most"):
+        Plan(float("inf"), pacing_mbps=float("inf"))
+    assert Plan(float("inf"), pacing_mbps=10).pacing_mbps == 10
     with pytest.raises(ValueError, match="ecn: expected"):
         Plan(1500, ecn="maybe")
 

@@ -80,6 +80,14 @@ def test_a_vector_is_single_environments_side_by_side():
         assert np.array_equal(observations, [env.reset()[0] for env in singles])
 
 
+def test_environments_without_seeds_differ():
+    seen = CongestionVectorEnv(2, rtt_ms=(20, 400)), CongestionVectorEnv(2, rtt_ms=(20, 400))
+    for vector in seen:
+        vector.reset(seed=[None, None])
+    drawn = {info["base_rtt_ms"] for vector in seen for info in vector.infos()}
+    assert len(drawn) == 4
+
+
 def test_the_rate_follows_actions_and_rewards_follow_the_rate():
     env = CongestionEnv(rate_mbps=(10, 10), rtt_ms=(40, 40), buffer_bdp=(4, 4))
     env.reset(seed=1)
@@ -106,11 +114,15 @@ def test_mistakes():
         ({"traces": "nowhere"}, "traces"),
         ({"rivals": "cubik"}, "did you mean"),
         ({"step_ms": 0}, "step_ms"),
+        ({"rate_mbps": (1, 1e300)}, "rate_mbps: .* up to 1000000"),
+        ({"steps": -1}, "steps: expected a whole number"),
     ]:
         with pytest.raises(ValueError, match=words):
             CongestionEnv(**arguments)
     with pytest.raises(gymnasium.error.ResetNeeded):
         CongestionEnv().step([0])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        CongestionVectorEnv(2).step([0, 0])
     env = CongestionEnv()
     env.reset(seed=1)
     with pytest.raises(ValueError, match="expected 1 action"):

@@ -4,6 +4,7 @@ import pathlib
 import pickle
 import re
 
+import numpy
 import pytest
 
 import paceline
@@ -72,6 +73,32 @@ def test_mistakes_in_objects_name_the_object(change, place, words):
     with pytest.raises(paceline.ScenarioError, match=re.escape(words)) as caught:
         paceline.Scenario(**{**FIELDS, **change})
     assert caught.value.place == place
+
+
+def test_numbers_of_numpy_and_paths_are_taken(tmp_path):
+    trace = tmp_path / "a trace, of mine.up"
+    trace.write_text("".join(f"{ms}\n" for ms in range(1, 1000)))
+
+    def digest(link, **fields):
+        link = {"name": "link", "after": {"loss": link.pop("loss")}, **link}
+        return paceline.run({**FIELDS, "links": [link], **fields}).digest
+
+    plain = digest({"trace": str(trace), "buffer": 50, "loss": 0.01}, duration=3)
+    given = digest(
+        {"trace": trace, "buffer": numpy.int64(50), "loss": numpy.float64(0.01)},
+        duration=numpy.float64(3),
+    )
+    assert given == plain
+
+
+def test_bins_that_would_fill_memory_are_refused():
+    scenario = paceline.Scenario(**{**FIELDS, "duration": "100h"})
+    with pytest.raises(ValueError, match="bin: 1ms makes more than"):
+        scenario.replace(bin="1ms")
+    with pytest.raises(ValueError, match="bin: 1ms makes more than"):
+        scenario.replace(duration="1s").replace(bin="1ms").replace(duration="100h")
+    with pytest.raises(ValueError, match="seed: expected a whole number"):
+        scenario.replace(seed=-1)
 
 
 def test_objects_that_no_file_can_hold():

@@ -69,6 +69,9 @@ fn a_comparison_is_that_of_the_command() {
         }),
     );
     assert_eq!((&progress["runs"], &progress["done"]), (&json!(4), &json!(0)), "{progress}");
+    // Whoever stops before the first run sees an empty table.
+    let none = ask(&mut api, &json!({ "method": "compare-end" }));
+    assert_eq!((&none["json"]["runs"], &none["error"]), (&json!([]), &Value::Null), "{none}");
     for done in 1..=4 {
         assert_eq!(ask(&mut api, &json!({ "method": "compare-next" }))["done"], done);
     }

@@ -106,12 +106,31 @@ fn bad_requests_are_refused_and_the_server_goes_on() {
     assert_eq!(status(b"GET / HTTP/1.1\r\nHost: a"), "400");
     assert_eq!(status(b""), "");
     let long = [b"GET /".as_slice(), &[b'a'; 100_000], b" HTTP/1.1\r\n\r\n"].concat();
-    assert!(["431", ""].contains(&status(&long).as_str()));
+    assert_eq!(status(&long), "431");
+    let body = [b"POST / HTTP/1.1\r\n\r\n".as_slice(), &[b'a'; 500_000]].concat();
+    assert_eq!(status(&body), "405");
     // Many that say nothing do not keep others out for long.
     let silent: Vec<TcpStream> =
         (0..20).map(|_| TcpStream::connect(&server.address).expect("a connection")).collect();
     assert!(server.get("/").ends_with("the page"));
     drop(silent);
+}
+
+#[test]
+fn too_many_connections_are_told_so() {
+    let folder = site("serve-many");
+    let server = Server::start(&folder.path("site"));
+    let silent: Vec<TcpStream> =
+        (0..64).map(|_| TcpStream::connect(&server.address).expect("a connection")).collect();
+    let answer = server.get("/");
+    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+    drop(silent);
+    // The server sees their ends one after the other.
+    let again = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        server.get("/").ends_with("the page")
+    });
+    assert!(again);
 }
 
 #[test]

@@ -154,8 +154,9 @@ class Plan:
     """What a controller wants of its sender until it answers with another plan.
 
     Args:
-        cwnd_bytes: The congestion window: bytes on the wire that may be in flight.
-        pacing_mbps: The pacing rate in Mbit/s; ``None`` sends as soon as the window allows.
+        cwnd_bytes: The congestion window: bytes on the wire that may be in flight; at most 1e9 without
+            pacing, since they leave at one moment.
+        pacing_mbps: The pacing rate in Mbit/s, at most 1e6; ``None`` sends as soon as the window allows.
         gap_ms: The least time between two packets, beside the pacing rate, in milliseconds.
         burst_bytes: Under pacing, packets leave in groups of so many bytes.
         ecn: The ECN code point of outgoing packets: ``not-ect``, ``ect0`` or ``ect1``.
@@ -165,7 +166,7 @@ class Plan:
         exact_window: Whether the window holds to the byte.
 
     Raises:
-        ValueError: If a number is negative or none, or a word is unknown.
+        ValueError: If a number is negative, none or too large, or a word is unknown.
     """
 
     def __new__(

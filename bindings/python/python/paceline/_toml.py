@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
 from typing import Any, Mapping
 
@@ -68,16 +69,19 @@ def write(fields: Mapping[str, Any]) -> Text:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.match(key) else json.dumps(key)
+    return key if _BARE.match(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _value(key: str, value: Any, place: str) -> str:
+    value = _units.plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.timedelta) or (
         key in _TIMES and isinstance(value, (int, float))
     ):
         return json.dumps(_units.time(place, value))
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, (int, float)):

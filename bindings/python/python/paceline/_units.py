@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import numbers
+import operator
 import os
-from typing import Sequence, Union
+from typing import Any, Iterable, Sequence, Union
 
 Time = Union[str, int, float, datetime.timedelta]
 """A time: text such as ``"100ms"``, a number of seconds, or a ``timedelta``."""
@@ -14,6 +16,49 @@ Buffer = Union[str, int]
 
 Link = Union[str, "os.PathLike[str]"]
 """A link's capacity: a built-in trace, the path of a trace file, or a rate such as ``"12Mbps"``."""
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy's or of another library as Python's own; anything else as it is.
+
+    >>> from fractions import Fraction
+    >>> plain(Fraction(1, 4)), plain(True), plain("12Mbps")
+    (0.25, True, '12Mbps')
+    """
+    # NumPy's timedelta64 calls itself a whole number, of a unit that only it knows.
+    if isinstance(value, bool) or type(value).__name__ == "timedelta64":
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) else value
+
+
+def whole(argument: str, value: Any, most: int = 2**64 - 1) -> int:
+    """A whole number from 0 to ``most``.
+
+    Raises:
+        TypeError: If it is none; the message names the argument.
+        ValueError: If it is below 0 or above ``most``; the message names the argument.
+
+    >>> whole("seed", -1)
+    Traceback (most recent call last):
+    ...
+    ValueError: seed: expected a whole number from 0 to 18446744073709551615, not -1
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{argument}: expected a whole number, not {type(value).__name__}"
+        ) from None
+    if not 0 <= number <= most:
+        raise ValueError(f"{argument}: expected a whole number from 0 to {most}, not {number}")
+    return number
+
+
+def threads(value: Any) -> int:
+    """A number of threads, 0 for one on each core: more than a thousand are a slip of the pen."""
+    return whole("threads", value, 1024)
 
 
 def time(argument: str, value: Time) -> str:
@@ -26,6 +71,7 @@ def time(argument: str, value: Time) -> str:
         return value
     if isinstance(value, datetime.timedelta):
         value = value.total_seconds()
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(
             f"{argument}: expected a time such as '100ms', a number of seconds or a timedelta, "
@@ -36,6 +82,7 @@ def time(argument: str, value: Time) -> str:
 
 def buffer(argument: str, value: Buffer) -> str:
     """The text of a buffer size."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(
             f"{argument}: expected packets or a size such as '64kB', not {type(value).__name__}"
@@ -54,7 +101,7 @@ def link(argument: str, value: Link) -> str:
 
 
 def several(value: object) -> Sequence[object]:
-    """A list; text and paths are lists of one."""
-    if isinstance(value, (str, os.PathLike, type)) or not isinstance(value, Sequence):
+    """A list of what can be gone through; text, paths and classes are lists of one."""
+    if isinstance(value, (str, os.PathLike, type)) or not isinstance(value, Iterable):
         return [value]
-    return value
+    return list(value)

@@ -8,6 +8,7 @@ to another one. ``docs/python.md`` has the configurations.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import _native
+from .controller import Controller
 from .errors import PacelineError
 from .frame import Frame
 from .scenario import Scenario
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweep", "SweepError", "sweep"]
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class SweepError(PacelineError):
@@ -95,7 +97,9 @@ def sweep(
         client: The cluster.
         output: A folder, which gets ``runs/*.parquet``, one for each finished run, and ``sweep.parquet``,
             the whole table. A sweep that was stopped goes on from the finished runs; they are known
-            by scenario, seed and version of the program.
+            by scenario, seed, version of the program and, of controllers in Python, the text and the
+            attributes of their classes. What these classes use from elsewhere, and traces in files,
+            must stay as they are, or ``output`` be another folder.
         retries: How often a run is given to another worker if its worker dies or the task fails.
         on_run: Called after each run with its number and outcome.
 
@@ -111,11 +115,13 @@ def sweep(
     >>> result["run"], result.digests[0] == base.run().digest
     ([0, 1], True)
     """
+    # Unlike pickle, this writes classes of notebooks and scripts whole; distributed needs it, too.
+    import cloudpickle
     from distributed import as_completed
 
     all_scenarios = list(scenarios)
-    texts = [pickle.dumps(scenario) for scenario in all_scenarios]
-    keys = [_key(text) for text in texts]
+    texts = [cloudpickle.dumps(scenario) for scenario in all_scenarios]
+    keys = [_key(scenario) for scenario in all_scenarios]
     folder = None if output is None else pathlib.Path(output) / "runs"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -157,10 +163,31 @@ def _run(text: bytes) -> dict[str, Any]:
     return {"seed": scenario.seed, "outcome": scenario.run().to_dict()}
 
 
-def _key(text: bytes) -> str:
-    """By what a run is known: its scenario and the program."""
-    program = f"{_SCHEMA} {_native.__version__} ".encode()
-    return hashlib.sha256(program + text).hexdigest()[:32]
+def _key(scenario: Scenario) -> str:
+    """By what a run is known: its scenario with the code of its controllers, and the program."""
+    text, _, folder, controllers, changes = scenario._parsed
+    code = {name: _code(controller) for name, controller in controllers.items()}
+    known = [_SCHEMA, _native.__version__, text, folder, changes, code]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _code(controller: type[Controller]) -> list[str]:
+    """The text of a controller's methods and its attributes, those of its bases included. A method
+    whose text is not to be had is taken for another one each time."""
+    parts = []
+    for base in controller.__mro__:
+        if base in (Controller, object):
+            continue
+        for name, member in sorted(vars(base).items()):
+            function = getattr(member, "__func__", member)
+            if inspect.isfunction(function):
+                try:
+                    parts.append(inspect.getsource(function))
+                except OSError:
+                    parts.append(uuid.uuid4().hex)
+            elif not name.startswith("__"):
+                parts.append(f"{name} = {member!r}")
+    return parts
 
 
 def _aside(path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
@@ -212,6 +239,4 @@ def asker(
         finally:
             client.cancel(futures)
 
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    threads = sum(worker["nthreads"] for worker in workers)
-    return ask, max(4, 2 * threads)
+    return ask, max(4, 2 * sum(client.nthreads().values()))

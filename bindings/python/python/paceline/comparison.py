@@ -37,9 +37,12 @@ class Comparison(Frame):
         ``queue_delay_ms`` (the longest of each bin; missing where no packet left).
 
         Raises:
-            ValueError: If nothing was recorded over time, or there is no such row.
+            ValueError: If nothing was recorded over time.
+            IndexError: If there is no such row; -1 is the last one.
         """
         self._need_series()
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row: there are {len(self)} rows, and no row {row}")
         table = self._native.series(range(len(self))[row])
         if table is None:
             raise ValueError(f"row {row} has nothing over time")
@@ -164,11 +167,11 @@ def compare(
         rtt=None if rtt is None else _units.time("rtt", rtt),
         jitter=_units.time("jitter", jitter),
         buffer=_units.buffer("buffer", buffer),
-        flows=flows,
-        seed=seed,
+        flows=_units.whole("flows", flows, 2**32 - 1),
+        seed=_units.whole("seed", seed),
         bin=None if bin is None else _units.time("bin", bin),
         omniscient=omniscient,
-        threads=threads,
+        threads=_units.threads(threads),
         controllers=controllers or None,
     )
     about = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator
 
 from . import _native
 
@@ -41,6 +41,14 @@ class Frame:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._table.column_names
+
+    def __iter__(self) -> Iterator[str]:
+        """Goes through the names of the columns; :meth:`to_dicts` has the rows."""
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of this name."""
+        return name in self.columns
 
     def __getitem__(self, name: str) -> list[Any]:
         """The values of a column as a list."""

@@ -56,7 +56,7 @@ class RuleTable:
         table = self._native.rules(
             link=link,
             rtt=_units.time("rtt", rtt),
-            senders=senders,
+            senders=_units.whole("senders", senders, 2**32 - 1),
             duration=_units.time("duration", duration),
         )
         return Frame(table)
@@ -154,9 +154,9 @@ def eval(
     common: dict[str, Any] = {
         "tables": _names("tables", tables),
         "schemes": [str(scheme) for scheme in _units.several(schemes)],
-        "first_seed": seed,
-        "count": seeds,
-        "threads": threads,
+        "first_seed": _units.whole("seed", seed),
+        "count": _units.whole("seeds", seeds, 2**32 - 1),
+        "threads": _units.threads(threads),
     }
     if on is not None:
         text, folder = _specification(on)
@@ -166,7 +166,7 @@ def eval(
         _native.evaluate_network(
             link=_units.link("link", link),
             rtt=_units.time("rtt", rtt),
-            senders=senders,
+            senders=_units.whole("senders", senders, 2**32 - 1),
             on=_units.time("on_time", on_time),
             off=_units.time("off_time", off_time),
             buffer=_units.buffer("buffer", buffer),
@@ -251,6 +251,9 @@ def train(
     """
     if generations is None and budget is None and cpu_hours is None:
         raise ValueError("the training has no end: give generations, budget or cpu_hours")
+    if cpu_hours is not None and not cpu_hours >= 0:
+        raise ValueError(f"cpu_hours: expected a number of hours, not {cpu_hours}")
+    threads = _units.threads(threads)
     text, folder = _specification(specification)
     report = None if on_step is None else (lambda line: on_step(json.loads(line)))
     ask = None
@@ -262,10 +265,12 @@ def train(
         text=text,
         folder=folder,
         output=None if output is None else os.fspath(output),
-        generations=generations,
+        generations=None
+        if generations is None
+        else _units.whole("generations", generations, 2**32 - 1),
         budget=None if budget is None else _units.time("budget", budget),
         cpu_hours=cpu_hours,
-        seed=seed,
+        seed=_units.whole("seed", seed),
         threads=threads,
         ask=ask,
         report=report,

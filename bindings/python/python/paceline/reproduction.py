@@ -96,8 +96,8 @@ def reproduce(
         quick=quick,
         traces=path(traces),
         tables=path(tables),
-        seed=seed,
+        seed=_units.whole("seed", seed),
         output=path(output),
-        threads=threads,
+        threads=_units.threads(threads),
     )
     return Reproduction(native)

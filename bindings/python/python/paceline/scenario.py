@@ -7,7 +7,7 @@ import os
 from typing import Any, Mapping, Sequence
 
 from . import _native, _toml, _units
-from .controller import Controller, is_controller, name_of
+from .controller import Controller, is_controller, name_of, named
 from .errors import ScenarioError
 from .frame import Frame, Plot, html_table
 
@@ -99,7 +99,9 @@ class Scenario:
         """
         scenario = cls.__new__(cls)
         where = None if folder is None else os.fspath(folder)
-        classes = {name_of(controller): controller for controller in controllers}
+        names, classes = named(_units.several(controllers), "controllers")
+        if len(names) != len(classes):
+            raise TypeError("controllers: expected subclasses of paceline.Controller, each once")
         scenario._read(text, file, where, classes)
         return scenario
 
@@ -136,7 +138,7 @@ class Scenario:
         """
         text = lambda name, value: None if value is None else _units.time(name, value)
         changes = {
-            "seed": seed,
+            "seed": None if seed is None else _units.whole("seed", seed),
             "duration": text("duration", duration),
             "warmup": text("warmup", warmup),
             "bin": text("bin", bin),

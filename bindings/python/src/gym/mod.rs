@@ -42,11 +42,13 @@ impl Place {
     }
 }
 
-fn positive(name: &str, (from, to): (f64, f64)) -> PyResult<(f64, f64)> {
-    if from > 0.0 && from <= to && to.is_finite() {
+fn positive(name: &str, (from, to): (f64, f64), most: f64) -> PyResult<(f64, f64)> {
+    if from > 0.0 && from <= to && to <= most {
         return Ok((from, to));
     }
-    Err(wrong(name, "expected two numbers above zero, the smaller one first"))
+    let expected =
+        format!("expected two numbers above zero and up to {most}, the smaller one first");
+    Err(wrong(name, expected))
 }
 
 #[pymethods]
@@ -92,9 +94,9 @@ impl Environments {
         }
         let range = Range {
             links: links.map_err(|e| wrong("traces", e))?,
-            rate_mbps: positive("rate_mbps", rate_mbps)?,
-            rtt_ms: positive("rtt_ms", rtt_ms)?,
-            buffer_bdp: positive("buffer_bdp", buffer_bdp)?,
+            rate_mbps: positive("rate_mbps", rate_mbps, 1e6)?,
+            rtt_ms: positive("rtt_ms", rtt_ms, 3.6e6)?,
+            buffer_bdp: positive("buffer_bdp", buffer_bdp, 1e6)?,
             loss,
             rivals: rivals.map_err(|e| wrong("rivals", e))?,
             step: Span::from_secs_f64(step_ms / 1e3),
@@ -103,10 +105,10 @@ impl Environments {
             weights,
             digest,
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = match threads {
             1 => None,
-            _ => Some(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?),
+            _ => Some(pool().map_err(|error| PyRuntimeError::new_err(error.to_string()))?),
         };
         let all = (0..count).map(|_| Place { seed: 0, next: 0, episode: None }).collect();
         Ok(Environments { range, all: Mutex::new(all), count, pool })

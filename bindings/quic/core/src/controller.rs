@@ -52,6 +52,8 @@ pub struct QuicController {
     /// When the controller last reacted to congestion; packets sent until then belong to the same
     /// event (RFC 9002 §7.3.2).
     reacted: Option<Time>,
+    /// True if that was a reaction to a loss, which may turn out to be none; a mark stays a mark.
+    reacted_to_loss: bool,
     in_recovery: bool,
 }
 
@@ -73,6 +75,7 @@ impl QuicController {
             round: 0,
             round_end: 0,
             reacted: None,
+            reacted_to_loss: false,
             in_recovery: false,
         }
     }
@@ -224,7 +227,7 @@ impl QuicController {
             false => self.is_news(losses.newest_sent).then_some(Congestion::Loss),
         };
         if congestion.is_some() {
-            self.react(now);
+            self.react(now, true);
         }
         let mut feedback = self.feedback(now, prior);
         feedback.lost = losses.bytes;
@@ -242,7 +245,7 @@ impl QuicController {
         self.fire(now);
         let congestion = self.is_news(sent).then_some(Congestion::Ecn);
         if congestion.is_some() {
-            self.react(now);
+            self.react(now, false);
         }
         let mut feedback = self.feedback(now, self.in_flight);
         feedback.marked_packets = packets;
@@ -251,9 +254,10 @@ impl QuicController {
         self.take_plan();
     }
 
-    /// All packets of the last congestion event came after all.
+    /// All packets that were declared lost came after all: a reaction to them is taken back. One to a
+    /// mark, which covered these losses too, is not.
     pub fn on_spurious(&mut self, now: Time) {
-        if !self.in_recovery {
+        if !(self.in_recovery && self.reacted_to_loss) {
             return;
         }
         (self.in_recovery, self.reacted) = (false, None);
@@ -268,8 +272,8 @@ impl QuicController {
         self.reacted.is_none_or(|reacted| sent > reacted)
     }
 
-    fn react(&mut self, now: Time) {
-        self.reacted = Some(now);
+    fn react(&mut self, now: Time, to_loss: bool) {
+        (self.reacted, self.reacted_to_loss) = (Some(now), to_loss);
         self.in_recovery = true;
     }
 

@@ -4,6 +4,12 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Fate, RateSample, Span, Time};
 
+/// Of more packets than so many, those are forgotten that were sent longer ago than this. A stack such as
+/// quinn tells of packets that carry acknowledgements only when it sends them, and never again: an end that
+/// only receives would fill memory with them.
+const MANY: usize = 1024;
+const LONG_AGO: Span = Span::from_secs(3);
+
 /// A packet that was sent.
 #[derive(Copy, Clone, Debug)]
 struct Entry {
@@ -85,6 +91,9 @@ impl Ledger {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
         });
+        if self.entries.len() > MANY {
+            self.forget_before(sent - LONG_AGO);
+        }
     }
 
     /// The application has nothing to send.
@@ -260,5 +269,16 @@ mod tests {
         }
         ledger.forget_before(at(8));
         assert_eq!((ledger.entries.len(), ledger.next()), (2, 10));
+    }
+
+    #[test]
+    fn an_end_that_only_receives_does_not_fill_memory() {
+        let mut ledger = Ledger::new();
+        for millis in 0..100_000 {
+            ledger.on_sent(at(millis), 40, 0, false);
+        }
+        assert_eq!((ledger.entries.len(), ledger.next()), (3001, 100_000));
+        // What was sent lately is still known.
+        assert!(ledger.on_acked(at(100_001), at(99_999), 40).is_some());
     }
 }

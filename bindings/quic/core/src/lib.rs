@@ -9,6 +9,8 @@
 //! An adapter for one stack, such as `paceline-quinn`, implements the stack's trait by calling it.
 
 mod controller;
+#[cfg(test)]
+mod controller_tests;
 mod error;
 mod ledger;
 mod pacing;

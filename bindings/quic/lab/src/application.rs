@@ -51,6 +51,7 @@ pub(crate) struct Source {
     stop: Time,
     connected: bool,
     finished: bool,
+    stopped: bool,
     /// Bytes that wait to be written.
     left: u64,
     messages: Option<Messages>,
@@ -84,14 +85,16 @@ impl Source {
             }
         };
         let TransportSetup { start, stop, .. } = *setup;
-        Ok(Source { start, stop, connected: false, finished: false, left, messages })
+        let (connected, finished, stopped) = (false, false, false);
+        Ok(Source { start, stop, connected, finished, stopped, left, messages })
     }
 
     fn wake(&self) -> Time {
         if !self.connected {
             return self.start;
         }
-        self.messages.as_ref().map_or(Time::NEVER, |messages| messages.next)
+        let next = self.messages.as_ref().map_or(Time::NEVER, |messages| messages.next);
+        if self.stopped { next } else { next.min(self.stop) }
     }
 
     fn drive(&mut self, now: Time, machine: &mut dyn Machine, instant: Instant) {
@@ -102,8 +105,11 @@ impl Source {
             self.connected = true;
             machine.connect(instant);
         }
-        if now >= self.stop {
+        if now >= self.stop && !self.stopped {
+            (self.stopped, self.finished) = (true, true);
             (self.left, self.messages) = (0, None);
+            // A stack takes far more at once than it has sent.
+            machine.reset();
         }
         if let Some(messages) = &mut self.messages {
             while messages.next <= now {

@@ -35,6 +35,8 @@ pub trait Machine: Send {
     fn write(&mut self, bytes: &[u8]) -> usize;
     /// Ends the stream.
     fn finish(&mut self);
+    /// Gives the stream up: what has been written and has not left is not sent.
+    fn reset(&mut self);
     /// Reads all that has arrived on the other end's streams; returns the bytes.
     fn read(&mut self) -> u64;
     /// The smoothed RTT.

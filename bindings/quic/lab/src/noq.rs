@@ -208,6 +208,13 @@ impl Machine for NoqMachine {
         }
     }
 
+    fn reset(&mut self) {
+        if let (Some((_, connection)), Some(id)) = (&mut self.connection, self.writes) {
+            // Of a stream whose data have all arrived there is nothing left to give up.
+            let _ = connection.send_stream(id).reset(VarInt::from_u32(0));
+        }
+    }
+
     fn read(&mut self) -> u64 {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         while let Some(id) = connection.streams().accept(Dir::Uni) {

@@ -86,3 +86,15 @@ fn schemes_that_noq_cannot_feed_are_refused() {
         }
     }
 }
+
+/// The stack has taken far more by then than it has sent.
+#[test]
+fn a_flow_that_stops_sends_no_more() {
+    let packets = |seconds| {
+        let mut scenario = over_12_mbps(with("cubic").transport(), seconds);
+        scenario.flows[0].stop = Some(Span::from_secs(2));
+        outcome(&scenario).packets
+    };
+    let (soon, late) = (packets(3), packets(6));
+    assert!(soon > 1000 && late < soon + 10, "{soon} packets after 3 s, {late} after 6 s");
+}

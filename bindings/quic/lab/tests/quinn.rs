@@ -104,3 +104,15 @@ fn what_the_laboratory_cannot_do_is_said() {
     let Err(BuildError::Transport { problem, .. }) = run(&scenario) else { panic!("it ran") };
     assert!(problem.contains("1228"), "{problem}");
 }
+
+/// The stack has taken far more by then than it has sent.
+#[test]
+fn a_flow_that_stops_sends_no_more() {
+    let packets = |seconds| {
+        let mut scenario = over_12_mbps(with("cubic").transport(), seconds);
+        scenario.flows[0].stop = Some(Span::from_secs(2));
+        outcome(&scenario).packets
+    };
+    let (soon, late) = (packets(3), packets(6));
+    assert!(soon > 1000 && late < soon + 10, "{soon} packets after 3 s, {late} after 6 s");
+}

@@ -7,9 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 from gymnasium import spaces
 
-from .. import _native
-
-Range = "tuple[float, float]"
+from .. import _native, _units
 
 
 def environments(
@@ -30,7 +28,7 @@ def environments(
 ) -> tuple[_native.Environments, spaces.Box, spaces.Box]:
     """The environments, the space of one's observations, and that of its actions."""
     native = _native.Environments(
-        count=count,
+        count=_units.whole("num_envs", count),
         traces=[traces] if isinstance(traces, str) else list(traces),
         rate_mbps=rate_mbps,
         rtt_ms=rtt_ms,
@@ -38,11 +36,11 @@ def environments(
         loss=loss,
         rivals=[rivals] if isinstance(rivals, str) else list(rivals),
         step_ms=step_ms,
-        steps=steps,
-        history=history,
+        steps=_units.whole("steps", steps, 2**32 - 1),
+        history=_units.whole("history", history),
         weights=list(weights),
         digest=digest,
-        threads=threads,
+        threads=_units.threads(threads),
     )
     bound = native.BOUND
     observation = spaces.Box(-bound, bound, (native.FEATURES * history,), np.float32)

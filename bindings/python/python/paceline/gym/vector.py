@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
+from .. import _units
 from . import _spaces
 
 __all__ = ["CongestionVectorEnv"]
@@ -48,17 +49,19 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins an episode in each environment, or in those of ``options["reset_mask"]``."""
-        if seed is None and not self._seeded:
-            seed = int(np.random.default_rng().integers(2**62))
         if isinstance(seed, (int, np.integer)):
             seed = [int(seed) + index for index in range(self.num_envs)]
-        if seed is not None:
-            if len(seed) != self.num_envs:
-                raise ValueError(f"expected {self.num_envs} seeds, not {len(seed)}")
-            for index, one in enumerate(seed):
-                if one is not None:
-                    self._native.seed(index, one)
-            self._seeded = True
+        elif seed is None:
+            seed = [None] * self.num_envs
+        if len(seed) != self.num_envs:
+            raise ValueError(f"expected {self.num_envs} seeds, not {len(seed)}")
+        first = int(np.random.default_rng().integers(2**62))
+        for index, one in enumerate(seed):
+            if one is None and not self._seeded:
+                one = first + index
+            if one is not None:
+                self._native.seed(index, _units.whole("seed", one))
+        self._seeded = True
         mask = (options or {}).get("reset_mask")
         chosen = np.ones(self.num_envs, np.uint8) if mask is None else np.asarray(mask, np.uint8)
         data = self._native.reset(chosen.tobytes())
@@ -68,6 +71,8 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """A step of each environment."""
+        if not self._seeded:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
         data, rewards, over = self._native.step(_spaces.actions(actions, self.num_envs))
         return (
             _spaces.observations(data, self.num_envs),

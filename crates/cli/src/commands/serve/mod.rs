@@ -3,12 +3,13 @@
 mod files;
 mod http;
 
-use std::io::BufReader;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, BufReader, Read};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -16,9 +17,15 @@ use self::files::Files;
 use self::http::Refusal;
 use crate::output::{self, Error};
 
-/// The most connections at the same time, and how long one may be silent.
+/// The most connections at the same time.
 const MOST_CONNECTIONS: usize = 64;
-const SILENCE: Duration = Duration::from_secs(10);
+/// How long a request may take to arrive, and how long a browser may take nothing of the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How much more of a request that was refused is read, and how long, so that the browser sees why.
+const REST: u64 = 1 << 20;
+const REST_TIME: Duration = Duration::from_secs(1);
+/// How long to wait after no connection could be accepted, for want of files for instance.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serve the page with live runs, comparisons and claims to a browser on this computer
 ///
@@ -57,20 +64,25 @@ impl Serve {
             output::note(&format!("serving {}; end with Ctrl-C", files.folder().display()));
         }
         let open = Arc::new(AtomicUsize::new(0));
-        for stream in listener.incoming().flatten() {
-            let (files, open) = (files.clone(), Arc::clone(&open));
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                thread::sleep(PAUSE);
+                continue;
+            };
             if open.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
                 open.fetch_sub(1, Ordering::Relaxed);
+                // It is short enough never to wait.
+                let _ = stream.set_nonblocking(true).and_then(|()| refuse(&stream, &BUSY, false));
                 continue;
             }
-            let counter = Arc::clone(&open);
-            let serving = std::thread::Builder::new().spawn(move || {
+            let (files, counter) = (files.clone(), Arc::clone(&open));
+            let serving = thread::Builder::new().spawn(move || {
                 // A connection that breaks is the browser's affair.
                 let _ = serve(&stream, &files);
-                open.fetch_sub(1, Ordering::Relaxed);
+                counter.fetch_sub(1, Ordering::Relaxed);
             });
             if serving.is_err() {
-                counter.fetch_sub(1, Ordering::Relaxed);
+                open.fetch_sub(1, Ordering::Relaxed);
             }
         }
         Ok(())
@@ -111,31 +123,55 @@ fn places() -> Vec<PathBuf> {
     places
 }
 
+const BUSY: Refusal = Refusal(503, "too many connections are open; try again");
+
 /// Answers one request.
-fn serve(stream: &TcpStream, files: &Files) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    stream.set_write_timeout(Some(SILENCE))?;
-    let read = http::read(&mut BufReader::new(stream));
-    let (answer, head_only) = match read {
-        Ok(None) => return Ok(()),
-        Ok(Some(request)) if !is_here(request.host.as_deref()) => {
-            (Err(Refusal(403, "this server is for this computer only")), request.head_only)
+fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
+    match http::read(&mut BufReader::new(Until { stream, until })) {
+        Ok(None) => Ok(()),
+        Ok(Some(request)) => {
+            let answer = match is_here(request.host.as_deref()) {
+                true => files.read(&request.path),
+                false => Err(Refusal(403, "this server is for this computer only")),
+            };
+            match answer {
+                Ok((bytes, kind)) => {
+                    http::answer(&mut &*stream, 200, kind, &bytes, request.head_only)
+                }
+                Err(refusal) => refuse(stream, &refusal, request.head_only),
+            }
         }
-        Ok(Some(request)) => (files.read(&request.path), request.head_only),
-        Err(refusal) => (Err(refusal), false),
-    };
-    match answer {
-        Ok((bytes, kind)) => http::answer(&mut &*stream, 200, kind, &bytes, head_only),
-        Err(Refusal(status, why)) => {
-            let text = format!("{why}\n");
-            http::answer(
-                &mut &*stream,
-                status,
-                "text/plain; charset=utf-8",
-                text.as_bytes(),
-                head_only,
-            )
+        Err(refusal) => {
+            refuse(stream, &refusal, false)?;
+            // What is not read when a connection is closed makes the other end forget the answer.
+            stream.shutdown(Shutdown::Write)?;
+            let rest = Until { stream, until: Instant::now() + REST_TIME };
+            io::copy(&mut rest.take(REST), &mut io::sink()).map(|_| ())
         }
+    }
+}
+
+fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -> io::Result<()> {
+    let text = format!("{why}\n");
+    http::answer(&mut &*stream, *status, "text/plain; charset=utf-8", text.as_bytes(), head_only)
+}
+
+/// A connection from which is read until some time, however slowly its bytes come.
+struct Until<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        Read::read(&mut &*self.stream, buffer)
     }
 }
 
@@ -149,7 +185,30 @@ fn is_here(host: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    #[test]
+    fn a_request_that_trickles_in_is_given_up() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("open");
+        let trickle = thread::spawn(move || {
+            // Never silent for long: 30 s if the other end takes it.
+            (0..600)
+                .take_while(|_| {
+                    thread::sleep(Duration::from_millis(50));
+                    slow.write_all(b"a").is_ok()
+                })
+                .count()
+        });
+        let (stream, _) = listener.accept().expect("a connection");
+        let until = Instant::now() + Duration::from_millis(300);
+        let read = http::read(&mut BufReader::new(Until { stream: &stream, until }));
+        assert_eq!(read.expect_err("no whole line").0, 400);
+        drop(stream);
+        assert!(trickle.join().expect("no panic") < 600);
+    }
 
     #[test]
     fn only_this_computer_is_meant() {

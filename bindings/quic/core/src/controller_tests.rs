@@ -1,0 +1,63 @@
+//! What controllers are told of what stacks tell.
+
+use std::sync::{Arc, Mutex};
+
+use paceline_cc::{Congestion, Controller, Feedback, Plan, Time};
+
+use crate::controller::{Losses, QuicController};
+use crate::pacing::Pacing;
+
+/// Notes the congestion that it is told of.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Congestion>>>);
+
+impl Controller for Recorder {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.0.lock().expect("not poisoned").extend(feedback.congestion);
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(12_000)
+    }
+}
+
+fn at(millis: u64) -> Time {
+    Time::from_millis(millis)
+}
+
+fn lost(sent: u64) -> Losses {
+    Losses { bytes: 1200, newest_sent: at(sent), persistent: false }
+}
+
+#[test]
+fn a_window_has_one_congestion_event() {
+    let recorder = Recorder::default();
+    let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
+    controller.on_sent(at(0), 4800);
+    controller.on_sent(at(50), 1200);
+    controller.on_lost(at(100), lost(0));
+    // Sent before the reaction: the same event, as a loss and as a mark.
+    controller.on_lost(at(110), lost(50));
+    controller.on_marked(at(110), at(50), 1);
+    controller.on_sent(at(120), 1200);
+    controller.on_marked(at(200), at(120), 1);
+    assert_eq!(*recorder.0.lock().expect("not poisoned"), [Congestion::Loss, Congestion::Ecn]);
+}
+
+#[test]
+fn only_a_reaction_to_losses_is_taken_back() {
+    let recorder = Recorder::default();
+    let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
+    controller.on_sent(at(0), 4800);
+    controller.on_marked(at(100), at(0), 1);
+    // The mark's event covers this loss; that it was a mistake does not undo the mark.
+    controller.on_lost(at(101), lost(0));
+    controller.on_spurious(at(102));
+    controller.on_sent(at(200), 1200);
+    controller.on_lost(at(300), lost(200));
+    controller.on_spurious(at(301));
+    // It has been taken back.
+    controller.on_spurious(at(302));
+    let seen = recorder.0.lock().expect("not poisoned").clone();
+    assert_eq!(seen, [Congestion::Ecn, Congestion::Loss, Congestion::Undo]);
+}

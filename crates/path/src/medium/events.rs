@@ -224,7 +224,10 @@ impl Medium {
         let phy = &self.config.phy;
         let (slot, difs, timeout) = (phy.slot, phy.difs(), phy.answer_timeout());
         let others = end + if phy.eifs_after_collision { phy.eifs() } else { difs };
+        let (eifs, ns2) = (phy.eifs(), phy.eifs_after_own_collision);
         let from = |on_air: bool, own_end: Time| match on_air {
+            true if ns2 && own_end < end => end + eifs,
+            true if ns2 => end + (eifs - difs),
             true => end.max(own_end + timeout) + difs,
             false => others,
         };

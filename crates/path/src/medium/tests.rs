@@ -184,3 +184,28 @@ fn whoever_asks_late_gets_the_same() {
     }
     assert_eq!(got, want);
 }
+
+/// How often an answer that is queued when a frame has arrived follows the acknowledgement and a DIFS at
+/// once, in a hundred runs.
+fn answers_at_once(access_at_arrival: bool) -> usize {
+    let at_once = |start: u64| {
+        let mut medium = medium(1, |config| config.access_at_arrival = access_at_arrival);
+        for _ in 0..start {
+            medium.stations[1].backoff.draw();
+        }
+        medium.stations[1].backoff.resume(at(0), Span::ZERO, false);
+        medium.push(at(1000), &packet(0));
+        let arrival = medium.wake().max(at(1000 + FRAME));
+        while medium.pop(arrival).is_none() {}
+        medium.push(arrival, &Packet { size: 40, ..packet(1) });
+        let start = medium.stations[1].backoff.start();
+        start == arrival + Span::from_micros(10 + 304 + 50)
+    };
+    (0..100).filter(|start| at_once(*start)).count()
+}
+
+#[test]
+fn an_answer_may_follow_without_a_backoff_as_in_ns3() {
+    assert_eq!(answers_at_once(true), 100);
+    assert!(answers_at_once(false) < 20);
+}

@@ -4,7 +4,59 @@ use paceline_cc::{AckPolicy, Rate};
 use paceline_path::BufferSize;
 
 use crate::compare::{CompareRow, Comparison};
-use paceline_sim::scenario::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario};
+use paceline_sim::scenario::{
+    Capacity, LinkSpec, LossRecovery, QueueChoice, RouterChoice, RttSamples, Scenario,
+};
+
+/// A scheme, and what else is set as in scenario files: `xcp[initial_window=2], recovery=reno`.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings<'a> {
+    /// The scheme and its queue.
+    pub(super) scheme: &'a str,
+    recovery: LossRecovery,
+    eifs_after_own_collision: bool,
+}
+
+impl Settings<'_> {
+    /// # Errors
+    /// A setting that is none.
+    pub(super) fn of(label: &str) -> Result<Settings<'_>, String> {
+        let mut words = label.split(", ");
+        let scheme = words.next().unwrap_or_default();
+        let words: Vec<&str> = words.collect();
+        let has = |word: &str| words.contains(&word);
+        let samples = if has("timestamps=false") { RttSamples::One } else { RttSamples::Each };
+        let known = |word: &&&str| {
+            let all = [
+                "recovery=newreno",
+                "recovery=reno",
+                "timestamps=false",
+                "after_own_collision=eifs",
+            ];
+            !all.contains(*word)
+        };
+        if let Some(word) = words.iter().find(known) {
+            return Err(format!("{label}: {word} is no setting"));
+        }
+        let recovery = match (has("recovery=newreno"), has("recovery=reno")) {
+            (true, _) => LossRecovery::NewReno(samples),
+            (_, true) => LossRecovery::Reno(samples),
+            _ => LossRecovery::Sack,
+        };
+        let eifs_after_own_collision = has("after_own_collision=eifs");
+        Ok(Settings { scheme, recovery, eifs_after_own_collision })
+    }
+
+    /// Sets what all flows and media of a scenario are to have.
+    pub(super) fn apply(&self, scenario: &mut Scenario) {
+        for flow in &mut scenario.flows {
+            flow.recovery = self.recovery;
+        }
+        for medium in &mut scenario.media {
+            medium.eifs_after_own_collision = self.eifs_after_own_collision;
+        }
+    }
+}
 
 /// A run of `paceline compare`, with its receivers acknowledging as `ack` says.
 pub(super) fn plain(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow, String> {
@@ -16,8 +68,10 @@ pub(super) fn plain(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<C
 pub(super) fn behind_access_links(
     comparison: &Comparison,
     ack: Option<AckPolicy>,
+    settings: &Settings<'_>,
 ) -> Result<CompareRow, String> {
     let mut scenario = comparison.scenario();
+    settings.apply(&mut scenario);
     give_access_links(&mut scenario);
     finish(comparison, scenario, ack)
 }
@@ -61,5 +115,24 @@ fn give_access_links(scenario: &mut Scenario) {
         own.name = format!("{}-{number}", flow.name);
         own.path.insert(0, name);
         scenario.flows.push(own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_named_as_in_scenario_files() {
+        let settings = Settings::of("xcp[initial_window=2]+xcp, recovery=reno").expect("legal");
+        assert_eq!(settings.scheme, "xcp[initial_window=2]+xcp");
+        assert_eq!(settings.recovery, LossRecovery::Reno(RttSamples::Each));
+        let settings = Settings::of("a, recovery=newreno, timestamps=false").expect("legal");
+        assert_eq!(settings.recovery, LossRecovery::NewReno(RttSamples::One));
+        assert!(!settings.eifs_after_own_collision);
+        assert!(
+            Settings::of("a, after_own_collision=eifs").expect("legal").eifs_after_own_collision
+        );
+        assert!(Settings::of("a, recovery=tahoe").expect_err("none").contains("recovery=tahoe"));
     }
 }

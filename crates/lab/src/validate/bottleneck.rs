@@ -125,7 +125,7 @@ impl Run {
         let random = self.observe(scheme, 2, 0)?.digest != first.digest;
         // In a window that begins after the start, chance is where in its cycle the flow is then.
         let phases = self.from > 0;
-        let runs = match (random, phases) {
+        let runs = match (random, phases || !Settings::of(scheme)?.phases.is_zero()) {
             (true, _) => RANDOM,
             (false, true) => PHASES,
             (false, false) => 1,
@@ -141,7 +141,8 @@ impl Run {
     /// Runs the scheme with this seed, and measures from `shift` seconds later on, as long.
     fn observe(&self, scheme: &str, seed: u64, shift: u64) -> Result<Observation, String> {
         let capacity = Capacity::Constant(Rate::from_mbps(self.mbps));
-        let settings = Settings::of(scheme)?;
+        let mut settings = Settings::of(scheme)?;
+        settings.start = settings.phases * (seed % PHASES) / PHASES;
         let scheme = check_scheme(settings.scheme).map_err(|error| error.to_string())?;
         let comparison = Comparison {
             flows: self.flows,
@@ -195,7 +196,8 @@ const HANDSHAKE: &str = "100.1ms";
 const WHY_HANDSHAKE: &str = "the peer's smallest RTT is that of the handshake, whose packets are \
                              small, so that a packet's own transmission counts as queue";
 const WHY_CLOCK: &str = "ns-3 measures RTTs by timestamps of whole milliseconds, that of the \
-                         handshake, 100.1 ms, as 100 or 101";
+                         handshake, 100.1 ms, as 100 or 101, and between which ticks a flow begins \
+                         is chance";
 const WHY_STEP: &str = "Linux' Vegas of 2.6.22, which ns-2 has, takes two round trips for a step";
 const WHY_OWN: &str = "ns-2's own Vegas doubles in every second round trip, and compares mean RTTs \
                        with packets in queues to the nearest whole";
@@ -224,7 +226,7 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
                 "ns-3's Vegas compares the smoothed RTT with the smallest one",
             ),
             variant(format!("vegas[rtt=smoothed,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
-            variant("vegas[rtt=smoothed,clock=1ms,handshake=101ms]".into(), WHY_CLOCK),
+            variant("vegas[rtt=smoothed,clock=1ms,handshake=101ms], phases=1ms".into(), WHY_CLOCK),
         ],
         ("ns-3", "TcpBbr", _) => vec![
             default("bbr"),

@@ -1,9 +1,10 @@
 //! The networks around our runs.
 
-use paceline_cc::{AckPolicy, Rate};
+use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 
 use crate::compare::{CompareRow, Comparison};
+use crate::written;
 use paceline_sim::scenario::{
     Capacity, LinkSpec, LossRecovery, QueueChoice, RouterChoice, RttSamples, Scenario,
 };
@@ -15,6 +16,11 @@ pub(super) struct Settings<'a> {
     pub(super) scheme: &'a str,
     recovery: LossRecovery,
     eifs_after_own_collision: bool,
+    /// Runs begin at all parts of this time, since chance is where in it a peer's flows begin: of the
+    /// tick of a clock, of a timer. Zero if it does not matter.
+    pub(super) phases: Span,
+    /// How much later the flows of this run begin.
+    pub(super) start: Span,
 }
 
 impl Settings<'_> {
@@ -23,34 +29,34 @@ impl Settings<'_> {
     pub(super) fn of(label: &str) -> Result<Settings<'_>, String> {
         let mut words = label.split(", ");
         let scheme = words.next().unwrap_or_default();
-        let words: Vec<&str> = words.collect();
-        let has = |word: &str| words.contains(&word);
-        let samples = if has("timestamps=false") { RttSamples::One } else { RttSamples::Each };
-        let known = |word: &&&str| {
-            let all = [
-                "recovery=newreno",
-                "recovery=reno",
-                "timestamps=false",
-                "after_own_collision=eifs",
-            ];
-            !all.contains(*word)
-        };
-        if let Some(word) = words.iter().find(known) {
-            return Err(format!("{label}: {word} is no setting"));
+        let mut settings = Settings { scheme, ..Settings::default() };
+        let mut samples = RttSamples::Each;
+        for word in words {
+            match word.split_once('=') {
+                Some(("recovery", "newreno")) => settings.recovery = LossRecovery::NewReno(samples),
+                Some(("recovery", "reno")) => settings.recovery = LossRecovery::Reno(samples),
+                Some(("timestamps", "false")) => samples = RttSamples::One,
+                Some(("after_own_collision", "eifs")) => settings.eifs_after_own_collision = true,
+                Some(("phases", time)) => {
+                    settings.phases = written::length(time)
+                        .map_err(|error| format!("{label}: {word}: {error}"))?;
+                }
+                _ => return Err(format!("{label}: {word} is no setting")),
+            }
         }
-        let recovery = match (has("recovery=newreno"), has("recovery=reno")) {
-            (true, _) => LossRecovery::NewReno(samples),
-            (_, true) => LossRecovery::Reno(samples),
-            _ => LossRecovery::Sack,
+        settings.recovery = match settings.recovery {
+            LossRecovery::Sack => LossRecovery::Sack,
+            LossRecovery::NewReno(_) => LossRecovery::NewReno(samples),
+            LossRecovery::Reno(_) => LossRecovery::Reno(samples),
         };
-        let eifs_after_own_collision = has("after_own_collision=eifs");
-        Ok(Settings { scheme, recovery, eifs_after_own_collision })
+        Ok(settings)
     }
 
     /// Sets what all flows and media of a scenario are to have.
     pub(super) fn apply(&self, scenario: &mut Scenario) {
         for flow in &mut scenario.flows {
             flow.recovery = self.recovery;
+            flow.start += self.start;
         }
         for medium in &mut scenario.media {
             medium.eifs_after_own_collision = self.eifs_after_own_collision;
@@ -133,6 +139,8 @@ mod tests {
         assert!(
             Settings::of("a, after_own_collision=eifs").expect("legal").eifs_after_own_collision
         );
+        assert_eq!(Settings::of("a, phases=1ms").expect("legal").phases, Span::from_millis(1));
+        assert!(Settings::of("a, phases=long").is_err());
         assert!(Settings::of("a, recovery=tahoe").expect_err("none").contains("recovery=tahoe"));
     }
 }

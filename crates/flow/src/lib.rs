@@ -65,8 +65,8 @@ mod sender;
 mod workload;
 
 pub use account::{
-    Account, AccountConfig, AccountStats, Expired, Loss, LossTrigger, Repair, RtoBounds,
-    RttEstimator, Sent,
+    Account, AccountConfig, AccountStats, Expired, Loss, LossRecovery, LossTrigger, Repair,
+    RtoBounds, RttEstimator, RttSamples, Sent,
 };
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
 pub use sender::{EMPTY_SIZE, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};

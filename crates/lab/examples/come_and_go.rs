@@ -1,7 +1,7 @@
 //! The flows that come and go in the XCP-b paper (claims X08 and X12), by more seeds than the claims
 //! have and with uploads and downloads exchanged:
-//! `cargo run --release -p paceline-lab --example come_and_go -- SCHEME SCALE SEEDS [exchange|down]`.
-//! SCHEME is `xcpb` or that of the senders, such as `newreno[counts=acks]`. At scale 1 runs last
+//! `cargo run --release -p paceline-lab --example come_and_go -- SCHEME SCALE SEEDS [exchange|down] [without-sack]`.
+//! `without-sack` takes selective acknowledgements from all flows, as ns-2's NewReno is. SCHEME is `xcpb` or that of the senders, such as `newreno[counts=acks]`. At scale 1 runs last
 //! 300 s, else 150 s; megabytes are of the whole run, rates are counted from 50 s on.
 
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::io::Write as _;
 use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go};
 use paceline_sim::Outcome;
 use paceline_sim::cc::Span;
-use paceline_sim::scenario::{Direction, FlowSpec, Scenario};
+use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -39,7 +39,7 @@ fn offered(scenario: &Scenario, way: &str) -> f64 {
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [scheme, scale, seeds, rest @ ..] = words.as_slice() else {
-        return Err("expected SCHEME SCALE SEEDS [exchange|down]".into());
+        return Err("expected SCHEME SCALE SEEDS [exchange|down] [without-sack]".into());
     };
     let (scale, seeds): (u32, u64) = (scale.parse()?, seeds.parse()?);
     let has = |word: &str| rest.iter().any(|other| other == word);
@@ -54,6 +54,10 @@ fn main() -> Result<(), Failure> {
         let mut scenario = come_and_go(&which, scale, load, seed)?;
         scenario.duration = Span::from_secs(if scale == 1 { 300 } else { 150 });
         scenario.digest = false;
+        if has("without-sack") {
+            let newreno = LossRecovery::NewReno(RttSamples::One);
+            scenario.flows.iter_mut().for_each(|flow| flow.recovery = newreno);
+        }
         if has("exchange") {
             scenario.flows.iter_mut().for_each(exchange);
         }

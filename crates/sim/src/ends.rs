@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use paceline_cc::{Halves, Setup, Span, Stream, Time};
-use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_flow::{
+    LossRecovery, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
+    Workload,
+};
 
 use crate::choose::Ends;
 use crate::error::BuildError;
@@ -35,6 +38,10 @@ pub(crate) fn make_sender(
         config.workload = one.workload.clone();
         (config.start, config.stop) = (one.start, one.stop);
         config.ecn = spec.ecn;
+        config.recovery = spec.recovery;
+        if spec.recovery != LossRecovery::Sack {
+            config.rto = RtoBounds::SHORT;
+        }
     });
     Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
         .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })

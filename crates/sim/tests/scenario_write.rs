@@ -157,6 +157,8 @@ stagger = "5ms"
 stagger_stop = "6ms"
 ack_every = 4
 receive_window = 100000
+recovery = "newreno"
+timestamps = false
 ecn = "classic"
 bytes = 100000
 [[flow]]
@@ -203,6 +205,7 @@ basic_rates = ["2Mbps", "4Mbps"]
 rts_above = 500
 immediate_access = false
 after_collision = "difs"
+after_own_collision = "eifs"
 transmissions = 5
 rate = "22Mbps"
 buffer = "30kB"

@@ -2,6 +2,7 @@
 
 use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
+use super::cumulative::LossRecovery;
 use super::rtt::RtoBounds;
 
 /// What an account is made from.
@@ -20,6 +21,8 @@ pub struct AccountConfig {
     pub signals: Signals,
     /// True if the tail is probed before the retransmission timer expires (RFC 8985 §7).
     pub probes: bool,
+    /// How losses are found out and repaired.
+    pub recovery: LossRecovery,
 }
 
 impl AccountConfig {
@@ -32,12 +35,30 @@ impl AccountConfig {
             rto: RtoBounds::LINUX,
             signals: Signals::NONE,
             probes: true,
+            recovery: LossRecovery::Sack,
         }
     }
 
     /// Datagrams: nothing is sent again.
     pub fn datagrams(mss: u32) -> AccountConfig {
         AccountConfig { reliable: false, ..AccountConfig::stream(mss) }
+    }
+}
+
+/// What of a configuration an account needs as long as it lives: less than all of it, as there may be
+/// very many accounts.
+#[derive(Debug)]
+pub(super) struct Constants {
+    pub(super) mss: u32,
+    pub(super) reliable: bool,
+    pub(super) signals: Signals,
+    pub(super) probes: bool,
+}
+
+impl Constants {
+    pub(super) fn new(config: &AccountConfig) -> Constants {
+        let AccountConfig { mss, reliable, signals, probes, .. } = *config;
+        Constants { mss, reliable, signals, probes }
     }
 }
 

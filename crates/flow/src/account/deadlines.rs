@@ -137,7 +137,13 @@ impl Account {
         });
         self.stats.lost += u64::from(losses.packets);
         let next = self.ledger.next();
-        self.recovery.on_timeout(losses.packets.into(), cumulative, next, self.next_segment);
+        match &mut self.cumulative_only {
+            None => {
+                let lost = losses.packets.into();
+                self.recovery.on_timeout(lost, cumulative, next, self.next_segment);
+            }
+            Some(state) => state.on_timeout(self.next_segment),
+        }
         let mut feedback = self.feedback(now, prior);
         feedback.lost = prior;
         feedback.lost_packets = losses.packets;

@@ -206,6 +206,39 @@ impl Ledger {
         self.advance();
     }
 
+    /// Without selective acknowledgements: all segments below `end` have arrived. Calls `each` for
+    /// every transmission of them that had no final fate, in the order of their numbers.
+    pub(crate) fn on_segments_below(
+        &mut self,
+        end: u64,
+        mut each: impl FnMut(&Entry, Option<&Detail>),
+    ) {
+        let mut at = self.front;
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
+            at = number + 1;
+            if self.entry(number).segment < end {
+                self.resolve(number, &mut |_, entry: &Entry, detail| each(entry, detail));
+                self.note_resolved(number);
+            } else if self.remembered == 0 {
+                // Nothing was sent again: later numbers carry later segments.
+                break;
+            }
+        }
+        self.advance();
+    }
+
+    /// Declares the transmission of this segment that is in flight lost, if there is one.
+    pub(crate) fn lose_segment(&mut self, segment: u64, mut each: impl FnMut(u64, &Entry)) {
+        let mut at = self.front;
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
+            let entry = self.entry(number);
+            if entry.segment == segment && entry.is_in_flight() {
+                return self.lose(number, &mut |number, entry: &Entry, _| each(number, entry));
+            }
+            at = number + 1;
+        }
+    }
+
     /// True if the last acknowledgement for which this was asked listed the same numbers but for the
     /// largest, and that one is in flight or lost.
     fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {

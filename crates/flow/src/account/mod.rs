@@ -3,6 +3,7 @@
 
 mod acked;
 mod config;
+mod cumulative;
 mod deadlines;
 mod ecn;
 mod entry;
@@ -13,6 +14,7 @@ mod recovery;
 mod rtt;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
+pub use cumulative::{LossRecovery, RttSamples};
 pub use deadlines::Expired;
 pub use losses::{Loss, LossTrigger};
 pub use rtt::{RtoBounds, RttEstimator};
@@ -22,6 +24,8 @@ use std::collections::VecDeque;
 use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 
 use self::acked::fate;
+use self::config::Constants;
+use self::cumulative::Cumulative;
 use self::deadlines::Timers;
 use self::ecn::MarkCounter;
 use self::entry::Entry;
@@ -54,7 +58,7 @@ use self::recovery::{Event, Recovery};
 /// ```
 #[derive(Debug)]
 pub struct Account {
-    config: AccountConfig,
+    config: Constants,
     ledger: Ledger,
     rtt: RttEstimator,
     rates: RateSampler,
@@ -82,6 +86,8 @@ pub struct Account {
     reduction: Option<Reduction>,
     /// The packets declared lost, if somebody asks for them.
     loss_log: LossLog,
+    /// What is known without selective acknowledgements, if the account is to do without.
+    cumulative_only: Option<Box<Cumulative>>,
 }
 
 /// What an acknowledgement means for proportional rate reduction.
@@ -126,7 +132,8 @@ impl Account {
             limited_end: 0,
             reduction: None,
             loss_log: LossLog::default(),
-            config,
+            cumulative_only: Cumulative::new(config.recovery),
+            config: Constants::new(&config),
         }
     }
 
@@ -196,7 +203,10 @@ impl Account {
     /// True from a timeout until what it declared lost is repaired.
     #[inline]
     pub fn is_after_timeout(&self) -> bool {
-        self.recovery.is_after_timeout()
+        match &self.cumulative_only {
+            None => self.recovery.is_after_timeout(),
+            Some(state) => state.is_after_timeout(),
+        }
     }
 
     /// The bytes that may be in flight under a congestion window of `cwnd` bytes: while the
@@ -204,6 +214,9 @@ impl Account {
     /// controller wants that.
     #[inline]
     pub fn window(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
+        if let Some(state) = &self.cumulative_only {
+            return cwnd + u64::from(state.inflation()) * u64::from(self.config.mss);
+        }
         if reduces_by_prr && self.recovery.is_reducing() { self.recovery.allowance() } else { cwnd }
     }
 
@@ -237,6 +250,9 @@ impl Account {
         let entry = Entry::new(now, segment, size, self.rates.delivered());
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
+        if let Some(state) = &mut self.cumulative_only {
+            state.on_sent(now, segment, again);
+        }
         if segment != NO_SEGMENT {
             self.newest_data = number;
             self.next_segment = self.next_segment.max(segment + 1);
@@ -263,6 +279,9 @@ impl Account {
     /// call [`Account::on_window`] with its new window.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
+        if self.cumulative_only.is_some() {
+            return self.on_cumulative_ack(now, ack);
+        }
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
         let acked = self.take_acked(now, ack);
@@ -466,8 +485,11 @@ impl Account {
     /// is on its way will be ignored. Numbers go on.
     pub fn reconnect(&mut self, segment: u64) {
         self.ledger.abandon();
-        self.rtt = RttEstimator::new(self.config.rto);
+        self.rtt = self.rtt.anew();
         self.recovery = Recovery::new(self.config.reliable);
+        if let Some(state) = &mut self.cumulative_only {
+            state.begin();
+        }
         self.repairs.clear();
         self.next_segment = segment;
         self.cumulative = segment;
@@ -493,7 +515,7 @@ impl Losses {
 
 /// A packet is declared lost: its data is queued for repair unless it has arrived.
 fn note_loss(
-    config: &AccountConfig,
+    config: &Constants,
     cumulative: u64,
     repairs: &mut VecDeque<Repair>,
     number: u64,

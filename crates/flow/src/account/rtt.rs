@@ -28,6 +28,14 @@ impl RtoBounds {
         max: Span::from_secs(120),
         initial: Span::from_secs(1),
     };
+    /// RFC 6298's with a least timeout of 200 ms and a first one of 3 s, as ns-2's TCP often has them.
+    pub const SHORT: RtoBounds = RtoBounds {
+        keep_variation: false,
+        min_variation: Span::from_millis(1),
+        min: Span::from_millis(200),
+        max: Span::from_secs(60),
+        initial: Span::from_secs(3),
+    };
     /// RFC 6298's bounds, as ns-3 has them.
     pub const RFC6298: RtoBounds = RtoBounds {
         keep_variation: false,
@@ -77,6 +85,11 @@ impl RttEstimator {
         };
         estimator.set_rto();
         estimator
+    }
+
+    /// The same without samples, for a new connection.
+    pub(super) fn anew(&self) -> RttEstimator {
+        RttEstimator::new(self.bounds)
     }
 
     /// Takes a sample in; ends the back-off of the timeout. `round_over` tells that all that was

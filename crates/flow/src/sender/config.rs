@@ -2,7 +2,7 @@
 
 use paceline_cc::{EcnFeedback, Halves, Setup, Signals, Time, TrafficClass};
 
-use crate::account::{AccountConfig, AccountStats, RtoBounds};
+use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds};
 use crate::workload::Workload;
 
 /// What a sender is made from.
@@ -32,6 +32,9 @@ pub struct SenderConfig {
     pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
     pub rto: RtoBounds,
+    /// How it finds out about losses and repairs them. Without selective acknowledgements its tail is
+    /// not probed.
+    pub recovery: LossRecovery,
 }
 
 impl SenderConfig {
@@ -48,6 +51,7 @@ impl SenderConfig {
             receive_window: u64::MAX,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
+            recovery: LossRecovery::Sack,
         }
     }
 
@@ -73,7 +77,8 @@ impl SenderConfig {
         config.ecn = self.ecn;
         config.rto = self.rto;
         config.signals = signals;
-        config.probes = probes;
+        config.probes = probes && self.recovery == LossRecovery::Sack;
+        config.recovery = self.recovery;
         config
     }
 }

@@ -5,7 +5,7 @@ use paceline_path::BufferSize;
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, Ours};
-use super::network;
+use super::network::{self, Settings};
 use crate::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
@@ -125,7 +125,7 @@ impl Run {
         let random = self.observe(scheme, 2, 0)?.digest != first.digest;
         // In a window that begins after the start, chance is where in its cycle the flow is then.
         let phases = self.from > 0;
-        let runs = match (random, phases) {
+        let runs = match (random, phases || !Settings::of(scheme)?.phases.is_zero()) {
             (true, _) => RANDOM,
             (false, true) => PHASES,
             (false, false) => 1,
@@ -141,7 +141,9 @@ impl Run {
     /// Runs the scheme with this seed, and measures from `shift` seconds later on, as long.
     fn observe(&self, scheme: &str, seed: u64, shift: u64) -> Result<Observation, String> {
         let capacity = Capacity::Constant(Rate::from_mbps(self.mbps));
-        let scheme = check_scheme(scheme).map_err(|error| error.to_string())?;
+        let mut settings = Settings::of(scheme)?;
+        settings.start = settings.phases * (seed % PHASES) / PHASES;
+        let scheme = check_scheme(settings.scheme).map_err(|error| error.to_string())?;
         let comparison = Comparison {
             flows: self.flows,
             seed,
@@ -152,7 +154,7 @@ impl Run {
             ..Comparison::new("constant", capacity, scheme)
         };
         let ack = (!self.delayed).then_some(AckPolicy::EACH);
-        let row = network::behind_access_links(&comparison, ack)?;
+        let row = network::behind_access_links(&comparison, ack, &settings)?;
         let own = self.packet_ms();
         let mut figures =
             vec![row.throughput_mbps, row.queue_delay_ms.mean - own, row.queue_delay_ms.p95 - own];
@@ -187,10 +189,21 @@ const WHY_CUBIC_RING: &str = "ns-3's Cubic, whose device holds one packet that t
                               see, and which is silent for half a window after a loss";
 const WHY_RENO_RING: &str = "ns-3's recovery, and a device that holds one packet that the queue \
                              does not see";
+const WHY_NO_SACK: &str = "ns-2's NewReno is without selective acknowledgements: it repairs one of \
+                           the losses at the end of slow start in each round trip";
 /// What a handshake's packets of 40 bytes take over the links of these runs.
 const HANDSHAKE: &str = "100.1ms";
 const WHY_HANDSHAKE: &str = "the peer's smallest RTT is that of the handshake, whose packets are \
                              small, so that a packet's own transmission counts as queue";
+const WHY_CLOCK: &str = "ns-3 measures RTTs by timestamps of whole milliseconds, that of the \
+                         handshake, 100.1 ms, as 100 or 101, and between which ticks a flow begins \
+                         is chance";
+const WHY_STEP: &str = "Linux' Vegas of 2.6.22, which ns-2 has, takes two round trips for a step";
+const WHY_OWN: &str = "ns-2's own Vegas doubles in every second round trip, and compares mean RTTs \
+                       with packets in queues to the nearest whole";
+const WHY_ALWAYS: &str = "htsim's DCTCP reduces the window in every round trip while its average of \
+                          marks is above zero";
+const WHY_LEAVING: &str = "the same, and htsim's queue marks packets that leave";
 const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin, no allowance for \
                        aggregated acknowledgements and no detection of policers";
 
@@ -213,6 +226,7 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
                 "ns-3's Vegas compares the smoothed RTT with the smallest one",
             ),
             variant(format!("vegas[rtt=smoothed,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
+            variant("vegas[rtt=smoothed,clock=1ms,handshake=101ms], phases=1ms".into(), WHY_CLOCK),
         ],
         ("ns-3", "TcpBbr", _) => vec![
             default("bbr"),
@@ -247,6 +261,10 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
                 variant(format!("{silent}+{theirs}"), why),
             ]
         }
+        ("ns-2", "newreno", _) => vec![
+            default("newreno"),
+            variant("newreno, recovery=newreno, timestamps=false".into(), WHY_NO_SACK),
+        ],
         ("ns-2", "cubic", _) => vec![
             default("cubic"),
             variant("cubic[hystart=off]".into(), "ns-2's Cubic of Linux has no HyStart"),
@@ -255,14 +273,20 @@ fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
             default("vegas"),
             variant("vegas[diff=linux]".into(), "Linux counts waiting packets by the longer RTT"),
             variant(format!("vegas[handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
+            variant("vegas[step=before]".into(), WHY_STEP),
         ],
         ("ns-2", "vegas2", _) => vec![
             default("vegas[alpha=1,beta=3]"),
             variant(format!("vegas[alpha=1,beta=3,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
+            variant("vegas[alpha=1,beta=3,rtt=mean,diff=rounded,doubles=second]".into(), WHY_OWN),
         ],
         ("ns-2", "compound", _) => vec![default("compound")],
         ("ns-2", "xcp", _) => vec![default("xcp")],
-        ("htsim", "dctcp", _) => vec![default("dctcp+step[k=20]")],
+        ("htsim", "dctcp", _) => vec![
+            default("dctcp+step[k=20]"),
+            variant("dctcp[reduces=always,alpha0=0]+step[k=20]".into(), WHY_ALWAYS),
+            variant("dctcp[reduces=always,alpha0=0]+step[k=20,at=departure]".into(), WHY_LEAVING),
+        ],
         _ => vec![default("newreno")],
     }
 }

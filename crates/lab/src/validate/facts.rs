@@ -4,7 +4,7 @@ use paceline_cc::{AckPolicy, Rate, Span};
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, Ours};
-use super::network;
+use super::network::{self, Settings};
 use crate::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
 
@@ -132,7 +132,7 @@ fn measure(fact: &Fact) -> Result<Observations, String> {
     let ack = (!fact.scheme.starts_with("abc")).then_some(AckPolicy::EACH);
     let row = match fact.flows {
         1 => network::plain(&comparison, ack)?,
-        _ => network::behind_access_links(&comparison, ack)?,
+        _ => network::behind_access_links(&comparison, ack, &Settings::default())?,
     };
     Ok(vec![vec![(fact.figure)(&row)]])
 }

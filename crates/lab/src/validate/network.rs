@@ -1,10 +1,68 @@
 //! The networks around our runs.
 
-use paceline_cc::{AckPolicy, Rate};
+use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 
 use crate::compare::{CompareRow, Comparison};
-use paceline_sim::scenario::{Capacity, LinkSpec, QueueChoice, RouterChoice, Scenario};
+use crate::written;
+use paceline_sim::scenario::{
+    Capacity, LinkSpec, LossRecovery, QueueChoice, RouterChoice, RttSamples, Scenario,
+};
+
+/// A scheme, and what else is set as in scenario files: `xcp[initial_window=2], recovery=reno`.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings<'a> {
+    /// The scheme and its queue.
+    pub(super) scheme: &'a str,
+    recovery: LossRecovery,
+    eifs_after_own_collision: bool,
+    /// Runs begin at all parts of this time, since chance is where in it a peer's flows begin: of the
+    /// tick of a clock, of a timer. Zero if it does not matter.
+    pub(super) phases: Span,
+    /// How much later the flows of this run begin.
+    pub(super) start: Span,
+}
+
+impl Settings<'_> {
+    /// # Errors
+    /// A setting that is none.
+    pub(super) fn of(label: &str) -> Result<Settings<'_>, String> {
+        let mut words = label.split(", ");
+        let scheme = words.next().unwrap_or_default();
+        let mut settings = Settings { scheme, ..Settings::default() };
+        let mut samples = RttSamples::Each;
+        for word in words {
+            match word.split_once('=') {
+                Some(("recovery", "newreno")) => settings.recovery = LossRecovery::NewReno(samples),
+                Some(("recovery", "reno")) => settings.recovery = LossRecovery::Reno(samples),
+                Some(("timestamps", "false")) => samples = RttSamples::One,
+                Some(("after_own_collision", "eifs")) => settings.eifs_after_own_collision = true,
+                Some(("phases", time)) => {
+                    settings.phases = written::length(time)
+                        .map_err(|error| format!("{label}: {word}: {error}"))?;
+                }
+                _ => return Err(format!("{label}: {word} is no setting")),
+            }
+        }
+        settings.recovery = match settings.recovery {
+            LossRecovery::Sack => LossRecovery::Sack,
+            LossRecovery::NewReno(_) => LossRecovery::NewReno(samples),
+            LossRecovery::Reno(_) => LossRecovery::Reno(samples),
+        };
+        Ok(settings)
+    }
+
+    /// Sets what all flows and media of a scenario are to have.
+    pub(super) fn apply(&self, scenario: &mut Scenario) {
+        for flow in &mut scenario.flows {
+            flow.recovery = self.recovery;
+            flow.start += self.start;
+        }
+        for medium in &mut scenario.media {
+            medium.eifs_after_own_collision = self.eifs_after_own_collision;
+        }
+    }
+}
 
 /// A run of `paceline compare`, with its receivers acknowledging as `ack` says.
 pub(super) fn plain(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<CompareRow, String> {
@@ -16,8 +74,10 @@ pub(super) fn plain(comparison: &Comparison, ack: Option<AckPolicy>) -> Result<C
 pub(super) fn behind_access_links(
     comparison: &Comparison,
     ack: Option<AckPolicy>,
+    settings: &Settings<'_>,
 ) -> Result<CompareRow, String> {
     let mut scenario = comparison.scenario();
+    settings.apply(&mut scenario);
     give_access_links(&mut scenario);
     finish(comparison, scenario, ack)
 }
@@ -61,5 +121,26 @@ fn give_access_links(scenario: &mut Scenario) {
         own.name = format!("{}-{number}", flow.name);
         own.path.insert(0, name);
         scenario.flows.push(own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_named_as_in_scenario_files() {
+        let settings = Settings::of("xcp[initial_window=2]+xcp, recovery=reno").expect("legal");
+        assert_eq!(settings.scheme, "xcp[initial_window=2]+xcp");
+        assert_eq!(settings.recovery, LossRecovery::Reno(RttSamples::Each));
+        let settings = Settings::of("a, recovery=newreno, timestamps=false").expect("legal");
+        assert_eq!(settings.recovery, LossRecovery::NewReno(RttSamples::One));
+        assert!(!settings.eifs_after_own_collision);
+        assert!(
+            Settings::of("a, after_own_collision=eifs").expect("legal").eifs_after_own_collision
+        );
+        assert_eq!(Settings::of("a, phases=1ms").expect("legal").phases, Span::from_millis(1));
+        assert!(Settings::of("a, phases=long").is_err());
+        assert!(Settings::of("a, recovery=tahoe").expect_err("none").contains("recovery=tahoe"));
     }
 }

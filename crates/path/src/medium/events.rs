@@ -20,7 +20,7 @@ impl Medium {
         {
             self.rouse(now);
         }
-        let Medium { stations, config, addresses, phase, .. } = self;
+        let Medium { stations, config, addresses, phase, arrived, .. } = self;
         let Some(station) = stations.get_mut(from) else { return };
         station.link.accept(now, packet);
         // Until it knows what has become of its last frame, a station does not turn to another.
@@ -30,7 +30,11 @@ impl Medium {
         let busy = *phase != Phase::Contention;
         if station.take(now, &config.air(addresses)) {
             let (slot, difs) = (config.phy.slot, config.phy.difs());
-            station.backoff.frame_came(now, slot, difs, busy, config.immediate_access);
+            if busy && config.access_at_arrival && *arrived == now {
+                station.backoff.go_on(slot);
+            } else {
+                station.backoff.frame_came(now, slot, difs, busy, config.immediate_access);
+            }
             let start = station.backoff.start();
             if !busy {
                 self.due = self.due.min(start);
@@ -224,7 +228,10 @@ impl Medium {
         let phy = &self.config.phy;
         let (slot, difs, timeout) = (phy.slot, phy.difs(), phy.answer_timeout());
         let others = end + if phy.eifs_after_collision { phy.eifs() } else { difs };
+        let (eifs, ns2) = (phy.eifs(), phy.eifs_after_own_collision);
         let from = |on_air: bool, own_end: Time| match on_air {
+            true if ns2 && own_end < end => end + eifs,
+            true if ns2 => end + (eifs - difs),
             true => end.max(own_end + timeout) + difs,
             false => others,
         };
@@ -248,6 +255,7 @@ impl Medium {
             let packet = station.deliver(at);
             self.arrived(at, packet);
         }
+        self.arrived = at;
         (self.phase, self.due) = (Phase::Answer, self.end);
     }
 

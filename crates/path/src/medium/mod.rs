@@ -143,6 +143,11 @@ pub struct MediumConfig {
     /// after a DIFS without a backoff, as the standard has it; false if it always waits for a
     /// backoff, too, as in ns-2.
     pub immediate_access: bool,
+    /// True if a frame that comes to a station without any at the instant at which another frame has
+    /// arrived, as an answer to it does, is transmitted without a backoff after the acknowledgement
+    /// and a DIFS, as in ns-3, for which the medium is idle at that instant; false if it waits for a
+    /// backoff, as the medium has not been idle for a DIFS (IEEE 802.11-2020, 10.3.4.3).
+    pub access_at_arrival: bool,
     /// Bytes that a frame has beyond its packet.
     pub mac_overhead: u32,
     /// The limits of A-MPDUs, for layers that have them.
@@ -164,6 +169,7 @@ impl MediumConfig {
             rts_threshold: None,
             protection: Protection::None,
             immediate_access: true,
+            access_at_arrival: false,
             mac_overhead: if ht { QOS_OVERHEAD } else { MAC_OVERHEAD },
             aggregation: Aggregation::default(),
             background: Vec::new(),
@@ -204,6 +210,8 @@ pub struct Medium {
     due: Time,
     /// The end of the exchange on air.
     end: Time,
+    /// When a frame last arrived.
+    arrived: Time,
     /// The sender of the frame that will arrive.
     sender: usize,
     /// Several stations transmit.
@@ -259,6 +267,7 @@ impl Medium {
             phase: Phase::Contention,
             due: Time::NEVER,
             end: Time::ZERO,
+            arrived: Time::NEVER,
             sender: 0,
             collided: false,
             controlled,

@@ -58,6 +58,12 @@ pub struct Phy {
     /// an EIFS after a frame whose beginning a station has received, and leaves open whether two
     /// frames that begin together are received as one. See [`Phy::dsss`] and [`Phy::ofdm`].
     pub eifs_after_collision: bool,
+    /// True if a station whose own frame collided, and ended before another frame of the collision,
+    /// waits for an EIFS after that one, as ns-2's stations do, which receive the rest of it with
+    /// errors, while the sender of the longest waits until an acknowledgement would have ended, and
+    /// for nothing more. False if the former waits for a DIFS, since who transmits hears no preamble
+    /// and receives nothing (10.3.2.3.7), and the latter for [`Phy::answer_timeout`] and a DIFS.
+    pub eifs_after_own_collision: bool,
     /// All times are divided by this, and all rates are multiples of it: Table 1 of the XCP-b
     /// paper. 1 is the standard.
     scale: u32,
@@ -91,6 +97,7 @@ impl Phy {
                 Preamble::Short => 96,
             }),
             eifs_after_collision: true,
+            eifs_after_own_collision: false,
             scale: 1,
         }
     }
@@ -113,6 +120,7 @@ impl Phy {
             basic_rates: vec![mbps(6), mbps(12), mbps(24)],
             rx_start_delay: Span::from_micros(25),
             eifs_after_collision: false,
+            eifs_after_own_collision: false,
             scale: 1,
         }
     }

@@ -77,6 +77,26 @@ fn frames_that_begin_together_collide_and_are_sent_again() {
     assert!(medium.collision_probability() >= 0.5);
 }
 
+/// For how long the senders of the longer and of the shorter frame of a collision wait after the end of
+/// the longer one until they count slots, in microseconds.
+fn waits_after_a_shorter_frame(eifs: bool) -> [f64; 2] {
+    let mut medium = medium(2, |config| config.phy.eifs_after_own_collision = eifs);
+    medium.push(at(1000), &packet(1));
+    medium.push(at(1000), &Packet { size: 40, ..packet(3) });
+    medium.catch_up(at(1001));
+    let end = at(1000 + FRAME);
+    [1, 2]
+        .map(|number| medium.stations[number].backoff.counts_from().since(end).as_secs_f64() * 1e6)
+}
+
+#[test]
+fn who_sent_the_shorter_frame_waits_for_a_difs_or_as_in_ns2_for_an_eifs() {
+    // SIFS, a slot, the delay until an answer is noticed, and a DIFS; a DIFS.
+    assert_eq!(waits_after_a_shorter_frame(false), [10.0 + 20.0 + 192.0 + 50.0, 50.0]);
+    // SIFS and an acknowledgement; the same and a DIFS.
+    assert_eq!(waits_after_a_shorter_frame(true), [10.0 + 304.0, 10.0 + 304.0 + 50.0]);
+}
+
 #[test]
 fn a_packet_that_never_arrives_is_given_up_after_seven_transmissions() {
     let mut medium = medium(1, |config| config.stations[1].frame_error = 1.0);
@@ -163,4 +183,29 @@ fn whoever_asks_late_gets_the_same() {
         got.push(packet.route);
     }
     assert_eq!(got, want);
+}
+
+/// How often an answer that is queued when a frame has arrived follows the acknowledgement and a DIFS at
+/// once, in a hundred runs.
+fn answers_at_once(access_at_arrival: bool) -> usize {
+    let at_once = |start: u64| {
+        let mut medium = medium(1, |config| config.access_at_arrival = access_at_arrival);
+        for _ in 0..start {
+            medium.stations[1].backoff.draw();
+        }
+        medium.stations[1].backoff.resume(at(0), Span::ZERO, false);
+        medium.push(at(1000), &packet(0));
+        let arrival = medium.wake().max(at(1000 + FRAME));
+        while medium.pop(arrival).is_none() {}
+        medium.push(arrival, &Packet { size: 40, ..packet(1) });
+        let start = medium.stations[1].backoff.start();
+        start == arrival + Span::from_micros(10 + 304 + 50)
+    };
+    (0..100).filter(|start| at_once(*start)).count()
+}
+
+#[test]
+fn an_answer_may_follow_without_a_backoff_as_in_ns3() {
+    assert_eq!(answers_at_once(true), 100);
+    assert!(answers_at_once(false) < 20);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
-use paceline_flow::{Amount, On, Workload};
+use paceline_flow::{Amount, LossRecovery, On, RttSamples, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -57,11 +57,21 @@ struct FileFlow {
     ack_every: Option<Spanned<u32>>,
     receive_window: Option<Spanned<u64>>,
     ecn: Option<FileEcn>,
+    recovery: Option<FileRecovery>,
+    timestamps: Option<Spanned<bool>>,
     bytes: Option<u64>,
     limited: Option<FileLimited>,
     on_off: Option<Spanned<FileOnOff>>,
     video: Option<FileVideo>,
     arrivals: Option<Spanned<FileArrivals>>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum FileRecovery {
+    Sack,
+    NewReno,
+    Reno,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -313,6 +323,20 @@ impl Reader<'_> {
             Some(FileEcn::Off) => EcnFeedback::Off,
             Some(FileEcn::Classic) => EcnFeedback::Classic,
             Some(FileEcn::Accurate) | None => EcnFeedback::Accurate,
+        };
+        let samples = match &read.timestamps {
+            Some(timestamps) if !timestamps.get_ref() => RttSamples::One,
+            _ => RttSamples::Each,
+        };
+        flow.recovery = match (read.recovery, &read.timestamps) {
+            (Some(FileRecovery::NewReno), _) => LossRecovery::NewReno(samples),
+            (Some(FileRecovery::Reno), _) => LossRecovery::Reno(samples),
+            (Some(FileRecovery::Sack) | None, None) => LossRecovery::Sack,
+            (Some(FileRecovery::Sack) | None, Some(timestamps)) => {
+                let message = "timestamps are chosen for a flow without selective acknowledgements";
+                let help = "write recovery = \"newreno\" or \"reno\" beside it, or leave it out";
+                return self.fail(timestamps, message, help);
+            }
         };
         let kinds = [
             read.bytes.is_some(),

@@ -29,6 +29,9 @@ pub struct MediumSpec {
     pub immediate_access: bool,
     /// Whether stations wait for an EIFS after a collision; `None` as the layer has it.
     pub eifs_after_collision: Option<bool>,
+    /// Whether a station whose own frame collided, and ended before another one, waits for an EIFS
+    /// after that, as in ns-2.
+    pub eifs_after_own_collision: bool,
     /// How often a frame is transmitted before it is given up.
     pub transmissions: u32,
     /// 802.11n: the most frames (MPDUs) of an A-MPDU.
@@ -157,6 +160,7 @@ impl MediumSpec {
             protection: false,
             immediate_access: true,
             eifs_after_collision: None,
+            eifs_after_own_collision: false,
             transmissions: 7,
             max_frames: 64,
             max_airtime: Span::from_micros(5484),
@@ -189,6 +193,7 @@ impl MediumSpec {
             phy.basic_rates = self.basic_rates.clone();
         }
         phy.eifs_after_collision = self.eifs_after_collision.unwrap_or(phy.eifs_after_collision);
+        phy.eifs_after_own_collision = self.eifs_after_own_collision;
         phy
     }
 

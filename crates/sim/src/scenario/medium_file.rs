@@ -28,6 +28,7 @@ pub(super) struct FileMedium {
     protection: Option<bool>,
     immediate_access: Option<bool>,
     after_collision: Option<FileWait>,
+    after_own_collision: Option<FileWait>,
     transmissions: Option<Spanned<u32>>,
     width: Option<Spanned<FileWidth>>,
     guard: Option<Spanned<FileGuard>>,
@@ -183,6 +184,7 @@ impl Reader<'_> {
         medium.immediate_access = read.immediate_access.unwrap_or(true);
         medium.eifs_after_collision =
             read.after_collision.map(|wait| matches!(wait, FileWait::Eifs));
+        medium.eifs_after_own_collision = matches!(read.after_own_collision, Some(FileWait::Eifs));
         if let Some(times) = &read.transmissions {
             medium.transmissions = *times.get_ref();
             if !(1..=255).contains(&medium.transmissions) {

@@ -27,7 +27,7 @@ pub use write::{to_toml, to_toml_with};
 use std::sync::Arc;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
-pub use paceline_flow::{Video, Workload};
+pub use paceline_flow::{LossRecovery, RttSamples, Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
@@ -186,6 +186,9 @@ pub struct FlowSpec {
     pub receive_window: Option<u64>,
     /// How congestion marks come back.
     pub ecn: EcnFeedback,
+    /// How its sender finds out about losses and repairs them. Without selective acknowledgements its
+    /// timer is RFC 6298's with a least timeout of 200 ms.
+    pub recovery: LossRecovery,
 }
 
 /// Flows of a given size that arrive as a Poisson process.
@@ -283,6 +286,7 @@ impl FlowSpec {
             ack: None,
             receive_window: None,
             ecn: EcnFeedback::Accurate,
+            recovery: LossRecovery::Sack,
         }
     }
 }

@@ -22,6 +22,14 @@
 //! | `alpha0` | | 1 | RFC 8257 §3.3 |
 //! | `loss_beta` | | 0.5 | RFC 8257 §3.5 |
 //! | `initial_window` | packets | 10 | RFC 6928 |
+//! | `reduces` | | marked | RFC 8257 §3.3; `always` for htsim |
+//!
+//! With `reduces=always` the window is reduced by `alpha / 2` at the end of every window of
+//! observation while `alpha` is above zero, whether packets of it were marked or not, and grows as
+//! Reno's meanwhile. That is htsim's. After a single mark it reduces the window in each of the
+//! next dozens of round trips by a share that decays by a sixteenth, so that the queue empties, and
+//! more than a tenth of 12 Mbit/s over 100 ms stays unused. A first mark ends slow start there and
+//! does not reduce the window before `alpha` is counted anew, which begins at zero (`alpha0=0`).
 //!
 //! The window keeps fractions of packets; Linux rounds the reduction down, so that it does not
 //! reduce at all while `alpha` times the window is below two packets. Shares count packets
@@ -49,6 +57,16 @@ use crate::parts::{MarkEcho, MarkShare, RenoWindow};
 use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Span, Time};
 
+crate::choices! {
+    /// When the window is reduced by the share of marks.
+    pub enum Reduces {
+        /// When a packet was marked that was sent after the last reduction (RFC 8257 section 3.3).
+        Marked = "marked",
+        /// At the end of every window of observation, whether packets were marked or not (htsim).
+        Always = "always",
+    }
+}
+
 crate::params! {
     /// Parameters of DCTCP.
     pub struct DctcpParams {
@@ -60,6 +78,9 @@ crate::params! {
         loss_beta: f64 = 0.5,
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0,
+        /// When the window is reduced by the average: when packets were marked, or at the end of
+        /// every window of observation (htsim).
+        reduces: Reduces = Reduces::Marked,
     }
 }
 
@@ -103,6 +124,8 @@ pub struct DctcpSender {
     params: DctcpParams,
     mss: u32,
     marks: MarkShare,
+    /// The reaction that the connection reports last was to a mark, with nothing to repair.
+    marked: bool,
 }
 
 impl DctcpSender {
@@ -113,7 +136,27 @@ impl DctcpSender {
             params: params.clone(),
             mss: mss.max(1),
             marks: MarkShare::new(params.alpha0, params.g),
+            marked: false,
         }
+    }
+
+    /// htsim's reaction: the end of every window of observation reduces the window, and a mark only
+    /// ends slow start. Returns whether the window may grow.
+    fn reduce_always(&mut self, feedback: &Feedback<'_>) -> bool {
+        match feedback.congestion {
+            Some(Congestion::Ecn) => self.marked = true,
+            Some(Congestion::Loss | Congestion::Timeout) => self.marked = false,
+            Some(Congestion::Undo) | None => {}
+        }
+        if feedback.marked_packets > 0 && self.window.in_slow_start() {
+            self.window.leave_slow_start();
+        }
+        if feedback.round_start && self.marks.alpha() > 0.0 {
+            self.window.set_cwnd(self.window.cwnd() * (1.0 - self.marks.alpha() / 2.0));
+            self.window.leave_slow_start();
+        }
+        // What the connection takes for a recovery is only the round trip after a mark.
+        self.window.may_grow(feedback) || (self.marked && feedback.cwnd_limited)
     }
 
     /// Counts marks, and averages them at the end of a window, before any reaction.
@@ -132,6 +175,14 @@ impl Controller for DctcpSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.count(feedback);
+        let always = self.params.reduces == Reduces::Always;
+        if always && !matches!(feedback.congestion, Some(Congestion::Loss | Congestion::Timeout)) {
+            if self.reduce_always(feedback) {
+                let rest = self.window.slow_start(RenoWindow::acked(feedback));
+                self.window.avoid_congestion(rest);
+            }
+            return;
+        }
         let cwnd = self.window.cwnd();
         let reduced = match feedback.congestion {
             Some(Congestion::Ecn) => cwnd * (1.0 - self.marks.alpha() / 2.0),
@@ -163,7 +214,11 @@ impl Controller for DctcpSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan::window(self.window.bytes(self.mss)).ecn(Ecn::Ect0)
+        let plan = Plan::window(self.window.bytes(self.mss)).ecn(Ecn::Ect0);
+        match self.params.reduces {
+            Reduces::Marked => plan,
+            Reduces::Always => plan.without_prr(),
+        }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

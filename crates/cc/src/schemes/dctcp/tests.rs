@@ -123,3 +123,27 @@ fn survives_anything() {
         }
     }
 }
+
+/// htsim: `alpha` is 1/16 of the share after a window with marks, and goes on reducing the window, which
+/// grows by a packet in each of them, when no further packet is marked.
+#[test]
+fn windows_may_be_reduced_whether_marked_or_not() {
+    let params = DctcpParams { reduces: Reduces::Always, alpha0: 0.0, ..Default::default() };
+    let mut dctcp = DctcpSender::new(&params, MSS);
+    dctcp.window.set_cwnd(10.0);
+    let mut acks = Acks::new(RTT);
+    window(&mut dctcp, &mut acks, 0, None);
+    assert_eq!((dctcp.window.cwnd(), dctcp.marks.alpha()), (20.0, 0.0));
+    window(&mut dctcp, &mut acks, 10, Some(Congestion::Ecn));
+    assert_eq!(dctcp.marks.alpha(), 1.0 / 16.0);
+    let mut expected = 20.0 * (1.0 - 1.0 / 32.0);
+    assert!((dctcp.window.cwnd() - expected).abs() < 1e-9, "{}", dctcp.window.cwnd());
+    for _ in 0..5 {
+        let before = dctcp.window.cwnd();
+        window(&mut dctcp, &mut acks, 0, None);
+        expected = before * (1.0 - dctcp.marks.alpha() / 2.0);
+        let grown = dctcp.window.cwnd() - expected;
+        assert!(grown == 0.0 || (grown - 1.0).abs() < 1e-9, "{grown}");
+        assert!(dctcp.marks.alpha() > 0.0);
+    }
+}

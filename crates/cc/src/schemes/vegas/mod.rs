@@ -17,9 +17,12 @@
 //! | `alpha` | packets | 2 | Linux, ns-3 |
 //! | `beta` | packets | 4 | Linux, ns-3 |
 //! | `gamma` | packets | 1 | Linux, ns-3 |
-//! | `diff` | | paper | paper, ns-3; `linux` as in Linux |
-//! | `rtt` | | sample | paper, Linux; `smoothed` as in ns-3 before 3.38 |
+//! | `diff` | | paper | paper, ns-3; `linux` as in Linux, `rounded` as in ns-2's own |
+//! | `rtt` | | sample | Linux; `smoothed` as in ns-3 before 3.38, `mean` as in ns-2's own |
 //! | `handshake` | time | 0: none | ns-3, ns-2: see below |
+//! | `clock` | time | 0: exact | ns-3: `1ms` |
+//! | `step` | | present | paper, Linux now, ns-3; `before` as in Linux up to 2.6.27 and ns-2 |
+//! | `doubles` | | each | Linux, ns-3; `second` as in the paper and ns-2's own |
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `ecn` | | false | RFC 3168 |
 //!
@@ -31,7 +34,12 @@
 //! worth. ns-3 hid that from sight up to version 3.37: it took the smoothed RTT for samples, and
 //! left slow start long before the path was full. The smallest RTT of ns-3 and ns-2 is that of the
 //! handshake, whose small packets are transmitted in no time, so that the transmission of a packet
-//! counts as queue there (`handshake`, an RTT to begin with). The window does not open while it is not used (RFC 7661), where
+//! counts as queue there (`handshake`, an RTT to begin with). ns-3 measures RTTs by timestamps of whole
+//! milliseconds (`clock=1ms`). ns-2 has two: Linux' of 2.6.22, whose window moves towards a packet
+//! beside the one that the round trip before ended with, so that each step takes two round trips
+//! (`step=before`); and one of its own, which doubles in every second round trip, gives up an eighth
+//! of the window at the end of slow start (`doubles=second`), and compares mean RTTs (`rtt=mean`),
+//! with packets in queues to the nearest whole (`diff=rounded`). The window does not open while it is not used (RFC 7661), where
 //! Linux and ns-3 open it regardless. The smallest RTT of all never expires, except when sending
 //! resumes after an idle period longer than the timeout (Linux forgets it even sooner).
 //!
@@ -49,7 +57,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{Diff, RttKind, VegasParams};
+pub use params::{Diff, Doubles, RttKind, Step, VegasParams};
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::look::{Dash, Hue, Look, Shape};
@@ -90,8 +98,15 @@ pub struct VegasSender {
     round_min: Span,
     /// RTT samples of this round trip.
     samples: u32,
-    /// The window at the start of this round trip, in whole packets.
+    /// The sum of these samples.
+    sum: Span,
+    /// The RTT smoothed by the clock of `clock`.
+    smoothed: Span,
+    /// The window at the start of this round trip, in whole packets; with [`Step::Before`], what it
+    /// was before the judgement then.
     begun: u64,
+    /// [`Doubles::Second`]: slow start opens the window in this round trip.
+    doubling: bool,
     /// True if Vegas rules, false if Reno does.
     active: bool,
     /// Packets in queues at the last judgement.
@@ -108,6 +123,9 @@ impl VegasSender {
             base: if params.handshake.is_zero() { Span::MAX } else { params.handshake },
             round_min: Span::MAX,
             samples: 0,
+            sum: Span::ZERO,
+            smoothed: params.handshake,
+            doubling: params.doubles == Doubles::Each,
             begun: params.initial_window as u64,
             active: true,
             diff: 0,
@@ -115,9 +133,35 @@ impl VegasSender {
     }
 
     fn next_round(&mut self) {
+        self.next_round_after(self.window.cwnd() as u64);
+    }
+
+    /// The next round trip begins; this was the window before the judgement on the last one.
+    fn next_round_after(&mut self, before: u64) {
         self.round_min = Span::MAX;
         self.samples = 0;
-        self.begun = self.window.cwnd() as u64;
+        self.sum = Span::ZERO;
+        self.begun = match self.params.step {
+            Step::Present => self.window.cwnd() as u64,
+            Step::Before => before,
+        };
+    }
+
+    /// The RTT of an acknowledgement, as it is measured and compared.
+    fn rtt_of(&mut self, feedback: &Feedback<'_>) -> Option<Span> {
+        let sample = feedback.rtt?;
+        let (clock, smoothed) = (self.params.clock, self.params.rtt == RttKind::Smoothed);
+        if clock.is_zero() {
+            return Some(if smoothed { feedback.srtt } else { sample });
+        }
+        // Both times are read from a clock of whole ticks.
+        let tick = clock.as_nanos().max(1);
+        let (to, took) = (feedback.now.since(Time::ZERO).as_nanos(), sample.as_nanos());
+        let measured = to / tick * tick - to.saturating_sub(took) / tick * tick;
+        let old = self.smoothed.as_nanos();
+        let estimate = if old == 0 { measured } else { old - old / 8 + measured / 8 };
+        self.smoothed = Span::from_nanos(estimate);
+        Some(if smoothed { self.smoothed } else { Span::from_nanos(measured) })
     }
 
     /// Reno's growth.
@@ -128,10 +172,18 @@ impl VegasSender {
 
     /// The whole packets that the path would hold without a queue, and those beyond it.
     fn judge(&self, cwnd: u64) -> (u64, u64) {
-        let (base, rtt) = (self.base.as_nanos() as u128, self.round_min.as_nanos() as u128);
+        let rtt = match self.params.rtt {
+            RttKind::Mean => self.sum / u64::from(self.samples.max(1)),
+            RttKind::Sample | RttKind::Smoothed => self.round_min,
+        };
+        let (base, rtt) = (self.base.as_nanos() as u128, rtt.as_nanos() as u128);
         let target = (cwnd as u128 * base / rtt.max(1)) as u64;
         let diff = match self.params.diff {
             Diff::Paper => cwnd.saturating_sub(target),
+            Diff::Rounded => {
+                let rest = 2 * cwnd as u128 * rtt.saturating_sub(base) + rtt;
+                (rest / (2 * rtt).max(1)) as u64
+            }
             Diff::Linux => (cwnd as u128 * rtt.saturating_sub(base) / base.max(1)) as u64,
         };
         (target, diff)
@@ -143,15 +195,28 @@ impl VegasSender {
         let (target, diff) = self.judge(self.begun);
         self.diff = diff;
         if self.window.in_slow_start() {
-            if diff > self.params.gamma as u64 {
-                self.shrink(cwnd.min(target + 1));
-            } else if may_grow {
+            let judges = self.params.doubles == Doubles::Each || !self.doubling;
+            self.doubling = judges;
+            if judges && diff > self.params.gamma as u64 {
+                self.shrink(match self.params.doubles {
+                    Doubles::Each => cwnd.min(target + 1),
+                    Doubles::Second => cwnd - cwnd / 8,
+                });
+            } else if judges && may_grow {
                 self.window.slow_start(acked);
             }
         } else if diff > self.params.beta as u64 {
-            self.shrink(cwnd - 1);
+            match self.params.step {
+                Step::Present => self.shrink(cwnd - 1),
+                Step::Before if self.begun <= cwnd => self.shrink(cwnd - 1),
+                Step::Before => {}
+            }
         } else if diff < self.params.alpha as u64 && may_grow {
-            self.window.set_cwnd(cwnd as f64 + 1.0);
+            match self.params.step {
+                Step::Present => self.window.set_cwnd(cwnd as f64 + 1.0),
+                Step::Before if self.begun >= cwnd => self.window.set_cwnd(cwnd as f64 + 1.0),
+                Step::Before => {}
+            }
         }
         let raised = 0.75 * self.window.cwnd();
         if self.window.ssthresh() < raised {
@@ -180,13 +245,11 @@ impl Controller for VegasSender {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        let rtt = feedback.rtt.map(|rtt| match self.params.rtt {
-            RttKind::Sample => rtt,
-            RttKind::Smoothed => feedback.srtt,
-        });
+        let rtt = self.rtt_of(feedback);
         if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
             self.base = self.base.min(rtt);
             self.round_min = self.round_min.min(rtt);
+            self.sum += rtt;
             self.samples += 1;
         }
         let halved = libm::floor(self.window.cwnd() / 2.0);
@@ -216,15 +279,16 @@ impl Controller for VegasSender {
             self.next_round();
         }
         let ends = self.active && feedback.round_start;
+        let before = self.window.cwnd() as u64;
         if ends && self.samples >= MIN_SAMPLES {
             self.adjust(may_grow, acked);
         } else if may_grow && (ends || !self.active) {
             self.grow(acked);
-        } else if may_grow {
+        } else if may_grow && self.doubling {
             self.window.slow_start(acked);
         }
         if ends {
-            self.next_round();
+            self.next_round_after(before);
         }
     }
 

@@ -65,6 +65,84 @@ fn a_shorter_handshake_makes_transmission_count_as_queue() {
     assert_eq!(after_a_round_at(&VegasParams::default(), 20.0, 100), 21.0);
 }
 
+/// The windows after so many round trips at this RTT, from 20 packets on.
+fn windows(params: &VegasParams, rtt: u64, rounds: usize) -> Vec<f64> {
+    let (mut vegas, mut acks) = avoiding(params, 20.0);
+    acks.rtt = Span::from_millis(rtt);
+    let mut after = || {
+        round(&mut vegas, &mut acks);
+        vegas.window.cwnd()
+    };
+    (0..rounds).map(|_| after()).collect()
+}
+
+/// Linux 2.6.22: the step starts from the window that the round trip before ended with, and the present
+/// one moves towards its goal, so that every second round trip changes nothing.
+#[test]
+fn a_step_may_take_two_round_trips() {
+    let present = VegasParams::default();
+    assert_eq!(windows(&present, 150, 4), [19.0, 18.0, 17.0, 16.0]);
+    let before = VegasParams { step: Step::Before, ..Default::default() };
+    assert_eq!(windows(&before, 150, 4), [19.0, 19.0, 18.0, 18.0]);
+    assert_eq!(windows(&before, 100, 4), [21.0, 21.0, 22.0, 22.0]);
+}
+
+#[test]
+fn packets_in_queues_may_be_rounded() {
+    // 20 * (1 - 100 / 107) = 1.31: up it is 2, to the nearest 1.
+    assert_eq!(after_a_round_at(&VegasParams::default(), 20.0, 107), 20.0);
+    let params = VegasParams { diff: Diff::Rounded, ..Default::default() };
+    assert_eq!(after_a_round_at(&params, 20.0, 107), 21.0);
+    assert_eq!(after_a_round_at(&params, 20.0, 109), 20.0);
+}
+
+#[test]
+fn the_mean_of_a_round_trip_counts_its_longer_rtts() {
+    let after = |rtt| {
+        let params = VegasParams { rtt, ..Default::default() };
+        let (mut vegas, mut acks) = avoiding(&params, 20.0);
+        vegas.on_feedback(&acks.ack(1));
+        acks.rtt = Span::from_millis(200);
+        round(&mut vegas, &mut acks);
+        vegas.window.cwnd()
+    };
+    assert_eq!((after(RttKind::Sample), after(RttKind::Mean)), (21.0, 19.0));
+}
+
+/// A clock of 100 ms shows 0 or 100 ms for 150 ms, depending on when they begin.
+#[test]
+fn rtts_are_as_coarse_as_the_clock() {
+    let params = VegasParams { clock: Span::from_millis(100), ..Default::default() };
+    let mut vegas = VegasSender::new(&params, MSS);
+    let mut acks = Acks::new(Span::from_millis(150));
+    let measured = [210, 260].map(|millis| {
+        let mut feedback = acks.ack(1);
+        feedback.now = Time::from_millis(millis);
+        vegas.rtt_of(&feedback).expect("a sample")
+    });
+    assert_eq!(measured, [Span::from_millis(200), Span::from_millis(100)]);
+}
+
+/// ns-2's own: two round trips for each doubling, and an eighth less at the end.
+#[test]
+fn slow_start_may_double_in_every_second_round_trip() {
+    let params = VegasParams { doubles: Doubles::Second, ..Default::default() };
+    let mut vegas = VegasSender::new(&params, MSS);
+    let mut acks = Acks::new(RTT);
+    let windows = |vegas: &mut VegasSender, acks: &mut Acks, rounds| -> Vec<f64> {
+        let mut after = || {
+            round(vegas, acks);
+            vegas.window.cwnd()
+        };
+        (0..rounds).map(|_| after()).collect()
+    };
+    // The acknowledgement that ends a round trip counts already for the next.
+    assert_eq!(windows(&mut vegas, &mut acks, 6), [11.0, 12.0, 23.0, 24.0, 47.0, 48.0]);
+    acks.rtt = Span::from_millis(150);
+    assert_eq!(windows(&mut vegas, &mut acks, 2), [95.0, 95.0 - 11.0]);
+    assert!(!vegas.window.in_slow_start());
+}
+
 #[test]
 fn slow_start_doubles_each_round_and_ends_at_the_target() {
     let mut vegas = VegasSender::new(&VegasParams::default(), MSS);
@@ -148,8 +226,16 @@ fn a_longer_path_starves_until_idleness() {
 fn survives_anything() {
     for seed in 0..20 {
         let mut random = Stream::new(seed, "vegas");
-        let diff = if seed % 2 == 0 { Diff::Paper } else { Diff::Linux };
-        let mut vegas = VegasSender::new(&VegasParams { diff, ..Default::default() }, MSS);
+        let mut params = VegasParams {
+            diff: [Diff::Paper, Diff::Linux, Diff::Rounded][seed as usize % 3],
+            rtt: [RttKind::Sample, RttKind::Smoothed, RttKind::Mean][seed as usize / 3 % 3],
+            ..Default::default()
+        };
+        if seed % 2 == 1 {
+            (params.step, params.doubles) = (Step::Before, Doubles::Second);
+            params.clock = Span::from_millis(10);
+        }
+        let mut vegas = VegasSender::new(&params, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {
             vegas.on_feedback(&acks.any(&mut random));

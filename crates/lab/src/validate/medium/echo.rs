@@ -21,8 +21,9 @@ const WARMUP: Span = Span::from_secs(1);
 const MEASURED: Span = Span::from_secs(30);
 
 /// Mbit/s of the packets that are answered.
-fn answered(row: &Row, seed: u64) -> Result<f64, String> {
-    let config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
+fn answered(row: &Row, access_at_arrival: bool, seed: u64) -> Result<f64, String> {
+    let mut config = MediumConfig::new(row.standard.phy(), row.stations, Rate::from_mbps(row.mbps));
+    config.access_at_arrival = access_at_arrival;
     let parts = (0..=row.stations)
         .map(|_| StationParts { queue: Box::new(Fifo::new(Limit::packets(50))), router: None });
     let random = Stream::new(seed, "medium");
@@ -37,12 +38,17 @@ fn answered(row: &Row, seed: u64) -> Result<f64, String> {
         _ => (stations.clone().map(down).collect(), stations.map(up).collect()),
     };
     medium.set_hops([there.clone(), back].concat());
+    // Each sender has packets for its stations in turn.
     let fill = |medium: &mut Medium, now: Time, next: &mut u32| {
-        for _ in 0..WAITING * there.len() {
-            let route = *next % row.stations;
-            *next += 1;
-            let from = there.get(route as usize).map_or(0, |hop| hop.from as usize);
-            if medium.station(from).is_some_and(|sender| sender.backlog_packets() < WAITING) {
+        let senders = if row.load == Load::Up { 1..=row.stations } else { 0..=0 };
+        for sender in senders {
+            let has_room = |medium: &Medium| {
+                let link = medium.station(sender as usize);
+                link.is_some_and(|link| link.backlog_packets() < WAITING)
+            };
+            while has_room(medium) {
+                let route = if sender == 0 { *next % row.stations } else { sender - 1 };
+                *next += 1;
                 medium.push(now, &Packet { route, ..Packet::opaque(PACKET) });
             }
         }
@@ -68,18 +74,32 @@ fn answered(row: &Row, seed: u64) -> Result<f64, String> {
     Ok((delivered * u64::from(PACKET) * 8) as f64 / MEASURED.as_secs_f64() / 1e6)
 }
 
-/// A case for each row.
-pub(super) fn cases() -> impl Iterator<Item = Case<'static>> {
-    ECHO.iter().map(|row| {
+const WHY: &str = "ns-3's stations transmit an answer that they queue when a frame has arrived without a \
+                   backoff";
+
+/// A case for each row, and one with ns-3's access.
+pub(super) fn cases() -> Vec<Case<'static>> {
+    let mut cases = Vec::new();
+    for row in ECHO {
         let way = if row.load == Load::Up { "up" } else { "down" };
         let Row { standard, mbps, stations, .. } = row;
-        let bound = Bound::stated(Tolerance::Share(0.03));
-        Case {
-            peer: "ns-3, 802.11, answers of 40 bytes",
-            group: format!("{} at {mbps} Mbit/s, {stations} {way}, answered", standard.name()),
-            ours: Ours::default("medium"),
-            checks: vec![Check::new("throughput, Mbit/s", row.throughput, bound)],
-            run: Box::new(move || (1..=SEEDS).map(|seed| Ok(vec![answered(row, seed)?])).collect()),
+        let settings = [
+            (false, Ours::default("medium")),
+            (true, Ours::variant("medium, access_at_arrival=true", WHY)),
+        ];
+        for (access_at_arrival, ours) in settings {
+            let bound = Bound::stated(Tolerance::Share(0.03));
+            cases.push(Case {
+                peer: "ns-3, 802.11, answers of 40 bytes",
+                group: format!("{} at {mbps} Mbit/s, {stations} {way}, answered", standard.name()),
+                ours,
+                checks: vec![Check::new("throughput, Mbit/s", row.throughput, bound)],
+                run: Box::new(move || {
+                    let one = |seed| Ok(vec![answered(row, access_at_arrival, seed)?]);
+                    (1..=SEEDS).map(one).collect()
+                }),
+            });
         }
-    })
+    }
+    cases
 }

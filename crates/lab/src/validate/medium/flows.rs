@@ -12,6 +12,7 @@ use paceline_sim::scenario::{Direction, Layer, Scenario};
 
 use crate::validate::bound::{Bound, Tolerance};
 use crate::validate::case::{Case, Check, Observations, Ours};
+use crate::validate::network::Settings;
 use crate::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
 
 const NEWRENO: Tolerance = Tolerance::Share(0.15);
@@ -193,7 +194,9 @@ fn at_stations(
     Ok(scenario)
 }
 
-fn scenario(flows: Flows, sender: &str, seed: u64) -> Result<Scenario, String> {
+fn scenario(flows: Flows, label: &str, seed: u64) -> Result<Scenario, String> {
+    let settings = Settings::of(label)?;
+    let sender = settings.scheme;
     let newreno = |which: NetworkScheme| NetworkScheme { sender: sender.into(), ..which };
     let plain = newreno(NetworkScheme::newreno(HELD));
     let full = newreno(NetworkScheme::capacity());
@@ -221,9 +224,10 @@ fn scenario(flows: Flows, sender: &str, seed: u64) -> Result<Scenario, String> {
         Pairs => at_stations(&plain, (3, 3), 20, equal)?,
         Twelve => at_stations(&plain, (12, 12), 0, equal)?,
         Xcp { told, limit } => {
-            at_stations(&NetworkScheme::xcp(told, limit - 1), (3, 0), 20, equal)?
+            at_stations(&newreno(NetworkScheme::xcp(told, limit - 1)), (3, 0), 20, equal)?
         }
     };
+    settings.apply(&mut scenario);
     scenario.seed = seed;
     Ok(scenario)
 }
@@ -254,9 +258,9 @@ fn figures(flows: Flows, outcome: &Outcome) -> Result<Vec<f64>, String> {
     Ok(figures)
 }
 
-fn measure(row: &Row, sender: &str) -> Result<Observations, String> {
+fn measure(row: &Row, label: &str) -> Result<Observations, String> {
     let run = |seed| {
-        let mut scenario = scenario(row.flows, sender, seed)?;
+        let mut scenario = scenario(row.flows, label, seed)?;
         let [from, to] = row.window;
         (scenario.warmup, scenario.duration) = (Span::from_secs(from), Span::from_secs(to));
         scenario.flows.retain(|flow| flow.start < scenario.duration);
@@ -281,26 +285,62 @@ fn checks(row: &Row) -> Vec<Check> {
     checks
 }
 
-/// A case for each row; for NewReno a second one with ns-2's.
+/// ns-2's TCP is without selective acknowledgements and timestamps in these runs.
+const WHY_TCP: &str = "ns-2's NewReno begins with two packets, counts acknowledgements, knows of one \
+                       loss per round trip, and has timeouts of 200 ms and more that follow one RTT \
+                       sample per window, so that a queue that grows fast outruns them";
+const WHY_COLLISIONS: &str = "the same over ns-2's medium, where who sent the shorter frame of a \
+                              collision has no advantage after it";
+const WHY_XCP_COLLISIONS: &str = "XCP over ns-2's medium, where who sent the shorter frame of a \
+                                  collision has no advantage after it, so that acknowledgements \
+                                  queue at the stations and `d` contains that delay";
+const WHY_XCP_RENO: &str = "ns-2's XCP repairs losses as Reno does, without selective \
+                            acknowledgements, and waits for its timer after a second loss in a window";
+
+/// What runs here for a row: the default first, then variants.
+fn ours(row: &Row) -> Vec<Ours> {
+    match row.flows {
+        Xcp { limit, .. } => {
+            let mut ours = vec![
+                Ours::default("xcp"),
+                Ours::variant(
+                    "xcp[initial_window=2], after_own_collision=eifs",
+                    WHY_XCP_COLLISIONS,
+                ),
+            ];
+            // Longer queues lose nothing.
+            if limit < 1000 {
+                ours.push(Ours::variant("xcp[initial_window=2], recovery=reno", WHY_XCP_RENO));
+            }
+            ours
+        }
+        _ => vec![
+            Ours::default("newreno"),
+            Ours::variant(
+                "newreno[initial_window=2,counts=acks], recovery=newreno, timestamps=false",
+                WHY_TCP,
+            ),
+            Ours::variant(
+                "newreno[initial_window=2,counts=acks], recovery=newreno, timestamps=false, \
+                 after_own_collision=eifs",
+                WHY_COLLISIONS,
+            ),
+        ],
+    }
+}
+
+/// A case for each row, and variants that copy ns-2.
 pub(super) fn cases() -> Vec<Case<'static>> {
     let mut cases = Vec::new();
     for row in &ROWS {
-        let why = "ns-2's NewReno begins with two packets and halves its rate at once";
-        let ours = match row.flows {
-            Xcp { .. } => vec![Ours::default("xcp")],
-            _ => vec![
-                Ours::default("newreno"),
-                Ours::variant("newreno[initial_window=2,prr=false]", why),
-            ],
-        };
-        for ours in ours {
-            let sender = ours.scheme.clone();
+        for ours in ours(row) {
+            let label = ours.scheme.clone();
             cases.push(Case {
                 peer: "ns-2, flows over 802.11",
                 group: name(row),
                 ours,
                 checks: checks(row),
-                run: Box::new(move || measure(row, &sender)),
+                run: Box::new(move || measure(row, &label)),
             });
         }
     }

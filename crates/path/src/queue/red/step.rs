@@ -11,7 +11,9 @@
 //! # Parameters
 //! `k` in packets or in bytes; DCTCP's paper has 20 packets at 1 Gbit/s and 65 at 10 Gbit/s. The
 //! arriving packet counts, the one in transmission does not. `drop` drops what cannot be marked,
-//! as switches do whose RED treats all packets; without it such packets fill the buffer.
+//! as switches do whose RED treats all packets; without it such packets fill the buffer. With
+//! `at=departure` a packet is marked if the queue is longer than `k` when its transmission begins, the
+//! packet included, as in htsim: its flow hears of the queue earlier by the time that packets wait.
 //!
 //! # Where it fails
 //! Senders that halve on a mark; packets of others, which see either every drop or none. ABC's
@@ -26,6 +28,16 @@ use paceline_cc::{Packet, Time};
 use super::threshold;
 use crate::queue::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
 
+paceline_cc::choices! {
+    /// Which packets are marked.
+    pub enum StepAt {
+        /// Those that arrive at a long queue (the paper).
+        Arrival = "arrival",
+        /// Those that leave a long queue (htsim).
+        Departure = "departure",
+    }
+}
+
 paceline_cc::params! {
     /// Parameters of the step.
     pub struct StepParams {
@@ -33,6 +45,9 @@ paceline_cc::params! {
         k: BufferSize = BufferSize::Packets(20),
         /// Drops packets that cannot be marked.
         drop: bool = false,
+        /// Which packets are marked: those that arrive at a queue longer than k, or that leave one
+        /// (htsim), which are never dropped.
+        at: StepAt = StepAt::Arrival,
     }
 }
 
@@ -81,7 +96,8 @@ impl Queue for Step {
 
     fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
         let mut packet = *packet;
-        if self.fifo.fits(packet.size)
+        if self.params.at == StepAt::Arrival
+            && self.fifo.fits(packet.size)
             && self.beyond(&packet)
             && !mark(&mut packet, &mut self.marks)
             && self.params.drop
@@ -93,7 +109,17 @@ impl Queue for Step {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
-        self.fifo.pop(now, drops)
+        let (packets, bytes) = (self.fifo.packets() as u64, self.fifo.bytes());
+        let mut packet = self.fifo.pop(now, drops)?;
+        let long = match self.params.k {
+            BufferSize::Packets(most) => packets > most,
+            BufferSize::Bytes(most) => bytes > most,
+            _ => false,
+        };
+        if self.params.at == StepAt::Departure && long {
+            mark(&mut packet, &mut self.marks);
+        }
+        Some(packet)
     }
 
     fn packets(&self) -> usize {
@@ -133,6 +159,23 @@ mod tests {
             for number in 0..50 {
                 let packet = queue.pop(Time::ZERO, &mut drops).expect("held");
                 assert_eq!(packet.ecn == Ecn::Ce, number >= first, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_may_be_marked_when_they_leave_a_long_queue() {
+        for text in ["step[k=20,at=departure]", "step[k=20kB,at=departure]"] {
+            let (mut queue, mut drops) = (queue(text), Vec::new());
+            for number in 0..50 {
+                let packet = Packet { ecn: Ecn::Ect0, ..packet(number, 1000, Time::ZERO) };
+                queue.push(Time::ZERO, &packet, &mut drops);
+            }
+            assert_eq!(queue.marks(), 0, "{text}");
+            for number in 0..50 {
+                let packet = queue.pop(Time::ZERO, &mut drops).expect("held");
+                // With 20 packets left, itself included, it is not marked.
+                assert_eq!(packet.ecn == Ecn::Ce, number < 30, "{text}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Flows, and what they send.
 
 use paceline_cc::{AckPolicy, EcnFeedback, Span};
-use paceline_flow::{Amount, On, Video, Workload};
+use paceline_flow::{Amount, LossRecovery, On, RttSamples, Video, Workload};
 
 use super::super::{Arrivals, Direction, FlowSpec, Scenario, ScenarioError};
 use super::link::stretch;
@@ -103,6 +103,15 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
         EcnFeedback::Accurate => {}
         EcnFeedback::Classic => table.set("ecn", quoted("classic")),
         EcnFeedback::Off => table.set("ecn", quoted("off")),
+    }
+    let (recovery, samples) = match spec.recovery {
+        LossRecovery::Sack => return Ok(table),
+        LossRecovery::NewReno(samples) => ("newreno", samples),
+        LossRecovery::Reno(samples) => ("reno", samples),
+    };
+    table.set("recovery", quoted(recovery));
+    if samples == RttSamples::One {
+        table.set("timestamps", "false".into());
     }
     Ok(table)
 }

@@ -49,6 +49,9 @@ pub(super) fn medium(spec: &MediumSpec) -> Result<String, ScenarioError> {
         Some(true) => table.set("after_collision", quoted("eifs")),
         Some(false) => table.set("after_collision", quoted("difs")),
     }
+    if spec.eifs_after_own_collision {
+        table.set("after_own_collision", quoted("eifs"));
+    }
     table.plain("transmissions", spec.transmissions, usual.transmissions);
     table.plain("max_frames", spec.max_frames, usual.max_frames);
     table.unless("max_airtime", spec.max_airtime, usual.max_airtime)?;

@@ -1,0 +1,180 @@
+//! Flows that are told nothing but how far data has arrived without a gap: Reno and NewReno.
+
+use std::collections::VecDeque;
+
+use paceline_cc::{
+    Ack, Body, Congestion, Packet, Setup, Span, Spec, Stage, Stream, Time, registry,
+};
+use paceline_flow::{
+    Account, AccountConfig, LossRecovery, Receiver, ReceiverConfig, RtoBounds, RttSamples,
+    SENDER_SIGNALS, Sender, SenderConfig, Sent, Workload,
+};
+
+const MSS: u32 = 1500;
+const NEWRENO: LossRecovery = LossRecovery::NewReno(RttSamples::One);
+const RENO: LossRecovery = LossRecovery::Reno(RttSamples::One);
+
+fn at(millis: u64) -> Time {
+    Time::from_millis(millis)
+}
+
+/// An account with packets 0 to 9 in flight.
+fn with_ten(recovery: LossRecovery) -> Account {
+    let mut config = AccountConfig::stream(MSS);
+    (config.recovery, config.rto, config.probes) = (recovery, RtoBounds::SHORT, false);
+    let mut account = Account::new(config);
+    for segment in 0..10 {
+        account.on_sent(at(segment), Sent::segment(segment, MSS));
+    }
+    account
+}
+
+/// What an acknowledgement of all segments below `cumulative` says: segments acknowledged, packets
+/// lost, the conclusion, and whether losses are being repaired.
+fn ack(
+    account: &mut Account,
+    millis: u64,
+    cumulative: u64,
+) -> (u32, u32, Option<Congestion>, bool) {
+    let ack = Ack { cumulative, ..Ack::default() };
+    let told = account.on_ack(at(millis), &ack);
+    (told.acked_packets, told.lost_packets, told.congestion, told.in_recovery)
+}
+
+fn repairs(account: &mut Account) -> Vec<u64> {
+    std::iter::from_fn(|| account.take_repair()).map(|repair| repair.segment).collect()
+}
+
+/// RFC 5681 §3.2: the third duplicate tells of a loss, and each makes room for a packet beyond the
+/// window; the first two do as well (RFC 3042).
+#[test]
+fn three_duplicates_tell_of_one_loss() {
+    for recovery in [RENO, NEWRENO] {
+        let mut account = with_ten(recovery);
+        assert_eq!(ack(&mut account, 100, 2), (2, 0, None, false));
+        for duplicate in 1..=2 {
+            assert_eq!(ack(&mut account, 110 + duplicate, 2), (0, 0, None, false));
+            assert_eq!(account.window(15_000, true), 15_000 + 1500 * duplicate);
+        }
+        assert_eq!(ack(&mut account, 113, 2), (0, 1, Some(Congestion::Loss), true));
+        assert_eq!(repairs(&mut account), [2]);
+        assert_eq!(account.window(7_500, true), 7_500 + 3 * 1500);
+        assert_eq!(ack(&mut account, 114, 2), (0, 0, None, true));
+        assert_eq!(account.window(7_500, true), 7_500 + 4 * 1500);
+        // Seven are in flight, and the repair has not been sent.
+        assert_eq!(account.in_flight(), 7 * 1500);
+    }
+}
+
+/// An account that has lost segments 2 and 6 of ten, has sent the first of them again, and hears that
+/// it has arrived.
+fn after_the_first_repair(
+    recovery: LossRecovery,
+) -> (Account, (u32, u32, Option<Congestion>, bool)) {
+    let mut account = with_ten(recovery);
+    ack(&mut account, 100, 2);
+    for millis in 101..=106 {
+        ack(&mut account, millis, 2);
+    }
+    let repair = account.take_repair().expect("segment 2");
+    account.on_sent(at(106), Sent::again(repair));
+    let told = ack(&mut account, 206, 6);
+    (account, told)
+}
+
+/// RFC 6582 §3.2: an acknowledgement of some of the packets tells that the next one is lost as well, and
+/// the repair goes on until all are acknowledged that had been sent when it began.
+#[test]
+fn newreno_repairs_a_loss_with_each_partial_acknowledgement() {
+    let (mut account, told) = after_the_first_repair(NEWRENO);
+    assert_eq!(told, (4, 1, None, true));
+    let repair = account.take_repair().expect("segment 6");
+    assert_eq!(repair.segment, 6);
+    account.on_sent(at(206), Sent::again(repair));
+    assert_eq!(ack(&mut account, 306, 10), (4, 0, None, false));
+    assert_eq!((account.in_flight(), account.window(7_500, true)), (0, 7_500));
+}
+
+/// RFC 5681 §3.2: Reno leaves fast recovery, does not enter it a second time for the same window, and
+/// waits for its timer. Then all goes again from there (RFC 6298 §5.4).
+#[test]
+fn reno_waits_for_its_timer_to_repair_a_second_loss() {
+    let (mut account, told) = after_the_first_repair(RENO);
+    assert_eq!(told, (4, 0, None, false));
+    for millis in 207..=209 {
+        assert_eq!(ack(&mut account, millis, 6), (0, 0, None, false));
+    }
+    assert_eq!(repairs(&mut account), []);
+    let deadline = account.deadline();
+    // The one sample, 100 ms, makes a timeout of 100 + 4 * 50 ms.
+    assert_eq!(deadline, at(206 + 300));
+    let told = match account.on_deadline(deadline) {
+        paceline_flow::Expired::Timeout(told) => told.congestion,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told, Some(Congestion::Timeout));
+    assert_eq!(repairs(&mut account), [6, 7, 8, 9]);
+}
+
+/// Karn's rule and RFC 6298 §3: one packet is timed at a time; with timestamps all are.
+#[test]
+fn one_packet_is_timed_at_a_time() {
+    let rtts = |recovery| {
+        let mut account = with_ten(recovery);
+        let mut rtts = Vec::new();
+        for segment in 1..=4 {
+            let ack = Ack { cumulative: segment, ..Ack::default() };
+            let told = account.on_ack(at(100 + 3 * segment), &ack);
+            rtts.push(told.rtt.map(|rtt| rtt.as_millis_f64()));
+        }
+        rtts
+    };
+    assert_eq!(rtts(NEWRENO), [Some(103.0), None, None, None]);
+    let each = rtts(LossRecovery::NewReno(RttSamples::Each));
+    assert_eq!(each, [Some(103.0), Some(105.0), Some(107.0), Some(109.0)]);
+}
+
+/// A transfer of 3000 packets over a wire that loses every twentieth both ways: when it ended, packets
+/// sent, and timeouts.
+fn transfer(recovery: LossRecovery) -> (Time, u64, u64) {
+    let newreno = registry::build(&Spec::parse("newreno").expect("a scheme")).expect("newreno");
+    let config = SenderConfig::of(&newreno, Setup::new(1, 0)).with(|config| {
+        config.workload = Workload::Bytes(3000 * u64::from(MSS));
+        (config.recovery, config.rto) = (recovery, RtoBounds::SHORT);
+    });
+    let mut sender =
+        Sender::new(config, newreno.controller.clone(), SENDER_SIGNALS).expect("its signals");
+    let mut receiver = Receiver::new(ReceiverConfig::of(&newreno, 0));
+    let mut random = Stream::new(3, "wire");
+    let mut wire: VecDeque<(Time, Packet)> = VecDeque::new();
+    let (mut place, mut now) = (Packet::opaque(0), Time::ZERO);
+    while sender.transfers().is_empty() {
+        let arrival = wire.front().map_or(Time::NEVER, |(at, _)| *at);
+        now = now.max(arrival.min(sender.wake()).min(receiver.wake()));
+        assert!(now < Time::from_secs(3600), "{:?}", sender.stats());
+        if arrival <= now
+            && let Some((_, packet)) = wire.pop_front()
+        {
+            match packet.body {
+                Body::Data(_) => receiver.push(now, &packet),
+                _ => sender.push(now, &packet),
+            }
+        }
+        while sender.pop_into(now, &mut place) || receiver.pop_into(now, &mut place) {
+            if !random.chance(0.05) {
+                wire.push_back((now + Span::from_millis(20), place));
+            }
+        }
+    }
+    assert_eq!(receiver.stats().goodput, 3000 * u64::from(MSS));
+    let stats = sender.stats();
+    (sender.transfers()[0].end, stats.sent, stats.timeouts)
+}
+
+/// All data arrives, and the more a sender knows about losses, the less it waits for its timer.
+#[test]
+fn all_data_arrives_whatever_is_lost() {
+    let [sack, newreno, reno] = [LossRecovery::Sack, NEWRENO, RENO].map(transfer);
+    assert!(sack.0 < newreno.0 && newreno.0 < reno.0, "{sack:?} {newreno:?} {reno:?}");
+    assert!(sack.2 < newreno.2 && newreno.2 < reno.2, "{sack:?} {newreno:?} {reno:?}");
+}

@@ -1,7 +1,7 @@
 //! Loss recovery without selective acknowledgements: what a sender knows that is told no more than
 //! that all segments below one have arrived.
 
-use paceline_cc::{Ack, Congestion, Feedback, NO_SEGMENT, Span, Time};
+use paceline_cc::{Ack, Congestion, Feedback, Time};
 
 use super::entry::Entry;
 use super::{Account, LossTrigger, note_loss};
@@ -51,8 +51,8 @@ pub(super) struct Cumulative {
     inflation: u32,
     /// The first partial acknowledgement has restarted the timer (RFC 6582's "impatient" variant).
     impatient: bool,
-    /// The one packet whose RTT is being measured: its segment, and when it was sent.
-    timed: Option<(u64, Time)>,
+    /// The one segment whose first transmission is timed (RFC 6298 §3).
+    timed: u64,
 }
 
 impl Cumulative {
@@ -72,15 +72,15 @@ impl Cumulative {
             end: 0,
             inflation: 0,
             impatient: false,
-            timed: None,
+            timed: 0,
         }))
     }
 
-    /// A new connection begins.
-    pub(super) fn begin(&mut self) {
+    /// A new connection begins with this segment.
+    pub(super) fn begin(&mut self, segment: u64) {
         (self.duplicates, self.inflation, self.end) = (0, 0, 0);
         (self.fast, self.after_timeout, self.impatient) = (false, false, false);
-        self.timed = None;
+        self.timed = segment;
     }
 
     /// Packets beyond the window that duplicate acknowledgements make room for.
@@ -92,19 +92,11 @@ impl Cumulative {
         self.after_timeout
     }
 
-    /// A packet leaves. One packet at a time is timed, and none that repeats data (Karn).
-    pub(super) fn on_sent(&mut self, now: Time, segment: u64, again: bool) {
-        if self.timed.is_none() && !again && segment != NO_SEGMENT {
-            self.timed = Some((segment, now));
-        }
-    }
-
     /// The retransmission timer has expired, when `next_segment` was next.
     pub(super) fn on_timeout(&mut self, next_segment: u64) {
         (self.duplicates, self.inflation) = (0, 0);
         (self.fast, self.after_timeout) = (false, true);
-        self.end = next_segment;
-        self.timed = None;
+        (self.end, self.timed) = (next_segment, next_segment);
     }
 
     /// What a duplicate acknowledgement means: true if it tells of a loss.
@@ -117,7 +109,7 @@ impl Cumulative {
         } else if self.end == 0 || cumulative > self.end {
             (self.fast, self.after_timeout, self.impatient) = (true, false, false);
             (self.end, self.inflation) = (next_segment, DUPLICATES);
-            self.timed = None;
+            self.timed = next_segment;
             return true;
         } else {
             self.inflation = 0;
@@ -156,11 +148,14 @@ impl Account {
         let mut lost = 0;
         if cumulative > self.cumulative {
             segments = u32::try_from(cumulative - self.cumulative).unwrap_or(u32::MAX);
-            let newest;
-            (acked, newest) = self.take_segments(now, cumulative);
+            let sent;
+            (acked, sent) = self.take_segments(now, cumulative);
             self.cumulative = cumulative;
             self.drop_repaired();
-            rtt = self.measure(now, newest);
+            rtt = sent.map(|sent| now.since(sent));
+            if let Some(sample) = rtt {
+                self.rtt.sample(sample, true);
+            }
             if let Some(state) = &mut self.cumulative_only {
                 let one_more = state.on_progress(cumulative, segments);
                 if !(one_more && state.impatient) {
@@ -192,33 +187,34 @@ impl Account {
     }
 
     /// All segments below `cumulative` have arrived: their bytes, each segment counted once, and when
-    /// the newest packet was sent that carried one of them.
+    /// the packet was sent of which an RTT is measured now, if there is one.
     fn take_segments(&mut self, now: Time, cumulative: u64) -> (u64, Option<Time>) {
         let (mut bytes, mut counted, mut newest) = (0, self.cumulative, None);
+        let timed = self.cumulative_only.as_ref().map_or(u64::MAX, |state| state.timed);
+        let (mut first, mut repeated) = (None, false);
         let Account { ledger, rates, .. } = self;
         ledger.on_segments_below(cumulative, |entry, detail| {
             newest = Some(entry.sent);
+            if entry.segment == timed {
+                repeated |= first.is_some();
+                first = first.or(Some(entry.sent));
+            }
             if entry.segment >= counted {
                 counted = entry.segment + 1;
                 bytes += u64::from(entry.size);
                 rates.on_acked(now, entry, detail);
             }
         });
-        (bytes, newest)
-    }
-
-    /// An RTT, if one is measured now: `newest` is when the newest packet was sent that is
-    /// acknowledged.
-    fn measure(&mut self, now: Time, newest: Option<Time>) -> Option<Span> {
-        let state = self.cumulative_only.as_mut()?;
-        let timed = state.timed.take_if(|(segment, _)| *segment < self.cumulative);
+        let Some(state) = &mut self.cumulative_only else { return (bytes, None) };
+        if cumulative > timed {
+            state.timed = self.next_segment;
+        }
         let sent = match state.samples {
-            RttSamples::Each => newest?,
-            RttSamples::One => timed?.1,
+            RttSamples::Each => newest,
+            // A packet that was sent again gives no RTT (Karn).
+            RttSamples::One => first.filter(|_| !repeated),
         };
-        let sample = now.since(sent);
-        self.rtt.sample(sample, true);
-        Some(sample)
+        (bytes, sent)
     }
 
     /// The first segment that has not arrived is lost, if it is in flight; its bytes.

@@ -214,10 +214,20 @@ impl Account {
     /// controller wants that.
     #[inline]
     pub fn window(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
-        if let Some(state) = &self.cumulative_only {
-            return cwnd + u64::from(state.inflation()) * u64::from(self.config.mss);
-        }
+        self.window_without_inflation(cwnd, reduces_by_prr).saturating_add(self.inflation())
+    }
+
+    /// The same without what duplicate acknowledgements add to it.
+    #[inline]
+    pub(crate) fn window_without_inflation(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
         if reduces_by_prr && self.recovery.is_reducing() { self.recovery.allowance() } else { cwnd }
+    }
+
+    /// Bytes beyond the window that duplicate acknowledgements make room for, without selective ones.
+    #[inline]
+    pub(crate) fn inflation(&self) -> u64 {
+        let packets = self.cumulative_only.as_ref().map_or(0, |state| state.inflation());
+        u64::from(packets) * u64::from(self.config.mss)
     }
 
     /// True if all data that was sent has arrived, or if nothing of it is on its way any more and
@@ -250,9 +260,6 @@ impl Account {
         let entry = Entry::new(now, segment, size, self.rates.delivered());
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
-        if let Some(state) = &mut self.cumulative_only {
-            state.on_sent(now, segment, again);
-        }
         if segment != NO_SEGMENT {
             self.newest_data = number;
             self.next_segment = self.next_segment.max(segment + 1);
@@ -488,7 +495,7 @@ impl Account {
         self.rtt = self.rtt.anew();
         self.recovery = Recovery::new(self.config.reliable);
         if let Some(state) = &mut self.cumulative_only {
-            state.begin();
+            state.begin(segment);
         }
         self.repairs.clear();
         self.next_segment = segment;

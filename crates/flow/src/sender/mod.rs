@@ -328,7 +328,11 @@ impl Sender {
             largest = if self.whole { largest } else { room };
             room < u64::from(EMPTY_SIZE)
         } else {
-            in_flight > 0 && in_flight + largest > self.window()
+            let Plan { cwnd, reduces_by_prr, .. } = self.plan;
+            let window = self.account.window_without_inflation(cwnd, reduces_by_prr);
+            in_flight > 0
+                && in_flight + largest > window
+                && in_flight + largest > window.saturating_add(self.account.inflation())
         };
         if full {
             self.account.on_window_limited();

@@ -142,9 +142,32 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 
 /// Writes a file in a folder, which is made if need be.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+    make_folder(folder)?;
     let path = folder.join(name);
-    let fail = |source| Error::Io { path: Some(path.clone()), source };
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    std::fs::write(&path, text).map_err(fail)?;
+    write_file(&path, text.as_bytes())?;
     Ok(path)
+}
+
+/// Makes a folder for results, with those above it; it may be there already.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|source| {
+        let source = match source.kind() {
+            kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "a file has this name"),
+            _ => source,
+        };
+        Error::Io { path: Some(folder.to_path_buf()), source }
+    })
+}
+
+/// Writes a file. If that fails, no part of it stays: half a trace could be taken for a whole one.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(bytes).inspect_err(|_| {
+            if file.metadata().is_ok_and(|about| about.is_file()) {
+                // Nothing can be done if even that fails.
+                let _ = std::fs::remove_file(path);
+            }
+        })
+    });
+    written.map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }

@@ -115,8 +115,7 @@ impl Compare {
         }
         if let Some(folder) = &self.output {
             // Better now than after all runs.
-            std::fs::create_dir_all(folder)
-                .map_err(|source| Error::Io { path: Some(folder.clone()), source })?;
+            output::make_folder(folder)?;
         }
         let comparisons = self.comparisons()?;
         let schemes = self.schemes.0.len().max(1);

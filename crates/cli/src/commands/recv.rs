@@ -1,5 +1,6 @@
 //! `paceline recv`: takes files and measurements from `paceline send`.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -155,6 +156,7 @@ impl Recv {
         let identity = self.identity()?;
         let key = format!("key {}\n", identity.key());
         let target = target(self.output.as_deref());
+        place(&target)?;
         let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
         limits.each.idle = self.timeout;
         if self.plaintext {
@@ -242,6 +244,24 @@ fn target(output: Option<&Path>) -> Target {
             Target::Folder(path.to_path_buf())
         }
         Some(path) => Target::File(path.to_path_buf()),
+    }
+}
+
+/// Makes sure, before anything comes, that there is a folder for it.
+fn place(target: &Target) -> Result<(), Error> {
+    match target {
+        Target::Output | Target::Nowhere => Ok(()),
+        Target::Folder(folder) => output::make_folder(folder),
+        Target::File(path) => match path.parent() {
+            Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+                let source = io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!("there is no folder {}", folder.display()),
+                );
+                Err(Error::Io { path: Some(path.clone()), source })
+            }
+            _ => Ok(()),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::args;
 use crate::output::{self, Error};
 use crate::table::{Grid, figure};
 
@@ -43,6 +44,8 @@ struct Report {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
+        args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
+        args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -53,8 +56,7 @@ impl Validate {
         let mut rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case.measure()).collect();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {
-            std::fs::write(path, page(&rows))
-                .map_err(|source| Error::Io { path: Some(path.clone()), source })?;
+            output::write_file(path, page(&rows).as_bytes())?;
         }
         let report = Report { counts: Counts::of(&rows), rows };
         if self.json {

@@ -143,8 +143,8 @@ pub(super) fn run(
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
     if !known.contains(&kernel_scheme) {
         return Err(Error::Message(format!(
-            "this kernel's TCP has {}, but no `{kernel_scheme}`: name one of these with --schemes, or \
-             try `sudo modprobe tcp_{kernel_scheme}`",
+            "this kernel's TCP has {}, but no `{kernel_scheme}`: name one of these with --schemes, \
+             try `sudo modprobe tcp_{kernel_scheme}`, or run Paceline's own senders with --udp",
             known.join(", ")
         )));
     }

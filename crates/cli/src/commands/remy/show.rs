@@ -1,6 +1,6 @@
 //! `paceline remy show` and `compare`: what tables do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -125,16 +125,10 @@ impl Show {
             maps::add(&mut page, &self.table, &table, &uses);
             page.heading("What senders do");
             reaction::add(&mut page, &self.table, &table, self.trial.link, self.trial.rtt)?;
-            write_page(path, page)?;
+            output::write_file(path, page.to_html().as_bytes())?;
         }
         output::print(&text)
     }
-}
-
-/// Writes a page to a file.
-fn write_page(path: &Path, page: Page) -> Result<(), Error> {
-    std::fs::write(path, page.to_html())
-        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }
 
 /// Appends a tree, a line for each box.
@@ -178,6 +172,9 @@ impl Compare {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (one, other) = (table(&self.one)?, table(&self.other)?);
         if one == other {
+            if self.output.is_some() {
+                output::note("no page is written of two equal tables");
+            }
             return output::print(&format!(
                 "{} and {} have the same rules\n",
                 self.one, self.other
@@ -231,7 +228,7 @@ impl Compare {
                 page.heading(&format!("What senders of {name} do"));
                 reaction::add(&mut page, name, table, self.trial.link, self.trial.rtt)?;
             }
-            write_page(path, page)?;
+            output::write_file(path, page.to_html().as_bytes())?;
         }
         output::print(&(text + &grid.text()))
     }

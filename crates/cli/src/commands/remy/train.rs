@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
+use paceline_remy::spec::Specification;
 use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
 use serde::Serialize;
 
@@ -17,13 +18,14 @@ use crate::output::{self, Error};
 #[derive(Args)]
 #[command(after_help = "\
 The specification says what networks the table is for, what counts there, and how it is trained:
-see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same command goes
-on after a stop or a kill, log.jsonl with a line for each step, and page.html in the end. Without
---generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C loses nothing.
+see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same
+command goes on after a stop or a kill, log.jsonl with a line for each step, and page.html in the
+end. Without --generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C
+loses nothing.
 
 Examples:
-  paceline remy train scenarios/remy/general.toml -o general --budget 30m
-  paceline remy train scenarios/remy/general.toml -o general --generations 6 --seed 2
+  paceline remy train scenarios/remy/general-delta1.toml -o general --budget 30min
+  paceline remy train scenarios/remy/general-delta1.toml -o general --generations 6 --seed 2
   paceline remy eval general/table.toml --link 15Mbps --rtt 150ms --senders 2")]
 pub(crate) struct Train {
     /// What the table is to be good at, and how it is trained
@@ -83,6 +85,9 @@ impl Train {
     pub(crate) fn run(self) -> Result<(), Error> {
         let text = String::from_utf8(output::read(&self.specification, LARGEST)?)
             .map_err(|_| self.problem("it is not UTF-8"))?;
+        // Before a folder is made for it.
+        Specification::parse_in(&text, self.specification.parent())
+            .map_err(|error| self.problem(error))?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
             .build()
@@ -131,7 +136,7 @@ impl Train {
     }
 
     fn problem(&self, problem: impl std::fmt::Display) -> Error {
-        Error::Message(format!("{}: {problem}", self.specification.display()))
+        Error::Usage(format!("{}: {problem}", self.specification.display()))
     }
 
     /// Does steps until there is no more time, or enough generations are over.

@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod emulation;
+#[cfg(test)]
+mod example_tests;
 mod names;
 mod output;
 mod table;

@@ -229,6 +229,8 @@ fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: 
         }
         for (i, text) in series.label.iter().enumerate() {
             let (paint, size, weight) = match i {
+                // The colour of an area is too light to be read.
+                0 if series.shade == Shade::Area => (Paint::INK, 12.5, "600"),
                 0 => (series.paint, 12.5, "600"),
                 _ => (Paint::MUTED, 11.0, "400"),
             };

@@ -3,88 +3,17 @@
 #[path = "common/alone.rs"]
 mod alone;
 mod common;
+#[path = "common/receiver.rs"]
+mod receiver;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use alone::{alone, text};
 use common::Folder;
+use receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
-
-/// A receiver that runs, with its key and its address.
-struct Receiver {
-    child: Child,
-    key: String,
-    at: String,
-}
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
-    command.args(arguments).env("NO_COLOR", "1");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-impl Receiver {
-    fn start(arguments: &[&str]) -> Receiver {
-        let all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut child = program(&all).spawn().expect("the program starts");
-        let mut line = String::new();
-        let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
-        err.read_line(&mut line).expect("a line");
-        if line.starts_with("WARNING") {
-            line.clear();
-            err.read_line(&mut line).expect("a line");
-        }
-        let at = line.trim().strip_prefix("listening at ").expect("an address").to_string();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("a line");
-        let key = line.trim().strip_prefix("key ").expect("a key").to_string();
-        child.stderr = Some(err.into_inner());
-        Receiver { child, key, at }
-    }
-
-    /// Waits for its end; its status and what it said.
-    fn finish(&mut self, patience: u64) -> (Option<i32>, String) {
-        let code = wait(&mut self.child, patience);
-        let mut err = String::new();
-        let mut pipe = self.child.stderr.take().expect("a pipe");
-        pipe.read_to_string(&mut err).expect("text");
-        (code, err)
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn wait(child: &mut Child, patience: u64) -> Option<i32> {
-    let end = Instant::now() + Duration::from_secs(patience);
-    while Instant::now() < end {
-        if let Some(status) = child.try_wait().expect("a child") {
-            return status.code();
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = child.kill();
-    panic!("not over within {patience} s");
-}
-
-fn bytes(length: usize, seed: u64) -> Vec<u8> {
-    let mut random = paceline_cc::Stream::new(seed, "file");
-    (0..length).map(|_| random.next_u64() as u8).collect()
-}
-
-fn file(folder: &Folder, name: &str, length: usize) -> (String, Vec<u8>) {
-    let bytes = bytes(length, length as u64);
-    (folder.write(name, &bytes), bytes)
-}
 
 #[test]
 fn a_file_arrives_whole_and_the_run_is_told_in_the_fields_of_compare() {

@@ -1,7 +1,7 @@
 //! What a server over UDP takes: many connections at once, and datagrams of strangers.
 //!
-//! - `load connections [N] [SECONDS]`: N senders at once, 100 kbit/s each; the server's memory and
-//!   processor time per connection, and whether all have arrived.
+//! - `load connections [N] [SECONDS] [LOOPS]`: N senders at once, 100 kbit/s each, to a server of so many
+//!   event loops; the server's memory and processor time per connection, and whether all have arrived.
 //! - `load abuse [N] [recv|tunnel]`: N datagrams that are forged, replayed, cut or reflected; what the
 //!   server has accepted, and its memory and processor time. The server is that of `paceline recv`, or that
 //!   of `paceline tunnel`, which needs the right to make a TUN device: `unshare --net load abuse N tunnel`.
@@ -11,6 +11,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use paceline_live::udp::{ClientOptions, Event, ServerOptions, Source, Target, se
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::{Connection, Initiator, Limits, Offer, ServerLimits, Service, Sink};
 
-const USAGE: &str = "load connections [N] [SECONDS] | load abuse [N] [recv|tunnel]";
+const USAGE: &str = "load connections [N] [SECONDS] [LOOPS] | load abuse [N] [recv|tunnel]";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -35,8 +36,8 @@ fn main() -> Result<(), Failure> {
     };
     match words.first().map(String::as_str) {
         Some("serve") if words.get(1).is_some_and(|word| word == "tunnel") => serve_tunnel(),
-        Some("serve") => serve_here(),
-        Some("connections") => connections(number(1, 1000)?, number(2, 10)?),
+        Some("serve") => serve_here(usize::try_from(number(2, 1)?)?.try_into()?),
+        Some("connections") => connections(number(1, 1000)?, number(2, 10)?, number(3, 1)?),
         Some("abuse") => match words.get(2).map_or("recv", String::as_str) {
             "recv" => abuse(number(1, 10_000_000)?, Service::Stream),
             "tunnel" => abuse(number(1, 10_000_000)?, Service::Datagrams),
@@ -46,14 +47,23 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-fn serve_here() -> Result<(), Failure> {
+fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
     let identity = Identity::generate()?;
     println!("{}", identity.key());
     let mut limits = ServerLimits::default();
     limits.each.idle = Span::from_secs(60);
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    let (target, once, qlog, series) = (Target::Nowhere, false, None, false);
-    let options = ServerOptions { listen, identity, limits, target, once, qlog, series };
+    let options = ServerOptions {
+        listen,
+        identity,
+        limits,
+        loops,
+        realtime: false,
+        target: Target::Nowhere,
+        once: false,
+        qlog: None,
+        series: false,
+    };
     serve(&options, &mut |event| match event {
         Event::Listening(at) => println!("{at}"),
         Event::Stopping(stats) => println!("{} {}", stats.accepted, stats.ignored),
@@ -106,9 +116,10 @@ struct Server {
 }
 
 impl Server {
-    fn start(kind: &str) -> Result<Server, Failure> {
+    fn start(kind: &str, loops: u64) -> Result<Server, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.args(["serve", kind]).stdout(Stdio::piped()).spawn()?;
+        let mut child =
+            command.args(["serve", kind, &loops.to_string()]).stdout(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no pipe")?);
         let mut line = String::new();
         lines.read_line(&mut line)?;
@@ -158,8 +169,8 @@ impl Drop for Server {
     }
 }
 
-fn connections(count: u64, seconds: u64) -> Result<(), Failure> {
-    let server = Server::start("recv")?;
+fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
+    let server = Server::start("recv", loops)?;
     let before = server.memory()?;
     let start = Instant::now();
     let rate = Rate::from_bps(100_000);
@@ -271,7 +282,7 @@ const GROUP: usize = 40;
 const SIZE: usize = 1252;
 
 fn abuse(count: u64, service: Service) -> Result<(), Failure> {
-    let server = Server::start(if service == Service::Datagrams { "tunnel" } else { "recv" })?;
+    let server = Server::start(if service == Service::Datagrams { "tunnel" } else { "recv" }, 1)?;
     let record = record(&server, service)?;
     thread::sleep(Duration::from_millis(300));
     let through = out_of_tunnel();

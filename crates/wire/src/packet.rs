@@ -27,7 +27,8 @@ pub const LONGEST_NOISE: usize = 800;
 const INITIATION: u8 = 0x91;
 const RESPONSE: u8 = 0x92;
 const RETRY: u8 = 0x93;
-const TRANSPORT: u8 = 0x41;
+/// The first byte of a transport packet.
+pub const TRANSPORT: u8 = 0x41;
 
 /// The congestion header of a datagram, if it is a transport packet: what routers read.
 #[inline]
@@ -36,6 +37,20 @@ pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
         return None;
     }
     decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
+}
+
+/// Where in a transport packet the number of the server stands that the packet is for: in the third byte of
+/// the receiver's identifier, counted from the least.
+pub const SERVER_NUMBER_AT: usize = 2;
+
+/// Whose a datagram is, of several servers that share an address (`Server::numbered`); `None` if it is no
+/// transport packet, so that any of them may take it.
+#[inline]
+pub fn server_number(datagram: &[u8]) -> Option<u8> {
+    if datagram.first() != Some(&TRANSPORT) {
+        return None;
+    }
+    datagram.get(SERVER_NUMBER_AT).copied()
 }
 
 /// A packet, as far as it can be read without a key.

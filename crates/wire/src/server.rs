@@ -104,6 +104,8 @@ pub struct Server {
     /// What is to be sent beside connections' own packets.
     answer: Option<(SocketAddr, Vec<u8>)>,
     stats: ServerStats,
+    /// Which of several servers at one address this is.
+    number: Option<u8>,
 }
 
 impl Server {
@@ -126,7 +128,16 @@ impl Server {
             used: BTreeMap::new(),
             answer: None,
             stats: ServerStats::default(),
+            number: None,
         })
+    }
+
+    /// This server as one of several that share an address, each of which has a number of its own: it
+    /// stands in the identifiers of its connections, where [`server_number`](crate::packet::server_number) and
+    /// filters of the kernel find it. The other servers know neither its connections nor its cookies.
+    #[must_use]
+    pub fn numbered(self, number: u8) -> Server {
+        Server { number: Some(number), ..self }
     }
 
     /// Counters since the start.
@@ -322,7 +333,7 @@ impl Server {
         };
         let index = self.free.last().copied().unwrap_or(self.slots.len());
         self.used.insert(cookie, (now + COOKIE_LIFE, index));
-        let local = u32::from_be_bytes(random().ok()?) & 0xffff_0000 | index as u32;
+        let local = self.identifier(index)?;
         let refusal = self.refusal(&offer, index);
         let mut answered = Answered { state, remote: packet.sender, local };
         if let Some(reason) = refusal {
@@ -336,6 +347,16 @@ impl Server {
         let half_open = HalfOpen { end: now + HALF_OPEN_LIFE, cookie, response };
         self.keep(index, connection, half_open);
         Some(index)
+    }
+
+    /// An identifier for the connection at this place: a random part, so that what is still on its way to
+    /// an earlier connection there is mostly found to be somebody else's, the number of this server, if
+    /// it has one, and the place.
+    fn identifier(&self, index: usize) -> Option<u32> {
+        let [high, mut low] = random().ok()?;
+        low = self.number.unwrap_or(low);
+        let [.., place_high, place_low] = (index as u32).to_be_bytes();
+        Some(u32::from_be_bytes([high, low, place_high, place_low]))
     }
 
     /// Why the offer cannot be accepted, if it cannot.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::priority;
 use paceline_live::udp::{
-    Event, LogTarget, Received, ServerOptions, Summary, Target, connect_to, serve,
+    Event, LogTarget, MOST_LOOPS, Received, ServerOptions, Summary, Target, connect_to, serve,
 };
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
@@ -51,6 +52,10 @@ pub(crate) struct Recv {
     /// Give a sender up if it sends nothing for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
+    /// Event loops, each on a thread of its own; each connection is with one of them. All processors that
+    /// this program may use, if nothing is said
+    #[arg(long, value_name = "N", value_parser = loops)]
+    loops: Option<NonZeroUsize>,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed
     #[arg(long)]
     realtime: bool,
@@ -139,6 +144,18 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
+/// How many event loops.
+fn loops(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().filter(|&number: &NonZeroUsize| number.get() <= MOST_LOOPS);
+    number.ok_or_else(|| format!("give a number from 1 to {MOST_LOOPS}"))
+}
+
+/// How many processors this program may use, and so how many loops it has if nothing is said.
+fn processors() -> NonZeroUsize {
+    let number = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    NonZeroUsize::new(MOST_LOOPS).map_or(number, |most| number.min(most))
+}
+
 /// What both ends say about plain text.
 pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are neither encrypted nor \
     authenticated; anybody on the way can read and change them. For measurements in a laboratory \
@@ -162,14 +179,13 @@ impl Recv {
         if self.plaintext {
             output::note(PLAINTEXT);
         }
-        if self.realtime {
-            run_ahead();
-        }
         let to_output = target == Target::Output;
         let options = ServerOptions {
             listen: self.listen,
             identity,
             limits,
+            loops: self.loops.unwrap_or_else(processors),
+            realtime: self.realtime,
             target,
             once: self.once,
             qlog: self.qlog.as_deref().map(log_target),
@@ -281,6 +297,7 @@ fn words(event: &Event) -> String {
         Event::Ended { from, reason, .. } if reason.is_empty() => format!("{from}: done"),
         Event::Ended { from, reason, .. } => format!("{from}: ended: {reason}"),
         Event::NoLog(why) => format!("a log is not written: {why}"),
+        Event::Ordinary(why) => format!("{why}; it goes on as an ordinary program"),
         Event::Stopping(stats) => format!(
             "interrupted: {} connections since the start, {} refused; {} datagrams ignored",
             stats.accepted, stats.refused, stats.ignored

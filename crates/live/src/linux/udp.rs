@@ -8,6 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::LiveError;
 
+mod steering;
+
+pub use steering::MOST_SOCKETS;
+
 /// Datagrams, or groups of datagrams, that one call receives.
 const MESSAGES: usize = 16;
 /// Bytes of a group.
@@ -100,8 +104,17 @@ impl Socket {
     /// # Errors
     /// The address is not ours or taken, or the system refuses a setting.
     pub fn bind(at: SocketAddr) -> Result<Socket, LiveError> {
-        let socket =
-            UdpSocket::bind(at).map_err(LiveError::system(format!("listening at {at}")))?;
+        let socket = UdpSocket::bind(at).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => LiveError::Message(format!(
+                "{at}: another program has this address; name another port, or port 0 for a free one"
+            )),
+            _ => LiveError::system(format!("listening at {at}"))(error),
+        })?;
+        Socket::of(socket, at)
+    }
+
+    /// A socket that is bound to this address.
+    fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, LiveError> {
         let socket = Socket { socket, v6: at.is_ipv6(), groups: true };
         socket.prepare().map_err(LiveError::system(format!("preparing the socket at {at}")))?;
         Ok(socket)
@@ -356,7 +369,7 @@ fn control(header: &libc::msghdr) -> (u8, Option<u64>, Option<usize>) {
     (ecn, stamp, size)
 }
 
-/// An address as the kernel has it.
+/// An address as the kernel has it; of the form that IPv4 addresses have on IPv6 sockets, the IPv4 address.
 fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     match libc::c_int::from(name.ss_family) {
         libc::AF_INET => {
@@ -370,6 +383,10 @@ fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
             let name = unsafe { (&raw const *name).cast::<libc::sockaddr_in6>().read() };
             let ip = Ipv6Addr::from(name.sin6_addr.s6_addr);
             let port = u16::from_be(name.sin6_port);
+            // IPv4 that came to an IPv6 socket.
+            if let Some(ip) = ip.to_ipv4_mapped() {
+                return Some(SocketAddr::V4(SocketAddrV4::new(ip, port)));
+            }
             let address = SocketAddrV6::new(ip, port, 0, name.sin6_scope_id);
             Some(SocketAddr::V6(address))
         }
@@ -468,6 +485,6 @@ mod tests {
         assert_eq!(from, back);
         assert_eq!(four.send(back, 1, b"well", 4), Sent::All);
         let (from, ecn, _, bytes) = receive(&six, 1).remove(0);
-        assert_eq!((ecn, &bytes[..], from.ip().to_canonical()), (1, &b"well"[..], to.ip()));
+        assert_eq!((ecn, &bytes[..], from), (1, &b"well"[..], to));
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Saving {
     output: bool,
     /// The name that it has now, and the one that it shall have.
     names: Option<(PathBuf, PathBuf)>,
+    /// True if it may replace a file of that name.
+    replaces: bool,
     pub(super) bytes: u64,
 }
 
@@ -33,27 +35,44 @@ fn plain(name: &str) -> Option<&str> {
     (good && last.len() <= 200).then_some(last)
 }
 
-/// A name in this folder that nothing has yet: `name`, `name.1`, ...
-fn free(folder: &Path, name: &str) -> PathBuf {
-    let first = folder.join(name);
-    if !first.exists() {
-        return first;
+/// Gives a file a name that nothing else has: `name`, or `name.1`, ... in its folder. Returns it. The old
+/// name may still be there.
+fn keep_as_new(temporary: &Path, name: &Path) -> io::Result<PathBuf> {
+    let numbered = |n: u32| {
+        let mut text = name.as_os_str().to_owned();
+        text.push(format!(".{n}"));
+        PathBuf::from(text)
+    };
+    for path in std::iter::once(name.to_path_buf()).chain((1..10_000).map(numbered)) {
+        // A second name never replaces a file, unlike a new name. Where there are no second names, an
+        // empty file keeps the place.
+        let taken = match std::fs::hard_link(temporary, &path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(_) => OpenOptions::new().write(true).create_new(true).open(&path),
+        };
+        match taken {
+            Ok(_) => return std::fs::rename(temporary, &path).map(|()| path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
-    let mut others = (1..10_000).map(|n| folder.join(format!("{name}.{n}")));
-    others.find(|path| !path.exists()).unwrap_or(first)
+    let text = format!("there are 10,000 files of the name {} already", name.display());
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
 }
 
 impl Saving {
     /// Begins a file that the sender calls `name`; `unique` tells it from others on their way.
     pub(super) fn begin(target: &Target, name: &str, unique: &str) -> io::Result<Saving> {
         let output = *target == Target::Output;
-        let mut saving = Saving { out: None, output, names: None, bytes: 0 };
+        let replaces = matches!(target, Target::File(_));
+        let mut saving = Saving { out: None, output, names: None, replaces, bytes: 0 };
         let last = match target {
             Target::Nowhere | Target::Output => return Ok(saving),
             Target::File(path) => path.clone(),
             Target::Folder(folder) => {
                 std::fs::create_dir_all(folder)?;
-                free(folder, plain(name).unwrap_or("received"))
+                folder.join(plain(name).unwrap_or("received"))
             }
         };
         let folder = last.parent().unwrap_or(Path::new(""));
@@ -86,16 +105,18 @@ impl Saving {
         };
         let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         out.sync_all()?;
-        std::fs::rename(temporary, last)?;
-        let last = last.display().to_string();
-        self.names = None;
+        let last = match self.replaces {
+            true => std::fs::rename(temporary, last).map(|()| last.clone()),
+            false => keep_as_new(temporary, last),
+        };
+        let last = last?.display().to_string();
         Ok(last)
     }
 }
 
 impl Drop for Saving {
     fn drop(&mut self) {
-        // What is not whole does not stay.
+        // What is not whole does not stay, nor does the first name of what is.
         if let Some((temporary, _)) = &self.names {
             let _ = std::fs::remove_file(temporary);
         }
@@ -126,9 +147,29 @@ mod tests {
         // A second one of this name does not replace the first.
         let second = Saving::begin(&target, "a.txt", "2").expect("a file").keep();
         assert!(second.expect("a name").ends_with("a.txt.1"));
+        // Nor do two that arrive at once.
+        let both =
+            ["3", "4"].map(|unique| Saving::begin(&target, "b.txt", unique).expect("a file"));
+        let names = both.map(|file| file.keep().expect("a name"));
+        assert!(names[0].ends_with("b.txt") && names[1].ends_with("b.txt.1"), "{names:?}");
+        names.iter().for_each(|name| std::fs::remove_file(name).expect("removed"));
         // What is given up leaves nothing.
         drop(Saving::begin(&target, "b.txt", "3").expect("a file"));
         assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 2);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_that_was_named_by_the_user_is_replaced() {
+        let folder = folder("named");
+        for content in [b"one", b"two"] {
+            let target = Target::File(folder.join("out"));
+            let mut file = Saving::begin(&target, "in", "1").expect("a file");
+            file.write(content).expect("room");
+            file.keep().expect("a name");
+        }
+        assert_eq!(std::fs::read(folder.join("out")).expect("the file"), b"two");
+        assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 1);
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -1,11 +1,12 @@
 //! Connections over UDP: what drives `paceline-wire` with real sockets and the real time.
 //!
 //! [`send()`] is a client that carries a file, a pipe or nothing but packets to a server; [`serve()`] is
-//! the server, which takes from many at once. Each is one loop on one thread, which waits for
-//! packets and for what is due.
+//! the server, which takes from many at once. A client is one loop on one thread, which waits for
+//! packets and for what is due; a server has several, which share its address.
 
 mod arrivals;
 pub(crate) mod client;
+mod clients;
 pub(crate) mod clock;
 mod course;
 mod files;
@@ -13,6 +14,7 @@ mod note;
 pub(crate) mod outbox;
 mod qlog;
 mod server;
+mod server_loop;
 mod source;
 
 pub use arrivals::{Delays, Summary};
@@ -21,5 +23,5 @@ pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
 
 pub use qlog::LogTarget;
-pub use server::{Event, Received, ServerOptions, serve};
+pub use server::{Event, MOST_LOOPS, Received, ServerOptions, serve};
 pub use source::Source;

@@ -1,24 +1,24 @@
 //! The receiving end, for many senders at once.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::os::fd::AsFd as _;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc;
+use std::thread;
 
-use paceline_cc::Time;
 use paceline_wire::key::Identity;
-use paceline_wire::records::{Record, Unpacker};
-use paceline_wire::{Arrival, Connection, End, Server, ServerLimits, ServerStats, Sink, Transmit};
+use paceline_wire::{Server, ServerLimits, ServerStats};
 
-use super::arrivals::{Arrivals, Summary};
-use super::client::mark;
-use super::clock::{Clock, wait};
+use super::arrivals::Summary;
 use super::course::ReceivedSeries;
-use super::files::{Saving, Target};
-use super::note::Note;
-use super::outbox::Outbox;
-use super::qlog::{LogTarget, Qlog};
-use crate::linux::udp::{Inbox, Socket};
+use super::files::Target;
+use super::qlog::LogTarget;
+use super::server_loop::{Ended, Loop, Shared, Stop};
+use crate::linux::udp::{MOST_SOCKETS, Socket};
 use crate::{Interrupts, LiveError};
+
+/// The most event loops of a server.
+pub const MOST_LOOPS: usize = MOST_SOCKETS;
 
 /// What a server shall do.
 #[derive(Clone, Debug)]
@@ -27,8 +27,13 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Its keys.
     pub identity: Identity,
-    /// What it allows.
+    /// What it allows: all loops together, each of them an equal part of the connections.
     pub limits: ServerLimits,
+    /// How many event loops it has, each on a thread of its own, with a socket of its own: 1 to
+    /// [`MOST_LOOPS`]. A connection stays at the loop at which it began.
+    pub loops: NonZeroUsize,
+    /// True if its threads are to run ahead of all ordinary programs, where that is allowed.
+    pub realtime: bool,
     /// Where files go.
     pub target: Target,
     /// True if it ends with its first connection.
@@ -77,276 +82,87 @@ pub enum Event {
     },
     /// A log could not be written.
     NoLog(String),
+    /// A loop was to run ahead of ordinary programs and runs as one of them, for this reason.
+    Ordinary(String),
     /// It was interrupted, and ends; what it has counted.
     Stopping(ServerStats),
 }
 
-/// What the server knows of a client.
-struct Client {
-    arrivals: Arrivals,
-    unpacker: Unpacker,
-    files: HashMap<u32, Saving>,
-    notes: Vec<Note>,
-    /// What came is no stream of records: nothing more is done about it.
-    broken: bool,
-    qlog: Option<Qlog>,
-}
-
-/// All clients, by the identifiers of their connections.
-struct Clients<'a> {
-    options: &'a ServerOptions,
-    clients: HashMap<u32, Client>,
-    /// How many there have been.
-    count: u64,
-    events: Vec<Event>,
-}
-
-impl Clients<'_> {
-    /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
-    fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
-        let client = self.clients.remove(&connection.local());
-        let unfinished = client.as_ref().map_or(0, |client| client.files.len());
-        let reason = match end {
-            End::There { code: 0, .. } if unfinished > 0 => "it closed within a file".into(),
-            End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
-            End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
-            End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
-            End::Silence(span) => {
-                format!("nothing has come for {span}: the other end has died, or the path is down")
-            }
-        };
-        let mut received =
-            Received { scheme: connection.peer_scheme().into(), ..Received::default() };
-        if let Some(client) = client {
-            let stats = connection.received().unwrap_or_default();
-            received.summary = client.arrivals.summary(stats);
-            received.series = client.arrivals.series();
-            let logged = client.qlog.map_or(Ok(()), |qlog| qlog.finish(now, Some(end)));
-            self.events.extend(logged.err().map(|error| Event::NoLog(error.to_string())));
-        }
-        let (from, received) = (connection.remote().0, Box::new(received));
-        self.events.push(Event::Ended { from, reason: reason.clone(), received });
-        reason
-    }
-
-    fn client(&mut self, connection: u32, now: Time) -> &mut Client {
-        let Clients { options, clients, count, events } = self;
-        clients.entry(connection).or_insert_with(|| {
-            *count += 1;
-            let begun = options.qlog.as_ref().map(|to| to.begin(*count, connection, now));
-            let qlog = begun.transpose().unwrap_or_else(|error| {
-                events.push(Event::NoLog(error.to_string()));
-                None
-            });
-            Client {
-                arrivals: Arrivals::new(now, options.series),
-                unpacker: Unpacker::new(),
-                files: HashMap::new(),
-                notes: Vec::new(),
-                broken: false,
-                qlog,
-            }
-        })
-    }
-
-    /// A packet has left; one with an acknowledgement is logged.
-    fn on_sent(&mut self, now: Time, connection: &Connection, out: &Transmit) {
-        let client = self.clients.get_mut(&connection.local());
-        let qlog = client.and_then(|client| client.qlog.as_mut());
-        if let (Some(qlog), Some(ack), true) = (qlog, connection.latest_ack(), out.ack) {
-            qlog.on_ack(now, (out.number, out.length as u32), ack, false);
-        }
-    }
-}
-
-impl Client {
-    fn on_stream(
-        &mut self,
-        connection: u32,
-        bytes: &[u8],
-        target: &Target,
-        events: &mut Vec<Event>,
-    ) {
-        if self.broken {
-            return;
-        }
-        let Client { unpacker, files, notes, .. } = self;
-        let mut fail = |file: u32, text: String| {
-            events.push(Event::Failed(text.clone()));
-            let end = text.floor_char_boundary(500);
-            let text = text.get(..end).unwrap_or("").to_string();
-            notes.push(Note::File { file, kept: false, text });
-        };
-        let mut kept = Vec::new();
-        let read = unpacker.push(bytes, &mut |record| match record {
-            Record::Open { file, name, .. } => {
-                let unique = format!("{connection:08x}-{file}");
-                match Saving::begin(target, name, &unique) {
-                    Ok(saving) => {
-                        files.insert(file, saving);
-                    }
-                    Err(error) => fail(file, format!("a file cannot be made: {error}")),
-                }
-            }
-            Record::Piece { file, bytes } => {
-                if let Some(saving) = files.get_mut(&file)
-                    && let Err(error) = saving.write(bytes)
-                {
-                    files.remove(&file);
-                    fail(file, format!("a file cannot be written: {error}"));
-                }
-            }
-            Record::Close { file, length, whole, .. } => {
-                let Some(saving) = files.remove(&file) else { return };
-                if !whole {
-                    fail(file, "its hash is not the one that the sender says".into());
-                    return;
-                }
-                match saving.keep() {
-                    Ok(name) => kept.push((file, name, length)),
-                    Err(error) => fail(file, format!("a file cannot be kept: {error}")),
-                }
-            }
-        });
-        if let Err(error) = read {
-            self.broken = true;
-            self.files.clear();
-            fail(0, format!("what came are no files: {error}"));
-        }
-        for (file, name, bytes) in kept {
-            let end = name.floor_char_boundary(500);
-            let text = name.get(..end).unwrap_or("").to_string();
-            notes.push(Note::File { file, kept: true, text });
-            events.push(Event::Kept { name, bytes });
-        }
-    }
-}
-
-impl Sink for Clients<'_> {
-    fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
-        let target = &self.options.target;
-        if let Some(client) = self.clients.get_mut(&connection) {
-            client.on_stream(connection, bytes, target, &mut self.events);
-        }
-    }
-    fn on_packet(&mut self, connection: u32, now: Time, arrival: &Arrival) {
-        let client = self.client(connection, now);
-        client.arrivals.on_packet(now, arrival.sent, arrival.size);
-        if let Some(qlog) = &mut client.qlog {
-            qlog.on_data(now, arrival.number, arrival.length, true);
-        }
-    }
-}
-
 /// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is
-/// told what happens. Returns false if a connection has ended badly.
+/// told what happens, on the thread that calls this. Returns false if a connection has ended badly.
 ///
 /// # Errors
-/// The address is taken, or the system refuses something.
+/// The address is taken, there are too many loops, or the system refuses something.
 pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+    let count = options.loops.get();
+    if count > MOST_LOOPS {
+        return Err(LiveError::Message(format!(
+            "{count} loops: there can be {MOST_LOOPS} at most"
+        )));
+    }
     options.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
-    let mut clock = Clock::start();
-    let mut socket = Socket::bind(options.listen)?;
+    let sockets = Socket::bind_several(options.listen, count)?;
+    // Before there are threads, so that signals are blocked in all of them.
     let interrupts = Interrupts::watch()?;
-    let mut server = Server::new(options.identity.clone(), options.limits.clone())
+    let stop = Stop::new().map_err(LiveError::system("making a pipe"))?;
+    if let Some(socket) = sockets.first() {
+        tell(Event::Listening(socket.local()?));
+    }
+    let shared = Shared { options, interrupts: &interrupts, clients: AtomicU64::new(0), stop };
+    let (events, told) = mpsc::channel();
+    let all = thread::scope(|scope| {
+        let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
+            let (shared, events) = (&shared, events.clone());
+            scope.spawn(move || {
+                let ended = run(shared, socket, number, events);
+                // Whatever ends one of them ends all.
+                shared.stop.ask();
+                ended
+            })
+        });
+        let loops: Vec<_> = loops.collect();
+        drop(events);
+        told.iter().for_each(&mut *tell);
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        loops.into_iter().map(join).collect::<Result<Vec<Ended>, LiveError>>()
+    })?;
+    if all.iter().any(|ended| ended.interrupted) {
+        tell(Event::Stopping(sum(&all)));
+    }
+    Ok(all.iter().all(|ended| ended.good))
+}
+
+/// One loop, from its beginning to its end.
+fn run(
+    shared: &Shared<'_>,
+    socket: Socket,
+    number: u8,
+    events: mpsc::Sender<Event>,
+) -> Result<Ended, LiveError> {
+    let options = shared.options;
+    let loops = options.loops.get();
+    let mut limits = options.limits.clone();
+    limits.connections = limits.connections.div_ceil(loops);
+    limits.half_open = limits.half_open.div_ceil(loops);
+    let mut server = Server::new(options.identity.clone(), limits)
         .map_err(|error| LiveError::Message(error.to_string()))?;
-    let (mut inbox, mut outbox) = (Inbox::default(), Outbox::new());
-    let mut clients = Clients { options, clients: HashMap::new(), count: 0, events: Vec::new() };
-    tell(Event::Listening(socket.local()?));
-    let logs = options.qlog.is_some();
-    let (mut touched, mut answers, mut good) = (Vec::new(), Vec::new(), true);
-    let mut told = clock.now();
-    loop {
-        let ready = wait(&mut clock, server.wake(), socket.as_fd(), None, &interrupts)?;
-        if ready.interrupted {
-            close_all(&mut server, &mut socket, &mut outbox, &mut clients, clock.now());
-            clients.events.drain(..).for_each(&mut *tell);
-            tell(Event::Stopping(server.stats()));
-            return Ok(good);
-        }
-        if ready.socket {
-            let ahead = clock.ahead();
-            let now = clock.now();
-            let accepted = server.stats().accepted;
-            socket.receive(&mut inbox, |group| {
-                let at = clock.of_stamp(group.stamp, ahead, told, now);
-                told = at;
-                for bytes in group.bytes.chunks_mut(group.size) {
-                    let ecn = mark(group.ecn);
-                    let slot = server.on_datagram(at, group.from, ecn, bytes, &mut clients);
-                    if let Some(slot) = slot
-                        && touched.last() != Some(&slot)
-                    {
-                        touched.push(slot);
-                    }
-                    answers.extend(server.take_answer());
-                }
-                if server.stats().accepted > accepted {
-                    clients.events.push(Event::Connected(group.from));
-                }
-            })?;
-            for (to, answer) in answers.drain(..) {
-                outbox.send_one(&mut socket, to, &answer);
-            }
-        }
-        told = clock.now();
-        touched.drain(..).for_each(|slot| talk(told, slot, &mut server, &mut clients));
-        while let Some(slot) = server.due(told) {
-            outbox.send(&mut socket, usize::MAX, |place| {
-                let out = server.transmit(told, slot, place)?;
-                if let (true, Some(connection)) = (logs, server.connection(slot)) {
-                    clients.on_sent(told, connection, &out);
-                }
-                Some(out)
-            });
-            if let Some(connection) = server.connection(slot)
-                && let Some(end) = connection.ended().cloned()
-            {
-                good &= clients.end(told, connection, &end).is_empty();
-                server.remove(slot);
-                clients.events.drain(..).for_each(&mut *tell);
-                if options.once {
-                    return Ok(good);
-                }
-            }
-        }
-        clients.events.drain(..).for_each(&mut *tell);
+    if loops > 1 {
+        server = server.numbered(number);
     }
+    Loop::new(shared, socket, server, events).run()
 }
 
-/// Answers what a connection asks, and tells it what has become of its files.
-fn talk(now: Time, slot: usize, server: &mut Server, clients: &mut Clients<'_>) {
-    let Some(connection) = server.connection(slot) else { return };
-    let client = clients.client(connection.local(), now);
-    while let Some(bytes) = connection.receive_message() {
-        if Note::read(&bytes) == Some(Note::Summarize) {
-            let stats = connection.received().unwrap_or_default();
-            client.notes.push(Note::Summary(client.arrivals.summary(stats)));
-        }
-    }
-    for note in client.notes.drain(..) {
-        connection.send_message(note.to_bytes());
-    }
-    server.reschedule(slot);
-}
-
-/// Tells everybody that this end is going.
-fn close_all(
-    server: &mut Server,
-    socket: &mut Socket,
-    outbox: &mut Outbox,
-    clients: &mut Clients<'_>,
-    now: Time,
-) {
-    let reason = "the receiver was interrupted";
-    let slots: Vec<usize> = server.slots().collect();
-    for slot in slots {
-        if let Some(connection) = server.connection(slot) {
-            connection.close(1, reason);
-        }
-        outbox.send(socket, 1, |place| server.transmit(now, slot, place));
-        if let Some(connection) = server.connection(slot) {
-            clients.end(now, connection, &End::Here { code: 1, reason: reason.into() });
-        }
-    }
+/// The counters of all loops together.
+fn sum(all: &[Ended]) -> ServerStats {
+    let add = |sum: ServerStats, Ended { stats, .. }: &Ended| ServerStats {
+        ignored: sum.ignored + stats.ignored,
+        retries: sum.retries + stats.retries,
+        accepted: sum.accepted + stats.accepted,
+        refused: sum.refused + stats.refused,
+        crowded: sum.crowded + stats.crowded,
+    };
+    all.iter().fold(ServerStats::default(), add)
 }

@@ -1,0 +1,85 @@
+//! `paceline recv` that runs beside a test, and what is sent to it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Folder;
+
+/// A receiver that runs, with its key and its address.
+pub(crate) struct Receiver {
+    pub(crate) child: Child,
+    pub(crate) key: String,
+    pub(crate) at: String,
+}
+
+/// The program, to be started.
+pub(crate) fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.args(arguments).env("NO_COLOR", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl Receiver {
+    pub(crate) fn start(arguments: &[&str]) -> Receiver {
+        let all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
+        let mut child = program(&all).spawn().expect("the program starts");
+        let mut line = String::new();
+        let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+        err.read_line(&mut line).expect("a line");
+        if line.starts_with("WARNING") {
+            line.clear();
+            err.read_line(&mut line).expect("a line");
+        }
+        let at = line.trim().strip_prefix("listening at ").expect("an address").to_string();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        let key = line.trim().strip_prefix("key ").expect("a key").to_string();
+        child.stderr = Some(err.into_inner());
+        Receiver { child, key, at }
+    }
+
+    /// Waits for its end; its status and what it said.
+    pub(crate) fn finish(&mut self, patience: u64) -> (Option<i32>, String) {
+        let code = wait(&mut self.child, patience);
+        let mut err = String::new();
+        let mut pipe = self.child.stderr.take().expect("a pipe");
+        pipe.read_to_string(&mut err).expect("text");
+        (code, err)
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for a program to end, at most so many seconds; its status.
+pub(crate) fn wait(child: &mut Child, patience: u64) -> Option<i32> {
+    let end = Instant::now() + Duration::from_secs(patience);
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    panic!("not over within {patience} s");
+}
+
+/// A file's content.
+pub(crate) fn bytes(length: usize, seed: u64) -> Vec<u8> {
+    let mut random = paceline_cc::Stream::new(seed, "file");
+    (0..length).map(|_| random.next_u64() as u8).collect()
+}
+
+/// A file of this length; its path and its content.
+pub(crate) fn file(folder: &Folder, name: &str, length: usize) -> (String, Vec<u8>) {
+    let bytes = bytes(length, length as u64);
+    (folder.write(name, &bytes), bytes)
+}

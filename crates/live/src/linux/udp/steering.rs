@@ -1,0 +1,163 @@
+//! Several sockets at one address, one for each event loop. The kernel gives each datagram to one of
+//! them: a packet of a connection to the socket whose number stands in the connection's identifier, so that
+//! it reaches its loop from whatever address it comes; anything else by its addresses and ports.
+
+use std::io;
+use std::mem::size_of;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
+};
+use paceline_wire::packet::{SERVER_NUMBER_AT, TRANSPORT};
+
+use super::Socket;
+use crate::LiveError;
+
+/// The most sockets at one address.
+pub const MOST_SOCKETS: usize = 64;
+
+/// What the filter returns where no number is to be read: there is no such socket, so that the kernel
+/// chooses by addresses and ports.
+const NO_SOCKET: u32 = u32::MAX;
+
+impl Socket {
+    /// So many sockets at this address, at most [`MOST_SOCKETS`]; port 0 takes a free one. Nobody else has a
+    /// socket there, and what comes is divided among them by
+    /// [`server_number`](paceline_wire::packet::server_number).
+    ///
+    /// # Errors
+    /// The address is not ours or taken, or the system refuses a setting.
+    pub fn bind_several(at: SocketAddr, count: usize) -> Result<Vec<Socket>, LiveError> {
+        // The first is bound before it may share its address: so it finds out whether that is taken.
+        let mut sockets = vec![Socket::bind(at)?];
+        let first = sockets.first().map(|first| (first.local(), &first.socket));
+        let Some((at, first)) = first else { return Ok(sockets) };
+        if count <= 1 {
+            return Ok(sockets);
+        }
+        let at = at?;
+        let refused = |what: &str| {
+            LiveError::system(format!("{what} at {at}, which `--loops 1` does without"))
+        };
+        setsockopt(first, sockopt::ReusePort, &true).map_err(refused("sharing the address"))?;
+        for _ in 1..count.min(MOST_SOCKETS) {
+            let socket = another(at).map_err(refused("opening a further socket"))?;
+            sockets.push(Socket::of(UdpSocket::from(socket), at)?);
+        }
+        if let Some(first) = sockets.first() {
+            steer(&first.socket).map_err(refused("dividing datagrams among sockets"))?;
+        }
+        Ok(sockets)
+    }
+}
+
+/// One more socket at an address that is shared.
+fn another(at: SocketAddr) -> nix::Result<OwnedFd> {
+    let family = if at.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet };
+    let made = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&made, sockopt::ReusePort, &true)?;
+    bind(made.as_raw_fd(), &SockaddrStorage::from(at))?;
+    Ok(made)
+}
+
+/// Gives the kernel the filter that names the socket of a datagram. Its sockets are counted in the order in
+/// which they were bound.
+fn steer(socket: &UdpSocket) -> nix::Result<()> {
+    let [load_byte, equal, answer, answer_loaded] = [
+        libc::BPF_LD | libc::BPF_B | libc::BPF_ABS,
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_RET | libc::BPF_K,
+        libc::BPF_RET | libc::BPF_A,
+    ]
+    .map(|code| code as u16);
+    let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+    // The kernel runs it with UDP's content at byte 0. A datagram without that byte ends it with 0.
+    let mut program = [
+        step(load_byte, 0),
+        libc::sock_filter { code: equal, jt: 1, jf: 0, k: u32::from(TRANSPORT) },
+        step(answer, NO_SOCKET),
+        step(load_byte, SERVER_NUMBER_AT as u32),
+        step(answer_loaded, 0),
+    ];
+    let program =
+        libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
+    // SAFETY: the pointer and the length are those of `program`, whose filter outlives the call; the kernel
+    // copies both.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_REUSEPORT_CBPF,
+            (&raw const program).cast(),
+            size_of::<libc::sock_fprog>() as libc::socklen_t,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(nix::Error::from_raw(io::Error::last_os_error().raw_os_error().unwrap_or(0))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Stream;
+
+    use super::super::Inbox;
+    use super::*;
+
+    /// Which socket has a datagram.
+    fn taker(sockets: &[Socket], inbox: &mut Inbox) -> Option<usize> {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while std::time::Instant::now() < end {
+            for (number, socket) in sockets.iter().enumerate() {
+                if socket.receive(inbox, |_| ()).expect("a socket") > 0 {
+                    return Some(number);
+                }
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn packets_reach_the_socket_of_their_number_from_any_address() {
+        for at in ["127.0.0.1:0", "[::1]:0"] {
+            let at: SocketAddr = at.parse().expect("an address");
+            let Ok(mut sockets) = Socket::bind_several(at, 3) else {
+                paceline_testing::skip(
+                    paceline_testing::Need::Kernel,
+                    &paceline_testing::this_test(),
+                    &format!("no sockets at {at}"),
+                );
+                continue;
+            };
+            let to = sockets[0].local().expect("an address");
+            let mut inbox = Inbox::default();
+            let mut random = Stream::new(1, "steering");
+            for i in 0..60 {
+                // A new port each time.
+                let from = UdpSocket::bind(at).expect("a socket");
+                let number = i % 3;
+                let mut packet = vec![random.next_u64() as u8; 20 + i];
+                (packet[0], packet[SERVER_NUMBER_AT]) = (TRANSPORT, number as u8);
+                assert_eq!(paceline_wire::packet::server_number(&packet), Some(number as u8));
+                from.send_to(&packet, to).expect("sent");
+                assert_eq!(taker(&sockets, &mut inbox), Some(number));
+            }
+            // Anything else arrives somewhere, always at the same from one address: handshakes, packets
+            // with a number that no socket has, and what is too short.
+            let from = UdpSocket::bind(at).expect("a socket");
+            let mut takers = Vec::new();
+            for packet in [&[0x91, 1, 2, 3][..], &[0x91; 1200], &[TRANSPORT, 0, 77, 0, 0], &[9]] {
+                from.send_to(packet, to).expect("sent");
+                takers.push(taker(&sockets, &mut inbox).expect("somebody has it"));
+            }
+            assert!(takers.iter().all(|taker| *taker == takers[0]), "{takers:?}");
+            // The address is taken, for one socket as for several.
+            assert!(Socket::bind(to).is_err() && Socket::bind_several(to, 2).is_err());
+            sockets.clear();
+            assert!(Socket::bind(to).is_ok());
+        }
+    }
+}

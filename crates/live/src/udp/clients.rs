@@ -1,0 +1,208 @@
+//! What a loop of a server knows of its clients, and does with what comes from them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use paceline_cc::Time;
+use paceline_wire::records::{Record, Unpacker};
+use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
+
+use super::arrivals::Arrivals;
+use super::files::{Saving, Target};
+use super::note::Note;
+use super::qlog::Qlog;
+use super::server::{Event, Received, ServerOptions};
+
+/// What the server knows of a client.
+struct Client {
+    arrivals: Arrivals,
+    unpacker: Unpacker,
+    files: HashMap<u32, Saving>,
+    notes: Vec<Note>,
+    /// What came is no stream of records: nothing more is done about it.
+    broken: bool,
+    qlog: Option<Qlog>,
+}
+
+/// The clients of one loop, by the identifiers of their connections.
+pub(super) struct Clients<'a> {
+    options: &'a ServerOptions,
+    clients: HashMap<u32, Client>,
+    /// How many there have been, at all loops.
+    count: &'a AtomicU64,
+    events: mpsc::Sender<Event>,
+}
+
+/// Tells the thread that waits for events. It waits as long as there is a loop.
+fn tell(events: &mpsc::Sender<Event>, event: Event) {
+    let _ = events.send(event);
+}
+
+impl<'a> Clients<'a> {
+    pub(super) fn new(
+        options: &'a ServerOptions,
+        count: &'a AtomicU64,
+        events: mpsc::Sender<Event>,
+    ) -> Clients<'a> {
+        Clients { options, clients: HashMap::new(), count, events }
+    }
+
+    /// Tells what has happened.
+    pub(super) fn tell(&self, event: Event) {
+        tell(&self.events, event);
+    }
+
+    /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
+    pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
+        let client = self.clients.remove(&connection.local());
+        let unfinished = client.as_ref().map_or(0, |client| client.files.len());
+        let reason = match end {
+            End::There { code: 0, .. } if unfinished > 0 => "it closed within a file".into(),
+            End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
+            End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
+            End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
+            End::Silence(span) => {
+                format!("nothing has come for {span}: the other end has died, or the path is down")
+            }
+        };
+        let mut received =
+            Received { scheme: connection.peer_scheme().into(), ..Received::default() };
+        if let Some(client) = client {
+            let stats = connection.received().unwrap_or_default();
+            received.summary = client.arrivals.summary(stats);
+            received.series = client.arrivals.series();
+            let logged = client.qlog.map_or(Ok(()), |qlog| qlog.finish(now, Some(end)));
+            if let Err(error) = logged {
+                self.tell(Event::NoLog(error.to_string()));
+            }
+        }
+        let (from, received) = (connection.remote().0, Box::new(received));
+        self.tell(Event::Ended { from, reason: reason.clone(), received });
+        reason
+    }
+
+    fn client(&mut self, connection: u32, now: Time) -> &mut Client {
+        let Clients { options, clients, count, events } = self;
+        clients.entry(connection).or_insert_with(|| {
+            let count = 1 + count.fetch_add(1, Ordering::Relaxed);
+            let begun = options.qlog.as_ref().map(|to| to.begin(count, connection, now));
+            let qlog = begun.transpose().unwrap_or_else(|error| {
+                tell(events, Event::NoLog(error.to_string()));
+                None
+            });
+            Client {
+                arrivals: Arrivals::new(now, options.series),
+                unpacker: Unpacker::new(),
+                files: HashMap::new(),
+                notes: Vec::new(),
+                broken: false,
+                qlog,
+            }
+        })
+    }
+
+    /// A packet has left; one with an acknowledgement is logged.
+    pub(super) fn on_sent(&mut self, now: Time, connection: &Connection, out: &Transmit) {
+        let client = self.clients.get_mut(&connection.local());
+        let qlog = client.and_then(|client| client.qlog.as_mut());
+        if let (Some(qlog), Some(ack), true) = (qlog, connection.latest_ack(), out.ack) {
+            qlog.on_ack(now, (out.number, out.length as u32), ack, false);
+        }
+    }
+
+    /// Answers what a connection asks, and tells it what has become of its files.
+    pub(super) fn talk(&mut self, now: Time, slot: usize, server: &mut Server) {
+        let Some(connection) = server.connection(slot) else { return };
+        let client = self.client(connection.local(), now);
+        while let Some(bytes) = connection.receive_message() {
+            if Note::read(&bytes) == Some(Note::Summarize) {
+                let stats = connection.received().unwrap_or_default();
+                client.notes.push(Note::Summary(client.arrivals.summary(stats)));
+            }
+        }
+        for note in client.notes.drain(..) {
+            connection.send_message(note.to_bytes());
+        }
+        server.reschedule(slot);
+    }
+}
+
+impl Client {
+    fn on_stream(
+        &mut self,
+        connection: u32,
+        bytes: &[u8],
+        target: &Target,
+        events: &mpsc::Sender<Event>,
+    ) {
+        if self.broken {
+            return;
+        }
+        let Client { unpacker, files, notes, .. } = self;
+        let mut fail = |file: u32, text: String| {
+            tell(events, Event::Failed(text.clone()));
+            let end = text.floor_char_boundary(500);
+            let text = text.get(..end).unwrap_or("").to_string();
+            notes.push(Note::File { file, kept: false, text });
+        };
+        let mut kept = Vec::new();
+        let read = unpacker.push(bytes, &mut |record| match record {
+            Record::Open { file, name, .. } => {
+                let unique = format!("{connection:08x}-{file}");
+                match Saving::begin(target, name, &unique) {
+                    Ok(saving) => {
+                        files.insert(file, saving);
+                    }
+                    Err(error) => fail(file, format!("a file cannot be made: {error}")),
+                }
+            }
+            Record::Piece { file, bytes } => {
+                if let Some(saving) = files.get_mut(&file)
+                    && let Err(error) = saving.write(bytes)
+                {
+                    files.remove(&file);
+                    fail(file, format!("a file cannot be written: {error}"));
+                }
+            }
+            Record::Close { file, length, whole, .. } => {
+                let Some(saving) = files.remove(&file) else { return };
+                if !whole {
+                    fail(file, "its hash is not the one that the sender says".into());
+                    return;
+                }
+                match saving.keep() {
+                    Ok(name) => kept.push((file, name, length)),
+                    Err(error) => fail(file, format!("a file cannot be kept: {error}")),
+                }
+            }
+        });
+        if let Err(error) = read {
+            self.broken = true;
+            self.files.clear();
+            fail(0, format!("what came are no files: {error}"));
+        }
+        for (file, name, bytes) in kept {
+            let end = name.floor_char_boundary(500);
+            let text = name.get(..end).unwrap_or("").to_string();
+            notes.push(Note::File { file, kept: true, text });
+            tell(events, Event::Kept { name, bytes });
+        }
+    }
+}
+
+impl Sink for Clients<'_> {
+    fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
+        let target = &self.options.target;
+        if let Some(client) = self.clients.get_mut(&connection) {
+            client.on_stream(connection, bytes, target, &self.events);
+        }
+    }
+    fn on_packet(&mut self, connection: u32, now: Time, arrival: &Arrival) {
+        let client = self.client(connection, now);
+        client.arrivals.on_packet(now, arrival.sent, arrival.size);
+        if let Some(qlog) = &mut client.qlog {
+            qlog.on_data(now, arrival.number, arrival.length, true);
+        }
+    }
+}

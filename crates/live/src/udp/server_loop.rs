@@ -1,0 +1,206 @@
+//! One event loop of a server: its socket, its connections, their clients.
+
+use std::io::{self, PipeReader, PipeWriter, Write as _};
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use paceline_cc::Time;
+use paceline_wire::{End, Server, ServerStats};
+
+use super::client::mark;
+use super::clients::Clients;
+use super::clock::{Clock, wait};
+use super::outbox::Outbox;
+use super::server::{Event, ServerOptions};
+use crate::linux::priority;
+use crate::linux::udp::{Inbox, Socket};
+use crate::{Interrupts, LiveError};
+
+/// What all loops of a server share.
+pub(super) struct Shared<'a> {
+    pub(super) options: &'a ServerOptions,
+    pub(super) interrupts: &'a Interrupts,
+    /// How many clients there have been.
+    pub(super) clients: AtomicU64,
+    pub(super) stop: Stop,
+}
+
+/// How one loop asks all of them to end.
+pub(super) struct Stop {
+    /// Readable for good once something was written to the other end.
+    asked: PipeReader,
+    ask: PipeWriter,
+    /// True if the reason is a signal, so that senders are to be told.
+    interrupted: AtomicBool,
+}
+
+impl Stop {
+    pub(super) fn new() -> io::Result<Stop> {
+        let (asked, ask) = io::pipe()?;
+        Ok(Stop { asked, ask, interrupted: AtomicBool::new(false) })
+    }
+
+    /// Asks all loops to end.
+    pub(super) fn ask(&self) {
+        // Nobody reads it, and it has room for one byte of each loop.
+        let _ = (&self.ask).write_all(&[0]);
+    }
+}
+
+/// How a loop has ended.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Ended {
+    /// False if a connection has ended badly.
+    pub(super) good: bool,
+    /// True if all loops were interrupted.
+    pub(super) interrupted: bool,
+    pub(super) stats: ServerStats,
+}
+
+/// A loop.
+pub(super) struct Loop<'a> {
+    shared: &'a Shared<'a>,
+    clock: Clock,
+    socket: Socket,
+    server: Server,
+    clients: Clients<'a>,
+    outbox: Outbox,
+    /// The latest time that anybody was told.
+    told: Time,
+    /// False if a connection has ended badly.
+    good: bool,
+}
+
+impl<'a> Loop<'a> {
+    /// A loop for the thread that calls this.
+    pub(super) fn new(
+        shared: &'a Shared<'a>,
+        socket: Socket,
+        server: Server,
+        events: mpsc::Sender<Event>,
+    ) -> Loop<'a> {
+        let clients = Clients::new(shared.options, &shared.clients, events);
+        if shared.options.realtime
+            && let Err(error) = priority::real_time(priority::RealTime::End)
+        {
+            clients.tell(Event::Ordinary(error.to_string()));
+        }
+        let mut clock = Clock::start();
+        let told = clock.now();
+        Loop { shared, clock, socket, server, clients, outbox: Outbox::new(), told, good: true }
+    }
+
+    /// Goes round until all loops are asked to end, or, with `once`, until a connection is over.
+    pub(super) fn run(mut self) -> Result<Ended, LiveError> {
+        let mut inbox = Inbox::default();
+        let mut touched = Vec::new();
+        let Shared { stop, interrupts, .. } = self.shared;
+        loop {
+            let (wake, asked) = (self.server.wake(), Some(stop.asked.as_fd()));
+            let ready = wait(&mut self.clock, wake, self.socket.as_fd(), asked, interrupts)?;
+            if ready.interrupted {
+                stop.interrupted.store(true, Ordering::Release);
+                stop.ask();
+            }
+            if ready.interrupted || ready.input {
+                return Ok(self.end());
+            }
+            if ready.socket {
+                self.receive(&mut inbox, &mut touched)?;
+            }
+            self.told = self.clock.now();
+            for slot in touched.drain(..) {
+                self.clients.talk(self.told, slot, &mut self.server);
+            }
+            let ended = self.transmit();
+            if ended && self.shared.options.once {
+                return Ok(self.ended(false));
+            }
+        }
+    }
+
+    /// Takes in what has come, and answers handshakes. `touched` gets the connections' places.
+    fn receive(&mut self, inbox: &mut Inbox, touched: &mut Vec<usize>) -> Result<(), LiveError> {
+        let Loop { clock, socket, server, clients, outbox, told, .. } = self;
+        let (ahead, now) = (clock.ahead(), clock.now());
+        let mut answers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
+        let mut accepted = server.stats().accepted;
+        socket.receive(inbox, |group| {
+            let at = clock.of_stamp(group.stamp, ahead, *told, now);
+            *told = at;
+            for bytes in group.bytes.chunks_mut(group.size) {
+                let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, clients);
+                if let Some(slot) = slot
+                    && touched.last() != Some(&slot)
+                {
+                    touched.push(slot);
+                }
+                answers.extend(server.take_answer());
+            }
+            if server.stats().accepted > accepted {
+                accepted = server.stats().accepted;
+                clients.tell(Event::Connected(group.from));
+            }
+        })?;
+        for (to, answer) in answers {
+            outbox.send_one(socket, to, &answer);
+        }
+        Ok(())
+    }
+
+    /// Sends what is due; true if a connection is over.
+    fn transmit(&mut self) -> bool {
+        let Loop { socket, server, clients, outbox, told, .. } = self;
+        let logs = self.shared.options.qlog.is_some();
+        let mut over = false;
+        while let Some(slot) = server.due(*told) {
+            outbox.send(socket, usize::MAX, |place| {
+                let out = server.transmit(*told, slot, place)?;
+                if let (true, Some(connection)) = (logs, server.connection(slot)) {
+                    clients.on_sent(*told, connection, &out);
+                }
+                Some(out)
+            });
+            if let Some(connection) = server.connection(slot)
+                && let Some(end) = connection.ended().cloned()
+            {
+                self.good &= clients.end(*told, connection, &end).is_empty();
+                server.remove(slot);
+                over = true;
+            }
+        }
+        over
+    }
+
+    /// All loops were asked to end.
+    fn end(mut self) -> Ended {
+        let interrupted = self.shared.stop.interrupted.load(Ordering::Acquire);
+        if interrupted {
+            self.close_all();
+        }
+        self.ended(interrupted)
+    }
+
+    fn ended(&self, interrupted: bool) -> Ended {
+        Ended { good: self.good, interrupted, stats: self.server.stats() }
+    }
+
+    /// Tells everybody that this end is going.
+    fn close_all(&mut self) {
+        let reason = "the receiver was interrupted";
+        let now = self.clock.now();
+        let Loop { socket, server, clients, outbox, .. } = self;
+        let slots: Vec<usize> = server.slots().collect();
+        for slot in slots {
+            if let Some(connection) = server.connection(slot) {
+                connection.close(1, reason);
+            }
+            outbox.send(socket, 1, |place| server.transmit(now, slot, place));
+            if let Some(connection) = server.connection(slot) {
+                clients.end(now, connection, &End::Here { code: 1, reason: reason.into() });
+            }
+        }
+    }
+}

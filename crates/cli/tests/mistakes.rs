@@ -37,6 +37,9 @@ fn arguments() {
     expect(&["compare", "--flows", "many"], 2, &["--flows"]);
     expect(&["compare", "--warmup", "2min"], 2, &["--warmup", "shorter"]);
     expect(&["compare", "--trace", "0Mbps"], 2, &["above zero"]);
+    let link = |queue| ["link", "--up", "1Mbps", "--down", "1Mbps", "--up-queue", queue, "true"];
+    expect(&link("nonsense"), 2, &["`nonsense`. Queues are droptail"]);
+    expect(&link("coddel"), 2, &["did you mean `codel`? Queues are droptail"]);
     expect(&["bench", "z"], 2, &["z"]);
     expect(&["conpare"], 2, &["compare"]);
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
-use paceline_remy::spec::Specification;
 use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
 use serde::Serialize;
 
@@ -85,22 +84,22 @@ impl Train {
     pub(crate) fn run(self) -> Result<(), Error> {
         let text = String::from_utf8(output::read(&self.specification, LARGEST)?)
             .map_err(|_| self.problem("it is not UTF-8"))?;
-        // Before a folder is made for it.
-        Specification::parse_in(&text, self.specification.parent())
-            .map_err(|error| self.problem(error))?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
         let work = Arc::new(Work::default());
-        let evaluator = Frugal { work: Arc::clone(&work) };
-        let folder = Folder::open(&self.output).map_err(message)?;
+        let evaluator = || Frugal { work: Arc::clone(&work) };
         let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
-        let opened = Trainer::open(&plan, evaluator, Arc::clone(&work), folder.clone());
-        let (mut trainer, mut log) = opened.map_err(|error| match error {
+        let fail = |error| match error {
             TrainError::Specification(error) => self.problem(error),
             error => message(error),
-        })?;
+        };
+        // No folder is made for a specification that is wrong.
+        Trainer::new(&plan, evaluator(), Arc::clone(&work)).map_err(fail)?;
+        let folder = Folder::open(&self.output).map_err(message)?;
+        let opened = Trainer::open(&plan, evaluator(), Arc::clone(&work), folder.clone());
+        let (mut trainer, mut log) = opened.map_err(fail)?;
         let begun = Instant::now();
         let end = pool.install(|| self.go_on(&mut trainer, &mut log, &work, begun))?;
         let uses = pool.install(|| trainer.uses()).map_err(message)?;

@@ -20,6 +20,7 @@ use serde::Serialize;
 use super::transfer;
 use crate::args;
 use crate::output::{self, Error};
+use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
 ///
@@ -126,8 +127,8 @@ impl Report {
     }
 
     fn write(&self, folder: &Path, at: Option<SocketAddr>) -> Result<String, Error> {
-        let count = self.rows.len() as u64 + self.more;
-        let mut explanation = format!("{count} connections, measured in real time.");
+        let count = self.rows.len() + self.more as usize;
+        let mut explanation = format!("{}, measured in real time.", counted(count, "connection"));
         if self.more > 0 {
             explanation += &format!(" The first {} are shown.", self.rows.len());
         }

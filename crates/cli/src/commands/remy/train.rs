@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::page;
 use crate::args;
 use crate::output::{self, Error};
+use crate::table::counted;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -122,11 +123,11 @@ impl Train {
             return output::print_json(&report);
         }
         output::print(&format!(
-            "{}: {} rules after {} generations, score {:.3}; {} candidates, {:.0} simulated seconds \
-             in {:.0} CPU seconds\n",
+            "{}: {} after {}, score {:.3}; {} candidates, {:.0} simulated seconds in {:.0} CPU \
+             seconds\n",
             report.table.display(),
-            report.rules,
-            report.generations,
+            counted(report.rules, "rule"),
+            counted(report.generations as usize, "generation"),
             report.score,
             report.candidates,
             report.simulated_s,

@@ -1,9 +1,10 @@
 //! Packets of a tunnel's device and messages of the Saturator: no panic, queues that know what they hold,
-//! and messages that are read are written as bytes that are read as the same messages.
+//! answers to packets that are too long and openings of TCP connections that are packets still, and
+//! messages that are read are written as bytes that are read as the same messages.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use paceline_live::emulator::packet;
+use paceline_live::emulator::{icmp, mss, packet};
 use paceline_live::tunnel::queues::FlowQueues;
 use paceline_wire::saturator::Message;
 
@@ -23,6 +24,19 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(queues.push(one, 14_400), parsed.is_ok());
         assert!(parsed.is_err() || parsed.is_ok_and(|parsed| parsed.length <= one.len()));
         assert!(queues.bytes() <= 14_400 || queues.len() == 1);
+        let mtu = usize::from(pop) * 8;
+        let _ = icmp::may_refuse(one);
+        if let Some(answer) = icmp::too_big(one, mtu) {
+            let whole = packet::parse(&answer).map(|answer| answer.length);
+            assert_eq!(whole, Ok(answer.len()));
+            assert_eq!(icmp::too_big(&answer, mtu), None, "an error is not answered");
+        }
+        if let Some(at) = mss::opening(one) {
+            let mut clamped = one.to_vec();
+            mss::clamp(&mut clamped, at, mtu);
+            assert_eq!(packet::parse(&clamped).map(|it| it.length), parsed.map(|it| it.length));
+            assert!(!mss::clamp(&mut clamped, at, mtu), "once is enough");
+        }
         if pop & 1 == 1 {
             let _ = queues.pop();
         }

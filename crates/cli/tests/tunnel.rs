@@ -39,18 +39,33 @@ up() {
     echo "nothing goes through"; false
 }
 told() { for i in $(seq 100); do grep -q "$2" $TMPDIR/$1 && return; sleep 0.1; done; echo "not told: $2"; }
-# A download of so many bytes from the server, by TCP in the tunnel; prints how many have arrived.
+# A download of so many bytes from the server, by TCP in the tunnel, from this address and port; and how
+# much of it has arrived.
 download() {
-    iperf3 -s -1 > /dev/null & I=$!
+    local port=${3:-5201}
+    iperf3 -s -1 -p $port > /dev/null & I[port]=$!
     sleep 0.3
-    inside timeout ${PATIENCE:-60} iperf3 -c ${2:-10.77.0.1} -R -n $1 -J > $TMPDIR/iperf &
-    D=$!
+    inside timeout ${PATIENCE:-60} iperf3 -c ${2:-10.77.0.1} -p $port -R -n $1 -J > $TMPDIR/iperf$port &
+    D[port]=$!
 }
 downloaded() {
-    wait $D; echo "tcp $?"
-    sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' $TMPDIR/iperf |
+    local port=${2:-5201}
+    wait ${D[port]}; echo "tcp $?"
+    sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' $TMPDIR/iperf$port |
         awk -v wanted=$1 '{ print ($1 >= wanted ? "all of it" : $1) }'
-    wait $I
+    wait ${I[port]}
+}
+# Each packet by itself on the cable, as between machines.
+single() { ip link set v0 gso_max_segs 1; inside ip link set v1 gso_max_segs 1; }
+# From now on packets with more bytes are dropped without a word, in both directions. The rule counts the
+# 14 bytes of Ethernet, too.
+narrow() {
+    for dev in v0 v1; do
+        in=; test $dev = v1 && in=inside
+        $in nft add table netdev narrow
+        $in nft "add chain netdev narrow in { type filter hook ingress device $dev priority 0; }"
+        $in nft add rule netdev narrow in meta length gt $(($1 + 14)) drop
+    done
 }
 end() { cat $TMPDIR/server $TMPDIR/client >&2; rm -f $TMPDIR/*; kill $N; wait $N 2> /dev/null; ip link del v0 2> /dev/null; ip link set lo down; }
 devices() { echo "$1 $({ ip -o link; inside ip -o link; } | grep -c -e outer -e paceline0)"; }
@@ -243,32 +258,131 @@ fn ipv6_carries_both_families() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The link comes to carry only smaller packets, which nobody says: the tunnel finds it out.
-#[test]
-fn a_path_that_becomes_narrower_is_followed() {
-    let script = r#"join; TIMEOUT=10s; serve; client
-        # Each packet by itself on the cable, as between machines.
-        ip link set v0 gso_max_segs 1; inside ip link set v1 gso_max_segs 1; up
-        download 3M; sleep 0.5
-        # Larger packets are dropped without a word, in both directions.
-        for dev in v0 v1; do
-            in=; test $dev = v1 && in=inside
-            $in nft add table netdev narrow
-            $in nft "add chain netdev narrow in { type filter hook ingress device $dev priority 0; }"
-            $in nft add rule netdev narrow in meta length gt 1434 drop
-        done
-        downloaded 3000000
-        # 1420 bytes and Ethernet's 14 pass: the end that sends the data has found that out.
-        ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
-        grep -c "connected; packets" $TMPDIR/client
-        nft delete table netdev narrow
-        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
-    let test = "a_path_that_becomes_narrower_is_followed";
+/// The link comes to carry only smaller packets, which nobody says: the tunnel finds it out, and what is
+/// carried in it goes on.
+fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<String> {
     if !network::has("nft") {
         paceline_testing::skip(paceline_testing::Need::Programs, test, "there is no program nft");
-        return;
+        return None;
     }
+    let script = format!(
+        r#"join; TIMEOUT=10s; serve; client; single; up
+        download 8M fd77::1 5202; download 8M 10.77.0.1; sleep 0.4
+        narrow {path}
+        kill -0 ${{D[5202]}} && kill -0 ${{D[5201]}} && echo "in the middle"
+        downloaded 8000000; downloaded 8000000 5202
+        # The end that sends the data has found it out.
+        ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        grep -c "connected; packets" $TMPDIR/client
+        {then}
+        nft delete table netdev narrow
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#
+    );
+    let (seen, err) = run(test, &script)?;
+    let downloads = ["in the middle", "tcp 0", "all of it", "tcp 0", "all of it"];
+    let end = ["client 0", "server 0", "left 0"];
+    assert_eq!(seen, [&downloads, expected, &end].concat(), "{err}");
+    Some(err)
+}
+
+#[test]
+fn a_path_that_becomes_narrower_is_followed() {
+    let test = "a_path_that_becomes_narrower_is_followed";
+    let Some(err) = narrower(test, 1420, "", &["mtu 1321", "1"]) else { return };
+    assert!(err.contains("of another size now; packets inside have up to 1321 bytes"), "{err}");
+}
+
+/// IPv6 inside needs 1280 bytes, which this path does not leave: IPv4 is told so, and IPv6 goes in parts.
+#[test]
+fn a_path_that_becomes_too_narrow_for_ipv6_carries_both_families() {
+    let test = "a_path_that_becomes_too_narrow_for_ipv6_carries_both_families";
+    let then =
+        r#"ping -n -c 1 -W 2 -M do -s 1252 10.77.0.2 2>&1 | grep -q "mtu *= *1181" && echo told"#;
+    let Some(err) = narrower(test, 1280, then, &["mtu 1280", "1", "told"]) else { return };
+    assert!(err.contains("of another size now; packets inside have up to 1181 bytes"), "{err}");
+    assert!(err.contains("were refused as too long") && err.contains("went in parts"), "{err}");
+}
+
+#[test]
+fn a_path_of_1280_bytes_carries_all_that_ipv6_needs() {
+    let script = r#"join; serve; client --mtu 1280; up
+        inside ip -o link show paceline0 | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        # Packets of 1280 bytes, in both families and directions.
+        inside ping -n -q -c 3 -i 0.2 -W 5 -s 1232 fd77::1 | grep -c " 0% packet loss"
+        inside ping -n -q -c 3 -i 0.2 -W 5 -M dont -s 1252 10.77.0.1 | grep -c " 0% packet loss"
+        # Where they must not be divided, whoever sends them is told, and by then does with less.
+        inside ping -n -c 1 -W 2 -M do -s 1252 10.77.0.1 2>&1 | grep -c "mtu *= *1181"
+        inside ping -n -q -c 1 -W 5 -M do -s 1153 10.77.0.1 | grep -c " 0% packet loss"
+        for to in 10.77.0.1 fd77::1; do download 200K $to; downloaded 200000; done
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "a_path_of_1280_bytes_carries_all_that_ipv6_needs";
     let Some((seen, err)) = run(test, script) else { return };
-    let expected = ["tcp 0", "all of it", "mtu 1321", "1", "client 0", "server 0", "left 0"];
-    assert_eq!(seen, expected, "{err}");
+    let downloads = ["tcp 0", "all of it", "tcp 0", "all of it"];
+    let pings = ["mtu 1280", "1", "1", "1", "1"];
+    let end = ["client 0", "server 0", "left 0"];
+    assert_eq!(seen, [&pings[..], &downloads, &end].concat(), "{err}");
+    // TCP has told both ends what fits, and needs no parts: those were the six pings of each end.
+    assert_eq!(err.matches(", 1 were refused as too long, 6 went in parts").count(), 1, "{err}");
+    assert!(
+        err.contains("up to 1181 bytes, and IPv6, which needs 1280, is carried in parts"),
+        "{err}"
+    );
+}
+
+/// Two clients of one server, to one of which only smaller packets pass.
+#[test]
+fn the_narrow_path_of_one_client_leaves_the_others_as_they_are() {
+    let script = r#"join; serve --address 10.78.0.1/24; client; up
+        nsenter --net --target $N "$P" tunnel client 192.168.9.1:5312 --key-file $TMPDIR/key --mtu 1280 \
+            --device paceline0b --address 10.78.0.3/24 --timeout 2s 2>> $TMPDIR/client & B=$!
+        for i in $(seq 60); do inside ping -q -c 1 -W 1 10.78.0.1 > /dev/null 2>&1 && break; sleep 0.1; done
+        ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+        ping -n -q -c 1 -W 5 -M do -s 1373 10.77.0.2 | grep -c " 0% packet loss"
+        ping -n -c 1 -W 2 -M do -s 1373 10.78.0.3 | grep -c "From 10.78.0.3 .* (mtu = 1181)"
+        # What TCP sends fits from the beginning, to addresses of which the kernel knows nothing.
+        ip route flush cache
+        download 200K 10.78.0.1; downloaded 200000
+        kill $B; wait $B; kill $C; wait $C; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "the_narrow_path_of_one_client_leaves_the_others_as_they_are";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["mtu 1401", "1", "1", "tcp 0", "all of it", "server 0", "left 0"], "{err}");
+    assert_eq!(err.matches(", 1 were refused as too long").count(), 1, "{err}");
+    assert!(!err.contains("went in parts"), "{err}");
+}
+
+/// A host in a network behind the client, whose packets the client's kernel forwards.
+#[test]
+fn a_host_behind_the_client_is_told_what_fits() {
+    let script = r#"join; serve --route 192.168.7.0/24 --route fd07::/64; client --mtu 1280; up
+        unshare --net sleep 100 & H=$!; sleep 0.3
+        host() { nsenter --net --target $H "$@"; }
+        inside ip link add h0 type veth peer name h1 netns $H
+        inside ip addr add 192.168.7.1/24 dev h0; inside ip addr add fd07::1/64 dev h0 nodad
+        inside ip link set h0 up
+        inside sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'
+        host ip addr add 192.168.7.2/24 dev h1; host ip addr add fd07::2/64 dev h1 nodad
+        host ip link set h1 up; host ip route add default via 192.168.7.1; host ip route add default via fd07::1
+        # The kernel answers what is longer than the device's MTU, and the tunnel what is longer than fits.
+        host ping -n -c 1 -W 2 -M do -s 1400 10.77.0.1 | grep -c "From 192.168.7.1 .* (mtu = 1280)"
+        host ping -n -c 1 -W 2 -M do -s 1252 10.77.0.1 | grep -c "From 10.77.0.1 .* (mtu = 1181)"
+        host ping -n -q -c 1 -W 5 -M do -s 1153 10.77.0.1 | grep -c " 0% packet loss"
+        host ping -n -q -c 1 -W 5 -s 1232 fd77::1 | grep -c " 0% packet loss"
+        # The tunnel is no hop of its own.
+        host ping -n -c 1 -W 2 -t 1 10.77.0.1 | grep -c "From 192.168.7.1 .*Time to live exceeded"
+        host ping -n -q -c 1 -W 2 -t 2 10.77.0.1 | grep -c " 0% packet loss"
+        # TCP in both directions and families, from a host that believes in 1500 bytes.
+        host ip route flush cache
+        for to in 10.77.0.1 fd77::1; do for way in "" -R; do
+            iperf3 -s -1 > /dev/null & I=$!; sleep 0.3
+            host timeout 30 iperf3 -c $to $way -n 200K > /dev/null; echo "tcp $?"
+            wait $I
+        done; done
+        kill $H; wait $H 2> /dev/null
+        kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let Some((seen, err)) = run("a_host_behind_the_client_is_told_what_fits", script) else {
+        return;
+    };
+    let tcp = ["tcp 0"; 4];
+    let end = ["client 0", "server 0", "left 0"];
+    assert_eq!(seen, [&["1"; 6][..], &tcp, &end].concat(), "{err}");
 }

@@ -10,6 +10,10 @@ use crate::bytes::{Reader, Writer};
 pub const DATA: usize = 21;
 /// Bytes of a frame with a part of a segment before its data.
 pub const PART: usize = DATA + 4;
+/// Bytes of a frame with a part of a datagram before its data.
+pub const DATAGRAM_PART: usize = DATA + 2;
+/// The most parts of a datagram.
+pub const MOST_DATAGRAM_PARTS: u8 = 64;
 /// The longest message or reason.
 pub const LONGEST_MESSAGE: usize = 1024;
 
@@ -27,6 +31,7 @@ const CHALLENGE: u8 = 10;
 const ANSWER: u8 = 11;
 const CLOSE: u8 = 12;
 const PART_OF: u8 = 13;
+const PART_OF_DATAGRAM: u8 = 14;
 
 const NUMBER_LIMIT: u64 = 1 << 48;
 const SEGMENT_LIMIT: u64 = 1 << 56;
@@ -40,6 +45,14 @@ pub enum Kind {
     Filler,
     /// A whole datagram of the application's.
     Datagram,
+    /// A part of a datagram that is longer than a packet. The parts of one datagram are segments that
+    /// follow each other.
+    DatagramPart {
+        /// How many parts come before this one, fewer than `count`.
+        index: u8,
+        /// How many parts the datagram has: 2 to [`MOST_DATAGRAM_PARTS`].
+        count: u8,
+    },
 }
 
 /// A piece of data: the last frame of its packet.
@@ -145,6 +158,16 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
         STREAM => Frame::Data(data(Kind::Stream, reader)?),
         FILLER => Frame::Data(data(Kind::Filler, reader)?),
         DATAGRAM => Frame::Data(data(Kind::Datagram, reader)?),
+        PART_OF_DATAGRAM => {
+            let head = data_head(Kind::Datagram, reader)?;
+            let (index, count) = (reader.u8("a part")?, reader.u8("the number of parts")?);
+            if !(2..=MOST_DATAGRAM_PARTS).contains(&count) || index >= count {
+                return Err(FormatError::Value { field: "a part", value: u64::from(index) });
+            }
+            let rest = reader.rest().len();
+            let bytes = reader.take(rest, "data")?;
+            Frame::Data(Data { kind: Kind::DatagramPart { index, count }, bytes, ..head })
+        }
         PART_OF => {
             let Data { kind, number, segment, cwr, sent, .. } = data_head(Kind::Stream, reader)?;
             let (offset, total) = (reader.u16("an offset")?, reader.u16("a length")?);
@@ -313,9 +336,14 @@ pub fn write_data_header(data: &Data<'_>, bytes: &mut [u8]) -> Result<usize, For
         Kind::Stream => STREAM,
         Kind::Filler => FILLER,
         Kind::Datagram => DATAGRAM,
+        Kind::DatagramPart { .. } => PART_OF_DATAGRAM,
     };
     let mut writer = Writer::new(bytes);
     write_data_head(kind, data, &mut writer)?;
+    if let Kind::DatagramPart { index, count } = data.kind {
+        writer.u8(index)?;
+        writer.u8(count)?;
+    }
     Ok(writer.len())
 }
 

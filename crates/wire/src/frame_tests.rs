@@ -18,7 +18,15 @@ fn any(random: &mut Stream) -> Vec<u8> {
     let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
     let frame = match random.below(12) {
         0 => Frame::Data(Data {
-            kind: [Kind::Stream, Kind::Filler, Kind::Datagram][random.below(3) as usize],
+            kind: match random.below(4) {
+                0 => Kind::Stream,
+                1 => Kind::Filler,
+                2 => Kind::Datagram,
+                _ => {
+                    let count = 2 + random.below(u64::from(MOST_DATAGRAM_PARTS) - 1) as u8;
+                    Kind::DatagramPart { index: random.below(u64::from(count)) as u8, count }
+                }
+            },
             number: bits(random) % NUMBER_LIMIT,
             segment: match random.below(4) {
                 0 => NO_SEGMENT,

@@ -211,6 +211,37 @@ fn datagrams_become_shorter_with_the_path() {
     }
 }
 
+/// The path is narrow for a minute. The server, which sends, returns to larger packets ten minutes later,
+/// or as soon as the client has moved.
+#[test]
+fn packets_become_as_large_as_at_first_when_the_path_has() {
+    for (moves, by) in [(false, 680), (true, 80)] {
+        let weather = Weather { byte: Span::from_micros(50), ..Weather::fair() };
+        let offer = Offer { back: "cubic".into(), ..offer("cubic") };
+        let mut world = World::new(23, weather, offer, ServerLimits::default());
+        let (data, mut written, mut sizes) = (bytes(20_000_000, 23), 0, Vec::new());
+        world.run(Time::from_secs(by), |world| {
+            let narrow = (Time::from_secs(5)..Time::from_secs(60)).contains(&world.now);
+            world.weather.mtu = if narrow { 1360 } else { 1500 } - 28;
+            if moves && world.now >= Time::from_secs(61) {
+                world.client = SocketAddr::from(([10, 0, 3, 1], 4000));
+            }
+            let Some(slot) = world.slot else { return false };
+            let connection = world.server.connection(slot).expect("a connection");
+            assert!(connection.ended().is_none(), "{:?}", connection.ended());
+            written += connection.write(&data[written..data.len().min(written + 10_000)]);
+            if sizes.last() != Some(&connection.mtu()) {
+                sizes.push(connection.mtu());
+            }
+            world.server.reschedule(slot);
+            false
+        });
+        assert_eq!(sizes, [1500, 1360, 1500], "{moves}");
+        let arrived = &world.at_client.stream;
+        assert!(arrived.len() > by as usize * 5000 && *arrived == data[..arrived.len()], "{moves}");
+    }
+}
+
 #[test]
 fn the_search_for_a_size_succeeds_on_foul_paths_too() {
     for seed in 0..20 {
@@ -260,6 +291,57 @@ fn datagrams_arrive_whole_or_not_at_all() {
         assert!(arrived.len() > 360 && arrived.len() <= 400, "{scheme}: {}", arrived.len());
         assert!(arrived.iter().all(|bytes| sent.contains(bytes)), "{scheme}");
     }
+}
+
+#[test]
+fn datagrams_longer_than_packets_arrive_whole_or_not_at_all() {
+    for (scheme, weather) in [
+        ("sprout", Weather::fair()),
+        ("sprout", Weather::foul()),
+        ("cubic", Weather::foul()),
+        ("xcp", Weather::fair()),
+    ] {
+        let offer = Offer { service: Service::Datagrams, mtu: 1280, ..offer(scheme) };
+        let mtu = 1280 - 28;
+        let lossless = weather.loss == 0.0;
+        let mut world = World::new(21, Weather { mtu, ..weather }, offer, tunnel());
+        let sent: Vec<Vec<u8>> = (0..300).map(|i| bytes(1100 + i * 11, i as u64)).collect();
+        let mut next = 0;
+        world.run(Time::from_secs(30), |world| {
+            let Some(connection) = &mut world.connection else { return false };
+            while next < sent.len() && connection.waiting_datagrams() < 20 {
+                let longest = connection.longest_datagram();
+                assert!((1181..=1201).contains(&longest), "{longest}");
+                // Those that fit leave as they always did.
+                assert_eq!(connection.write_datagram(&sent[next]), sent[next].len() <= longest);
+                if sent[next].len() > longest {
+                    assert!(connection.write_long_datagram(&sent[next]));
+                }
+                next += 1;
+            }
+            false
+        });
+        let arrived = &world.at_server.datagrams;
+        let least = if lossless { 300 } else { 200 };
+        assert!(arrived.len() >= least && arrived.len() <= 300, "{scheme}: {}", arrived.len());
+        assert!(arrived.iter().all(|bytes| sent.contains(bytes)), "{scheme}");
+        assert!(arrived.iter().any(|bytes| bytes.len() > 4300), "{scheme}");
+    }
+}
+
+#[test]
+fn datagrams_with_too_many_parts_are_not_taken() {
+    let offer = Offer { service: Service::Datagrams, mtu: 1280, ..offer("cubic") };
+    let mut world = World::new(22, Weather::fair(), offer, tunnel());
+    world.run(Time::from_secs(5), |world| world.connection.is_some());
+    let connection = world.connection.as_mut().expect("a connection");
+    let part = connection.longest_datagram() - 2;
+    assert!(!connection.write_long_datagram(&vec![0; 64 * part + 1]));
+    assert!(connection.write_long_datagram(&vec![0; 64 * part]));
+    assert_eq!(connection.waiting_datagrams(), 64);
+    // Sixteen times 64 may wait.
+    (1..16).for_each(|_| assert!(connection.write_long_datagram(&vec![0; 64 * part])));
+    assert!(!connection.write_long_datagram(&vec![0; 2 * part]));
 }
 
 #[test]

@@ -227,20 +227,25 @@ fn words(event: &Event) -> String {
             format!("{with}: connected; packets inside have up to {mtu} bytes")
         }
         Event::Connected { with, mtu, too_small: true } => format!(
-            "warning: {with}: connected, but the path carries packets of {mtu} bytes only, and IPv6 \
-             needs 1280: longer packets of IPv6 are lost"
+            "{with}: connected; packets inside have up to {mtu} bytes, and IPv6, which needs 1280, is \
+             carried in parts where it is longer"
+        ),
+        Event::PacketSize { with, mtu } => format!(
+            "{with}: the path carries packets of another size now; packets inside have up to {mtu} bytes"
         ),
         Event::Moved(to) => format!("the other end has moved to {to}"),
-        Event::Ended { with, reason, stats, too_long } => {
+        Event::Ended { with, reason, stats } => {
             let reason = if reason.is_empty() { "closed" } else { reason };
-            let long = match too_long {
+            let count = |count: u64, what: &str| match count {
                 0 => String::new(),
-                count => format!(", {count} were too long"),
+                count => format!(", {count} {what}"),
             };
-            let (packets, dropped) = (stats.packets, stats.dropped);
+            let long = count(stats.too_long, "were refused as too long");
+            let parts = count(stats.in_parts, "went in parts");
+            let (packets, dropped) = (stats.queues.packets, stats.queues.dropped);
             format!(
                 "{with}: ended: {reason}; {packets} packets came to the queues, {dropped} were \
-                 dropped{long}"
+                 dropped{long}{parts}"
             )
         }
         Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),

@@ -9,7 +9,7 @@ use paceline_cc::wire::{LONGEST, encode_header};
 use paceline_cc::{Body, Data, Ecn, Header, NO_SEGMENT, Packet};
 use paceline_wire::packet::{HEADER_AT, congestion_header};
 
-use super::packet::mend;
+use super::packet::replace;
 
 /// Where UDP's checksum stands in its header.
 const UDP_CHECKSUM: usize = 6;
@@ -78,11 +78,8 @@ impl Rewritten {
         // In UDP over IPv4, 0 says that there is no checksum.
         let complete = complete && sum != 0;
         for (offset, &byte) in self.bytes.iter().take(self.length).enumerate() {
-            let Some(place) = udp.get_mut(at + offset) else { return };
-            let before = std::mem::replace(place, byte);
-            // The byte as part of the word that the checksum counts.
-            let shift = if (at + offset).is_multiple_of(2) { 8 } else { 0 };
-            sum = mend(sum, u16::from(before) << shift, u16::from(byte) << shift);
+            let Some(mended) = replace(udp, at + offset, byte, sum) else { return };
+            sum = mended;
         }
         if complete && let Some(place) = udp.get_mut(UDP_CHECKSUM..UDP_CHECKSUM + 2) {
             let sum = if sum == 0 { 0xffff } else { sum };

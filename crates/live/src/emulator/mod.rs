@@ -9,9 +9,11 @@
 mod chain;
 mod clock;
 mod element;
+pub mod icmp;
 mod lane;
 mod lateness;
 mod marks;
+pub mod mss;
 pub mod observe;
 pub mod offload;
 pub mod packet;

@@ -1,5 +1,7 @@
 //! What the emulator reads and changes in IP packets: lengths, flows, and the ECN field.
 
+use std::net::IpAddr;
+
 use paceline_cc::Ecn;
 
 /// Extension headers of IPv6 that are walked over to find the transport header (RFC 8200 §4).
@@ -13,6 +15,10 @@ const OPTIONS: u8 = 60;
 
 /// TCP's protocol number.
 pub const TCP: u8 = 6;
+/// ICMP's protocol number, in IPv4.
+pub const ICMP: u8 = 1;
+/// ICMP's protocol number, in IPv6.
+pub const ICMPV6: u8 = 58;
 /// UDP's protocol number.
 pub const UDP: u8 = 17;
 const DCCP: u8 = 33;
@@ -88,7 +94,9 @@ fn parse6(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let header: &[u8; 40] = bytes.first_chunk().ok_or(Malformed::Headers)?;
     let length = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));
     let Some(bytes) = bytes.get(..length) else { return Err(Malformed::Truncated) };
-    let (protocol, transport, fragment) = walk(bytes, header[6]);
+    let (protocol, upper, offset) = walk(bytes, header[6]);
+    let fragment = offset.is_some();
+    let transport = upper.filter(|_| !fragment);
     let mut hash = Hash::new(protocol);
     hash.add(&header[8..40]);
     hash.add_ports(bytes, protocol, transport);
@@ -96,23 +104,56 @@ fn parse6(bytes: &[u8]) -> Result<Parsed, Malformed> {
     Ok(Parsed { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
 }
 
-/// Walks over the extension headers: the protocol after them, where its header begins, and whether
-/// this is a fragment. Chains that cannot be followed have no transport header.
-fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>, bool) {
+/// Walks over the extension headers: the protocol after them, where its header begins, and, if this is a
+/// fragment, where in the whole packet it begins. Chains that cannot be followed and fragments other than
+/// the first have no header of that protocol.
+fn walk(bytes: &[u8], first: u8) -> (u8, Option<usize>, Option<u16>) {
     let (mut protocol, mut at) = (first, 40);
     for _ in 0..MOST_EXTENSIONS {
         let Some(&[next, length]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else {
-            return (protocol, None, protocol == FRAGMENT);
+            return (protocol, None, (protocol == FRAGMENT).then_some(u16::MAX));
         };
         at += match protocol {
             HOP_BY_HOP | ROUTING | OPTIONS => (usize::from(length) + 1) * 8,
             AUTHENTICATION => (usize::from(length) + 2) * 4,
-            FRAGMENT => return (next, None, true),
-            _ => return (protocol, Some(at), false),
+            FRAGMENT => {
+                let field = bytes.get(at + 2..).and_then(|rest| rest.first_chunk());
+                let offset = field.map_or(u16::MAX, |field| u16::from_be_bytes(*field) & 0xfff8);
+                return (next, (offset == 0).then_some(at + 8), Some(offset));
+            }
+            _ => return (protocol, Some(at), None),
         };
         protocol = next;
     }
-    (protocol, None, false)
+    (protocol, None, None)
+}
+
+/// The protocol above IP and its extension headers, and where its header begins, also in the first
+/// fragment of a packet. `None` in other fragments, and if the chain of headers cannot be followed.
+pub fn upper(packet: &[u8]) -> Option<(u8, usize)> {
+    match packet.first()? >> 4 {
+        4 => {
+            let header: &[u8; 20] = packet.first_chunk()?;
+            let offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
+            (offset == 0).then_some((header[9], usize::from(header[0] & 0x0f) * 4))
+        }
+        6 => {
+            let (protocol, upper, _) = walk(packet, *packet.get(6)?);
+            Some((protocol, upper?))
+        }
+        _ => None,
+    }
+}
+
+/// The source and the destination of an IP packet.
+pub fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let four = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<4>()?));
+    let six = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<16>()?));
+    match packet.first()? >> 4 {
+        4 => Some((four(12)?, four(16)?)),
+        6 => Some((six(8)?, six(24)?)),
+        _ => None,
+    }
 }
 
 /// The ECN field of an octet of traffic class.
@@ -144,6 +185,15 @@ pub fn set_ecn(bytes: &mut [u8], ecn: Ecn) {
 pub fn mend(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     !fold(u64::from(sum))
+}
+
+/// Replaces a byte that a checksum covers, and returns the checksum after it. `at` counts from where the
+/// checksum begins to count, or an even number of bytes before or behind. `None` if there is no such byte.
+pub fn replace(bytes: &mut [u8], at: usize, byte: u8, checksum: u16) -> Option<u16> {
+    let before = std::mem::replace(bytes.get_mut(at)?, byte);
+    // The byte as part of the word that the checksum counts.
+    let shift = if at.is_multiple_of(2) { 8 } else { 0 };
+    Some(mend(checksum, u16::from(before) << shift, u16::from(byte) << shift))
 }
 
 /// The sum of big-endian words (RFC 1071), not yet folded. An odd byte at the end counts as the

@@ -1,29 +1,51 @@
-//! One end of a tunnel's connection: the queues in front of it, and what they may hold.
+//! One end of a tunnel's connection: the queues in front of it, what they may hold, and what is done with
+//! packets that are longer than a packet of the path carries.
 
+use paceline_cc::Time;
 use paceline_wire::Connection;
 
+use super::prefix::Prefix;
 use super::queues::{FlowQueues, QueueStats};
+use super::refusals::Refusals;
+use crate::emulator::{icmp, packet};
 
 /// Queues may always hold so many bytes, also in an outage: ten packets, as in the authors' program.
 const LEAST: u64 = 14_400;
+
+/// Counters of what went through one end of a tunnel.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct CarrierStats {
+    /// What came to the queues.
+    pub queues: QueueStats,
+    /// Packets that were refused because they were longer than what the path's packets carry.
+    pub too_long: u64,
+    /// Such packets that must not be refused, and were carried in parts.
+    pub in_parts: u64,
+}
 
 /// The queues in front of a connection.
 #[derive(Debug)]
 pub(super) struct Carrier {
     queues: FlowQueues,
-    /// Packets that came out of the queues and were not taken, because the path became too small.
-    too_long: u64,
+    longest: usize,
+    refusals: Refusals,
+    stats: CarrierStats,
 }
 
 impl Carrier {
-    /// Queues for packets of at most so many bytes.
-    pub(super) fn new(longest: usize) -> Carrier {
-        Carrier { queues: FlowQueues::new(longest), too_long: 0 }
+    /// Queues for packets of at most so many bytes, from a device with these addresses.
+    pub(super) fn new(longest: usize, networks: &[Prefix]) -> Carrier {
+        Carrier {
+            queues: FlowQueues::new(longest),
+            longest,
+            refusals: Refusals::new(networks),
+            stats: CarrierStats::default(),
+        }
     }
 
-    /// Counters of the queues, and packets that were too long for the path.
-    pub(super) fn stats(&self) -> (QueueStats, u64) {
-        (self.queues.stats(), self.too_long)
+    /// Counters since the start.
+    pub(super) fn stats(&self) -> CarrierStats {
+        CarrierStats { queues: self.queues.stats(), ..self.stats }
     }
 
     /// The most bytes that may wait in front of a connection: what its scheme's forecast delivers
@@ -32,19 +54,65 @@ impl Carrier {
         connection.sender().map_or(0, paceline_flow::Sender::deliverable).max(LEAST)
     }
 
-    /// Takes a packet of the device in.
-    pub(super) fn push(&mut self, packet: &[u8], limit: u64) {
-        self.queues.push(packet, limit);
+    /// Notes how many bytes of a packet one datagram carries; true if that has changed.
+    pub(super) fn set_longest(&mut self, longest: usize) -> bool {
+        std::mem::replace(&mut self.longest, longest) != longest
+    }
+
+    /// Takes a packet of the device in. One that is too long is refused at once.
+    pub(super) fn push(&mut self, now: Time, packet: &[u8], limit: u64) {
+        if packet.len() <= self.longest || !self.refuse(now, packet, self.longest) {
+            self.queues.push(packet, limit);
+        }
+    }
+
+    /// Refuses a packet that is longer than this; false if it is none that may be refused.
+    #[cold]
+    fn refuse(&mut self, now: Time, bytes: &[u8], longest: usize) -> bool {
+        let parsed = packet::parse(bytes).ok();
+        let whole = parsed.and_then(|parsed| Some((parsed.flow, bytes.get(..parsed.length)?)));
+        let Some((flow, whole)) = whole.filter(|(_, whole)| icmp::may_refuse(whole)) else {
+            return false;
+        };
+        self.stats.too_long += 1;
+        self.refusals.answer(now, flow, whole, longest);
+        true
+    }
+
+    /// What is to be answered to packets that were refused: packets for the device.
+    pub(super) fn answers(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.refusals.drain()
     }
 
     /// Hands the next packet to the connection, if that has none: as late as possible, so that the
     /// queues decide until then.
-    pub(super) fn refill(&mut self, connection: &mut Connection) {
+    pub(super) fn refill(&mut self, now: Time, connection: &mut Connection) {
         while connection.waiting_datagrams() == 0 {
             let Some(packet) = self.queues.pop() else { break };
             connection.announce_datagrams(self.queues.bytes());
-            self.too_long += u64::from(!connection.write_datagram(&packet));
+            if packet.len() <= connection.longest_datagram() {
+                connection.write_datagram(&packet);
+            } else {
+                self.carry_long(now, &packet, connection);
+            }
             self.queues.recycle(packet);
         }
     }
+
+    /// A packet that is too long: it was queued before the path became narrower, or must not be refused.
+    #[cold]
+    fn carry_long(&mut self, now: Time, packet: &[u8], connection: &mut Connection) {
+        if self.refuse(now, packet, connection.longest_datagram()) {
+            return;
+        }
+        if connection.write_long_datagram(packet) {
+            self.stats.in_parts += 1;
+        } else {
+            self.stats.too_long += 1;
+        }
+    }
 }
+
+#[cfg(test)]
+#[path = "carrier_tests.rs"]
+mod tests;

@@ -66,12 +66,12 @@ struct Client<'a> {
     device: Device,
 }
 
-/// Hands what arrives to the device.
-struct ToDevice<'a>(&'a mut Device);
+/// Hands what arrives to the device; this end sends packets of so many bytes at most.
+struct ToDevice<'a>(&'a mut Device, usize);
 
 impl Sink for ToDevice<'_> {
     fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
-        self.0.write(bytes);
+        self.0.deliver(bytes, self.1);
     }
 }
 
@@ -226,15 +226,16 @@ impl Client<'_> {
         tell: &mut dyn FnMut(Event),
     ) -> Result<End, LiveError> {
         let with = connection.remote().0;
-        let mut longest = connection.longest_datagram();
-        let too_small = self.device.set_mtu(longest as u32)?;
+        let longest = connection.longest_datagram();
+        self.device.set_mtu(longest)?;
+        let too_small = self.device.is_too_small(longest);
         tell(Event::Connected { with, mtu: longest, too_small });
-        let mut carrier = Carrier::new(longest);
+        let mut carrier = Carrier::new(longest, &self.options.device.addresses);
         let mut deadline = Time::NEVER;
         let end = loop {
             let now = self.clock.now();
             let count = self.outbox.send(&mut socket, BURST, |place| {
-                carrier.refill(&mut connection);
+                carrier.refill(now, &mut connection);
                 connection.transmit(now, place)
             });
             if self.outbox.was_too_large() {
@@ -246,9 +247,10 @@ impl Client<'_> {
             if now >= deadline {
                 break End::Here { code: 0, reason: String::new() };
             }
-            if connection.longest_datagram() != longest {
-                longest = connection.longest_datagram();
-                self.device.set_mtu(longest as u32)?;
+            let longest = connection.longest_datagram();
+            if carrier.set_longest(longest) {
+                self.device.set_mtu(longest)?;
+                tell(Event::PacketSize { with: connection.remote().0, mtu: longest });
             }
             let due = connection.wake().min(deadline);
             let until = if count == BURST { Time::ZERO } else { due };
@@ -263,11 +265,13 @@ impl Client<'_> {
             }
             if found.input {
                 let limit = Carrier::limit(&connection);
-                self.device.read(|packet| carrier.push(packet, limit))?;
+                self.device.read(|packet| carrier.push(now, packet, limit))?;
             }
+            carrier.answers().for_each(|answer| {
+                self.device.write(&answer);
+            });
         };
-        let (stats, too_long) = carrier.stats();
-        tell(Event::Ended { with, reason: reason(&end), stats, too_long });
+        tell(Event::Ended { with, reason: reason(&end), stats: carrier.stats() });
         Ok(end)
     }
 
@@ -280,7 +284,7 @@ impl Client<'_> {
         let ahead = self.clock.ahead();
         let now = self.clock.now();
         let Client { inbox, clock, device, .. } = self;
-        let mut sink = ToDevice(device);
+        let mut sink = ToDevice(device, connection.longest_datagram());
         let mut last = told;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, last, now);

@@ -2,18 +2,17 @@
 //! however that ends, because the kernel removes the device and what hangs on it.
 
 use std::io::{self, IoSlice};
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::prefix::Prefix;
 use crate::LiveError;
+use crate::emulator::icmp::LEAST_IPV6;
+use crate::emulator::mss;
 use crate::linux::route::Links;
 use crate::linux::{Tun, TunOptions};
 
 /// Packets that the kernel keeps for us while we do not read.
 const QUEUE: u32 = 500;
-/// The least MTU of a device with IPv6 (RFC 8200).
-const LEAST_IPV6: u32 = 1280;
 /// How many packets are read in one go.
 const BURST: usize = 256;
 
@@ -46,7 +45,7 @@ impl Device {
     /// The kernel refuses something.
     pub(super) fn open(options: &DeviceOptions, mtu: u32) -> Result<Device, LiveError> {
         let ipv6 = options.addresses.iter().chain(&options.routes).any(|at| at.address.is_ipv6());
-        let mtu = if ipv6 { mtu.max(LEAST_IPV6) } else { mtu };
+        let mtu = if ipv6 { mtu.max(LEAST_IPV6 as u32) } else { mtu };
         let tun = Tun::open(&TunOptions {
             mtu,
             queue_len: QUEUE,
@@ -63,18 +62,22 @@ impl Device {
         Ok(Device { tun, links, index, ipv6, mtu, buffer: vec![0; 65_536] })
     }
 
-    /// Sets the most bytes of a packet. True if IPv6 does not work with so few: then it is as small as
-    /// IPv6 allows, and longer packets are lost.
+    /// True if IPv6 is used here, and needs longer packets than these.
+    pub(super) fn is_too_small(&self, longest: usize) -> bool {
+        self.ipv6 && longest < LEAST_IPV6
+    }
+
+    /// Sets the most bytes of a packet; with IPv6 it is never less than that needs.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub(super) fn set_mtu(&mut self, mtu: u32) -> Result<bool, LiveError> {
-        let wanted = if self.ipv6 { mtu.max(LEAST_IPV6) } else { mtu };
+    pub(super) fn set_mtu(&mut self, longest: usize) -> Result<(), LiveError> {
+        let wanted = if self.ipv6 { longest.max(LEAST_IPV6) } else { longest } as u32;
         if wanted != self.mtu {
             self.links.set_up(self.index, wanted, QUEUE)?;
             self.mtu = wanted;
         }
-        Ok(wanted > mtu)
+        Ok(())
     }
 
     /// Reads packets that the kernel sends through the device, at most some hundred.
@@ -97,6 +100,17 @@ impl Device {
         Ok(())
     }
 
+    /// Hands a packet that came through the tunnel to the kernel. One that opens a TCP connection then
+    /// asks for no larger segments than fit into packets of `longest` bytes, which is what this end can
+    /// send.
+    #[inline]
+    pub(super) fn deliver(&mut self, packet: &[u8], longest: usize) -> bool {
+        let Some(at) = mss::opening(packet) else { return self.write(packet) };
+        let mut copy = packet.to_vec();
+        mss::clamp(&mut copy, at, longest);
+        self.write(&copy)
+    }
+
     /// Hands a packet to the kernel. What the kernel does not take is lost, as in a network.
     pub(super) fn write(&mut self, packet: &[u8]) -> bool {
         self.tun.write(&[IoSlice::new(packet)]).is_ok()
@@ -106,16 +120,5 @@ impl Device {
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
-    }
-}
-
-/// The source and the destination of an IP packet.
-pub(super) fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
-    let four = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<4>()?));
-    let six = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<16>()?));
-    match packet.first()? >> 4 {
-        4 => Some((four(12)?, four(16)?)),
-        6 => Some((six(8)?, six(24)?)),
-        _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! SproutTunnel: carries the packets of a TUN device over a connection, under any scheme.
 //!
 //! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and which is
-//! dropped, and [`neighbours`] which client gets a packet; both are without input or output.
+//! dropped, and [`neighbours`] which client gets a packet; both are without input or output. Packets that are
+//! too long for the path are refused, as routers do (`refusals`), or carried in parts.
 //! [`client()`] and [`server()`] are one loop on one thread each.
 
 mod carrier;
@@ -10,17 +11,17 @@ mod device;
 pub mod neighbours;
 mod prefix;
 pub mod queues;
+mod refusals;
 mod server;
 
 use std::net::SocketAddr;
 
+pub use carrier::CarrierStats;
 pub use client::{ClientOptions, client};
 pub use device::DeviceOptions;
 use paceline_wire::{End, ServerStats};
 pub use prefix::Prefix;
 pub use server::{ServerOptions, server};
-
-use self::queues::QueueStats;
 
 /// Something that an end of a tunnel has to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +36,15 @@ pub enum Event {
         with: SocketAddr,
         /// The most bytes of a packet inside.
         mtu: usize,
-        /// True if IPv6 inside needs larger packets.
+        /// True if IPv6 inside needs larger packets: they are carried in parts.
         too_small: bool,
+    },
+    /// The path has come to carry only smaller packets, or larger ones again.
+    PacketSize {
+        /// The other end.
+        with: SocketAddr,
+        /// The most bytes of a packet inside that one packet of the path carries.
+        mtu: usize,
     },
     /// The address of the other end has changed.
     Moved(SocketAddr),
@@ -47,9 +55,7 @@ pub enum Event {
         /// Why; empty if the other end has closed it and all is well.
         reason: String,
         /// What went through the queues.
-        stats: QueueStats,
-        /// Packets that were too long for the path.
-        too_long: u64,
+        stats: CarrierStats,
     },
     /// There is no connection at present, and why; it is tried again.
     Waiting(String),

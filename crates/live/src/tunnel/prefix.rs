@@ -64,6 +64,18 @@ impl Prefix {
             _ => IpAddr::from(number.to_be_bytes()),
         }
     }
+
+    /// The address that means everybody on this network, where there is one: in IPv4, but not in networks
+    /// of one or two addresses (RFC 3021).
+    #[must_use]
+    pub fn broadcast(&self) -> Option<IpAddr> {
+        match self.address {
+            IpAddr::V4(four) if self.bits < 31 => {
+                Some(IpAddr::from((four.to_bits() | u32::MAX >> self.bits).to_be_bytes()))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Prefix {
@@ -91,6 +103,16 @@ mod tests {
             assert_eq!(prefix.base(), at(base));
         }
         assert!(Prefix::parse("10.0.0.0/8").expect("a network").contains(at("::ffff:10.0.0.1")));
+        for (text, broadcast) in [
+            ("10.77.0.1/24", Some("10.77.0.255")),
+            ("10.77.0.1/30", Some("10.77.0.3")),
+            ("0.0.0.0/0", Some("255.255.255.255")),
+            ("10.77.0.0/31", None),
+            ("10.77.0.1", None),
+            ("fd77::1/64", None),
+        ] {
+            assert_eq!(Prefix::parse(text).expect("a network").broadcast(), broadcast.map(at));
+        }
         for text in ["", "10.0.0.1/33", "fd77::1/129", "10.0.0/8", "10.0.0.1/x", "host/8"] {
             assert!(Prefix::parse(text).is_err(), "{text}");
         }

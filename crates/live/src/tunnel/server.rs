@@ -9,9 +9,11 @@ use paceline_wire::key::Identity;
 use paceline_wire::{End, Server, ServerLimits, Sink};
 
 use super::carrier::Carrier;
-use super::device::{Device, DeviceOptions, ends};
+use super::device::{Device, DeviceOptions};
 use super::neighbours::Neighbours;
+use super::prefix::Prefix;
 use super::{Event, reason};
+use crate::emulator::packet::ends;
 use crate::linux::udp::{Inbox, Socket};
 use crate::udp::client::mark;
 use crate::udp::clock::{Clock, wait};
@@ -42,23 +44,27 @@ pub struct ServerOptions {
 struct Client {
     carrier: Carrier,
     at: SocketAddr,
-    longest: usize,
+    /// The identifier of its connection.
+    local: u32,
 }
 
 /// Hands what arrives to the device, and notes from which addresses inside it came.
 struct Arrivals {
     device: Device,
     sources: Vec<IpAddr>,
+    /// The most bytes of a packet to each client, by the connection's identifier.
+    longest: BTreeMap<u32, usize>,
 }
 
 impl Sink for Arrivals {
-    fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
+    fn on_datagram(&mut self, connection: u32, bytes: &[u8]) {
         if let Some((source, _)) = ends(bytes)
             && self.sources.last() != Some(&source)
         {
             self.sources.push(source);
         }
-        self.device.write(bytes);
+        let longest = self.longest.get(&connection).copied();
+        self.device.deliver(bytes, longest.unwrap_or(MTU as usize));
     }
 }
 
@@ -67,6 +73,7 @@ struct Tunnel {
     socket: Socket,
     outbox: Outbox,
     arrivals: Arrivals,
+    networks: Vec<Prefix>,
     neighbours: Neighbours,
     clients: BTreeMap<usize, Client>,
     events: Vec<Event>,
@@ -92,7 +99,8 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         server,
         socket,
         outbox: Outbox::new(),
-        arrivals: Arrivals { device, sources: Vec::new() },
+        arrivals: Arrivals { device, sources: Vec::new(), longest: BTreeMap::new() },
+        networks: options.device.addresses.clone(),
         neighbours: Neighbours::default(),
         clients: BTreeMap::new(),
         events: Vec::new(),
@@ -114,7 +122,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         }
         told = clock.now();
         if ready.input {
-            tunnel.take_from_device()?;
+            tunnel.take_from_device(told)?;
         }
         let ended = tunnel.transmit(told)?;
         tunnel.events.drain(..).for_each(&mut *tell);
@@ -163,29 +171,32 @@ impl Tunnel {
                 client.at = at;
                 self.events.push(Event::Moved(at));
             }
-            if client.longest == longest {
-                return Ok(());
+            if client.carrier.set_longest(longest) {
+                self.events.push(Event::PacketSize { with: at, mtu: longest });
+                self.arrivals.longest.insert(client.local, longest);
+                return self.set_mtu();
             }
-            client.longest = longest;
-            return self.set_mtu().map(|_| ());
+            return Ok(());
         }
-        self.clients.insert(slot, Client { carrier: Carrier::new(longest), at, longest });
+        let (carrier, local) = (Carrier::new(longest, &self.networks), connection.local());
+        self.clients.insert(slot, Client { carrier, at, local });
+        self.arrivals.longest.insert(local, longest);
         self.neighbours.add(slot);
-        let too_small = self.set_mtu()?;
+        self.set_mtu()?;
+        let too_small = self.arrivals.device.is_too_small(longest);
         self.events.push(Event::Connected { with: at, mtu: longest, too_small });
         Ok(())
     }
 
-    /// The device's packets must fit into those of all clients.
-    fn set_mtu(&mut self) -> Result<bool, LiveError> {
-        match self.clients.values().map(|client| client.longest).min() {
-            Some(longest) => self.arrivals.device.set_mtu(longest as u32),
-            None => Ok(false),
-        }
+    /// The device has the MTU of the client whose path carries most; whoever sends packets that are too
+    /// long to another one is told so.
+    fn set_mtu(&mut self) -> Result<(), LiveError> {
+        let Arrivals { device, longest, .. } = &mut self.arrivals;
+        longest.values().max().map_or(Ok(()), |most| device.set_mtu(*most))
     }
 
     /// Puts the packets of the device into the queues of those who get them.
-    fn take_from_device(&mut self) -> Result<(), LiveError> {
+    fn take_from_device(&mut self, now: Time) -> Result<(), LiveError> {
         let Tunnel { server, arrivals, neighbours, clients, .. } = self;
         let mut touched = Vec::new();
         arrivals.device.read(|packet| {
@@ -196,7 +207,7 @@ impl Tunnel {
             else {
                 return;
             };
-            client.carrier.push(packet, Carrier::limit(connection));
+            client.carrier.push(now, packet, Carrier::limit(connection));
             if touched.last() != Some(&slot) {
                 touched.push(slot);
             }
@@ -205,8 +216,11 @@ impl Tunnel {
             if let (Some(client), Some(connection)) =
                 (clients.get_mut(&slot), server.connection(slot))
             {
-                client.carrier.refill(connection);
+                client.carrier.refill(now, connection);
                 server.reschedule(slot);
+                client.carrier.answers().for_each(|answer| {
+                    arrivals.device.write(&answer);
+                });
             }
         }
         Ok(())
@@ -218,15 +232,20 @@ impl Tunnel {
         // Some rounds, so that arrivals are looked at even if there is always something to send.
         for _ in 0..BURST {
             let Some(slot) = self.server.due(now) else { break };
-            let Tunnel { server, socket, outbox, clients, .. } = self;
+            let Tunnel { server, socket, outbox, clients, arrivals, .. } = self;
             outbox.send(socket, BURST, |place| {
                 if let Some(client) = clients.get_mut(&slot)
                     && let Some(connection) = server.connection(slot)
                 {
-                    client.carrier.refill(connection);
+                    client.carrier.refill(now, connection);
                 }
                 server.transmit(now, slot, place)
             });
+            if let Some(client) = clients.get_mut(&slot) {
+                client.carrier.answers().for_each(|answer| {
+                    arrivals.device.write(&answer);
+                });
+            }
             if outbox.was_too_large()
                 && let Some(connection) = server.connection(slot)
             {
@@ -245,12 +264,12 @@ impl Tunnel {
         self.server.remove(slot);
         self.neighbours.remove(slot);
         if let Some(client) = self.clients.remove(&slot) {
-            let (stats, too_long) = client.carrier.stats();
-            let reason = reason(end);
+            self.arrivals.longest.remove(&client.local);
+            let (stats, reason) = (client.carrier.stats(), reason(end));
             self.good &= reason.is_empty();
-            self.events.push(Event::Ended { with: client.at, reason, stats, too_long });
+            self.events.push(Event::Ended { with: client.at, reason, stats });
         }
-        self.set_mtu().map(|_| ())
+        self.set_mtu()
     }
 
     /// Tells everybody that this end is going.

@@ -4,7 +4,8 @@
 //! Suspicion: packets are lost and no large one is acknowledged. Then pings are padded to several
 //! sizes, the largest first. If in three rounds smaller ones are answered and the present size is not,
 //! the largest answered size becomes the connection's. In an outage no ping is answered, and nothing
-//! changes.
+//! changes. Every ten minutes, and when the other end has moved, larger sizes are tried again, up to that
+//! with which the connection began.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
@@ -24,9 +25,16 @@ const GRACE: Span = Span::from_millis(100);
 /// How long a round without any answer takes.
 const PAUSE: Span = Span::from_millis(1000);
 
-/// A round of pings of all sizes.
+/// When larger sizes are tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
+const RAISE: Span = Span::from_millis(600_000);
+
+/// A round of pings of several sizes, the largest first.
 #[derive(Debug)]
 struct Round {
+    /// The present size and those below it, or those above it.
+    sizes: Vec<u16>,
+    /// True if larger sizes are tried.
+    raises: bool,
     /// The number of the first ping; the others follow in the order of `sizes`.
     first: u32,
     /// How many of them have been sent.
@@ -38,12 +46,21 @@ struct Round {
     end: Time,
 }
 
+impl Round {
+    fn new(now: Time, rtt: Span, first: u32, sizes: Vec<u16>, raises: bool) -> Round {
+        let (end, grace) = (now + (rtt * 2).max(PAUSE), rtt.max(GRACE));
+        Round { sizes, raises, first, sent: 0, answered: 0, grace, end }
+    }
+}
+
 /// What is known of the sizes that the path carries.
 #[derive(Debug)]
 pub(super) struct BlackHole {
     mtu: u16,
-    /// The present size and those below it.
-    sizes: Vec<u16>,
+    /// The size with which the connection began.
+    most: u16,
+    /// When larger sizes are tried.
+    raise: Time,
     /// Losses and timeouts when a large packet was last acknowledged.
     losses: u64,
     timeouts: u64,
@@ -57,7 +74,8 @@ impl BlackHole {
     pub(super) fn new(mtu: u16) -> BlackHole {
         BlackHole {
             mtu,
-            sizes: sizes(mtu),
+            most: mtu,
+            raise: Time::NEVER,
             losses: 0,
             timeouts: 0,
             round: None,
@@ -91,13 +109,22 @@ impl BlackHole {
         let Some(round) = &self.round else {
             let suspicious =
                 stats.lost >= self.losses + LOSSES || stats.timeouts >= self.timeouts + TIMEOUTS;
-            if suspicious && self.sizes.len() > 1 {
+            if suspicious {
                 self.begin(now, rtt, number);
+            }
+            if self.round.is_none() && now >= self.raise {
+                self.begin_raise(now, rtt, number);
             }
             return None;
         };
         if now < round.end {
             return None;
+        }
+        if round.raises {
+            // An answer shows that the path carries the size.
+            let answered = round.answered;
+            (self.raise, self.round) = (now + RAISE, None);
+            return (answered > self.mtu).then(|| self.settle(now, answered, stats));
         }
         match round.answered {
             0 => {}
@@ -116,31 +143,54 @@ impl BlackHole {
             self.begin(now, rtt, number);
             return None;
         }
-        self.mtu = self.largest;
-        *self =
-            BlackHole { losses: stats.lost, timeouts: stats.timeouts, ..BlackHole::new(self.mtu) };
-        Some(self.mtu)
+        Some(self.settle(now, self.largest, stats))
+    }
+
+    /// From now on packets have this size.
+    fn settle(&mut self, now: Time, mtu: u16, stats: &SenderStats) -> u16 {
+        let raise = if mtu < self.most { now + RAISE } else { Time::NEVER };
+        let (losses, timeouts) = (stats.lost, stats.timeouts);
+        *self = BlackHole { most: self.most, raise, losses, timeouts, ..BlackHole::new(mtu) };
+        mtu
+    }
+
+    /// The other end has moved: the path may be another one.
+    pub(super) fn on_new_path(&mut self, now: Time) {
+        if self.mtu < self.most {
+            self.raise = self.raise.min(now);
+        }
     }
 
     /// The system says that packets are too large: that is reason enough.
     pub(super) fn on_too_large(&mut self, now: Time, rtt: Span, number: u32) {
-        if self.round.is_none() && self.sizes.len() > 1 {
+        if self.round.is_none() {
             self.begin(now, rtt, number);
         }
     }
 
+    /// Begins to try smaller sizes, if there are any.
     fn begin(&mut self, now: Time, rtt: Span, first: u32) {
-        let end = now + (rtt * 2).max(PAUSE);
-        let grace = rtt.max(GRACE);
-        self.round = Some(Round { first, sent: 0, answered: 0, grace, end });
+        if self.mtu <= BASE_MTU {
+            return;
+        }
+        let smaller = SMALLER.into_iter().filter(|&size| size < self.mtu && size >= BASE_MTU);
+        let sizes = std::iter::once(self.mtu).chain(smaller).collect();
+        self.round = Some(Round::new(now, rtt, first, sizes, false));
+    }
+
+    /// Begins to try larger sizes.
+    fn begin_raise(&mut self, now: Time, rtt: Span, first: u32) {
+        let between = SMALLER.into_iter().filter(|&size| size < self.most && size > self.mtu);
+        let sizes = std::iter::once(self.most).chain(between).collect();
+        self.round = Some(Round::new(now, rtt, first, sizes, true));
     }
 
     /// When something is to be done; `Time::ZERO` if a ping is to be sent.
     #[inline]
     pub(super) fn wake(&self) -> Time {
         match &self.round {
-            None => Time::NEVER,
-            Some(round) if round.sent < self.sizes.len() => Time::ZERO,
+            None => self.raise,
+            Some(round) if round.sent < round.sizes.len() => Time::ZERO,
             Some(round) => round.end,
         }
     }
@@ -148,7 +198,7 @@ impl BlackHole {
     /// The number and the size of the next ping, IP and UDP headers included.
     pub(super) fn pop_ping(&mut self) -> Option<(u32, u16)> {
         let round = self.round.as_mut()?;
-        let size = *self.sizes.get(round.sent)?;
+        let size = *round.sizes.get(round.sent)?;
         let number = round.first.wrapping_add(round.sent as u32);
         round.sent += 1;
         Some((number, size))
@@ -158,17 +208,12 @@ impl BlackHole {
     pub(super) fn on_pong(&mut self, now: Time, number: u32) {
         let Some(round) = &mut self.round else { return };
         let index = number.wrapping_sub(round.first) as usize;
-        let Some(size) = self.sizes.get(index).filter(|_| index < round.sent) else { return };
+        let Some(&size) = round.sizes.get(index).filter(|_| index < round.sent) else { return };
         // The largest was sent first, so that its answer comes first.
-        let more = if *size == self.mtu { Span::ZERO } else { round.grace };
+        let more = if index == 0 { Span::ZERO } else { round.grace };
         round.end = round.end.min(now + more);
-        round.answered = round.answered.max(*size);
+        round.answered = round.answered.max(size);
     }
-}
-
-fn sizes(mtu: u16) -> Vec<u16> {
-    let smaller = SMALLER.into_iter().filter(|&size| size < mtu && size >= BASE_MTU);
-    std::iter::once(mtu).chain(smaller).collect()
 }
 
 #[cfg(test)]
@@ -210,8 +255,37 @@ mod tests {
         assert_eq!(round(&mut hole, &mut now, 0, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1300, &stats), Some(1440));
-        assert_eq!((hole.mtu(), hole.wake()), (1440, Time::NEVER));
+        let later = now + RAISE;
+        assert_eq!((hole.mtu(), hole.wake()), (1440, later));
         assert_eq!(hole.update(now, rtt, &stats, 200), None);
+        assert_eq!(hole.wake(), later);
+    }
+
+    #[test]
+    fn larger_sizes_are_tried_again_up_to_the_first() {
+        let mut hole = BlackHole::new(1470);
+        let (mut now, rtt, none) = (Time::from_secs(1), Span::from_millis(50), stats(0, 0));
+        hole.on_too_large(now, rtt, 1);
+        for _ in 0..3 {
+            round(&mut hole, &mut now, 1320, &none);
+        }
+        assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
+        // Ten minutes later nothing larger passes.
+        now = hole.wake();
+        assert_eq!((hole.update(now, rtt, &none, 1), hole.wake()), (None, Time::ZERO));
+        assert_eq!(round(&mut hole, &mut now, 1359, &none), None);
+        assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
+        // The other end has moved: something does, and this is tried at once.
+        hole.on_new_path(now);
+        assert_eq!((hole.update(now, rtt, &none, 1), hole.wake()), (None, Time::ZERO));
+        assert_eq!(round(&mut hole, &mut now, 1450, &none), Some(1440));
+        assert_eq!((hole.mtu(), hole.wake()), (1440, now + RAISE));
+        // And all, with which the connection began.
+        now = hole.wake();
+        hole.update(now, rtt, &none, 1);
+        assert_eq!(round(&mut hole, &mut now, 9000, &none), Some(1470));
+        assert_eq!((hole.mtu(), hole.wake()), (1470, Time::NEVER));
+        hole.on_new_path(now);
         assert_eq!(hole.wake(), Time::NEVER);
     }
 

@@ -9,6 +9,7 @@ use paceline_cc::{
 use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
 use super::parts::Parts;
+use super::reassembly::Reassembly;
 use super::{Arrival, Sink};
 use crate::frame::{self, Kind};
 use crate::terms::Service;
@@ -42,8 +43,9 @@ pub(super) struct Incoming {
     /// What has come beyond it.
     held: BTreeMap<u64, Vec<u8>>,
     held_bytes: u64,
-    /// Segments of which parts have come.
+    /// Segments of which parts have come, and datagrams.
     parts: Parts,
+    reassembly: Reassembly,
     /// The last acknowledgement, and whether it is to be sent again.
     last: Option<Ack>,
     again: bool,
@@ -67,6 +69,7 @@ impl Incoming {
             held: BTreeMap::new(),
             held_bytes: 0,
             parts: Parts::default(),
+            reassembly: Reassembly::default(),
             last: None,
             again: false,
             early: VecDeque::new(),
@@ -102,7 +105,7 @@ impl Incoming {
     }
     /// Bytes that wait for those before them.
     pub(super) fn held(&self) -> u64 {
-        self.held_bytes + self.parts.held()
+        self.held_bytes + self.parts.held() + self.reassembly.held()
     }
 
     /// Takes a part of a segment in. The segment counts as arrived when it is whole. False if the part
@@ -189,6 +192,12 @@ impl Incoming {
         sink.on_packet(connection, now, &arrival);
         match data.kind {
             Kind::Datagram => sink.on_datagram(connection, data.bytes),
+            Kind::DatagramPart { index, count } => {
+                if let Some(whole) = self.reassembly.push(data.segment, (index, count), data.bytes)
+                {
+                    sink.on_datagram(connection, &whole);
+                }
+            }
             Kind::Stream => self.deliver(data, connection, sink),
             Kind::Filler => {}
         }
@@ -206,7 +215,7 @@ impl Incoming {
             }
             // Repetitions of what has arrived, and packets that only keep control going.
             (Service::Stream, Kind::Filler) => empty || data.segment < self.next,
-            (Service::Datagrams, Kind::Datagram) => !empty,
+            (Service::Datagrams, Kind::Datagram | Kind::DatagramPart { .. }) => !empty,
             (Service::Datagrams | Service::Filler, Kind::Filler) => true,
             _ => false,
         }

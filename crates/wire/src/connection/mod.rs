@@ -6,6 +6,7 @@ mod messages;
 mod outgoing;
 mod parts;
 mod path;
+mod reassembly;
 mod setup;
 
 pub use setup::{Limits, Role};
@@ -147,7 +148,7 @@ impl Connection {
         (self.path.current(), self.path.changes())
     }
     /// The largest packets that this end sends, IP and UDP headers included. They become smaller if the
-    /// path comes to carry only smaller ones.
+    /// path comes to carry only smaller ones, and larger again if it does, but never larger than at first.
     pub fn mtu(&self) -> u16 {
         self.black_hole.mtu()
     }
@@ -217,7 +218,13 @@ impl Connection {
     pub fn write_datagram(&mut self, bytes: &[u8]) -> bool {
         self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_datagram(bytes))
     }
-    /// The most bytes of a datagram: one packet carries it.
+    /// Takes a datagram to be sent that may be longer than [`Connection::longest_datagram`]: it is then
+    /// carried in parts, one in each packet, and arrives whole or, if a part is lost, not at all. False
+    /// if too many wait, or if it would need more than 64 parts.
+    pub fn write_long_datagram(&mut self, bytes: &[u8]) -> bool {
+        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_long_datagram(bytes))
+    }
+    /// The most bytes of a datagram that one packet carries.
     pub fn longest_datagram(&self) -> usize {
         self.outgoing.as_ref().map_or(0, Outgoing::longest_datagram)
     }
@@ -387,10 +394,11 @@ impl Connection {
             Frame::Pong(number) => self.black_hole.on_pong(now, number),
             Frame::Challenge(token) => self.path.on_challenge(from, token),
             Frame::Answer(token) => {
-                if self.path.on_answer(from, token)
-                    && let Some(incoming) = &mut self.incoming
-                {
-                    incoming.repeat();
+                if self.path.on_answer(from, token) {
+                    self.black_hole.on_new_path(now);
+                    if let Some(incoming) = &mut self.incoming {
+                        incoming.repeat();
+                    }
                 }
             }
             Frame::Close { code, reason } => self.on_close(code, reason),

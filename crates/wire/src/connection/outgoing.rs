@@ -7,7 +7,7 @@ use paceline_flow::{Sender, SenderStats};
 
 use crate::FormatError;
 use crate::cipher::TAG;
-use crate::frame::{self, DATA, Kind, PART};
+use crate::frame::{self, DATA, DATAGRAM_PART, Kind, MOST_DATAGRAM_PARTS, PART};
 use crate::terms::Service;
 
 /// The most datagrams that wait.
@@ -18,6 +18,21 @@ const MOST_DATAGRAMS: usize = 1024;
 struct Piece {
     offset: u64,
     length: u32,
+}
+
+/// A datagram that waits, or a part of one.
+#[derive(Debug)]
+struct Datagram {
+    bytes: Vec<u8>,
+    kind: Kind,
+}
+
+impl Datagram {
+    /// Its bytes, with those by which the frame of a part is longer than that of a whole datagram.
+    fn length(&self) -> usize {
+        let more = if self.kind == Kind::Datagram { 0 } else { DATAGRAM_PART - DATA };
+        self.bytes.len() + more
+    }
 }
 
 /// What is cut: a packet's piece, where the next part begins, and the data that a packet carries.
@@ -46,7 +61,7 @@ pub(super) struct Outgoing {
     /// The segments from `first` on.
     pieces: VecDeque<Piece>,
     first: u64,
-    datagrams: VecDeque<Vec<u8>>,
+    datagrams: VecDeque<Datagram>,
     /// The largest datagram, the bytes of those above, and of those that the application holds back.
     longest: usize,
     datagram_bytes: u64,
@@ -108,8 +123,8 @@ impl Outgoing {
         self.mtu = u64::from(mtu);
         self.longest = self.mtu.saturating_sub(self.overhead) as usize;
         self.sender.set_largest(self.mtu);
-        self.datagrams.retain(|datagram| datagram.len() <= self.longest);
-        self.datagram_bytes = self.datagrams.iter().map(|datagram| datagram.len() as u64).sum();
+        self.datagrams.retain(|datagram| datagram.length() <= self.longest);
+        self.datagram_bytes = self.datagrams.iter().map(|datagram| datagram.length() as u64).sum();
         self.tell_ready();
     }
     /// Nothing more is sent, new or again.
@@ -139,11 +154,34 @@ impl Outgoing {
     pub(super) fn write_datagram(&mut self, bytes: &[u8]) -> bool {
         let takes = self.datagrams.len() < MOST_DATAGRAMS && bytes.len() <= self.longest;
         if takes {
-            self.datagram_bytes += bytes.len() as u64;
-            self.datagrams.push_back(bytes.to_vec());
+            self.queue_datagram(bytes, Kind::Datagram);
             self.tell_ready();
         }
         takes
+    }
+    /// Takes a datagram that may be longer than a packet, and divides it if it is; false if too many
+    /// wait, or if it has too many parts.
+    pub(super) fn write_long_datagram(&mut self, bytes: &[u8]) -> bool {
+        if bytes.len() <= self.longest {
+            return self.write_datagram(bytes);
+        }
+        let part = self.longest.saturating_sub(DATAGRAM_PART - DATA).max(1);
+        let count = bytes.len().div_ceil(part);
+        let takes = count <= usize::from(MOST_DATAGRAM_PARTS)
+            && self.datagrams.len() + count <= MOST_DATAGRAMS;
+        if takes {
+            for (index, bytes) in bytes.chunks(part).enumerate() {
+                let kind = Kind::DatagramPart { index: index as u8, count: count as u8 };
+                self.queue_datagram(bytes, kind);
+            }
+            self.tell_ready();
+        }
+        takes
+    }
+    fn queue_datagram(&mut self, bytes: &[u8], kind: Kind) {
+        let datagram = Datagram { bytes: bytes.to_vec(), kind };
+        self.datagram_bytes += datagram.length() as u64;
+        self.datagrams.push_back(datagram);
     }
     /// So many bytes of datagrams wait in the application.
     pub(super) fn announce_datagrams(&mut self, bytes: u64) {
@@ -172,8 +210,9 @@ impl Outgoing {
                     return;
                 };
                 // Exact in the size of the next packet, and in whether it is the last one.
-                let next = front.len() as u64 + self.overhead;
-                let behind = self.datagram_bytes - front.len() as u64 + self.announced;
+                let length = front.length() as u64;
+                let next = length + self.overhead;
+                let behind = self.datagram_bytes - length + self.announced;
                 self.sender.set_datagrams(next, next + behind);
             }
             Service::Filler => {}
@@ -260,9 +299,11 @@ impl Outgoing {
             }
             Service::Datagrams if data.segment == self.first => {
                 self.first += 1;
-                let bytes = self.datagrams.pop_front().unwrap_or_default();
-                self.datagram_bytes -= bytes.len() as u64;
-                let at = of(Kind::Datagram, data.segment, room, padding)?;
+                let front = self.datagrams.pop_front();
+                self.datagram_bytes -= front.as_ref().map_or(0, |front| front.length() as u64);
+                let none = Datagram { bytes: Vec::new(), kind: Kind::Datagram };
+                let Datagram { bytes, kind } = front.unwrap_or(none);
+                let at = of(kind, data.segment, room, padding)?;
                 let place = room.get_mut(at..at + bytes.len());
                 place.ok_or(FormatError::Room("a datagram"))?.copy_from_slice(&bytes);
                 (at, bytes.len())

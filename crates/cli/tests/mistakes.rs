@@ -107,9 +107,10 @@ fn places_that_cannot_be_written() {
 }
 
 #[test]
-fn receivers_look_for_their_folder_before_anything_comes() {
-    let folder = Folder::new("recv-nowhere");
+fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
+    let folder = Folder::new("nowhere");
     let file = folder.path("no/such/file");
+    expect(&["validate", "-o", &file], 1, &[&file, "there is no folder"]);
     let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", &file];
     expect(&arguments, 1, &[&file, "there is no folder"]);
     let file = folder.write("file", b"in the way");

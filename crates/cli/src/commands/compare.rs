@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::ArgPredicate;
-use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_cc::Span;
 use paceline_lab::compare::{CompareRow, Comparison};
@@ -230,13 +229,7 @@ fn run_all(
         .num_threads(threads)
         .build()
         .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-    let runs = comparisons.len() as u64;
-    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(runs) };
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
-    {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(args::wall(0.2));
+    let bar = output::progress(quiet, comparisons.len());
     let rows = pool.install(|| {
         comparisons
             .par_iter()

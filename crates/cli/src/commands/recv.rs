@@ -1,6 +1,5 @@
 //! `paceline recv`: takes files and measurements from `paceline send`.
 
-use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -269,16 +268,7 @@ fn place(target: &Target) -> Result<(), Error> {
     match target {
         Target::Output | Target::Nowhere => Ok(()),
         Target::Folder(folder) => output::make_folder(folder),
-        Target::File(path) => match path.parent() {
-            Some(folder) if folder != Path::new("") && !folder.is_dir() => {
-                let source = io::Error::new(
-                    io::ErrorKind::NotFound,
-                    format!("there is no folder {}", folder.display()),
-                );
-                Err(Error::Io { path: Some(path.clone()), source })
-            }
-            _ => Ok(()),
-        },
+        Target::File(path) => output::has_folder(path),
     }
 }
 

@@ -31,6 +31,9 @@ pub(crate) struct Validate {
     /// Fail unless every check was measured and agrees
     #[arg(long)]
     strict: bool,
+    /// Do not show progress
+    #[arg(short, long)]
+    quiet: bool,
     /// Also write the table to this file, as Markdown
     #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
@@ -46,6 +49,7 @@ impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
+        self.output.as_deref().map_or(Ok(()), output::has_folder)?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -53,7 +57,15 @@ impl Validate {
                 return Err(Error::Usage(format!("--only: no check has `{only}` in its name")));
             }
         }
-        let mut rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case.measure()).collect();
+        let bar = output::progress(self.quiet, cases.len());
+        let measured = cases.par_iter().flat_map_iter(|case| {
+            let rows = case.measure();
+            bar.inc(1);
+            bar.set_message(format!("{}: {}", case.peer, case.group));
+            rows
+        });
+        let mut rows: Vec<Row> = measured.collect();
+        bar.finish_and_clear();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {
             output::write_file(path, page(&rows).as_bytes())?;

@@ -11,7 +11,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use commands::Command;
 
@@ -55,11 +55,6 @@ fn main() -> ExitCode {
             ExitCode::from(error.status())
         }
     }
-}
-
-/// Ends as clap does with wrong usage, for mistakes that it cannot find by itself.
-fn wrong_usage(problem: &str) -> ! {
-    Cli::command().error(clap::error::ErrorKind::ValueValidation, problem).exit()
 }
 
 /// The one of Mahimahi's names under which the program was called, if it was.

@@ -40,6 +40,8 @@ fn arguments() {
     let link = |queue| ["link", "--up", "1Mbps", "--down", "1Mbps", "--up-queue", queue, "true"];
     expect(&link("nonsense"), 2, &["`nonsense`. Queues are droptail"]);
     expect(&link("coddel"), 2, &["did you mean `codel`? Queues are droptail"]);
+    expect(&["delay", "iperf3", "true"], 2, &["'iperf3' for '<TIME>'", "paceline delay 50ms --"]);
+    expect(&["delay", "5", "true"], 2, &["5ms"]);
     expect(&["bench", "z"], 2, &["z"]);
     expect(&["conpare"], 2, &["compare"]);
 }

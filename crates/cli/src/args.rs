@@ -1,5 +1,6 @@
 //! How values are written on the command line.
 
+use std::path::Path;
 use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
@@ -7,6 +8,8 @@ pub(crate) use paceline_lab::written::{
     Compared, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
 };
 use paceline_trace::Delays;
+
+use crate::output::Error;
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
@@ -37,6 +40,17 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
 /// A recording of delays.
 pub(crate) fn delays(text: &str) -> Result<Delays, String> {
     paceline_trace::load_delays(text).map_err(|error| error.to_string())
+}
+
+/// Makes sure that what an option names is a folder; `what` says what is looked for in it.
+pub(crate) fn folder(option: &str, path: Option<&Path>, what: &str) -> Result<(), Error> {
+    match path {
+        Some(path) if !path.is_dir() => Err(Error::Usage(format!(
+            "{}: not a folder; {option} wants one {what}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A span as a wall-clock duration.

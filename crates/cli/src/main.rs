@@ -3,13 +3,15 @@
 mod args;
 mod commands;
 mod emulation;
+#[cfg(test)]
+mod example_tests;
 mod names;
 mod output;
 mod table;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use commands::Command;
 
@@ -53,11 +55,6 @@ fn main() -> ExitCode {
             ExitCode::from(error.status())
         }
     }
-}
-
-/// Ends as clap does with wrong usage, for mistakes that it cannot find by itself.
-fn wrong_usage(problem: &str) -> ! {
-    Cli::command().error(clap::error::ErrorKind::ValueValidation, problem).exit()
 }
 
 /// The one of Mahimahi's names under which the program was called, if it was.

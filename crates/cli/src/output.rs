@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use paceline_measure::SCHEMA_VERSION;
 use serde::Serialize;
 
@@ -142,9 +143,55 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 
 /// Writes a file in a folder, which is made if need be.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+    make_folder(folder)?;
     let path = folder.join(name);
-    let fail = |source| Error::Io { path: Some(path.clone()), source };
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    std::fs::write(&path, text).map_err(fail)?;
+    write_file(&path, text.as_bytes())?;
     Ok(path)
+}
+
+/// Makes a folder for results, with those above it; it may be there already.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|source| {
+        let source = match source.kind() {
+            kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "a file has this name"),
+            _ => source,
+        };
+        Error::Io { path: Some(folder.to_path_buf()), source }
+    })
+}
+
+/// Makes sure, before anything runs, that there is a folder for a file of results.
+pub(crate) fn has_folder(file: &Path) -> Result<(), Error> {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            let problem = format!("there is no folder {}", folder.display());
+            let source = io::Error::new(io::ErrorKind::NotFound, problem);
+            Err(Error::Io { path: Some(file.to_path_buf()), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A progress bar over a number of runs; hidden if nobody wants it, or standard error is no terminal.
+pub(crate) fn progress(quiet: bool, runs: usize) -> ProgressBar {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(runs as u64) };
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(crate::args::wall(0.2));
+    bar
+}
+
+/// Writes a file. If that fails, no part of it stays: half a trace could be taken for a whole one.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(bytes).inspect_err(|_| {
+            if file.metadata().is_ok_and(|about| about.is_file()) {
+                // The file itself if it is named by a link; nothing can be done if even that fails.
+                let _ = path.canonicalize().and_then(std::fs::remove_file);
+            }
+        })
+    });
+    written.map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }

@@ -67,6 +67,11 @@ impl Grid {
     }
 }
 
+/// A number of things: `1 rule`, `2 rules`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Three significant figures at most, and never an exponent: `0.123`, `4.56`, `78.9`, `1234`. The
 /// limits are where rounding would add a digit: 99.96 is `100`, not `100.0`.
 pub(crate) fn figure(value: f64) -> String {
@@ -92,6 +97,11 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_no_things() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
+    }
 
     #[test]
     fn figures_have_three_digits_at_most() {

@@ -37,6 +37,8 @@ fn strict_makes_warnings_failures() {
 
 #[test]
 fn what_is_not_there_is_a_wrong_argument() {
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    let not_a_specification = scenario("fairness");
     for arguments in [
         &["compare", "--trace", "no-such"][..],
         &["compare", "--schemes", "no-such"],
@@ -46,6 +48,16 @@ fn what_is_not_there_is_a_wrong_argument() {
         &["trace", "info", "no-such"],
         &["reproduce", "Z99"],
         &["reproduce", "A06", "--traces", "no-such"],
+        &["reproduce", "A06", "--tables", "no-such"],
+        &["validate", "--traces", "no-such"],
+        &["validate", "--tables", "no-such"],
+        &["send", "no-such", "127.0.0.1:1", "--key", &key],
+        &["send", "/", "127.0.0.1:1", "--key", &key],
+        &["kernel", "load", "no-such"],
+        &["kernel", "unload", "no-such"],
+        &["kernel", "stats", "no-such"],
+        &["kernel", "watch", "no-such"],
+        &["remy", "train", &not_a_specification, "-o", "no-such"],
         &["remy", "show", "no-such"],
         &["remy", "eval", "no-such"],
         &["log", "no-such"],
@@ -54,8 +66,10 @@ fn what_is_not_there_is_a_wrong_argument() {
     ] {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}", seen.err);
-        assert!(seen.err.starts_with("error") && seen.out.is_empty(), "{arguments:?}");
+        let (err, out) = (&seen.err, &seen.out);
+        assert!(err.starts_with("error") && out.is_empty(), "{arguments:?}: {err}{out}");
     }
+    assert!(!std::path::Path::new("no-such").exists(), "something was made for what is not there");
 }
 
 #[test]

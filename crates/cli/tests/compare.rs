@@ -263,5 +263,8 @@ fn completions_and_manual_pages() {
     let folder = Folder::new("man");
     let pages = folder.path("pages");
     assert_eq!(paceline(&["man", &pages]).code, 0);
-    assert!(std::path::Path::new(&pages).join("paceline-compare.1").exists());
+    let page = |name: &str| std::path::Path::new(&pages).join(name).exists();
+    assert!(page("paceline-compare.1") && page("paceline-remy-train.1"));
+    // What help does not show has no page.
+    assert!(!page("paceline-mm-delay.1") && !page("paceline-traffic.1"));
 }

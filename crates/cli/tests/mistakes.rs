@@ -37,6 +37,11 @@ fn arguments() {
     expect(&["compare", "--flows", "many"], 2, &["--flows"]);
     expect(&["compare", "--warmup", "2min"], 2, &["--warmup", "shorter"]);
     expect(&["compare", "--trace", "0Mbps"], 2, &["above zero"]);
+    let link = |queue| ["link", "--up", "1Mbps", "--down", "1Mbps", "--up-queue", queue, "true"];
+    expect(&link("nonsense"), 2, &["`nonsense`. Queues are droptail"]);
+    expect(&link("coddel"), 2, &["did you mean `codel`? Queues are droptail"]);
+    expect(&["delay", "iperf3", "true"], 2, &["'iperf3' for '<TIME>'", "paceline delay 50ms --"]);
+    expect(&["delay", "5", "true"], 2, &["5ms"]);
     expect(&["bench", "z"], 2, &["z"]);
     expect(&["conpare"], 2, &["compare"]);
 }
@@ -101,6 +106,69 @@ fn places_that_cannot_be_written() {
     assert!(seen.err.contains("cannot be written"), "{}", seen.err);
     // Told before anything has run: nothing is lost.
     assert_eq!(seen.out, "");
+}
+
+#[test]
+fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
+    let folder = Folder::new("nowhere");
+    let file = folder.path("no/such/file");
+    expect(&["validate", "-o", &file], 1, &[&file, "there is no folder"]);
+    let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", &file];
+    expect(&arguments, 1, &[&file, "there is no folder"]);
+    let file = folder.write("file", b"in the way");
+    let inside = format!("{file}/");
+    expect(
+        &["recv", "--listen", "127.0.0.1:0", "-o", &inside],
+        1,
+        &[&file, "a file has this name"],
+    );
+}
+
+/// Runs the program with a limit of 4 KiB on the length of files, as if the disk were full.
+#[cfg(unix)]
+fn with_little_room(arguments: &[&str]) -> String {
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8 || exit 99; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_paceline"))
+        .args(arguments)
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The first half of a trace, taken for a trace, would give results without a word.
+#[cfg(unix)]
+#[test]
+fn no_part_of_a_file_stays_where_there_is_no_room() {
+    let folder = Folder::new("full");
+    let trace = folder.path("lte.trace");
+    let page = folder.path("page.html");
+    let svg = folder.path("lte.svg");
+    for (arguments, file) in [
+        (&["trace", "generate", "lte-driving", "-o", &trace][..], &trace),
+        (&["trace", "convert", "lte-driving", &trace], &trace),
+        (&["trace", "plot", "lte-driving", "-o", &svg], &svg),
+        (&["remy", "show", "starter", "--duration", "1s", "-o", &page], &page),
+        (&["compare", "--duration", "1s", "-q", "-o", &folder.path("compared")], &page),
+    ] {
+        let told = with_little_room(arguments);
+        assert!(told.contains("cannot be written"), "{arguments:?}: {told}");
+        assert!(!std::path::Path::new(file).exists(), "{arguments:?} leaves a part");
+    }
+    let left = std::fs::read_dir(folder.path("compared")).expect("a folder").count();
+    assert_eq!(left, 0, "compare leaves parts of its files");
+}
+
+#[test]
+fn a_scenario_that_cannot_be_run_is_named() {
+    let folder = Folder::new("conflict");
+    let text = "duration = \"2s\"\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n[[flow]]\nscheme = \"abc\"\n\
+                [[flow]]\nscheme = \"xcp\"\n";
+    let path = folder.write("conflict.toml", text.as_bytes());
+    expect(&["run", &path], 2, &["conflict.toml", "link `l`", "router"]);
+    let path = folder.write("warm.toml", format!("warmup = \"1s\"\n{text}").as_bytes());
+    expect(&["run", &path, "--duration", "1s"], 2, &["warm.toml", "--duration"]);
 }
 
 #[test]

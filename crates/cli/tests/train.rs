@@ -129,7 +129,8 @@ fn mistakes_are_named_with_file_and_remedy() {
     ] {
         let spec = folder.write("spec.toml", text.as_bytes());
         let seen = paceline(&["remy", "train", &spec, "-o", &folder.path("other"), "-q"]);
-        assert_eq!(seen.code, 1);
+        assert_eq!(seen.code, 2);
+        assert!(!std::path::Path::new(&folder.path("other")).exists(), "nothing has begun");
         assert!(seen.err.contains("spec.toml") && seen.err.contains(words), "{}", seen.err);
     }
 }

@@ -229,6 +229,10 @@ fn side_labels(m: &mut Markup, panel: &Panel, plot: Rect, scale: &Scale, right: 
         }
         for (i, text) in series.label.iter().enumerate() {
             let (paint, size, weight) = match i {
+                // The colours of areas and of their edges are too light to be read.
+                0 if [Paint::AREA, Paint::EDGE].contains(&series.paint) => {
+                    (Paint::INK, 12.5, "600")
+                }
                 0 => (series.paint, 12.5, "600"),
                 _ => (Paint::MUTED, 11.0, "400"),
             };

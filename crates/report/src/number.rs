@@ -24,6 +24,16 @@ pub(crate) fn short(value: f64) -> String {
     trimmed(value, decimals)
 }
 
+/// A label of an axis: at most `decimals` decimals; thousands and millions are `k` and `M` where the
+/// digits would need the room of the axis' title.
+pub(crate) fn tick(value: f64, decimals: usize) -> String {
+    match value.abs() {
+        a if a >= 1e6 => trimmed(value / 1e6, 3) + "M",
+        a if a >= 1e5 => trimmed(value / 1e3, 3) + "k",
+        _ => trimmed(value, decimals),
+    }
+}
+
 /// A value for a table column: a fixed number of decimals, or a dash when there is none.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if usable(value) { no_minus_zero(format!("{value:.decimals$}")) } else { "–".into() }
@@ -49,6 +59,12 @@ fn no_minus_zero(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_of_axes_are_short() {
+        let labels = [0.25, 20.0, 50_000.0, 100_000.0, 250_000.0, 1e6, 2.5e6].map(|v| tick(v, 2));
+        assert_eq!(labels, ["0.25", "20", "50000", "100k", "250k", "1M", "2.5M"]);
+    }
 
     #[test]
     fn coordinates_are_short_and_finite() {

@@ -1,6 +1,6 @@
 //! From values to pixels, and where the ticks go.
 
-use crate::number::{trimmed, usable};
+use crate::number::{tick, usable};
 
 /// A mark on an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,7 +115,7 @@ impl Scale {
         (first..=last)
             .take(200)
             .map(|i| i as f64 * step)
-            .map(|value| Tick { value, label: trimmed(value, decimals) })
+            .map(|value| Tick { value, label: tick(value, decimals) })
             .collect()
     }
 
@@ -130,7 +130,7 @@ impl Scale {
                 }
                 let told = digit == 1.0 || !crowded;
                 let decimals = (-power).clamp(0, 12) as usize;
-                let label = if told { trimmed(value, decimals) } else { String::new() };
+                let label = if told { tick(value, decimals) } else { String::new() };
                 ticks.push(Tick { value, label });
             }
         }

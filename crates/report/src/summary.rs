@@ -81,8 +81,8 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
         ("resent", "packets sent again", |r| r.retransmits.map(|count| count as f64), 0),
         ("Jain", "Jain's fairness index over the flows", |r| r.jain, 3),
     ];
-    let used: Vec<&Column> =
-        COLUMNS.iter().filter(|column| runs.iter().any(|run| column.2(run).is_some())).collect();
+    let told = |column: &&Column| runs.iter().any(|run| column.2(run).is_some_and(f64::is_finite));
+    let used: Vec<&Column> = COLUMNS.iter().filter(told).collect();
     let heads = names.map(|name| (name, "")).into_iter().chain(used.iter().map(|c| (c.0, c.1)));
     let columns = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).collect();
     let row = |run: &RunView| {
@@ -97,6 +97,7 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
 mod tests {
     use super::*;
     use crate::check::{assert_sound, broken_run, run};
+    use crate::run::Quantiles;
 
     #[test]
     fn several_traces_get_a_mean() {
@@ -114,8 +115,17 @@ mod tests {
         let palette = Palette::default();
         let table = summary_table(&[run("lte", "abc", 40.0)], &palette);
         assert!(!table.columns.iter().any(|(name, _)| name == "Jain"));
-        let table = summary_table(&[run("lte", "abc", 40.0), broken_run()], &palette);
+        let several = RunView { jain: Some(0.9), ..run("lte", "abc", 40.0) };
+        let table = summary_table(&[several, broken_run()], &palette);
         assert!(table.columns.iter().any(|(name, _)| name == "Jain"));
+        // Of a contest only the 95th percentile is known.
+        let none = f64::NAN;
+        let only_p95 = Quantiles { mean: none, p50: none, p95: 3.0, p99: none, max: none };
+        let one = RunView { queue_delay_ms: only_p95, ..run("lte", "abc", 40.0) };
+        let table = summary_table(&[one], &palette);
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(names.contains(&"p95 ms") && !names.contains(&"mean ms"), "{names:?}");
+        let table = summary_table(&[broken_run()], &palette);
         assert_sound(&table.to_html());
     }
 }

@@ -161,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_capacity_is_dark() {
+        let svg = capacity_svg("lte", 0.1, vec![1.0, 2.0, 3.0]);
+        let label = svg.rsplit_once(">lte</text>").map_or("", |(before, _)| before);
+        let label = label.rsplit_once("<text").map_or("", |(_, text)| text);
+        assert!(label.contains("class=\"f-ink\""), "{label}");
+    }
+
+    #[test]
     fn many_schemes_share_panels() {
         let runs: Vec<RunView> =
             (0..12).map(|i| run("lte", &format!("s{i}"), 50.0 + i as f64)).collect();

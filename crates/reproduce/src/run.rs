@@ -66,8 +66,8 @@ impl Reproduction {
                 _ => "in shortened runs (--quick), which reproduces none of them",
             };
             return format!(
-                "{all} claims, {how}. All checks hold for {} claims by the bounds stated before the \
-                 first run, for {} by the present bounds, and for {} by both",
+                "Claims: {all}, {how}. Those whose checks all hold: {} by the bounds stated before the \
+                 first run, {} by the present bounds, and {} by both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
                 count(Judged::holds),

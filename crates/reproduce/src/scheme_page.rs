@@ -140,6 +140,13 @@ fn without_links(text: &str) -> String {
                 plain += &format!("`{}`", item.trim_start_matches("super::"));
                 rest = after;
             }
+            // An item under another name.
+            Some((name, after))
+                if after.starts_with("(crate::") || after.starts_with("(super::") =>
+            {
+                plain += &format!("`{name}`");
+                rest = after.split_once(')').map_or("", |(_, rest)| rest);
+            }
             _ => {
                 plain += "[`";
                 rest = link;
@@ -174,12 +181,12 @@ mod tests {
     #[test]
     fn documentation_becomes_markdown() {
         let module = "//! Title: see\n//! [`Signals::FATES`].\n//!\n//! # What it does\n//! As\n\
-                      //! [`crate::schemes::xcp`], `abc[t=1]`, [`site`](https://example.org), [`open\n\
+                      //! [`crate::schemes::xcp`], `abc[t=1]`, [`site`](https://example.org), [`b`](crate::b::B)'s, [`open\n\
                       //! ```\n//! # [`not a heading`]\n//! ```\n\nmod law;\n//! not the module's\n";
         assert_eq!(
             documentation(module),
             "Title: see\n`Signals::FATES`.\n\n## What it does\nAs\n\
-             `xcp`, `abc[t=1]`, [`site`](https://example.org), [`open\n\
+             `xcp`, `abc[t=1]`, [`site`](https://example.org), `b`'s, [`open\n\
              ```\n# [`not a heading`]\n```"
         );
     }

@@ -52,9 +52,14 @@ impl Store {
         let Some(path) = self.path(task) else { return Ok(()) };
         // Written aside and renamed, so that a kill leaves no half of a result.
         let aside = path.with_extension("part");
-        let mut file = fs::File::create(&aside)?;
-        file.write_all(serde_json::to_string(record)?.as_bytes())?;
-        fs::rename(&aside, &path)
+        let write = || -> io::Result<()> {
+            let mut file = fs::File::create(&aside)?;
+            file.write_all(serde_json::to_string(record)?.as_bytes())?;
+            fs::rename(&aside, &path)
+        };
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        write().map_err(named)
     }
 }
 
@@ -80,5 +85,7 @@ mod tests {
         fs::write(&path, "{\"numbers\":").expect("written");
         assert_eq!(store.find(&task("a")), None);
         fs::remove_dir_all(&folder).expect("removed");
+        let problem = store.keep(&task("a"), &Record::default()).expect_err("there is no folder");
+        assert!(problem.to_string().starts_with(&path.display().to_string()), "{problem}");
     }
 }

@@ -56,8 +56,12 @@ impl Delays {
     /// There are none, too many, or one that holds for no time.
     pub fn new(name: &str, series: &[(Span, Span)]) -> Result<Delays, TraceError> {
         if series.is_empty() || series.len() > MAX_VALUES {
-            let message = format!("{} delays", series.len());
-            let remedy = format!("a recording has 1 to {MAX_VALUES}");
+            let message = match series.len() {
+                0 => "no delay".to_string(),
+                many => format!("{many} delays"),
+            };
+            let remedy =
+                format!("a recording has 1 to {MAX_VALUES} delays, in milliseconds, one in a line");
             return Err(TraceError::new(name, message, remedy));
         }
         let mut steps: Vec<(Span, Span)> = Vec::new();
@@ -234,7 +238,7 @@ mod tests {
     fn mistakes_are_told_with_their_lines() {
         let told = |bytes: &[u8]| Delays::parse("a", bytes).expect_err("wrong").to_string();
         assert!(told(b"12\nx\n").starts_with("a:2: expected milliseconds, found \"x\""));
-        assert!(told(b"").contains("0 delays"));
+        assert!(told(b"").contains("no delay (a recording has"));
         assert!(told(b"-1\n").contains("\"-1\"") && told(b"NaN").contains("a:1"));
         assert!(told(b"1e99").contains("a:1") && told(b"12\n\n12").contains("a:2"));
         let told = |bytes: &[u8]| Delays::parse_csv("a", bytes).expect_err("wrong").to_string();

@@ -41,7 +41,7 @@ pub enum ConnectError {
     Silence {
         /// Where to.
         to: SocketAddr,
-        /// After so long.
+        /// So long was waited at least.
         after: Span,
     },
     /// The other end refuses.
@@ -187,7 +187,7 @@ impl Initiator {
         }
         let after = now.since(self.began);
         if after > self.limits.silence {
-            return Err(ConnectError::Silence { to: self.to, after });
+            return Err(ConnectError::Silence { to: self.to, after: self.limits.silence });
         }
         if self.sent == 0 {
             let alone = self.attempts.len() == 1;

@@ -427,5 +427,8 @@ fn nobody_there_is_told() {
     let weather = Weather { loss: 1.0, ..Weather::fair() };
     let mut world = World::new(13, weather, offer("cubic"), ServerLimits::default());
     world.run(Time::from_secs(60), |world| world.failure.is_some());
-    assert!(matches!(world.failure, Some(ConnectError::Silence { .. })));
+    let failure = world.failure.expect("nobody is there");
+    assert!(matches!(failure, ConnectError::Silence { .. }));
+    // The time is the one that was asked for, and can be read.
+    assert!(failure.to_string().contains("within 10s:"), "{failure}");
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::ArgPredicate;
-use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use paceline_cc::Span;
 use paceline_lab::compare::{CompareRow, Comparison};
@@ -115,8 +114,7 @@ impl Compare {
         }
         if let Some(folder) = &self.output {
             // Better now than after all runs.
-            std::fs::create_dir_all(folder)
-                .map_err(|source| Error::Io { path: Some(folder.clone()), source })?;
+            output::make_folder(folder)?;
         }
         let comparisons = self.comparisons()?;
         let schemes = self.schemes.0.len().max(1);
@@ -231,13 +229,7 @@ fn run_all(
         .num_threads(threads)
         .build()
         .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-    let runs = comparisons.len() as u64;
-    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(runs) };
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} runs, {eta} left  {msg}")
-    {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(args::wall(0.2));
+    let bar = output::progress(quiet, comparisons.len());
     let rows = pool.install(|| {
         comparisons
             .par_iter()

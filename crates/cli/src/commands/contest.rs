@@ -28,8 +28,8 @@ use crate::table::{Grid, figure};
 #[command(after_help = "\
 Examples:
   paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'
-  paceline contest --entries sprout,abc --training Verizon-LTE-short.down --secret ATT-LTE-driving.down -o out
-  paceline contest --entries cubic --command 'tcp=iperf3 -c $PACELINE_BASE -t 30' --outside 'iperf3 -s'")]
+  paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
+  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE -t 30' --outside 'iperf3 -s'")]
 pub(crate) struct Contest {
     /// Schemes, separated by commas; a parameter may be a range such as 0.5..0.9/5 or a list such as a|b,
     /// and then stands for a scheme for each value

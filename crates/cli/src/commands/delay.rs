@@ -51,23 +51,23 @@ fn first(text: &str) -> Result<First, String> {
 
 impl Delay {
     /// The time, after the program has taken its word back.
-    fn time(&mut self) -> Span {
+    fn time(&mut self) -> Result<Span, Error> {
         match self.delay.take() {
-            None => Span::ZERO,
-            Some(First::Time(time)) => time,
+            None => Ok(Span::ZERO),
+            Some(First::Time(time)) => Ok(time),
             Some(First::Program { word, .. }) if self.trace.is_some() => {
                 self.emulation.command.insert(0, word);
-                Span::ZERO
+                Ok(Span::ZERO)
             }
-            Some(First::Program { word, problem }) => {
-                let text = format!("invalid value '{}' for '<TIME>': {problem}", word.display());
-                crate::wrong_usage(&text)
-            }
+            Some(First::Program { word, problem }) => Err(Error::Usage(format!(
+                "invalid value '{}' for '<TIME>': {problem}; `paceline delay 50ms -- COMMAND`",
+                word.display()
+            ))),
         }
     }
 
     pub(crate) fn run(mut self) -> Result<ExitCode, Error> {
-        let delay = self.time();
+        let delay = self.time()?;
         let Some(trace) = &self.trace else {
             return plan(delay, format!("[delay {delay}] "), self.emulation).run();
         };

@@ -50,7 +50,8 @@ fn page(command: clap::Command) -> Result<String, Error> {
 /// Writes the page of a command and those of its subcommands.
 fn write(folder: &std::path::Path, command: clap::Command) -> Result<(), Error> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    let told = |inner: &&clap::Command| inner.get_name() != "help" && !inner.is_hide_set();
+    for inner in command.get_subcommands().filter(told) {
         write(folder, inner.clone())?;
     }
     output::write(folder, &format!("{name}.1"), &page(command)?).map(|_| ())

@@ -109,6 +109,11 @@ fn fail(error: kernel::KernelError) -> Error {
     Error::Message(error.to_string())
 }
 
+/// The program of a name that the user wrote.
+fn find(name: &str) -> Result<&'static Program, Error> {
+    kernel::find(name).map_err(|error| Error::Usage(error.to_string()))
+}
+
 impl Load {
     /// What is chosen for this program.
     fn options(&self, program: &Program) -> Result<Options, Error> {
@@ -138,7 +143,7 @@ impl Kernel {
     pub(crate) fn run(self) -> Result<(), Error> {
         match self {
             Kernel::Load(load) => {
-                let program = kernel::find(&load.name).map_err(fail)?;
+                let program = find(&load.name)?;
                 kernel::load(program, &load.options(program)?).map_err(fail)?;
                 let attached = attach(program, &load.devices);
                 if attached.is_err() {
@@ -149,17 +154,17 @@ impl Kernel {
             }
             Kernel::List(list) => report::list(list.json),
             Kernel::Unload(unload) => {
-                let program = kernel::find(&unload.name).map_err(fail)?;
+                let program = find(&unload.name)?;
                 kernel::unload(program).map_err(fail)
             }
             Kernel::Status(status) => report::status(status.json),
             Kernel::Stats(stats) => {
-                let program = kernel::find(&stats.name).map_err(fail)?;
+                let program = find(&stats.name)?;
                 report::stats(&kernel::stats(program).map_err(fail)?, stats.json)
             }
             Kernel::Watch(watch) => watch.run(),
             Kernel::Accelerate(accelerate) => {
-                let program = kernel::find(&accelerate.name).map_err(fail)?;
+                let program = find(&accelerate.name)?;
                 attach(program, &accelerate.devices)
             }
         }
@@ -176,7 +181,7 @@ fn attach(program: &Program, devices: &[String]) -> Result<(), Error> {
 
 /// Lets a program's packets leave every device of this network namespace as accelerates.
 pub(super) fn accelerate_everywhere(name: &str) -> Result<(), Error> {
-    let program = kernel::find(name).map_err(fail)?;
+    let program = find(name)?;
     let devices = kernel::devices().map_err(fail)?;
     attach(program, &devices)
 }

@@ -74,8 +74,7 @@ impl Log {
             if output.as_os_str() == "-" {
                 return output::print(&svg);
             }
-            return std::fs::write(output, svg)
-                .map_err(|source| Error::Io { path: Some(output.clone()), source });
+            return output::write_file(output, svg.as_bytes());
         }
         let headings = [
             "log",

@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::transfer;
 use crate::args;
 use crate::output::{self, Error};
+use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
 ///
@@ -125,8 +126,8 @@ impl Report {
     }
 
     fn write(&self, folder: &Path, at: Option<SocketAddr>) -> Result<String, Error> {
-        let count = self.rows.len() as u64 + self.more;
-        let mut explanation = format!("{count} connections, measured in real time.");
+        let count = self.rows.len() + self.more as usize;
+        let mut explanation = format!("{}, measured in real time.", counted(count, "connection"));
         if self.more > 0 {
             explanation += &format!(" The first {} are shown.", self.rows.len());
         }
@@ -172,6 +173,7 @@ impl Recv {
         let identity = self.identity()?;
         let key = format!("key {}\n", identity.key());
         let target = target(self.output.as_deref());
+        place(&target)?;
         let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
         limits.each.idle = self.timeout;
         if self.plaintext {
@@ -258,6 +260,15 @@ fn target(output: Option<&Path>) -> Target {
             Target::Folder(path.to_path_buf())
         }
         Some(path) => Target::File(path.to_path_buf()),
+    }
+}
+
+/// Makes sure, before anything comes, that there is a folder for it.
+fn place(target: &Target) -> Result<(), Error> {
+    match target {
+        Target::Output | Target::Nowhere => Ok(()),
+        Target::Folder(folder) => output::make_folder(folder),
+        Target::File(path) => output::has_folder(path),
     }
 }
 

@@ -161,18 +161,8 @@ impl Reproduce {
             }
             return output::print(&list(&chosen));
         }
-        if let Some(folder) = self.traces.as_deref().filter(|folder| !folder.is_dir()) {
-            return Err(Error::Usage(format!(
-                "{}: not a folder; --traces wants one of recorded traces",
-                folder.display()
-            )));
-        }
-        if let Some(folder) = self.tables.as_deref().filter(|folder| !folder.is_dir()) {
-            return Err(Error::Message(format!(
-                "{}: not a folder; --tables wants one of published tables of rules",
-                folder.display()
-            )));
-        }
+        args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
+        args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         let setting = Setting {
             quick: self.quick,
             traces: self.traces.clone(),

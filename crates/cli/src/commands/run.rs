@@ -72,16 +72,22 @@ impl Run {
         scenario.duration = self.duration.unwrap_or(scenario.duration);
         if scenario.warmup >= scenario.duration {
             return Err(Error::Usage(format!(
-                "the warm-up of {} leaves nothing of {} to measure",
-                scenario.warmup, scenario.duration
+                "{}: the warm-up of {} leaves nothing of {} to measure; make --duration longer",
+                self.file.display(),
+                scenario.warmup,
+                scenario.duration
             )));
         }
         // Plots over time need bins; JSON without a page has what the file asks for.
         if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
             scenario.record = Record::Series(Span::from_millis(100));
         }
-        let outcome =
-            paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;
+        if let Some(folder) = &self.output {
+            // Better now than after the run.
+            output::make_folder(folder)?;
+        }
+        let outcome = paceline_lab::run(&scenario)
+            .map_err(|error| Error::Usage(format!("{}: {error}", self.file.display())))?;
         let written = match &self.output {
             Some(folder) => self.write(folder, &scenario, &outcome),
             None => Ok(()),

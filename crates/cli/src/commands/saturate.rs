@@ -51,7 +51,7 @@ pub(crate) struct Server {
 #[command(after_help = "\
 Examples:
   paceline saturate client 192.0.2.1:5313 --key STRING --link wwan0 --feedback wwan1 -o drive
-  paceline saturate client 192.0.2.1:5313 --key STRING --only down --duration 2m -o drive --json")]
+  paceline saturate client 192.0.2.1:5313 --key STRING --only down --duration 2min -o drive --json")]
 pub(crate) struct Client {
     /// The server
     #[arg(value_name = "HOST:PORT", value_parser = address)]

@@ -217,7 +217,8 @@ impl Send {
             None => "Data of a workload".into(),
         };
         let explanation = format!(
-            "{what} sent over UDP under {}, measured in real time. Acknowledged is what this end knows              to have arrived.",
+            "{what} sent over UDP under {}, measured in real time. Acknowledged is what \
+             this end knows to have arrived.",
             self.scheme
         );
         let title = format!("paceline send to {}", finished.address);
@@ -234,7 +235,7 @@ impl Send {
         match (&self.second, self.bulk) {
             (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
             (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
-            (Some(to), None) => Ok((Source::File(PathBuf::from(&self.first)), to.clone())),
+            (Some(to), None) => Ok((Source::File(self.file()?), to.clone())),
             (Some(_), Some(_)) => Err(Error::Usage(format!(
                 "--bulk sends no file: leave `{}` out, or --bulk",
                 self.first
@@ -245,6 +246,21 @@ impl Send {
                     .into(),
             )),
         }
+    }
+
+    /// The file, which is there and can be read. A pipe is not opened here: its writer would notice.
+    fn file(&self) -> Result<PathBuf, Error> {
+        let path = PathBuf::from(&self.first);
+        let problem = match path.metadata() {
+            Ok(about) if about.is_dir() => "is a folder; name a file".into(),
+            Ok(about) if !about.is_file() => return Ok(path),
+            Ok(_) => match std::fs::File::open(&path) {
+                Ok(_) => return Ok(path),
+                Err(error) => format!("cannot be read: {error}"),
+            },
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        Err(Error::Usage(format!("{}: {problem}", path.display())))
     }
 
     fn row(&self, finished: &Finished) -> Row {

@@ -343,8 +343,7 @@ fn save(
     };
     match path {
         None => output::print(&text),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source }),
+        Some(path) => output::write_file(path, text.as_bytes()),
     }
 }
 
@@ -368,8 +367,7 @@ impl Plot {
         let svg = paceline_report::capacity_svg(trace.name(), bin.as_secs_f64(), rates);
         match file(self.output.as_deref()) {
             None => output::print(&svg),
-            Some(path) => std::fs::write(path, svg)
-                .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source }),
+            Some(path) => output::write_file(path, svg.as_bytes()),
         }
     }
 }

@@ -79,7 +79,8 @@ pub(crate) struct Server {
 #[command(after_help = "\
 Examples:
   paceline tunnel client 192.0.2.1:5312 --key STRING --address 10.77.0.2/24
-  paceline tunnel client host:5312 --key-file FILE --address 10.77.0.2/24 --route 0.0.0.0/0 --outer wwan0
+  paceline tunnel client host:5312 --key-file FILE --address 10.77.0.2/24 --outer wwan0 \\
+    --route 0.0.0.0/0
   paceline tunnel client host:5312 --key STRING --address fd77::2/64 --scheme c2tcp")]
 pub(crate) struct Client {
     /// The server

@@ -8,6 +8,7 @@ use paceline_lab::validate::{Counts, Row, Verdict, cases, explain, page};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::args;
 use crate::output::{self, Error};
 use crate::table::{Grid, figure};
 
@@ -30,6 +31,9 @@ pub(crate) struct Validate {
     /// Fail unless every check was measured and agrees
     #[arg(long)]
     strict: bool,
+    /// Do not show progress
+    #[arg(short, long)]
+    quiet: bool,
     /// Also write the table to this file, as Markdown
     #[arg(short, long, value_name = "FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
@@ -43,6 +47,9 @@ struct Report {
 
 impl Validate {
     pub(crate) fn run(self) -> Result<(), Error> {
+        args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
+        args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
+        self.output.as_deref().map_or(Ok(()), output::has_folder)?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -50,11 +57,18 @@ impl Validate {
                 return Err(Error::Usage(format!("--only: no check has `{only}` in its name")));
             }
         }
-        let mut rows: Vec<Row> = cases.par_iter().flat_map_iter(|case| case.measure()).collect();
+        let bar = output::progress(self.quiet, cases.len());
+        let measured = cases.par_iter().flat_map_iter(|case| {
+            let rows = case.measure();
+            bar.inc(1);
+            bar.set_message(format!("{}: {}", case.peer, case.group));
+            rows
+        });
+        let mut rows: Vec<Row> = measured.collect();
+        bar.finish_and_clear();
         explain(&cases, &mut rows);
         if let Some(path) = &self.output {
-            std::fs::write(path, page(&rows))
-                .map_err(|source| Error::Io { path: Some(path.clone()), source })?;
+            output::write_file(path, page(&rows).as_bytes())?;
         }
         let report = Report { counts: Counts::of(&rows), rows };
         if self.json {

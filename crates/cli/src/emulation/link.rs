@@ -42,9 +42,12 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         SpecError::UnknownName { name, .. } => {
             let known = queues.iter().map(|queue| queue.name());
             let near = paceline_cc::spec::nearest(&name, known.clone())
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                .map_or_else(|| ".".into(), |near| format!("; did you mean `{near}`?"));
             let list = known.collect::<Vec<_>>().join(", ");
-            format!("no queue and no scheme is called `{name}`{near} Queues are {list}")
+            format!(
+                "no queue and no scheme is called `{name}`{near} Queues are {list}; `paceline \
+                 schemes` lists schemes, too"
+            )
         }
         error => error.to_string(),
     })?;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use paceline_report::{Chart, Fold, Paint, Panel, Series, Shade};
 
@@ -108,7 +108,10 @@ impl LogGraph {
         for text in log.lines() {
             number += 1;
             let fail = |reason: String| LogError { line: number, reason };
-            let text = text.map_err(|error| fail(error.to_string()))?;
+            let text = text.map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => fail("it is not text; is it compressed?".into()),
+                _ => LogError { line: 0, reason: format!("cannot be read: {error}") },
+            })?;
             match line(&text).map_err(fail)? {
                 Line::Nothing => {}
                 Line::Base(time) => base = time,

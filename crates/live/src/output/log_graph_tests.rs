@@ -97,4 +97,6 @@ fn mistakes_are_told_with_their_lines() {
     assert!(told("1 - 1504 7\n").contains("a delay of 7 ms at 1 ms"));
     assert!(told("# only a head\n").contains("is it a log"));
     assert!(told("1\n1\n").starts_with("line 1: expected #"));
+    let binary = LogGraph::read(&b"1 # 1504\n\x1f\x8b\xff\n"[..], 100).expect_err("no log");
+    assert_eq!(binary.to_string(), "line 2: it is not text; is it compressed?");
 }

@@ -52,8 +52,10 @@ fn page(facts: &PageFacts, account: &Account) -> String {
     );
     page.paragraph(&match (account.late, lateness.bound) {
         (true, Some(bound)) => format!(
-            "These results are not those of the link, since packets were released late. {exact} The \
-             bound for 99 % is {bound:.3} ms."
+            "These results are not those of the link, since packets were released late. {exact} Of \
+             those that went up 99 % were released within {:.3} ms, of those that went down within \
+             {:.3} ms; the bound for each is {bound:.3} ms.",
+            account.up.lateness_ms.p99, account.down.lateness_ms.p99
         ),
         _ => exact,
     });

@@ -18,6 +18,20 @@ pub(super) const PIE: &str = "cubic+pie-mahimahi";
 pub(super) const BBR: &str = "bbr[aggregation=false]";
 /// Copa's program, which the ABC paper ran, instead of its paper.
 pub(super) const COPA: &str = "copa[velocity=authors,detection=authors,loss=authors]";
+/// ABC and the schemes without routers that its paper compares it with: short names for measures, and
+/// the schemes.
+pub(super) const SCHEMES: [(&str, &str); 10] = [
+    ("abc", "abc"),
+    ("cubic", "cubic"),
+    ("codel", CODEL),
+    ("pie", PIE),
+    ("bbr", BBR),
+    ("copa", COPA),
+    ("vivace", "vivace"),
+    ("vegas", "vegas"),
+    ("sprout", "sprout"),
+    ("verus", "verus"),
+];
 /// Cubic over CoDel as the C2TCP paper ran it: its authors' scripts.
 pub(super) const CODEL_30: &str = "cubic+codel-mahimahi[target=30ms,interval=100ms]";
 /// C2TCP's kernel, which its paper ran: Cubic's disregard of RTTs for a second included.

@@ -8,7 +8,7 @@ use paceline_sim::scenario::Scenario;
 use paceline_trace::Trace;
 
 use super::Experiment;
-use super::common::{BBR, CODEL, COPA, PIE, abc_emulation, mean, on, scheme};
+use super::common::{SCHEMES, abc_emulation, mean, on, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::record::Record;
@@ -25,18 +25,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-const SCHEMES: [(&str, &str); 10] = [
-    ("abc", "abc"),
-    ("cubic", "cubic"),
-    ("codel", CODEL),
-    ("pie", PIE),
-    ("bbr", BBR),
-    ("copa", COPA),
-    ("vivace", "vivace"),
-    ("vegas", "vegas"),
-    ("sprout", "sprout"),
-    ("verus", "verus"),
-];
 /// The schemes that ABC was first compared with here.
 const FIRST: [&str; 7] = ["abc", "cubic", "codel", "pie", "bbr", "copa", "vivace"];
 const FLOWS: [u32; 5] = [1, 2, 4, 8, 16];

@@ -6,7 +6,7 @@ use paceline_report::{Palette, Scatter};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{BBR, CODEL, COPA, PIE, dot, scheme};
+use super::common::{SCHEMES, dot, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::results::Results;
@@ -22,19 +22,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     plan,
     find,
 };
-
-const SCHEMES: [(&str, &str); 10] = [
-    ("abc", "abc"),
-    ("cubic", "cubic"),
-    ("codel", CODEL),
-    ("pie", PIE),
-    ("bbr", BBR),
-    ("copa", COPA),
-    ("vivace", "vivace"),
-    ("vegas", "vegas"),
-    ("sprout", "sprout"),
-    ("verus", "verus"),
-];
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let (up, down) = (setting.verizon_up()?, setting.verizon_down()?);

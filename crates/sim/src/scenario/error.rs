@@ -64,10 +64,25 @@ impl ScenarioError {
             near.map(|near| format!("did you mean `{near}`?"))
         } else if message.ends_with("expected a string") {
             Some("put it in quotes; times and rates have units: \"10s\", \"12Mbps\"".into())
+        } else if message.ends_with("map, expected a sequence") {
+            Some(twice_bracketed(error.span().and_then(|span| text.get(span))))
+        } else if message.ends_with("expected u64") || message.ends_with("expected u32") {
+            Some("write a whole number from 0 on".into())
+        } else if message == "missing field `duration`" {
+            Some("say first how long it runs: duration = \"60s\"".into())
         } else {
             None
         };
         ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span())
+    }
+}
+
+/// What to write in place of a table that stands where a list of tables is expected.
+fn twice_bracketed(written: Option<&str>) -> String {
+    let head = written.and_then(|text| text.lines().next()).unwrap_or_default().trim();
+    match head.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, _)) => format!("there may be several: write [[{name}]]"),
+        None => "there may be several: put them between [ and ]".into(),
     }
 }
 

@@ -431,8 +431,11 @@ impl Connection {
             State::Closed(_) => None,
             State::Closing { .. } => self.transmit_close(now, bytes),
             State::Open => {
-                if now.since(self.heard) >= self.idle {
-                    self.state = State::Closed(End::Silence(now.since(self.heard)));
+                let silence = now.since(self.heard);
+                if silence >= self.idle {
+                    // Whole milliseconds: it is told to people.
+                    let silence = Span::from_millis(silence.as_nanos() / 1_000_000);
+                    self.state = State::Closed(End::Silence(silence));
                     return None;
                 }
                 self.transmit_open(now, bytes)

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use paceline_cc::SchemeSpec;
 use paceline_kernel::Program;
@@ -17,6 +18,9 @@ use serde_json::Value;
 use crate::commands::{recv, traffic};
 use crate::emulation::{Emulation, Plan, scenario};
 use crate::output::Error;
+
+/// The status of a program that Ctrl-C has ended: 128 and the number of SIGINT.
+const INTERRUPTED: u8 = 130;
 
 /// A run of real TCP, with the names of the rows of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
@@ -143,8 +147,8 @@ pub(super) fn run(
     let known = known.map_err(|error| Error::Message(error.to_string()))?;
     if !known.contains(&kernel_scheme) {
         return Err(Error::Message(format!(
-            "this kernel's TCP has {}, but no `{kernel_scheme}`: name one of these with --schemes, or \
-             try `sudo modprobe tcp_{kernel_scheme}`",
+            "this kernel's TCP has {}, but no `{kernel_scheme}`: name one of these with --schemes, \
+             try `sudo modprobe tcp_{kernel_scheme}`, or run Paceline's own senders with --udp",
             known.join(", ")
         )));
     }
@@ -254,7 +258,10 @@ fn emulate(
         ..priority
     };
     let status = Plan { kind: "gap", prompt: "[gap] ".into(), up, down, options }.run()?;
-    if status != std::process::ExitCode::SUCCESS {
+    if status == ExitCode::from(INTERRUPTED) {
+        return Err(Error::Message("interrupted; this run has no figures".into()));
+    }
+    if status != ExitCode::SUCCESS {
         return Err(Error::Message("the sender inside the emulation has failed".into()));
     }
     read(json)

@@ -10,9 +10,10 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_kernel::{self as kernel, PROGRAMS, Program, Totals};
 use paceline_live::linux::diag::{TcpSocket, tcp_sockets};
+use paceline_measure::SCHEMA_VERSION;
 use serde::Serialize;
 
-use super::fail;
+use super::{fail, find};
 use crate::args;
 use crate::output::{self, Error};
 use crate::table::Grid;
@@ -70,11 +71,11 @@ type Seen = BTreeMap<u64, (Instant, u64, Totals)>;
 
 impl Watch {
     pub(crate) fn run(self) -> Result<(), Error> {
-        kernel::probe().check().map_err(fail)?;
         let programs: Vec<&Program> = match &self.name {
-            Some(name) => vec![kernel::find(name).map_err(fail)?],
+            Some(name) => vec![find(name)?],
             None => PROGRAMS.iter().collect(),
         };
+        kernel::probe().check().map_err(fail)?;
         if !programs.iter().any(|program| kernel::loaded(program)) {
             let name = self.name.as_deref().unwrap_or("abc");
             return Err(Error::Message(format!(
@@ -89,8 +90,11 @@ impl Watch {
             let rows = rows(&programs, &mut seen)?;
             let time_s = begun.elapsed().as_secs_f64();
             if self.json {
-                let text =
-                    serde_json::to_string(&Moment { schema_version: 1, time_s, sockets: &rows });
+                let text = serde_json::to_string(&Moment {
+                    schema_version: SCHEMA_VERSION,
+                    time_s,
+                    sockets: &rows,
+                });
                 let text = text.map_err(|error| Error::Message(error.to_string()))?;
                 output::print(&format!("{text}\n"))?;
             } else if screen {

@@ -31,11 +31,6 @@ fn load(path: &Path) -> Result<Loaded, Error> {
     paceline_remy::load(path).map_err(|error| Error::Usage(error.to_string()))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    std::fs::write(path, bytes)
-        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
-}
-
 impl Import {
     pub(crate) fn run(self) -> Result<(), Error> {
         let mut loaded = load(&self.file)?;
@@ -48,9 +43,9 @@ impl Import {
             None => output::print(&readable.to_toml()),
             Some(path) if path.extension().is_some_and(|end| end == "json") => {
                 let text = readable.to_json().map_err(|error| Error::Message(error.to_string()))?;
-                write(path, text.as_bytes())
+                output::write_file(path, text.as_bytes())
             }
-            Some(path) => write(path, readable.to_toml().as_bytes()),
+            Some(path) => output::write_file(path, readable.to_toml().as_bytes()),
         }
     }
 }
@@ -59,6 +54,7 @@ impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
         let written = load(&self.file)?.dna.write();
         let file = self.file.display();
-        write(&self.output, &written.map_err(|error| Error::Usage(format!("{file}: {error}")))?)
+        let bytes = written.map_err(|error| Error::Usage(format!("{file}: {error}")))?;
+        output::write_file(&self.output, &bytes)
     }
 }

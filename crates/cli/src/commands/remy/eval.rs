@@ -25,7 +25,7 @@ the score is the mean over senders of log2(throughput / link) - log2(delay / RTT
 Examples:
   paceline remy eval RemyCC-2014-100x.dna --link 15Mbps --rtt 150ms --senders 2
   paceline remy eval starter --scheme cubic,copa --link 15Mbps --buffer 1000 --json
-  paceline remy eval mine.toml other.dna --on general.toml --seeds 8")]
+  paceline remy eval mine.toml other.dna --on scenarios/remy/unseen.toml --seeds 8")]
 pub(crate) struct Eval {
     /// Tables: files, or the names of built-in ones
     #[arg(value_name = "TABLE", required_unless_present = "schemes")]

@@ -90,7 +90,15 @@ impl What {
     }
 }
 
-/// A signal with its unit.
+/// A signal with its unit, as the title of an axis.
+fn titled(signal: Signal) -> String {
+    match signal {
+        Signal::RttRatio => "rtt_ratio".into(),
+        other => about(other),
+    }
+}
+
+/// A signal with its unit, or what it is.
 fn about(signal: Signal) -> String {
     match signal {
         Signal::RttRatio => "rtt_ratio (latest RTT over the smallest)".into(),
@@ -124,8 +132,8 @@ fn map(
     let points = memories.iter().step_by(memories.len().div_ceil(POINTS).max(1));
     Tiles {
         label: format!("{} over {} and {}", what.words(), across.name(), up.name()),
-        x_title: about(across),
-        y_title: up.name().into(),
+        x_title: titled(across),
+        y_title: titled(up),
         x: shown(memories, across),
         y: shown(memories, up),
         paint: if what == What::Window { Paint::GOOD } else { Paint::BAD },

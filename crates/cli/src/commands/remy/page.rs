@@ -10,6 +10,7 @@ use paceline_report::{
 };
 
 use super::maps;
+use crate::table::counted;
 
 /// Points of the score's line.
 const BINS: usize = 300;
@@ -21,10 +22,9 @@ pub(crate) fn page<E: Evaluator>(trainer: &Trainer<E>, uses: &[RuleUse], log: &[
     let state = trainer.state();
     let mut page = Page::new("A table of rules for the scheme remy");
     page.paragraph(&format!(
-        "{} rules after {} generations; seed {}; {} candidates; {:.0} simulated seconds in {:.0} CPU \
-         seconds.",
-        trainer.table().rules().len(),
-        trainer.generations(),
+        "{} after {}; seed {}; {} candidates; {:.0} simulated seconds in {:.0} CPU seconds.",
+        counted(trainer.table().rules().len(), "rule"),
+        counted(trainer.generations() as usize, "generation"),
         state.seed,
         state.spent.candidates,
         state.spent.simulated_s,

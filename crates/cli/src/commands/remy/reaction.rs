@@ -117,9 +117,12 @@ fn chart(label: &str, outcome: &Outcome) -> Chart {
     Chart {
         label: label.into(),
         panels: vec![
-            panel("Mbit/s", 120.0, rates),
+            panel("Rate (Mbit/s)", 120.0, rates),
             panel("Queue (ms)", 80.0, queue.into_iter().collect()),
-            Panel { log: true, ..panel("Window", 90.0, state("cwnd", "window", "packets")) },
+            Panel {
+                log: true,
+                ..panel("Window (packets)", 90.0, state("cwnd", "window", "packets"))
+            },
             panel("Gap (ms)", 80.0, state("intersend", "time between packets", "ms")),
         ],
     }

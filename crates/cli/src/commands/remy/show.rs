@@ -1,6 +1,6 @@
 //! `paceline remy show` and `compare`: what tables do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -15,7 +15,7 @@ use super::page::rules_used;
 use super::{maps, reaction, table};
 use crate::args;
 use crate::output::{self, Error};
-use crate::table::Grid;
+use crate::table::{Grid, counted};
 
 /// The network on which the uses of rules are counted.
 #[derive(Args)]
@@ -50,7 +50,8 @@ impl Trial {
 
     fn text(&self) -> String {
         let Trial { link, rtt, senders, duration } = self;
-        format!("{senders} senders over {link}, RTT {rtt}, for {duration}")
+        let senders = counted(*senders as usize, "sender");
+        format!("{senders} over {link}, RTT {rtt}, for {duration}")
     }
 }
 
@@ -79,10 +80,10 @@ impl Show {
         let tree = table.tree();
         let empty = table.rules().iter().filter(|rule| rule.domain.is_empty()).count();
         let mut text = format!(
-            "{}: {} rules, {} divisions, at most {} within each other; {empty} boxes are empty\n{}\n",
+            "{}: {}, {}, at most {} within each other; empty boxes: {empty}\n{}\n",
             self.table,
-            tree.rules(),
-            tree.splits(),
+            counted(tree.rules(), "rule"),
+            counted(tree.splits(), "division"),
             tree.depth(),
             words::beginning(&table),
         );
@@ -115,8 +116,8 @@ impl Show {
             let title = format!("{}, a table of rules for the scheme remy", self.table);
             let mut page = Page::new(&title);
             page.paragraph(&format!(
-                "{} rules, of which {used} are used by {}.",
-                tree.rules(),
+                "{}, of which {used} are used by {}.",
+                counted(tree.rules(), "rule"),
                 self.trial.text()
             ));
             page.paragraph(&words::beginning(&table));
@@ -125,16 +126,10 @@ impl Show {
             maps::add(&mut page, &self.table, &table, &uses);
             page.heading("What senders do");
             reaction::add(&mut page, &self.table, &table, self.trial.link, self.trial.rtt)?;
-            write_page(path, page)?;
+            output::write_file(path, page.to_html().as_bytes())?;
         }
         output::print(&text)
     }
-}
-
-/// Writes a page to a file.
-fn write_page(path: &Path, page: Page) -> Result<(), Error> {
-    std::fs::write(path, page.to_html())
-        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })
 }
 
 /// Appends a tree, a line for each box.
@@ -178,6 +173,9 @@ impl Compare {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (one, other) = (table(&self.one)?, table(&self.other)?);
         if one == other {
+            if self.output.is_some() {
+                output::note("no page is written of two equal tables");
+            }
             return output::print(&format!(
                 "{} and {} have the same rules\n",
                 self.one, self.other
@@ -185,8 +183,8 @@ impl Compare {
         }
         let mut text = String::new();
         for (name, table) in [(&self.one, &one), (&self.other, &other)] {
-            let rules = table.rules().len();
-            text += &format!("{name}: {rules} rules. {}\n", words::beginning(table));
+            let rules = counted(table.rules().len(), "rule");
+            text += &format!("{name}: {rules}. {}\n", words::beginning(table));
         }
         let uses = self.trial.uses(&one)?;
         let total: u64 = uses.iter().map(|one| one.count).sum();
@@ -215,8 +213,8 @@ impl Compare {
             let mut page = Page::new(&format!("{} and {}", self.one, self.other));
             let both = [(&self.one, &one), (&self.other, &other)];
             for (name, table) in both {
-                let rules = table.rules().len();
-                page.paragraph(&format!("{name}: {rules} rules. {}", words::beginning(table)));
+                let rules = counted(table.rules().len(), "rule");
+                page.paragraph(&format!("{name}: {rules}. {}", words::beginning(table)));
             }
             for (name, table) in both {
                 page.heading(&format!("Maps of actions of {name}"));
@@ -231,7 +229,7 @@ impl Compare {
                 page.heading(&format!("What senders of {name} do"));
                 reaction::add(&mut page, name, table, self.trial.link, self.trial.rtt)?;
             }
-            write_page(path, page)?;
+            output::write_file(path, page.to_html().as_bytes())?;
         }
         output::print(&(text + &grid.text()))
     }

@@ -13,17 +13,19 @@ use serde::Serialize;
 use super::page;
 use crate::args;
 use crate::output::{self, Error};
+use crate::table::counted;
 
 #[derive(Args)]
 #[command(after_help = "\
 The specification says what networks the table is for, what counts there, and how it is trained:
-see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same command goes
-on after a stop or a kill, log.jsonl with a line for each step, and page.html in the end. Without
---generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C loses nothing.
+see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same
+command goes on after a stop or a kill, log.jsonl with a line for each step, and page.html in the
+end. Without --generations, --budget or --cpu-hours training goes on until it is stopped: Ctrl-C
+loses nothing.
 
 Examples:
-  paceline remy train scenarios/remy/general.toml -o general --budget 30m
-  paceline remy train scenarios/remy/general.toml -o general --generations 6 --seed 2
+  paceline remy train scenarios/remy/general-delta1.toml -o general --budget 30min
+  paceline remy train scenarios/remy/general-delta1.toml -o general --generations 6 --seed 2
   paceline remy eval general/table.toml --link 15Mbps --rtt 150ms --senders 2")]
 pub(crate) struct Train {
     /// What the table is to be good at, and how it is trained
@@ -88,14 +90,17 @@ impl Train {
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
         let work = Arc::new(Work::default());
-        let evaluator = Frugal { work: Arc::clone(&work) };
-        let folder = Folder::open(&self.output).map_err(message)?;
+        let evaluator = || Frugal { work: Arc::clone(&work) };
         let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
-        let opened = Trainer::open(&plan, evaluator, Arc::clone(&work), folder.clone());
-        let (mut trainer, mut log) = opened.map_err(|error| match error {
+        let fail = |error| match error {
             TrainError::Specification(error) => self.problem(error),
             error => message(error),
-        })?;
+        };
+        // No folder is made for a specification that is wrong.
+        Trainer::new(&plan, evaluator(), Arc::clone(&work)).map_err(fail)?;
+        let folder = Folder::open(&self.output).map_err(message)?;
+        let opened = Trainer::open(&plan, evaluator(), Arc::clone(&work), folder.clone());
+        let (mut trainer, mut log) = opened.map_err(fail)?;
         let begun = Instant::now();
         let end = pool.install(|| self.go_on(&mut trainer, &mut log, &work, begun))?;
         let uses = pool.install(|| trainer.uses()).map_err(message)?;
@@ -118,11 +123,11 @@ impl Train {
             return output::print_json(&report);
         }
         output::print(&format!(
-            "{}: {} rules after {} generations, score {:.3}; {} candidates, {:.0} simulated seconds \
-             in {:.0} CPU seconds\n",
+            "{}: {} after {}, score {:.3}; {} candidates, {:.0} simulated seconds in {:.0} CPU \
+             seconds\n",
             report.table.display(),
-            report.rules,
-            report.generations,
+            counted(report.rules, "rule"),
+            counted(report.generations as usize, "generation"),
             report.score,
             report.candidates,
             report.simulated_s,
@@ -131,7 +136,7 @@ impl Train {
     }
 
     fn problem(&self, problem: impl std::fmt::Display) -> Error {
-        Error::Message(format!("{}: {problem}", self.specification.display()))
+        Error::Usage(format!("{}: {problem}", self.specification.display()))
     }
 
     /// Does steps until there is no more time, or enough generations are over.

@@ -70,7 +70,13 @@ fn a_page_says_when_it_is_late() {
     let plot = std::fs::read_to_string(folder.join("up.svg")).expect("a plot");
     assert!(!folder.join("down.svg").exists());
     std::fs::remove_dir_all(&folder).expect("removable");
-    for part in ["Emulation &lt;of&gt;", "not those of the link", "Up: from inside", "droptail"] {
+    for part in [
+        "Emulation &lt;of&gt;",
+        "not those of the link",
+        "the bound for each is",
+        "Up: from inside",
+        "droptail",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(plot.starts_with("<svg") && plot.contains("p95 95 ms"));

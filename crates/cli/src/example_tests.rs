@@ -1,0 +1,124 @@
+//! Every command line that the help and the documentation show can be parsed by the program.
+
+use clap::{Command, CommandFactory as _, Parser as _};
+
+use crate::Cli;
+
+/// The longest line that help does not wrap.
+const WIDTH: usize = 100;
+
+/// The words of a command line as a shell makes them, until a comment or another command.
+fn words(line: &str) -> Vec<String> {
+    let (mut found, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in line.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(letter),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => found.extend(word.take()),
+            (None, '#') if word.is_none() => break,
+            (None, '|' | '>' | '&') => break,
+            (None, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    found.extend(word);
+    found
+}
+
+/// Parses a line that may call the program, also behind another call of it; true if it does.
+fn check(place: &str, line: &str) -> bool {
+    let words = words(line);
+    let Some(at) = words.iter().position(|word| word == "paceline" || word.ends_with("/paceline"))
+    else {
+        return false;
+    };
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    let known = |word: &String| match word.as_str() {
+        "STRING" | "$KEY" | "pl1-..." => key.clone(),
+        // Nobody is asked for addresses.
+        _ => word.replace("server.example:", "192.0.2.1:").replace("host:", "192.0.2.1:"),
+    };
+    let words: Vec<String> = words[at..].iter().map(known).collect();
+    if let Err(error) = Cli::try_parse_from(&words) {
+        // Users' own files are not here.
+        let missing = error.to_string().contains("No such file or directory");
+        assert!(missing || !error.use_stderr(), "{place}: {line}\n{error}");
+    }
+    for file in words.iter().filter(|word| word.starts_with("scenarios/")) {
+        let root = format!("{}/../..", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::path::Path::new(&root).join(file).exists(), "{place}: there is no {file}");
+    }
+    if let Some(inner) = words.iter().position(|word| word == "--") {
+        check(place, &words[inner + 1..].join(" "));
+    }
+    true
+}
+
+/// Checks the examples of a command and of those below it; how many there are.
+fn of_help(command: &Command, name: &str) -> usize {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut found = 0;
+    // A paragraph may be one long line, which is wrapped; of several lines each has to fit.
+    for line in help.split("\n\n").filter(|part| part.contains('\n')).flat_map(str::lines) {
+        assert!(line.chars().count() <= WIDTH, "{name} --help wraps this line: {line}");
+    }
+    for line in help.replace("\\\n", " ").lines() {
+        let line = line.trim_start().trim_start_matches("Example: ");
+        let called =
+            ["paceline ", "sudo paceline ", "tar c"].iter().any(|&call| line.starts_with(call));
+        found += usize::from(called && check(&format!("{name} --help"), line));
+    }
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    found
+        + below.map(|below| of_help(below, &format!("{name} {}", below.get_name()))).sum::<usize>()
+}
+
+#[test]
+fn of_all_help() {
+    let found = of_help(&Cli::command(), "paceline");
+    assert!(found > 50, "{found} examples were found");
+}
+
+/// Checks the lines of a document's blocks of code; how many call the program.
+fn of_document(place: &str, text: &str) -> usize {
+    let (mut inside, mut found, mut line) = (false, 0, String::new());
+    for part in text.lines() {
+        if part.starts_with("```") {
+            inside = !inside;
+            continue;
+        }
+        line += part.trim_start();
+        if let Some(begun) = line.strip_suffix('\\') {
+            line = begun.to_string();
+            continue;
+        }
+        let whole = std::mem::take(&mut line);
+        // `server$ ` and `$ ` are prompts.
+        let whole = whole.split_once("$ ").map_or(whole.as_str(), |(prompt, rest)| {
+            if prompt.chars().all(char::is_alphabetic) { rest } else { &whole }
+        });
+        let whole = whole.trim_start_matches("sudo ").trim_start_matches("make site && ");
+        let called = whole.split(' ').next().is_some_and(|word| word.ends_with("paceline"));
+        if inside && called && !whole.contains("$(") {
+            found += usize::from(check(place, whole));
+        }
+    }
+    found
+}
+
+#[test]
+fn of_all_documents() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+    let mut files: Vec<_> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    files.push(root.join("README.md"));
+    let mut found = 0;
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
+        let text = std::fs::read_to_string(file).expect("a document");
+        found += of_document(&file.display().to_string(), &text);
+    }
+    assert!(found > 40, "{found} command lines were found");
+}

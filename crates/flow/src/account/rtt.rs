@@ -94,7 +94,7 @@ impl RttEstimator {
 
     /// Takes a sample in; ends the back-off of the timeout. `round_over` tells that all that was
     /// sent before the last sample for which it was true has been acknowledged.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Span, round_over: bool) {
         let rtt = rtt.max(Span::from_nanos(1));
         self.latest = rtt;

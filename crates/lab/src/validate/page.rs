@@ -78,8 +78,8 @@ at 40 ms, with a forecast in every tick, from 76 to 44, where it has 51. The gap
 that were measured there; at an RTT of 40 ms the directions are busy and forecasts come in every tick.
 The program's sender wakes every 10 ms (`poll=10ms`); that changes little here, where forecasts come on
 the dot. Its packets of 1,502 bytes become two fragments, which ours do not. The program's own code,
-driven by a clock in virtual time, has 14.7 % in the mean of six traces: what is between the 15 % and the
-10 % is between virtual and real time, and not in the scheme. What of it was not found.
+driven by a clock in virtual time, has 14.7 % in the mean of six traces, which suggests that what is between
+the 15 % and the 10 % lies between virtual and real time, not in the scheme. What it is was not found.
 
 **PCC Vivace.** The program decides by the slope of the RTT over ten packets or more, cut to even
 hundredths. At the floor of 1.3 Mbit/s ten packets take 90 ms, so that 2 ms of noise are a slope of
@@ -102,16 +102,16 @@ full (`socket=92`), unless the emulator takes packets off it at once. The run on
 probably starved of processor time.
 
 **Vegas.** ns-3 compares smoothed RTTs, and measures them in whole milliseconds, its handshake of 100.1 ms as
-100 or 101. With four flows this makes ns-3's delays to a tenth of a millisecond
+100 or 101. With four flows this makes ns-3's delays from 10 s on to a tenth of a millisecond
 (`vegas[rtt=smoothed,clock=1ms,handshake=101ms]`). With one flow the ticks decide whether the window gets another
 packet: of ten runs here that begin at all tenths of a millisecond (`phases=1ms`), three have 1.88 ms, as ns-3, and
 seven 2.88.
 ns-2 has two. The one of Linux 2.6.22 takes two round trips for each step (`step=before`), so that what slow
 start leaves in the queue takes more than ten seconds to drain: its figures from 0 s on agree with that.
-Its figures from 10 s on still contain the end of it, which our windows, begun at 10 to 19 s, mostly do not. The other, ns-2's own, ends
-slow start early, for it compares mean RTTs and doubles in every second round trip: that
-explains its throughput and its 95th percentile; it keeps one packet less in the queue, and why was not
-found. Of its four flows the delays from 10 s on are those of a smallest RTT without a packet's transmission
+Its figures from 10 s on still contain the end of it, which our windows, begun at 10 to 19 s, mostly do
+not. The other, ns-2's own, ends slow start early, for it compares mean RTTs and doubles in every second
+round trip: that explains its throughput and its 95th percentile; it keeps one packet less in the queue,
+and why was not found. Of its four flows the delays from 10 s on are those of a smallest RTT without a packet's transmission
 (`handshake=100.1ms`), though ns-2's own Vegas has no handshake.
 
 **DCTCP** of htsim reduces its window at the end of every window of observation as long as its average of marks is
@@ -166,8 +166,8 @@ station's totals are within 3 %, and NewReno's within 9 % of ns-2's, in the same
    packets each have half of that after 50 s, and which flows are hit is a matter of chance. Where uploads run, the
    access point drops acknowledgements, windows grow by acknowledgements (`counts=acks`), and two losses in a
    window take two round trips. With all of it (`newreno[initial_window=2,counts=acks], recovery=newreno,
-   timestamps=false`), and with ns-2's waits where one flow fills the medium, every queue and RTT of NewReno that differs by default agrees or lies within the spread, but for
-   three uploads without drops.
+   timestamps=false`), and with ns-2's waits where one flow fills the medium, every queue and RTT of NewReno
+   that differs by default agrees or lies within the spread, but for three uploads without drops.
 5. *Three uploads without drops*: ns-2's 466 packets in place of 565 are what is left if one of three flows leaves slow
    start with its first packets in two of three seeds. ns-2 drops all but one packet that wait for an address to be
    resolved; that these are the losses was not shown, as addresses are not resolved here.

@@ -109,9 +109,25 @@ fn of_document(place: &str, text: &str) -> usize {
     found
 }
 
+/// Checks that the targets of `make` and the scripts that a document names are there.
+fn named(place: &str, text: &str, root: &std::path::Path, makefile: &str) {
+    for part in text.split("`make ").skip(1) {
+        let target: String =
+            part.chars().take_while(|&c| c.is_ascii_lowercase() || c == '-').collect();
+        let known = makefile.contains(&format!("\n{target}:"));
+        assert!(known, "{place}: the Makefile has no target `{target}`");
+    }
+    for word in text.split(|c: char| c.is_whitespace() || c == '`' || c == '(' || c == ')') {
+        let script =
+            word.ends_with(".sh") && !word.contains(['*', '{']) && word.starts_with("tests/");
+        assert!(!script || root.join(word).exists(), "{place}: there is no {word}");
+    }
+}
+
 #[test]
 fn of_all_documents() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let makefile = std::fs::read_to_string(root.join("Makefile")).expect("a Makefile");
     let docs = std::fs::read_dir(root.join("docs")).expect("docs");
     let mut files: Vec<_> = docs.map(|entry| entry.expect("an entry").path()).collect();
     files.push(root.join("README.md"));
@@ -119,6 +135,7 @@ fn of_all_documents() {
     for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
         let text = std::fs::read_to_string(file).expect("a document");
         found += of_document(&file.display().to_string(), &text);
+        named(&file.display().to_string(), &text, &root, &makefile);
     }
     assert!(found > 40, "{found} command lines were found");
 }

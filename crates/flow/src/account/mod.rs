@@ -214,7 +214,11 @@ impl Account {
     /// controller wants that.
     #[inline]
     pub fn window(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
-        self.window_without_inflation(cwnd, reduces_by_prr).saturating_add(self.inflation())
+        let window = self.window_without_inflation(cwnd, reduces_by_prr);
+        match &self.cumulative_only {
+            None => window,
+            Some(_) => window.saturating_add(self.inflation()),
+        }
     }
 
     /// The same without what duplicate acknowledgements add to it.
@@ -223,9 +227,15 @@ impl Account {
         if reduces_by_prr && self.recovery.is_reducing() { self.recovery.allowance() } else { cwnd }
     }
 
+    /// True if so many bytes may be in flight by what duplicate acknowledgements add to the window.
+    #[inline(always)]
+    pub(crate) fn fits_inflated(&self, window: u64, bytes: u64) -> bool {
+        self.cumulative_only.is_some() && bytes <= window.saturating_add(self.inflation())
+    }
+
     /// Bytes beyond the window that duplicate acknowledgements make room for, without selective ones.
-    #[inline]
-    pub(crate) fn inflation(&self) -> u64 {
+    #[cold]
+    fn inflation(&self) -> u64 {
         let packets = self.cumulative_only.as_ref().map_or(0, |state| state.inflation());
         u64::from(packets) * u64::from(self.config.mss)
     }

@@ -330,9 +330,8 @@ impl Sender {
         } else {
             let Plan { cwnd, reduces_by_prr, .. } = self.plan;
             let window = self.account.window_without_inflation(cwnd, reduces_by_prr);
-            in_flight > 0
-                && in_flight + largest > window
-                && in_flight + largest > window.saturating_add(self.account.inflation())
+            let full = in_flight > 0 && in_flight + largest > window;
+            full && !self.account.fits_inflated(window, in_flight + largest)
         };
         if full {
             self.account.on_window_limited();

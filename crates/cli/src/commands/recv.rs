@@ -52,8 +52,8 @@ pub(crate) struct Recv {
     /// Give a sender up if it sends nothing for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
-    /// Event loops, each on a thread of its own; each connection is with one of them. All processors that
-    /// this program may use, if nothing is said
+    /// How many event loops, each on a thread of its own, to divide connections among [default: one for
+    /// each processor]
     #[arg(long, value_name = "N", value_parser = loops)]
     loops: Option<NonZeroUsize>,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where that is allowed

@@ -12,7 +12,9 @@ inside() {
         sleep 2
         base=10.77.0.1
     fi
-    PACELINE_BASE=$base "$P" traffic send cubic --duration $((LENGTH + 8))s --counts "$OUT/counts" & bulk=$!
+    # With larger buffers than the system's own the queue would grow beyond what a user meets.
+    PACELINE_BASE=$base "$P" traffic send cubic --system-buffers --duration $((LENGTH + 8))s \
+        --counts "$OUT/counts" & bulk=$!
     # The download has left slow start, and the call's handshake is over, when the measurement begins.
     sleep 4
     ping -q -c 1 -W 20 "$base" > /dev/null
@@ -22,7 +24,8 @@ inside() {
     $ahead ping -n -i 0.05 -s 160 -c $((LENGTH * 20)) -W 20 "$base" > "$OUT/ping" & ping=$!
     sleep "$LENGTH"
     cat "$OUT/bytes" > "$OUT/bytes.after"
-    kill $bulk
+    # The download ends at once if its receiver is gone; what the sender's system holds is not sent on.
+    kill "$(cat "$OUT/receiver")" $bulk
     wait $call || { echo "the call has failed" >&2; exit 1; }
     wait $ping
     [ "$CASE" != tunnel ] || kill $client
@@ -34,6 +37,7 @@ if [ "$CASE" = tunnel ]; then
     await "$OUT/tunnel.key" || exit 1
 fi
 PACELINE_BASE=0.0.0.0 "$P" traffic receive --bytes "$OUT/bytes" &
+echo $! > "$OUT/receiver"
 $ahead "$P" recv -q --listen 0.0.0.0:5311 --timeout 60s > "$OUT/key" &
 await "$OUT/key" || exit 1
 around -- bash -c inside

@@ -40,6 +40,9 @@ pub(crate) enum Traffic {
         /// Ask for explicit congestion notification
         #[arg(long)]
         ecn: bool,
+        /// Leave the buffers of sockets as the system has them, so that they limit the window
+        #[arg(long, conflicts_with = "ecn")]
+        system_buffers: bool,
         /// Let packets of this program's sockets leave as accelerates, at every device
         #[arg(long, value_name = "NAME")]
         accelerate: Option<String>,
@@ -83,11 +86,13 @@ impl Traffic {
         let base = base()?;
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         match self {
-            Traffic::Send { schemes, duration, ecn, accelerate, counts } => {
+            Traffic::Send { schemes, duration, ecn, system_buffers, accelerate, counts } => {
                 if let Some(name) = accelerate {
                     super::kernel::accelerate_everywhere(&name)?;
                 }
-                traffic::prepare(ecn).map_err(fail)?;
+                if !system_buffers {
+                    traffic::prepare(ecn).map_err(fail)?;
+                }
                 let length = args::wall(duration.as_secs_f64());
                 let counted = traffic::send(base, &schemes, length).map_err(fail)?;
                 let text = output::to_json(&counted)?;

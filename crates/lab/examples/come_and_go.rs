@@ -1,8 +1,9 @@
 //! The flows that come and go in the XCP-b paper (claims X08 and X12), by more seeds than the claims
 //! have and with uploads and downloads exchanged:
 //! `cargo run --release -p paceline-lab --example come_and_go -- SCHEME SCALE SEEDS [exchange|down] [without-sack]`.
-//! `without-sack` takes selective acknowledgements from all flows, as ns-2's NewReno is. SCHEME is `xcpb` or that of the senders, such as `newreno[counts=acks]`. At scale 1 runs last
-//! 300 s, else 150 s; megabytes are of the whole run, rates are counted from 50 s on.
+//! SCHEME is `xcpb` or that of the senders, such as `newreno[counts=acks]`; `without-sack` takes selective
+//! acknowledgements from all flows, as the claims do with NewReno's. At scale 1 runs last 300 s, else 150 s;
+//! megabytes are of the whole run, rates are counted from 50 s on.
 
 use std::io::Write as _;
 
@@ -48,16 +49,17 @@ fn main() -> Result<(), Failure> {
         "xcpb" => NetworkScheme::xcpb(6, scale),
         sender => NetworkScheme { sender: sender.into(), ..NetworkScheme::newreno(buffer) },
     };
+    let recovery = match has("without-sack") {
+        true => LossRecovery::NewReno(RttSamples::One),
+        false => LossRecovery::Sack,
+    };
+    let which = NetworkScheme { recovery, ..which };
     let mut out = std::io::stdout();
     for seed in 1..=seeds {
         let load = Load { uploads: !has("down"), rtt_ms: 0, short: None };
         let mut scenario = come_and_go(&which, scale, load, seed)?;
         scenario.duration = Span::from_secs(if scale == 1 { 300 } else { 150 });
         scenario.digest = false;
-        if has("without-sack") {
-            let newreno = LossRecovery::NewReno(RttSamples::One);
-            scenario.flows.iter_mut().for_each(|flow| flow.recovery = newreno);
-        }
         if has("exchange") {
             scenario.flows.iter_mut().for_each(exchange);
         }

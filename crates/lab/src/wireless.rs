@@ -5,8 +5,8 @@ use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_path::BufferSize;
 use paceline_path::medium::Preamble;
 use paceline_sim::scenario::{
-    Capacity, Direction, FlowSpec, Layer, LinkSpec, MediumSpec, RouterChoice, Scenario,
-    StationPort, StationUse, check_scheme,
+    Capacity, Direction, FlowSpec, Layer, LinkSpec, LossRecovery, MediumSpec, RouterChoice,
+    Scenario, StationPort, StationUse, check_scheme,
 };
 
 /// Bytes of a packet with its headers.
@@ -25,12 +25,15 @@ pub struct NetworkScheme {
     pub buffer: u64,
     /// Packets that a flow has under way at most.
     pub window: Option<u64>,
+    /// How lost packets are found and sent again.
+    pub recovery: LossRecovery,
 }
 
 impl NetworkScheme {
     /// NewReno, with queues of so many packets at the medium.
     pub fn newreno(buffer: u64) -> NetworkScheme {
-        NetworkScheme { sender: "newreno".into(), routers: None, buffer, window: None }
+        let (routers, window, recovery) = (None, None, LossRecovery::Sack);
+        NetworkScheme { sender: "newreno".into(), routers, buffer, window, recovery }
     }
 
     /// NewReno that never loses a packet, to learn what the medium carries.
@@ -46,15 +49,15 @@ impl NetworkScheme {
         NetworkScheme {
             sender: "xcpb".into(),
             routers: Some((router, "xcp")),
-            buffer: 50 * u64::from(scale),
-            window: None,
+            ..NetworkScheme::newreno(50 * u64::from(scale))
         }
     }
 
     /// XCP that is told a capacity in Mbit/s.
     pub fn xcp(told: f64, buffer: u64) -> NetworkScheme {
         let router = format!("xcp[capacity={}kbps]", (told * 1000.0 + 0.5) as u64);
-        NetworkScheme { sender: "xcp".into(), routers: Some((router, "xcp")), buffer, window: None }
+        let routers = Some((router, "xcp"));
+        NetworkScheme { sender: "xcp".into(), routers, ..NetworkScheme::newreno(buffer) }
     }
 }
 
@@ -127,6 +130,7 @@ pub fn flow(
     flow.station = Some(StationUse { station: format!("w{station}"), direction });
     flow.rtt = Span::from_millis(rtt_ms);
     flow.ack = Some(paceline_cc::AckPolicy::EACH);
+    flow.recovery = which.recovery;
     flow.receive_window = which.window.map(|packets| packets * u64::from(PACKET));
     Ok(flow)
 }

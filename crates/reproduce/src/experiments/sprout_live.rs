@@ -196,8 +196,7 @@ fn band(files: &Files) -> Result<Record, String> {
 fn findings(setting: &Setting, find: impl FnOnce(&mut Findings)) -> Result<Findings, String> {
     let mut findings = Findings::default();
     if setting.live.is_some() {
-        let (down, up) = setting.verizon_names();
-        findings.traces = vec![down, up];
+        findings.traces = vec![setting.verizon_down()?.name, setting.verizon_up()?.name];
         find(&mut findings);
     }
     Ok(findings)

@@ -3,7 +3,7 @@
 
 use paceline_cc::Span;
 use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
-use paceline_sim::scenario::{Direction, FlowSpec, Scenario};
+use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
 use super::common::mean;
@@ -28,17 +28,17 @@ const KAPPA: u32 = 6;
 const SEEDS: u64 = 3;
 const SCALES: [u32; 3] = [1, 5, 20];
 const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
-/// NewReno as in the paper's years: two packets at first, and no proportional rate reduction.
-const OLD: &str = "newreno2";
+/// NewReno with selective acknowledgements, which the paper's has not.
+const WITH_SACK: &str = "with-sack";
 const WAYS: [&str; 2] = ["both", "down"];
 fn which(name: &str, scale: u32) -> NetworkScheme {
     match name {
         "xcpb" => NetworkScheme::xcpb(KAPPA, scale),
-        OLD => NetworkScheme {
-            sender: "newreno[initial_window=2,prr=false]".into(),
+        WITH_SACK => NetworkScheme::newreno(50 * u64::from(scale)),
+        _ => NetworkScheme {
+            recovery: LossRecovery::NewReno(RttSamples::One),
             ..NetworkScheme::newreno(50 * u64::from(scale))
         },
-        _ => NetworkScheme::newreno(50 * u64::from(scale)),
     }
 }
 
@@ -102,8 +102,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         if number == 0 {
             for (way, scale) in WAYS.iter().flat_map(|way| [(way, 1), (way, 20)]) {
                 let load = Load { uploads: *way == "both", ..mix };
-                let scenario = dynamic(OLD, scale, load, seed)?;
-                tasks.push(Task::scenario(format!("{OLD} {way} {scale}"), scenario));
+                let scenario = dynamic(WITH_SACK, scale, load, seed)?;
+                tasks.push(Task::scenario(format!("{WITH_SACK} {way} {scale}"), scenario));
             }
         }
         for short in SHARES {
@@ -187,8 +187,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     }
     for way in WAYS {
         for scale in [1, 20] {
-            let carried = throughput(results.get(&format!("{OLD} {way} {scale}")));
-            findings.measure(format!("{OLD}.{way}.{scale}.per_scale"), carried / f64::from(scale));
+            let carried = throughput(results.get(&format!("{WITH_SACK} {way} {scale}")));
+            findings.measure(
+                format!("{WITH_SACK}.{way}.{scale}.per_scale"),
+                carried / f64::from(scale),
+            );
         }
     }
     let offered: Vec<f64> =

@@ -6,6 +6,5 @@ send() {
     $ahead "$P" send -q "$PACELINE_BASE:5311" --key "$(key "$OUT/key")" --scheme sprout --bulk "${LENGTH}s" \
         --timeout 30s --json > "$OUT/run.json"
 }
-export -f send
-export -f around
+export -f send around
 "$P" loss -q $realtime up "$LOSS" -- "$P" loss -q $realtime down "$LOSS" -- bash -c 'around -- bash -c send'

@@ -39,8 +39,8 @@ pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
     decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
 }
 
-/// Where in a transport packet the number of the server stands that the packet is for: in the third byte of
-/// the receiver's identifier, counted from the least.
+/// Where in a transport packet the number of the server stands that the packet is for: the second byte of the
+/// receiver's identifier.
 pub const SERVER_NUMBER_AT: usize = 2;
 
 /// Whose a datagram is, of several servers that share an address (`Server::numbered`); `None` if it is no

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc;
+use std::sync::{Once, mpsc};
 use std::thread;
 
 use paceline_wire::key::Identity;
@@ -108,7 +108,8 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     if let Some(socket) = sockets.first() {
         tell(Event::Listening(socket.local()?));
     }
-    let shared = Shared { options, interrupts: &interrupts, clients: AtomicU64::new(0), stop };
+    let (clients, ordinary) = (AtomicU64::new(0), Once::new());
+    let shared = Shared { options, interrupts: &interrupts, clients, stop, ordinary };
     let (events, told) = mpsc::channel();
     let all = thread::scope(|scope| {
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {

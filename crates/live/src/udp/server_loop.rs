@@ -4,7 +4,7 @@ use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Once, mpsc};
 
 use paceline_cc::Time;
 use paceline_wire::{End, Server, ServerStats};
@@ -25,6 +25,8 @@ pub(super) struct Shared<'a> {
     /// How many clients there have been.
     pub(super) clients: AtomicU64,
     pub(super) stop: Stop,
+    /// That a loop runs as an ordinary program is told once for all of them.
+    pub(super) ordinary: Once,
 }
 
 /// How one loop asks all of them to end.
@@ -85,7 +87,7 @@ impl<'a> Loop<'a> {
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
         {
-            clients.tell(Event::Ordinary(error.to_string()));
+            shared.ordinary.call_once(|| clients.tell(Event::Ordinary(error.to_string())));
         }
         let mut clock = Clock::start();
         let told = clock.now();

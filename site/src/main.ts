@@ -6,16 +6,8 @@ import { Claims } from "./claims";
 import { Client } from "./client";
 import { Compare } from "./compare";
 import { byId, showError } from "./dom";
+import { place, TABS } from "./place";
 import { Ratatouille } from "./ratatouille";
-
-const TABS = ["ratatouille", "compare", "claims"] as const;
-
-/** The tab of the address, and what stands behind it. */
-function place(): { tab: (typeof TABS)[number]; rest: string } {
-  const found = /^#(\w+)[?/]?(.*)$/.exec(location.hash);
-  const tab = TABS.find((name) => name === found?.[1]) ?? "ratatouille";
-  return { tab, rest: found?.[1] === tab ? found[2]! : "" };
-}
 
 async function start(): Promise<void> {
   const client = new Client();

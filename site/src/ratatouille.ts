@@ -5,6 +5,7 @@ import { Client } from "./client";
 import { acceptFiles, announce, byId, element, readFiles, short, showError } from "./dom";
 import type { Answer } from "./engine";
 import { FlowTable, type FlowStatus } from "./flows";
+import { place } from "./place";
 import { Plot } from "./plot";
 import { LINK, Rows } from "./rows";
 import { RulePanel } from "./rules";
@@ -303,7 +304,8 @@ export class Ratatouille {
   private addressChanged(): void {
     clearTimeout(this.addressTimer);
     this.addressTimer = window.setTimeout(() => {
-      if (this.active) history.replaceState(null, "", `#ratatouille?${this.address()}`);
+      // A link to another tab changes the address before the page is told: that address stays.
+      if (place().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
     }, 250);
   }
 

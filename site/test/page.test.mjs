@@ -265,6 +265,27 @@ test("a pause holds time, and reduced motion begins with one", async () => {
   await close(page);
 });
 
+test("a setting that is remembered late does not take the tab away", async () => {
+  const page = await open("");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 0.3);
+  const remembered = await page.evaluate(() => {
+    const [later, wait] = [[], window.setTimeout];
+    window.setTimeout = (callback) => later.push(callback);
+    const slider = document.querySelector("#sliders input");
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    window.setTimeout = wait;
+    // The address is that of the tab at once; the page hears of it after this task.
+    document.getElementById("tab-compare").click();
+    later.forEach((callback) => callback());
+    return later.length;
+  });
+  assert.ok(remembered > 0, "the slider's setting is remembered later");
+  await page.locator("#compare").waitFor();
+  assert.equal(new URL(page.url()).hash, "#compare");
+  await close(page);
+});
+
 test("the keyboard reaches everything, and everything has a name", async () => {
   const page = await open("", 1300, { colorScheme: "dark" });
   await page.keyboard.press("Tab");

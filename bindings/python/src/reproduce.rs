@@ -1,12 +1,13 @@
 //! `paceline.reproduce`: the papers' claims, measured anew.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
     Claim, Judged, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page, reproduce,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -144,5 +145,10 @@ pub(crate) fn measure_claims(
     let progress = Silent(&stop);
     let done = attended(py, threads, &stop, || reproduce(&chosen, &setting, &store, &progress))?;
     let done = done.map_err(|error| failed(py, error))?;
+    if let Some((_, problem)) = done.unkept.first() {
+        let text = format!("results of {} runs cannot be kept: {problem}", done.unkept.len());
+        let text = CString::new(text)?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
     Ok(Reproduced { done, chosen })
 }

@@ -1,31 +1,18 @@
 //! `paceline.reproduce`: the papers' claims, measured anew.
 
-use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page, reproduce,
+    Claim, Progress, ReproduceFields, Reproduction, Setting, Store, claims, markdown, page,
+    reproduce,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
-use serde::Serialize;
 
 use crate::error::{failed, wrong};
 use crate::run::{Stop, attended};
 use crate::table::Table;
-
-/// The JSON of `paceline reproduce`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    summary: String,
-    synthetic: bool,
-    quick: bool,
-    claims: &'a [Judged],
-    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    sweeps: Vec<&'a Sweep>,
-}
 
 /// What was found.
 #[pyclass(frozen, name = "Reproduction", module = "paceline._native")]
@@ -51,18 +38,7 @@ impl Reproduced {
     }
 
     fn json(&self) -> PyResult<String> {
-        let done = &self.done;
-        let each = done.experiments.iter();
-        let document = Document {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            summary: done.summary(),
-            synthetic: done.synthetic,
-            quick: done.quick,
-            claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(ReproduceFields::of(&self.done))
     }
 
     fn page(&self) -> String {

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cc::Span;
-use paceline_lab::{run_while, written};
+use paceline_lab::{RunFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::scenario::{self, Record};
 use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 
 use crate::compare::{few_bins, series_table};
 use crate::controller::{Failure, names};
@@ -154,16 +153,6 @@ pub(crate) struct Ran {
     outcome: Outcome,
 }
 
-/// The JSON of `paceline run`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-    goodput_mbps: f64,
-    jain: f64,
-}
-
 #[pymethods]
 impl Ran {
     #[getter]
@@ -178,14 +167,7 @@ impl Ran {
 
     /// The JSON that `paceline run --json` prints.
     fn json(&self) -> PyResult<String> {
-        let outcome = &self.outcome;
-        let document = Document {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            outcome,
-            goodput_mbps: outcome.goodput_mbps(),
-            jain: outcome.jain(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(RunFields::of(&self.outcome))
     }
 
     /// A row for each flow, without what was recorded over time.

@@ -1,13 +1,12 @@
 //! `paceline reproduce`: the papers' claims, measured anew.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Judged, Live, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written,
+    Claim, Held, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict, Written,
     claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
@@ -71,33 +70,6 @@ pub(crate) struct Reproduce {
     /// Write the page, the JSON and finished runs into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-}
-
-/// The JSON of `reproduce`.
-#[derive(Serialize)]
-struct Claims<'a> {
-    summary: String,
-    synthetic: bool,
-    quick: bool,
-    claims: &'a [Judged],
-    /// The measures of each experiment by name.
-    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    /// What comes out by the values of settings that the papers leave open.
-    sweeps: Vec<&'a Sweep>,
-}
-
-impl Claims<'_> {
-    fn of(done: &Reproduction) -> Claims<'_> {
-        let each = done.experiments.iter();
-        Claims {
-            summary: done.summary(),
-            synthetic: done.synthetic,
-            quick: done.quick,
-            claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
-        }
-    }
 }
 
 /// The JSON of `reproduce --list`.
@@ -198,7 +170,7 @@ impl Reproduce {
         bar.finish_and_clear();
         let done = done?;
         let printed = if self.json {
-            output::print_json(&Claims::of(&done))
+            output::print_json(&ReproduceFields::of(&done))
         } else {
             output::print(&table(&done))
         };
@@ -259,7 +231,7 @@ impl Reproduce {
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
-        let json = output::to_json(&Claims::of(done));
+        let json = output::to_json(&ReproduceFields::of(done));
         let files = [
             ("reproduce.html", Ok(page(done, chosen, &facts))),
             ("reproduce.md", Ok(markdown(done, chosen, &facts[0].1))),

@@ -10,13 +10,13 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// How often Python's signals are looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whether work is to go on.
 #[derive(Debug, Default)]
-pub(crate) struct Stop(AtomicBool);
+pub(crate) struct StopFlag(AtomicBool);
 
-impl Stop {
+impl StopFlag {
     /// Asks the work to end.
     pub(crate) fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -33,10 +33,10 @@ impl Stop {
 ///
 /// # Errors
 /// What the handler raised, or that there are no threads.
-pub(crate) fn attended<T: Send>(
+pub(crate) fn run_interruptibly<T: Send>(
     py: Python<'_>,
     threads: usize,
-    stop: &Stop,
+    stop: &StopFlag,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -52,7 +52,7 @@ pub(crate) fn attended<T: Send>(
                 let _ = sender.send(done);
             });
             loop {
-                match receiver.recv_timeout(GLANCE) {
+                match receiver.recv_timeout(SIGNAL_CHECK_INTERVAL) {
                     Ok(done) => return Ok(done),
                     Err(RecvTimeoutError::Disconnected) => match worker.join() {
                         Err(panic) => resume_unwind(panic),

@@ -79,7 +79,9 @@ def name_of(controller: type[Controller]) -> str:
     return name
 
 
-def named(schemes: Iterable[Any], argument: str) -> tuple[list[str], dict[str, type[Controller]]]:
+def names_and_classes(
+    schemes: Iterable[Any], argument: str
+) -> tuple[list[str], dict[str, type[Controller]]]:
     """The schemes as text, and the classes among them by their names."""
     texts: list[str] = []
     classes: dict[str, type[Controller]] = {}

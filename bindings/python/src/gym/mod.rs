@@ -3,18 +3,20 @@
 
 mod agent;
 mod episode;
+mod pool;
 
 use std::sync::{Mutex, PoisonError};
 
 use paceline_cc::{SchemeSpec, Span};
 use paceline_lab::written;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 use rayon::prelude::*;
 
 use crate::error::{argument_error, run_error};
 use episode::{BOUND, Episode, EpisodeConfig, FEATURES};
+use pool::StepPool;
 
 /// Some environments of one kind.
 #[pyclass(name = "Environments", module = "paceline._native")]
@@ -23,7 +25,7 @@ pub(crate) struct PyEnvironments {
     /// Behind a lock, since simulations may move between threads, and not be shared by them.
     slots: Mutex<Vec<Slot>>,
     count: usize,
-    pool: Option<rayon::ThreadPool>,
+    pool: StepPool,
 }
 
 /// One environment, with where its next episode comes from.
@@ -105,11 +107,7 @@ impl PyEnvironments {
             weights,
             digest,
         };
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = match threads {
-            1 => None,
-            _ => Some(pool().map_err(|error| PyRuntimeError::new_err(error.to_string()))?),
-        };
+        let pool = StepPool::new(threads)?;
         let slots = (0..count).map(|_| Slot { seed: 0, next: 0, episode: None }).collect();
         Ok(PyEnvironments { config, slots: Mutex::new(slots), count, pool })
     }
@@ -138,6 +136,7 @@ impl PyEnvironments {
         }
         let PyEnvironments { config, slots, pool, .. } = self;
         let slots = slots_mut(slots);
+        let pool = pool.get()?;
         let reset = |(slot, &chosen): (&mut Slot, &u8)| match chosen {
             0 => Ok(()),
             _ => slot.reset(config),
@@ -164,6 +163,7 @@ impl PyEnvironments {
         }
         let PyEnvironments { config, slots, pool, .. } = self;
         let slots = slots_mut(slots);
+        let pool = pool.get()?;
         let step = |(slot, action): (&mut Slot, &[u8])| -> Result<(), String> {
             let action = action.try_into().map_or(0.0, f32::from_ne_bytes);
             match &mut slot.episode {

@@ -13,9 +13,9 @@ use pyo3::types::PyDict;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::controller::{ControllerFailure, names_with_controllers};
+use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error};
-use crate::run::run_interruptibly;
+use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 use paceline_lab::view::view;
 
@@ -136,8 +136,8 @@ pub(crate) fn compare(
     threads: usize,
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyComparison> {
-    let failure = Arc::new(ControllerFailure::default());
-    let names = names_with_controllers(controllers.as_ref(), &failure)?;
+    let control = Arc::new(RunControl::default());
+    let names = names_with_controllers(controllers.as_ref(), &control)?;
     let span = |argument: &str, text: &str| {
         <Span as paceline_cc::ParamValue>::read(text.trim())
             .map_err(|e| argument_error(argument, e))
@@ -201,7 +201,7 @@ pub(crate) fn compare(
             comparisons.push((comparison, note.clone()));
         }
     }
-    let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &failure))?;
+    let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &control))?;
     let views = rows.iter().map(|row| view(row, &names)).collect();
     Ok(PyComparison { rows, views, seed })
 }
@@ -213,19 +213,18 @@ fn run_all(
     group: usize,
     omniscient: bool,
     threads: usize,
-    (names, failure): (&Names, &ControllerFailure),
+    (names, control): (&Names, &RunControl),
 ) -> PyResult<Vec<CompareRow>> {
-    let stop = failure.stop();
     let first: Mutex<Option<String>> = Mutex::default();
     let fail = |comparison: &lab::Comparison, error: String| {
         let problem = format!("{} on {}: {error}", comparison.scheme, comparison.trace);
         if let Ok(mut first) = first.lock() {
             first.get_or_insert(problem);
         }
-        stop.stop();
+        control.stop();
     };
     let row = |(comparison, note): &(lab::Comparison, Option<String>)| {
-        let outcome = run_while(&comparison.scenario(), names, &|| stop.go_on());
+        let outcome = run_while(&comparison.scenario(), names, &|| control.go_on());
         match outcome {
             Ok(Some(outcome)) => {
                 Some(CompareRow { note: note.clone(), ..comparison.row(&outcome) })
@@ -240,7 +239,7 @@ fn run_all(
     let best = |comparison: &lab::Comparison| {
         comparison.omniscient().map_err(|error| fail(comparison, error.to_string())).ok()
     };
-    let rows = run_interruptibly(py, threads, stop, || {
+    let rows = run_interruptibly(py, threads, control, || {
         comparisons
             .par_chunks(group.max(1))
             .flat_map(|group| {
@@ -252,7 +251,6 @@ fn run_all(
             })
             .collect::<Vec<Option<CompareRow>>>()
     })?;
-    failure.check()?;
     if let Some(problem) = first.into_inner().ok().flatten() {
         return Err(run_error(py, problem));
     }

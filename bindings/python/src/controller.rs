@@ -1,6 +1,6 @@
 //! Controllers written in Python, and what they are told.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use paceline_cc::{
     Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, SchemeEntry, Setup,
@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::run::StopFlag;
+use crate::run::RunControl;
 
 /// What one acknowledgement, or one expiry of a loss timer, tells: see `paceline.Feedback` in
 /// `_native.pyi`, where each field is described.
@@ -205,36 +205,6 @@ impl PySetup {
     }
 }
 
-/// The first exception of a run's controllers, which ends it.
-#[derive(Default)]
-pub(crate) struct ControllerFailure {
-    stop: StopFlag,
-    first: Mutex<Option<PyErr>>,
-}
-
-impl ControllerFailure {
-    /// Whether the run is to go on.
-    pub(crate) fn stop(&self) -> &StopFlag {
-        &self.stop
-    }
-
-    fn set(&self, error: PyErr) {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.stop.stop();
-    }
-
-    /// The exception with its traceback, if there was one.
-    ///
-    /// # Errors
-    /// The exception.
-    pub(crate) fn check(&self) -> PyResult<()> {
-        match self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A controller whose methods are Python's.
 struct PyController {
     /// Nothing after an exception.
@@ -242,7 +212,7 @@ struct PyController {
     plan: Plan,
     sends: bool,
     needs: Signals,
-    failure: Arc<ControllerFailure>,
+    control: Arc<RunControl>,
 }
 
 impl PyController {
@@ -251,10 +221,10 @@ impl PyController {
         class: &Py<PyAny>,
         setup: &Setup,
         needs: Signals,
-        failure: Arc<ControllerFailure>,
+        control: Arc<RunControl>,
     ) -> PyController {
         let plan = Plan::window(10 * u64::from(setup.mss));
-        let made = Python::attach(|py| {
+        let made = control.call_python(|py| {
             let object = class.bind(py).call1((PySetup(setup.clone()),))?;
             let base =
                 py.import("paceline.controller")?.getattr("Controller")?.getattr("on_send")?;
@@ -264,23 +234,23 @@ impl PyController {
         });
         match made {
             Ok((sends, plan, object)) => {
-                PyController { object: Some(object), plan, sends, needs, failure }
+                PyController { object: Some(object), plan, sends, needs, control }
             }
             Err(error) => {
-                failure.set(error);
-                PyController { object: None, plan, sends: false, needs, failure }
+                control.fail(error);
+                PyController { object: None, plan, sends: false, needs, control }
             }
         }
     }
 
-    /// Calls a method and takes its plan.
+    /// Calls a method and takes its plan. An exception ends the run.
     fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<Option<Plan>>) {
         let Some(object) = &self.object else { return };
-        match Python::attach(|py| call(py, object.bind(py))) {
+        match self.control.call_python(|py| call(py, object.bind(py))) {
             Ok(Some(plan)) => self.plan = plan,
             Ok(None) => {}
             Err(error) => {
-                self.failure.set(error);
+                self.control.fail(error);
                 self.object = None;
                 self.plan.timer = Time::NEVER;
             }
@@ -358,20 +328,21 @@ fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     Ok(all)
 }
 
-/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes.
+/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes,
+/// for a run that `control` ends.
 ///
 /// # Errors
 /// If a name is taken, or a class is none of a controller.
 pub(crate) fn names_with_controllers(
     controllers: Option<&Bound<'_, PyDict>>,
-    failure: &Arc<ControllerFailure>,
+    control: &Arc<RunControl>,
 ) -> PyResult<Names> {
     let mut names = paceline_remy::names();
     for (name, class) in controllers.into_iter().flatten() {
         let needs = required_signals(&class)?;
-        let (class, failure) = (Arc::new(class.unbind()), Arc::clone(failure));
+        let (class, control) = (Arc::new(class.unbind()), Arc::clone(control));
         let halves = Halves::sender(move |setup| {
-            PyController::new(&class, setup, needs, Arc::clone(&failure))
+            PyController::new(&class, setup, needs, Arc::clone(&control))
         });
         let entry = SchemeEntry::new(name.extract::<String>()?, move |spec| {
             spec.params::<NoParams>()?;

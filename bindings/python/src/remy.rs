@@ -17,7 +17,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};
-use crate::run::{StopFlag, run_interruptibly};
+use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
 /// A table of rules.
@@ -179,11 +179,11 @@ pub(crate) fn evaluate_on(
     }
     let all = candidates(&tables, &schemes, specification.repairs())?;
     let seeds = seeds(first_seed, count)?;
-    let stop = StopFlag::default();
-    let rows = run_interruptibly(py, threads, &stop, || {
+    let control = RunControl::default();
+    let rows = run_interruptibly(py, threads, &control, || {
         let mut rows: Vec<Assessment> = Vec::new();
         // After an interrupt nobody sees the rows.
-        for (name, scheme) in all.iter().take_while(|_| stop.go_on()) {
+        for (name, scheme) in all.iter().take_while(|_| control.go_on()) {
             let row = paceline_remy::assess(name, scheme, &specification, &seeds, rows.first());
             rows.push(row.map_err(|error| format!("{name}: {error}"))?);
         }
@@ -238,14 +238,14 @@ pub(crate) fn evaluate_network(
     let rate = network.packets_per_ms(duration).map_err(|error| run_error(py, error))?;
     let all = candidates(&tables, &schemes, false)?;
     let seeds = seeds(first_seed, count)?;
-    let stop = StopFlag::default();
-    let rows = run_interruptibly(py, threads, &stop, || {
+    let control = RunControl::default();
+    let rows = run_interruptibly(py, threads, &control, || {
         let row = |(name, scheme): &(String, SchemeChoice)| {
             paceline_remy::eval(name, &network, rate, scheme, duration, &seeds)
                 .map_err(|error| format!("{name}: {error}"))
         };
         // After an interrupt nobody sees the rows.
-        all.iter().take_while(|_| stop.go_on()).map(row).collect::<Result<Vec<_>, String>>()
+        all.iter().take_while(|_| control.go_on()).map(row).collect::<Result<Vec<_>, String>>()
     })?;
     PyTable::of(&rows.map_err(|error| run_error(py, error))?)
 }

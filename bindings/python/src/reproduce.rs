@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::error::{argument_error, run_error};
-use crate::run::{StopFlag, run_interruptibly};
+use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 
 /// The JSON of `paceline reproduce`.
@@ -78,7 +78,7 @@ impl PyReproduction {
 }
 
 /// Nobody is told how far it is; the run ends with Python's signals.
-struct SilentProgress<'a>(&'a StopFlag);
+struct SilentProgress<'a>(&'a RunControl);
 
 impl Progress for SilentProgress<'_> {
     fn begin(&self, _: f64, _: f64) {}
@@ -144,10 +144,11 @@ pub(crate) fn measure_claims(
         }
         None => Store::nowhere(),
     };
-    let stop = StopFlag::default();
-    let progress = SilentProgress(&stop);
-    let result =
-        run_interruptibly(py, threads, &stop, || reproduce(&chosen, &setting, &store, &progress))?;
+    let control = RunControl::default();
+    let progress = SilentProgress(&control);
+    let result = run_interruptibly(py, threads, &control, || {
+        reproduce(&chosen, &setting, &store, &progress)
+    })?;
     let reproduction = result.map_err(|error| run_error(py, error))?;
     Ok(PyReproduction { reproduction, chosen })
 }

@@ -14,9 +14,9 @@ use pyo3::types::PyDict;
 use serde::Serialize;
 
 use crate::compare::{check_bin_count, series_table};
-use crate::controller::{ControllerFailure, names_with_controllers};
+use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error, scenario_error};
-use crate::run::run_interruptibly;
+use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 use paceline_lab::view::views;
 
@@ -29,8 +29,8 @@ pub(crate) struct PyScenario {
 }
 
 impl PyScenario {
-    fn names(&self, py: Python<'_>, failure: &Arc<ControllerFailure>) -> PyResult<Names> {
-        names_with_controllers(self.controllers.as_ref().map(|all| all.bind(py)), failure)
+    fn names(&self, py: Python<'_>, control: &Arc<RunControl>) -> PyResult<Names> {
+        names_with_controllers(self.controllers.as_ref().map(|all| all.bind(py)), control)
     }
 }
 
@@ -134,13 +134,12 @@ impl PyScenario {
 
     /// Runs it to its end.
     fn run(&self, py: Python<'_>) -> PyResult<PyOutcome> {
-        let failure = Arc::new(ControllerFailure::default());
-        let names = self.names(py, &failure)?;
-        let stop = failure.stop();
+        let control = Arc::new(RunControl::default());
+        let names = self.names(py, &control)?;
         let scenario = &self.scenario;
-        let outcome =
-            run_interruptibly(py, 1, stop, || run_while(scenario, &names, &|| stop.go_on()))?;
-        failure.check()?;
+        let outcome = run_interruptibly(py, 1, &control, || {
+            run_while(scenario, &names, &|| control.go_on())
+        })?;
         match outcome {
             Ok(Some(outcome)) => Ok(PyOutcome { scenario: Arc::clone(scenario), outcome }),
             Ok(None) => Err(run_error(py, "the run was stopped")),

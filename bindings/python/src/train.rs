@@ -1,7 +1,7 @@
 //! `paceline.remy.train`: on this machine, or by whoever answers its questions.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_cc::schemes::remy::RuleTable;
@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};
-use crate::run::{StopFlag, run_interruptibly};
+use crate::run::{RunControl, run_interruptibly};
 
 /// How many networks a question to somebody else has at most.
 const NETWORKS_PER_QUESTION: usize = 4;
@@ -24,7 +24,7 @@ enum TrialEvaluator {
     /// This machine.
     Local(Frugal),
     /// A function in Python, which takes a list of questions and gives a list of answers.
-    Remote { ask: Py<PyAny>, work: Arc<Work>, error: Arc<Mutex<Option<PyErr>>> },
+    Remote { ask: Py<PyAny>, work: Arc<Work>, control: Arc<RunControl> },
 }
 
 impl Evaluator for TrialEvaluator {
@@ -34,18 +34,19 @@ impl Evaluator for TrialEvaluator {
         specimens: &[Specimen],
         uses: bool,
     ) -> Result<Vec<Trial>, EvaluatorError> {
-        let (ask, work, error) = match self {
+        let (ask, work, control) = match self {
             TrialEvaluator::Local(frugal) => return frugal.trials(table, specimens, uses),
-            TrialEvaluator::Remote { ask, work, error } => (ask, work, error),
+            TrialEvaluator::Remote { ask, work, control } => (ask, work, control),
         };
         let questions = specimens
             .chunks(NETWORKS_PER_QUESTION)
             .map(|some| remote::question(table, some, uses))
             .collect::<Result<Vec<String>, _>>()?;
-        let asked = Python::attach(|py| ask.call1(py, (questions,))?.extract::<Vec<String>>(py));
+        let asked =
+            control.call_python(|py| ask.call1(py, (questions,))?.extract::<Vec<String>>(py));
         let answers = asked.map_err(|problem| {
             let words = problem.to_string();
-            error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+            control.fail(problem);
             EvaluatorError::Other(words)
         })?;
         let mut all = Vec::new();
@@ -68,7 +69,7 @@ pub(crate) fn answer(
     folder: Option<PathBuf>,
     question: &str,
 ) -> PyResult<String> {
-    let answered = run_interruptibly(py, 1, &StopFlag::default(), || {
+    let answered = run_interruptibly(py, 1, &RunControl::default(), || {
         remote::answer(text, folder.as_deref(), question)
     })?;
     answered.map_err(|error| run_error(py, error))
@@ -95,14 +96,13 @@ pub(crate) fn train(
     let budget = budget.map(|text| written::length(&text).map_err(|e| argument_error("budget", e)));
     let budget_s = budget.transpose()?.map(|budget| budget.as_secs_f64());
     let work = Arc::new(Work::default());
-    let error: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let control = Arc::new(RunControl::default());
     let evaluator = match ask {
         None => TrialEvaluator::Local(Frugal { work: Arc::clone(&work) }),
         Some(ask) => {
-            TrialEvaluator::Remote { ask, work: Arc::clone(&work), error: Arc::clone(&error) }
+            TrialEvaluator::Remote { ask, work: Arc::clone(&work), control: Arc::clone(&control) }
         }
     };
-    let stop = StopFlag::default();
     let job = TrainingJob {
         text,
         folder: folder.as_deref(),
@@ -112,18 +112,13 @@ pub(crate) fn train(
         cpu_hours,
         seed,
     };
-    let done = run_interruptibly(py, threads, &stop, || {
-        job.run(evaluator, &work, &stop, report.as_ref(), &error)
+    let done = run_interruptibly(py, threads, &control, || {
+        job.run(evaluator, &work, &control, report.as_ref())
     })?;
-    let raised = error.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match (done, raised) {
-        (_, Some(error)) => Err(error),
-        (Ok(done), None) => Ok(done),
-        (Err(TrainError::Specification(error)), None) => {
-            Err(PyValueError::new_err(error.to_string()))
-        }
-        (Err(error), None) => Err(run_error(py, error)),
-    }
+    done.map_err(|error| match error {
+        TrainError::Specification(error) => PyValueError::new_err(error.to_string()),
+        error => run_error(py, error),
+    })
 }
 
 /// What is trained, and until when.
@@ -142,9 +137,8 @@ impl TrainingJob<'_> {
         &self,
         evaluator: TrialEvaluator,
         work: &Arc<Work>,
-        stop: &StopFlag,
+        control: &RunControl,
         report: Option<&Py<PyAny>>,
-        error: &Mutex<Option<PyErr>>,
     ) -> Result<(String, Vec<String>, String), TrainError> {
         let plan = Plan { text: self.text, folder: self.folder, seed: self.seed };
         let (mut trainer, log) = match &self.output {
@@ -158,7 +152,7 @@ impl TrainingJob<'_> {
         let begun = Instant::now();
         let spent_before = trainer.state().spent.cpu_s;
         let no_time = || {
-            !stop.go_on()
+            !control.go_on()
                 || self.budget_s.is_some_and(|budget| begun.elapsed().as_secs_f64() >= budget)
                 || self.cpu_hours.is_some_and(|hours| spent_before + work.cpu_s() >= 3600.0 * hours)
         };
@@ -173,8 +167,8 @@ impl TrainingJob<'_> {
                         Some(report) => report.call1(py, (line(&entry),)).map(|_| ()),
                         None => Ok(()),
                     };
-                    if let Err(problem) = Python::attach(call_report) {
-                        error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+                    if let Err(problem) = control.call_python(call_report) {
+                        control.fail(problem);
                         break "error";
                     }
                 }

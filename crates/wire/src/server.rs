@@ -165,6 +165,11 @@ impl Server {
     pub fn connection(&mut self, slot: usize) -> Option<&mut Connection> {
         self.slots.get_mut(slot)?.as_mut().map(|slot| &mut slot.connection)
     }
+    /// True until something has come from this connection since its handshake.
+    pub fn is_half_open(&self, slot: usize) -> bool {
+        let slot = self.slots.get(slot).and_then(Option::as_ref);
+        slot.is_some_and(|slot| slot.half_open.is_some())
+    }
     /// When there is next something to do.
     pub fn wake(&self) -> Time {
         if self.answer.is_some() {

@@ -115,6 +115,10 @@ fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
     expect(&["validate", "-o", &file], 1, &[&file, "there is no folder"]);
     let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", &file];
     expect(&arguments, 1, &[&file, "there is no folder"]);
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    let arguments =
+        ["saturate", "client", "127.0.0.1:9", "--key", &key, "--only", "up", "-o", &file];
+    expect(&arguments, 1, &[&file, "there is no folder"]);
     let file = folder.write("file", b"in the way");
     let inside = format!("{file}/");
     expect(

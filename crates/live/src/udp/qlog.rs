@@ -6,7 +6,7 @@
 //! acknowledgements are packet numbers on the wire. Packets with neither are not logged.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -52,6 +52,11 @@ impl Qlog {
     /// Begins a log of a connection at `now`, from which its times count.
     pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
         let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
+        Ok(Qlog::of(file, path, vantage, now))
+    }
+
+    /// A log in this file, which is empty.
+    fn of(file: File, path: &Path, vantage: Vantage, now: Time) -> Qlog {
         let (out, path) = (BufWriter::new(file), path.to_path_buf());
         let (zero, told) = (now, now);
         let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
@@ -73,7 +78,7 @@ impl Qlog {
                 },
             },
         }));
-        Ok(log)
+        log
     }
 
     /// Writes a record of a JSON text sequence (RFC 7464).
@@ -196,15 +201,25 @@ pub enum LogTarget {
     /// The first connection's log into this file, and those of further ones beside it, with `-2`, `-3`
     /// and so on in the name.
     File(PathBuf),
-    /// Into this folder, under the connections' identifiers.
+    /// Into this folder, under the connections' identifiers. Of two connections with the same, the second
+    /// one has `-2` behind it, and so on: no log of the folder is replaced.
     Folder(PathBuf),
 }
 
+/// The most logs of the same identifier in a folder.
+const MOST_OF_A_NAME: u64 = 10_000;
+
 impl LogTarget {
-    /// The file for connection number `count`, from 1 on, whose identifier is `connection`.
+    /// The file for connection number `count`, from 1 on; in a folder, number `count` of those whose identifier
+    /// is `connection`.
     fn path(&self, count: u64, connection: u32) -> PathBuf {
         match self {
-            LogTarget::Folder(folder) => folder.join(format!("recv-{connection:08x}.sqlog")),
+            LogTarget::Folder(folder) if count <= 1 => {
+                folder.join(format!("recv-{connection:08x}.sqlog"))
+            }
+            LogTarget::Folder(folder) => {
+                folder.join(format!("recv-{connection:08x}-{count}.sqlog"))
+            }
             LogTarget::File(path) if count <= 1 => path.clone(),
             LogTarget::File(path) => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -232,7 +247,19 @@ impl LogTarget {
 
     /// Begins a log of a connection.
     pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
-        Qlog::create(&self.path(count, connection), Vantage::Server, now)
+        if matches!(self, LogTarget::File(_)) {
+            return Qlog::create(&self.path(count, connection), Vantage::Server, now);
+        }
+        for number in 1..MOST_OF_A_NAME {
+            let path = self.path(number, connection);
+            match File::create_new(&path) {
+                Ok(file) => return Ok(Qlog::of(file, &path, Vantage::Server, now)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(LiveError::system(path.display().to_string())(error)),
+            }
+        }
+        let path = self.path(1, connection);
+        Err(LiveError::Message(format!("{}: too many logs of this name", path.display())))
     }
 }
 
@@ -248,5 +275,17 @@ mod tests {
         assert_eq!(LogTarget::File("log".into()).path(2, 7), PathBuf::from("log-2"));
         let folder = LogTarget::Folder("logs".into());
         assert_eq!(folder.path(1, 0xab), PathBuf::from("logs/recv-000000ab.sqlog"));
+        // Identifiers are random in one byte only: two connections in turn may have the same.
+        let path = std::env::temp_dir().join(format!("paceline-logs-{}", std::process::id()));
+        let folder = LogTarget::Folder(path.clone());
+        folder.check().expect("a folder");
+        let logs = [(1, 0xab), (2, 0xab), (3, 0xcd)];
+        for (count, connection) in logs {
+            let log = folder.begin(count, connection, Time::ZERO).expect("a log");
+            log.finish(Time::ZERO, None).expect("room");
+        }
+        let names = ["recv-000000ab", "recv-000000ab-2", "recv-000000cd"];
+        assert!(names.iter().all(|name| path.join(format!("{name}.sqlog")).is_file()));
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }

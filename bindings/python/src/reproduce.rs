@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page, reproduce,
+    Claim, ClaimResult, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page,
+    reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,7 +22,7 @@ struct ReproduceDocument<'a> {
     summary: String,
     synthetic: bool,
     quick: bool,
-    claims: &'a [Judged],
+    claims: &'a [ClaimResult],
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
     sweeps: Vec<&'a Sweep>,
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Judged, Live, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written,
-    claims, markdown, page, reproduce, write_scenarios,
+    BoundResult, Claim, ClaimResult, Live, Progress, Reproduction, Setting, Store, Sweep, Verdict,
+    WrittenScenarios, claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ struct Claims<'a> {
     summary: String,
     synthetic: bool,
     quick: bool,
-    claims: &'a [Judged],
+    claims: &'a [ClaimResult],
     /// The measures of each experiment by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
     /// What comes out by the values of settings that the papers leave open.
@@ -270,7 +270,7 @@ fn live() -> Result<Live, Error> {
     Live::open(&program).map_err(Error::Message)
 }
 
-fn summary(written: &Written, folder: &Path) -> String {
+fn summary(written: &WrittenScenarios, folder: &Path) -> String {
     let some = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -313,7 +313,7 @@ fn table(done: &Reproduction) -> String {
         }
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
-            let cell = |held: Option<&Held>| match held {
+            let cell = |held: Option<&BoundResult>| match held {
                 Some(held) if held.holds => held.measured.clone(),
                 Some(held) => format!("{} ✗", held.measured),
                 None => "withdrawn".into(),

@@ -103,11 +103,11 @@ impl Claims<'_> {
 /// The JSON of `reproduce --list`.
 #[derive(Serialize)]
 struct List<'a> {
-    claims: Vec<Listed<'a>>,
+    claims: Vec<ListedClaim<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedClaim<'a> {
     id: &'a str,
     paper: &'a str,
     place: &'a str,
@@ -117,9 +117,9 @@ struct Listed<'a> {
     checks: Vec<&'a str>,
 }
 
-impl Listed<'_> {
-    fn of(claim: &Claim) -> Listed<'_> {
-        Listed {
+impl ListedClaim<'_> {
+    fn of(claim: &Claim) -> ListedClaim<'_> {
+        ListedClaim {
             id: &claim.id,
             paper: &claim.paper,
             place: &claim.place,
@@ -132,12 +132,12 @@ impl Listed<'_> {
 }
 
 /// A progress bar over units of cost.
-struct Bar(ProgressBar);
+struct CostBar(ProgressBar);
 
 /// The bar counts thousandths, since costs are not whole.
 const FINE: f64 = 1000.0;
 
-impl Progress for Bar {
+impl Progress for CostBar {
     fn begin(&self, total: f64, done: f64) {
         self.0.set_length((total * FINE) as u64);
         self.0.set_position((done * FINE) as u64);
@@ -156,7 +156,7 @@ impl Reproduce {
         if self.list {
             if self.json {
                 return output::print_json(&List {
-                    claims: chosen.iter().map(Listed::of).collect(),
+                    claims: chosen.iter().map(ListedClaim::of).collect(),
                 });
             }
             return output::print(&list(&chosen));
@@ -192,7 +192,7 @@ impl Reproduce {
             bar.set_style(style);
         }
         bar.enable_steady_tick(args::wall(0.2));
-        let progress = Bar(bar.clone());
+        let progress = CostBar(bar.clone());
         let began = Instant::now();
         let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
         bar.finish_and_clear();

@@ -10,7 +10,7 @@ use paceline_live::output::{
 };
 use paceline_path::{Link, Service};
 
-use super::{DEFAULT_SEED, Plan, Side};
+use super::{DEFAULT_SEED, DirectionSetup, Plan};
 use crate::names::command_line;
 use crate::output::Error;
 
@@ -32,7 +32,7 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
         made.push(Box::new(capture.map_err(fail(path))?));
     }
     if let Some(path) = &options.releases {
-        let last = |side: &Side| side.hops.len().saturating_sub(1);
+        let last = |side: &DirectionSetup| side.hops.len().saturating_sub(1);
         let releases = Releases::create(path, last(&plan.up), last(&plan.down));
         made.push(Box::new(releases.map_err(fail(path))?));
     }
@@ -60,7 +60,7 @@ fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
     |source| Error::Io { path, source }
 }
 
-fn first_link(side: &Side) -> Option<(usize, &Link)> {
+fn first_link(side: &DirectionSetup) -> Option<(usize, &Link)> {
     side.hops.iter().enumerate().find_map(|(stage, hop)| match hop {
         Element::Link(link) => Some((stage, &**link)),
         _ => None,
@@ -121,7 +121,7 @@ fn metered(plan: &Plan, watched: &[WatchedElement]) -> Vec<(WatchedElement, bool
     shown
 }
 
-fn head(side: &Side) -> LogHead {
+fn head(side: &DirectionSetup) -> LogHead {
     LogHead {
         trace: side.name.clone().unwrap_or_default(),
         command: words(),

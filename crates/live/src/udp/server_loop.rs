@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 
 use paceline_cc::Time;
-use paceline_wire::{End, Server, ServerStats};
+use paceline_wire::{ConnectionCounts, End, Server, ServerStats};
 
 use super::client::mark;
 use super::clients::Clients;
@@ -24,6 +24,8 @@ pub(super) struct Shared<'a> {
     pub(super) interrupts: &'a Interrupts,
     /// How many clients there have been.
     pub(super) clients: AtomicU64,
+    /// How many connections there are, at all loops.
+    pub(super) counts: ConnectionCounts,
     pub(super) stop: Stop,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,

@@ -77,8 +77,8 @@ struct Slot {
 struct HalfOpen {
     /// When it is given up.
     end: Time,
-    /// The cookie that it came with, and the response, in case that is lost.
-    cookie: [u8; COOKIE],
+    /// Which it was, and the response, in case that is lost.
+    handshake: [u8; COOKIE],
     response: Vec<u8>,
 }
 
@@ -99,7 +99,8 @@ pub struct Server {
     timetable: BTreeMap<(Time, usize), ()>,
     open: usize,
     half_open: usize,
-    /// Cookies that have led to a connection, until they end.
+    /// Handshakes that have led to a connection, until the cookies that they came with end. An initiator that
+    /// is answered late asks for several cookies for one handshake, and may come back with each of them.
     used: BTreeMap<[u8; COOKIE], (Time, usize)>,
     /// What is to be sent beside connections' own packets.
     answer: Option<(SocketAddr, Vec<u8>)>,
@@ -148,7 +149,7 @@ impl Server {
     pub fn open(&self) -> (usize, usize) {
         (self.open, self.half_open)
     }
-    /// Cookies that are remembered so that they cannot be used twice.
+    /// Handshakes that are remembered so that their cookies cannot be used twice.
     pub fn remembered_cookies(&self) -> usize {
         self.used.len()
     }
@@ -294,9 +295,12 @@ impl Server {
             return None;
         }
         self.used.retain(|_, (end, _)| *end > now);
-        let cookie = *packet.cookie?;
-        if let Some((_, index)) = self.used.get(&cookie).copied() {
-            self.repeat(from, index, &cookie);
+        // The same for all cookies of this initiator's handshake.
+        let handshake = self.cookie(0, &from, packet);
+        if let Some((end, index)) = self.used.get_mut(&handshake) {
+            *end = now + COOKIE_LIFE;
+            let index = *index;
+            self.repeat(from, index, &handshake);
             return None;
         }
         let full = self.half_open >= self.limits.half_open;
@@ -304,14 +308,14 @@ impl Server {
             self.stats.crowded += 1;
             return None;
         }
-        self.accept(now, from, packet, cookie)
+        self.accept(now, from, packet, handshake)
     }
 
     /// An initiation has come again: its response was lost, or it is being replayed.
-    fn repeat(&mut self, from: SocketAddr, index: usize, cookie: &[u8; COOKIE]) {
+    fn repeat(&mut self, from: SocketAddr, index: usize, handshake: &[u8; COOKIE]) {
         let slot = self.slots.get(index).and_then(Option::as_ref);
         let half_open = slot.and_then(|slot| slot.half_open.as_ref());
-        match half_open.filter(|half_open| half_open.cookie == *cookie) {
+        match half_open.filter(|half_open| half_open.handshake == *handshake) {
             Some(half_open) => self.answer = Some((from, half_open.response.clone())),
             None => self.stats.ignored += 1,
         }
@@ -322,7 +326,7 @@ impl Server {
         now: Time,
         from: SocketAddr,
         packet: &Initiation<'_>,
-        cookie: [u8; COOKIE],
+        handshake: [u8; COOKIE],
     ) -> Option<usize> {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
@@ -332,7 +336,7 @@ impl Server {
             return None;
         };
         let index = self.free.last().copied().unwrap_or(self.slots.len());
-        self.used.insert(cookie, (now + COOKIE_LIFE, index));
+        self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
         let refusal = self.refusal(&offer, index);
         let mut answered = Answered { state, remote: packet.sender, local };
@@ -344,7 +348,7 @@ impl Server {
         let (connection, response) = self.connect(now, from, &offer, answered)?;
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
-        let half_open = HalfOpen { end: now + HALF_OPEN_LIFE, cookie, response };
+        let half_open = HalfOpen { end: now + HALF_OPEN_LIFE, handshake, response };
         self.keep(index, connection, half_open);
         Some(index)
     }

@@ -9,7 +9,7 @@ use paceline_lab::written;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
-use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -22,7 +22,7 @@ const NETWORKS_PER_QUESTION: usize = 4;
 /// Where candidate tables are tried.
 enum TrialEvaluator {
     /// This machine.
-    Local(Frugal),
+    Local(TrainingEvaluator),
     /// A function in Python, which takes a list of questions and gives a list of answers.
     Remote { ask: Py<PyAny>, work: Arc<Work>, control: Arc<RunControl> },
 }
@@ -98,7 +98,7 @@ pub(crate) fn train(
     let work = Arc::new(Work::default());
     let control = Arc::new(RunControl::default());
     let evaluator = match ask {
-        None => TrialEvaluator::Local(Frugal { work: Arc::clone(&work) }),
+        None => TrialEvaluator::Local(TrainingEvaluator { work: Arc::clone(&work) }),
         Some(ask) => {
             TrialEvaluator::Remote { ask, work: Arc::clone(&work), control: Arc::clone(&control) }
         }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict, Written,
-    claims, markdown, page, reproduce, write_scenarios,
+    BoundResult, Claim, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict,
+    WrittenScenarios, claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -75,11 +75,11 @@ pub(crate) struct Reproduce {
 /// The JSON of `reproduce --list`.
 #[derive(Serialize)]
 struct List<'a> {
-    claims: Vec<Listed<'a>>,
+    claims: Vec<ListedClaim<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedClaim<'a> {
     id: &'a str,
     paper: &'a str,
     place: &'a str,
@@ -89,9 +89,9 @@ struct Listed<'a> {
     checks: Vec<&'a str>,
 }
 
-impl Listed<'_> {
-    fn of(claim: &Claim) -> Listed<'_> {
-        Listed {
+impl ListedClaim<'_> {
+    fn of(claim: &Claim) -> ListedClaim<'_> {
+        ListedClaim {
             id: &claim.id,
             paper: &claim.paper,
             place: &claim.place,
@@ -104,12 +104,12 @@ impl Listed<'_> {
 }
 
 /// A progress bar over units of cost.
-struct Bar(ProgressBar);
+struct CostBar(ProgressBar);
 
 /// The bar counts thousandths, since costs are not whole.
 const FINE: f64 = 1000.0;
 
-impl Progress for Bar {
+impl Progress for CostBar {
     fn begin(&self, total: f64, done: f64) {
         self.0.set_length((total * FINE) as u64);
         self.0.set_position((done * FINE) as u64);
@@ -128,7 +128,7 @@ impl Reproduce {
         if self.list {
             if self.json {
                 return output::print_json(&List {
-                    claims: chosen.iter().map(Listed::of).collect(),
+                    claims: chosen.iter().map(ListedClaim::of).collect(),
                 });
             }
             return output::print(&list(&chosen));
@@ -164,7 +164,7 @@ impl Reproduce {
             bar.set_style(style);
         }
         bar.enable_steady_tick(args::wall(0.2));
-        let progress = Bar(bar.clone());
+        let progress = CostBar(bar.clone());
         let began = Instant::now();
         let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
         bar.finish_and_clear();
@@ -245,7 +245,7 @@ fn live() -> Result<Live, Error> {
     Live::open(&program).map_err(Error::Message)
 }
 
-fn summary(written: &Written, folder: &Path) -> String {
+fn summary(written: &WrittenScenarios, folder: &Path) -> String {
     let some = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -288,7 +288,7 @@ fn table(done: &Reproduction) -> String {
         }
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
-            let cell = |held: Option<&Held>| match held {
+            let cell = |held: Option<&BoundResult>| match held {
                 Some(held) if held.holds => held.measured.clone(),
                 Some(held) => format!("{} ✗", held.measured),
                 None => "withdrawn".into(),

@@ -103,15 +103,31 @@ fn find_claims(ids: &[String]) -> PyResult<Vec<Claim>> {
     ids.iter().map(find).collect()
 }
 
+/// A claim, before it is measured.
+#[derive(Serialize)]
+struct ClaimRow {
+    id: String,
+    paper: String,
+    place: String,
+    title: String,
+    setup: String,
+    experiment: String,
+    checks: Vec<String>,
+}
+
 /// The claims: a row for each.
 #[pyfunction]
 pub(crate) fn list_claims() -> PyResult<PyTable> {
     let row = |claim: &Claim| {
-        serde_json::json!({
-            "id": claim.id, "paper": claim.paper, "place": claim.place, "title": claim.title,
-            "setup": claim.setup, "experiment": claim.experiment,
-            "checks": claim.checks.iter().map(|check| check.what.as_str()).collect::<Vec<_>>(),
-        })
+        ClaimRow {
+            id: claim.id.clone(),
+            paper: claim.paper.clone(),
+            place: claim.place.clone(),
+            title: claim.title.clone(),
+            setup: claim.setup.clone(),
+            experiment: claim.experiment.clone(),
+            checks: claim.checks.iter().map(|check| check.what.clone()).collect(),
+        }
     };
     PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
 }

@@ -40,32 +40,38 @@ export class Claims {
   private readonly client = new Client();
   private readonly list = byId("claims-list");
   private listed = new Map<string, ClaimInfo>();
-  private loaded = false;
+  private loading: Promise<void> | undefined;
+  private asked = "";
   private running = false;
 
   /** Shows the claims, and opens one of them. */
   async activate(id: string): Promise<void> {
-    if (!this.loaded) {
-      this.loaded = true;
-      const { introduction, sections } = parseClaims(reproduction);
-      byId("claims-about").replaceChildren(...renderMarkdown(introduction));
-      const { claims } = await this.client.ask<{ claims: ClaimInfo[] }>({ method: "claims" }).catch(
-        (error: unknown) => {
-          showError(byId("start-error"), error);
-          return { claims: [] };
-        });
-      this.listed = new Map(claims.map((claim) => [claim.id, claim]));
-      this.list.replaceChildren(...sections.map((section) => this.entry(section)));
-      byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());
-      byId<HTMLInputElement>("claims-search").addEventListener("input", () => this.filter());
-      this.filter();
-    }
+    this.asked = id;
+    this.loading ??= this.load();
+    await this.loading;
+    // Another claim, or none, was asked for while the list was loaded.
+    if (id !== this.asked) return;
     const wanted = id === "" ? null : byId("claims").querySelector<HTMLDetailsElement>(`#claim-${CSS.escape(id.toLowerCase())}`);
     if (wanted) {
       wanted.open = true;
       wanted.scrollIntoView({ block: "start" });
       wanted.querySelector("summary")?.focus();
     }
+  }
+
+  private async load(): Promise<void> {
+    const { introduction, sections } = parseClaims(reproduction);
+    byId("claims-about").replaceChildren(...renderMarkdown(introduction));
+    const { claims } = await this.client.ask<{ claims: ClaimInfo[] }>({ method: "claims" }).catch(
+      (error: unknown) => {
+        showError(byId("start-error"), error);
+        return { claims: [] };
+      });
+    this.listed = new Map(claims.map((claim) => [claim.id, claim]));
+    this.list.replaceChildren(...sections.map((section) => this.entry(section)));
+    byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());
+    byId<HTMLInputElement>("claims-search").addEventListener("input", () => this.filter());
+    this.filter();
   }
 
   private entry(section: Section): HTMLElement {

@@ -114,7 +114,7 @@ export class FlowTable {
   /** Shows what was counted; rates are those since about a second before. */
   update(time: number, flows: FlowStatus[]): void {
     const before = this.before;
-    if (!before || time < before.time || time - before.time > 5) {
+    if (!before || time < before.time) {
       this.before = { time, flows };
       return;
     }

@@ -34,6 +34,8 @@ async function start(): Promise<void> {
   show();
   ready = true;
   window.addEventListener("hashchange", show);
+  // What was changed just before the tab is left is there when the browser goes back.
+  for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => live.remember());
   // For tests and for those who measure.
   Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
   document.documentElement.dataset["ready"] = "yes";

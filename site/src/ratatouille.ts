@@ -98,7 +98,9 @@ export class Ratatouille {
   activate(on: boolean): void {
     const first = on && !this.active && this.time === 0 && this.rows.length === 0;
     this.active = on;
+    // The tab's own address has no setting: a reload would lose what is shown.
     if (first) void this.begin("");
+    else if (on) this.addressChanged();
     this.updatePace();
   }
 
@@ -221,12 +223,13 @@ export class Ratatouille {
 
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
+    const said = `Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`;
     // A run that could not begin, because of this flow perhaps, has a new chance.
-    if (!this.begun) return this.begin("");
+    if (!this.begun) return this.begin(said);
     try {
       await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
       showError(this.error, "");
-      announce(`Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`);
+      announce(said);
     } catch (error) {
       showError(this.error, error);
       Object.assign(setting, before);
@@ -303,10 +306,16 @@ export class Ratatouille {
 
   private addressChanged(): void {
     clearTimeout(this.addressTimer);
-    this.addressTimer = window.setTimeout(() => {
-      // A link to another tab changes the address before the page is told: that address stays.
-      if (currentTab().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
-    }, 250);
+    this.addressTimer = window.setTimeout(() => this.remember(), 250);
+  }
+
+  /** Writes a change of the setting into the address, if that has not been done. */
+  remember(): void {
+    if (this.addressTimer === 0) return;
+    clearTimeout(this.addressTimer);
+    this.addressTimer = 0;
+    // A link to another tab changes the address before the page is told: that address stays.
+    if (currentTab().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
   }
 
   private async share(): Promise<void> {

@@ -4,14 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::Span;
 use paceline_lab::compare::{self as lab, CompareRow};
-use paceline_lab::{run_while, written};
+use paceline_lab::{CompareFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::Names;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error};
@@ -27,13 +25,6 @@ pub(crate) struct PyComparison {
     seed: u64,
 }
 
-/// The JSON of `paceline compare`.
-#[derive(Serialize)]
-struct CompareDocument<'a> {
-    schema_version: u32,
-    runs: &'a [CompareRow],
-}
-
 #[pymethods]
 impl PyComparison {
     /// The rows as a table.
@@ -43,9 +34,7 @@ impl PyComparison {
 
     /// The JSON that `paceline compare --json` prints.
     fn json(&self) -> PyResult<String> {
-        let document =
-            CompareDocument { schema_version: paceline_measure::SCHEMA_VERSION, runs: &self.rows };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(CompareFields { runs: &self.rows })
     }
 
     /// The link of row `index` over time: columns `time_s`, `capacity_mbps`, `throughput_mbps` and

@@ -1,8 +1,10 @@
 //! What there is: schemes, queues, traces, in the fields of `paceline schemes --json` and
-//! `paceline trace list --json`.
+//! `paceline trace list --json`; and the JSON documents of commands.
 
 use paceline_cc::{ParamInfo, SCHEMES, Span};
+use paceline_measure::Document;
 use paceline_path::queue::Queues;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -41,6 +43,12 @@ struct ParameterRow {
     kind: &'static str,
     default: String,
     doc: String,
+}
+
+/// The JSON document of these fields, as a command prints it.
+pub(crate) fn document(fields: impl Serialize) -> PyResult<String> {
+    serde_json::to_string(&Document::new(fields))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterRow> {

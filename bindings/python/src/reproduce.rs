@@ -1,31 +1,19 @@
 //! `paceline.reproduce`: the papers' claims, measured anew.
 
-use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, ClaimResult, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page,
+    Claim, Progress, ReproduceFields, Reproduction, Setting, Store, claims, markdown, page,
     reproduce,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-
-/// The JSON of `paceline reproduce`.
-#[derive(Serialize)]
-struct ReproduceDocument<'a> {
-    schema_version: u32,
-    summary: String,
-    synthetic: bool,
-    quick: bool,
-    claims: &'a [ClaimResult],
-    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    sweeps: Vec<&'a Sweep>,
-}
 
 /// What was found.
 #[pyclass(frozen, name = "Reproduction", module = "paceline._native")]
@@ -51,18 +39,7 @@ impl PyReproduction {
     }
 
     fn json(&self) -> PyResult<String> {
-        let done = &self.reproduction;
-        let each = done.experiments.iter();
-        let document = ReproduceDocument {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            summary: done.summary(),
-            synthetic: done.synthetic,
-            quick: done.quick,
-            claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(ReproduceFields::of(&self.reproduction))
     }
 
     fn page(&self) -> String {
@@ -118,16 +95,14 @@ struct ClaimRow {
 /// The claims: a row for each.
 #[pyfunction]
 pub(crate) fn list_claims() -> PyResult<PyTable> {
-    let row = |claim: &Claim| {
-        ClaimRow {
-            id: claim.id.clone(),
-            paper: claim.paper.clone(),
-            place: claim.place.clone(),
-            title: claim.title.clone(),
-            setup: claim.setup.clone(),
-            experiment: claim.experiment.clone(),
-            checks: claim.checks.iter().map(|check| check.what.clone()).collect(),
-        }
+    let row = |claim: &Claim| ClaimRow {
+        id: claim.id.clone(),
+        paper: claim.paper.clone(),
+        place: claim.place.clone(),
+        title: claim.title.clone(),
+        setup: claim.setup.clone(),
+        experiment: claim.experiment.clone(),
+        checks: claim.checks.iter().map(|check| check.what.clone()).collect(),
     };
     PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
 }
@@ -167,5 +142,10 @@ pub(crate) fn measure_claims(
         reproduce(&chosen, &setting, &store, &progress)
     })?;
     let reproduction = result.map_err(|error| run_error(py, error))?;
+    if let Some((_, problem)) = reproduction.unkept.first() {
+        let count = reproduction.unkept.len();
+        let text = CString::new(format!("results of {count} runs cannot be kept: {problem}"))?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
     Ok(PyReproduction { reproduction, chosen })
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cc::Span;
-use paceline_lab::{run_while, written};
+use paceline_lab::{RunFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::scenario::{self, Record};
 use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 
 use crate::compare::{check_bin_count, series_table};
 use crate::controller::names_with_controllers;
@@ -155,16 +154,6 @@ pub(crate) struct PyOutcome {
     outcome: Outcome,
 }
 
-/// The JSON of `paceline run`.
-#[derive(Serialize)]
-struct RunDocument<'a> {
-    schema_version: u32,
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-    goodput_mbps: f64,
-    jain: f64,
-}
-
 #[pymethods]
 impl PyOutcome {
     #[getter]
@@ -179,14 +168,7 @@ impl PyOutcome {
 
     /// The JSON that `paceline run --json` prints.
     fn json(&self) -> PyResult<String> {
-        let outcome = &self.outcome;
-        let document = RunDocument {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            outcome,
-            goodput_mbps: outcome.goodput_mbps(),
-            jain: outcome.jain(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(RunFields::of(&self.outcome))
     }
 
     /// A row for each flow, without what was recorded over time.

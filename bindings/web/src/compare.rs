@@ -1,9 +1,10 @@
 //! Comparisons: the runs of `paceline compare`, one after the other.
 
 use paceline_cc::{ParamValue as _, SchemeSpec, Span};
+use paceline_lab::CompareFields;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_lab::view::view;
-use paceline_measure::SCHEMA_VERSION;
+use paceline_measure::Document;
 use paceline_path::BufferSize;
 use paceline_report::time_series_svg;
 use paceline_report::{PageInfo, Palette, RunView, compare_page, scatter_svg, summary_table};
@@ -134,7 +135,7 @@ impl ComparisonJob {
             ..PageInfo::default()
         };
         Ok(json!({
-            "json": { "schema_version": SCHEMA_VERSION, "runs": self.rows },
+            "json": Document::new(CompareFields { runs: &self.rows }),
             "figures": figures,
             "table": summary_table(&views, &palette).to_html(),
             "page": compare_page(&info, &views),

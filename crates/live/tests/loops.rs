@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use paceline_cc::{Ecn, Time};
 use paceline_live::udp::{Event, ServerOptions, Target, serve};
 use paceline_wire::key::{Identity, Key};
-use paceline_wire::{ConnectError, Connection, Initiator, Limits, Offer, ServerLimits, Sink};
+use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, ServerLimits, Sink};
 
 const CONNECTIONS: usize = 40;
 const HALF_OPEN: usize = 24;
@@ -109,8 +109,12 @@ fn burst(clients: &Clients) {
     clients.flush(&first, one);
 }
 
-#[test]
-fn a_burst_at_one_of_eight_loops_may_use_the_limits_of_the_whole_server() {
+/// A server of so many loops that ends with its first connection, while `clients` does its work. Returns
+/// whether all ended well, and what the server told of connections: that they began, or why they ended.
+fn serve_once(
+    loops: usize,
+    clients: impl FnOnce(&Clients) + Send + 'static,
+) -> (bool, Vec<Option<String>>) {
     let identity = Identity::generate().expect("random numbers");
     let key = identity.key().clone();
     let limits =
@@ -119,7 +123,7 @@ fn a_burst_at_one_of_eight_loops_may_use_the_limits_of_the_whole_server() {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         identity,
         limits,
-        loops: 8.try_into().expect("not zero"),
+        loops: loops.try_into().expect("not zero"),
         realtime: false,
         target: Target::Nowhere,
         once: true,
@@ -129,15 +133,59 @@ fn a_burst_at_one_of_eight_loops_may_use_the_limits_of_the_whole_server() {
     let (listening, at) = mpsc::channel();
     let clients = thread::spawn(move || {
         let to = at.recv().expect("an address");
-        burst(&Clients { key, to, begun: Instant::now() });
+        clients(&Clients { key, to, begun: Instant::now() });
     });
-    let mut connected = 0;
+    let mut told = Vec::new();
     let good = serve(&options, &mut |event| match event {
         Event::Listening(at) => listening.send(at).expect("somebody waits"),
-        Event::Connected(_) => connected += 1,
+        Event::Connected(_) => told.push(None),
+        Event::Ended { reason, .. } => told.push(Some(reason)),
         _ => {}
     });
     clients.join().expect("no panic");
-    assert!(good.expect("a server"));
-    assert_eq!(connected, CONNECTIONS);
+    (good.expect("a server"), told)
+}
+
+#[test]
+fn a_burst_at_one_of_eight_loops_may_use_the_limits_of_the_whole_server() {
+    let (good, told) = serve_once(8, burst);
+    assert!(good);
+    assert_eq!(told.iter().filter(|told| told.is_none()).count(), CONNECTIONS);
+}
+
+/// One client says nothing after its handshake. Of two others, the first closes; the second waits for what
+/// the server says.
+fn silent_and_others(clients: &Clients) {
+    let sockets = [(); 3].map(|()| clients.socket());
+    let shake = |socket| clients.shake(socket).expect("no refusal").expect("a connection");
+    let _silent = shake(&sockets[0]);
+    // After 5 s the server forgets it, and goes on.
+    thread::sleep(Duration::from_millis(5_500));
+    let [mut first, mut second] = [1, 2].map(|at| shake(&sockets[at]));
+    clients.establish(&sockets[1], &mut first);
+    clients.establish(&sockets[2], &mut second);
+    first.close(0, "");
+    clients.flush(&sockets[1], &mut first);
+    let (mut place, end) = (vec![0; 2048], Instant::now() + Duration::from_secs(3));
+    while second.ended().is_none() && Instant::now() < end {
+        clients.flush(&sockets[2], &mut second);
+        if let Ok((length, from)) = sockets[2].recv_from(&mut place) {
+            let bytes = &mut place[..length];
+            second.on_datagram(clients.now(), from, Ecn::NotEct, bytes, &mut Nobody);
+        }
+    }
+    let Some(End::There { code: 1, reason }) = second.ended() else {
+        panic!("not told: {:?}", second.ended())
+    };
+    assert!(reason.contains("the receiver has ended"), "{reason}");
+}
+
+#[test]
+fn a_handshake_alone_does_not_end_a_server_and_its_end_is_told_to_all() {
+    let (good, told) = serve_once(2, silent_and_others);
+    assert!(good, "{told:?}");
+    let reasons: Vec<&String> = told.iter().flatten().collect();
+    assert!(reasons[0].contains("nothing came after the handshake"), "{told:?}");
+    assert!(reasons.iter().any(|reason| reason.is_empty()), "{told:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("the receiver has ended")), "{told:?}");
 }

@@ -14,6 +14,7 @@
 mod claim;
 mod expectation;
 mod experiments;
+mod fields;
 mod findings;
 mod fluid;
 mod front;
@@ -34,6 +35,7 @@ mod verdict;
 pub use claim::{CauseMeasure, Check, Claim, ClaimError, claims, parse};
 pub use expectation::Expectation;
 pub use experiments::{EXPERIMENTS, Experiment, experiment};
+pub use fields::ReproduceFields;
 pub use findings::{Exhibit, Findings, Sweep};
 pub use live::Live;
 pub use markdown::{markdown, row_head, section_head, section_notes};

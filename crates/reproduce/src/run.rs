@@ -38,6 +38,8 @@ pub struct Reproduction {
     pub experiments: Vec<(&'static Experiment, Findings)>,
     /// Tasks that failed: name and reason.
     pub failures: Vec<(String, String)>,
+    /// Tasks that were done, but whose results the store could not keep: name and reason, with the file.
+    pub unkept: Vec<(String, String)>,
     /// Tasks in all.
     pub tasks: usize,
     /// Whether synthetic traces stood in for recorded ones.
@@ -140,7 +142,7 @@ pub(crate) fn plan(
 /// Measures claims anew.
 ///
 /// # Errors
-/// If an experiment cannot be planned (a trace cannot be read), or results cannot be kept.
+/// If an experiment cannot be planned (a trace cannot be read), or nothing can be made of its results.
 pub fn reproduce(
     claims: &[Claim],
     setting: &Setting,
@@ -153,7 +155,7 @@ pub fn reproduce(
         plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
     let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
     let failures: Mutex<Vec<(String, String)>> = Mutex::default();
-    let unkept: Mutex<Option<String>> = Mutex::default();
+    let unkept: Mutex<Vec<(String, String)>> = Mutex::default();
     // Equal tasks, of one experiment or of several, are done once.
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let same: Vec<usize> = work
@@ -182,14 +184,12 @@ pub fn reproduce(
         let record = match task.run() {
             Ok(record) => {
                 if let Err(error) = store.keep(task, &record) {
-                    set(&unkept, error.to_string());
+                    note(&unkept, task, error.to_string());
                 }
                 Some(record)
             }
             Err(problem) => {
-                if let Ok(mut failures) = failures.lock() {
-                    failures.push((task.name.clone(), problem));
-                }
+                note(&failures, task, problem);
                 None
             }
         };
@@ -202,9 +202,6 @@ pub fn reproduce(
     done.extend(alone.iter().map(do_one));
     if !progress.go_on() {
         return Err("stopped before the end".into());
-    }
-    if let Ok(Some(problem)) = unkept.into_inner() {
-        return Err(format!("results cannot be kept: {problem}"));
     }
 
     let mut results: Vec<Results> = chosen.iter().map(|_| Results::default()).collect();
@@ -235,21 +232,25 @@ pub fn reproduce(
             judge(claim, found, limits)
         })
         .collect();
-    let mut failures = failures.into_inner().unwrap_or_default();
-    failures.sort();
+    let [failures, unkept] = [failures, unkept].map(|noted| {
+        let mut noted = noted.into_inner().unwrap_or_default();
+        noted.sort();
+        noted
+    });
     Ok(Reproduction {
         claims: judged,
         experiments,
         failures,
+        unkept,
         tasks: work.len(),
         synthetic: limits.synthetic,
         quick: limits.quick,
     })
 }
 
-fn set(place: &Mutex<Option<String>>, problem: String) {
-    if let Ok(mut place) = place.lock() {
-        place.get_or_insert(problem);
+fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
+    if let Ok(mut problems) = problems.lock() {
+        problems.push((task.name.clone(), problem));
     }
 }
 
@@ -258,5 +259,34 @@ impl Setting {
     /// Where finished tasks are kept below `output`.
     pub fn runs(output: &std::path::Path) -> PathBuf {
         output.join("runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Silent;
+    impl Progress for Silent {
+        fn begin(&self, _: f64, _: f64) {}
+        fn done(&self, _: &str, _: f64) {}
+    }
+
+    #[test]
+    fn results_that_cannot_be_kept_are_shown_all_the_same() {
+        let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
+        let mut claims = crate::claims().expect("built in");
+        claims.retain(|claim| claim.id == "X01");
+        let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));
+        let store = Store::open(&folder).expect("a folder");
+        // The folder goes while tasks are done, as on a disk that is taken away.
+        std::fs::remove_dir_all(&folder).expect("removed");
+        let done = reproduce(&claims, &setting, &store, &Silent).expect("measured");
+        let kept = reproduce(&claims, &setting, &Store::nowhere(), &Silent).expect("measured");
+        assert_eq!(done.claims[0].measured, kept.claims[0].measured);
+        assert!(done.failures.is_empty() && kept.unkept.is_empty());
+        assert!(!done.unkept.is_empty());
+        let name = folder.display().to_string();
+        assert!(done.unkept.iter().all(|(_, why)| why.starts_with(&name)), "{:?}", done.unkept);
     }
 }

@@ -26,7 +26,7 @@ pub mod saturator;
 mod server;
 mod terms;
 
-pub use bytes::FormatError;
+pub use bytes::{FormatError, printable};
 pub use cipher::TAG;
 pub use connection::{Arrival, Connection, End, Limits, Role, Sink, Transmit};
 pub use counts::ConnectionCounts;

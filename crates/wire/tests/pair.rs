@@ -120,6 +120,19 @@ fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
 }
 
 #[test]
+fn a_path_with_a_long_round_trip_leads_to_one_connection() {
+    // An initiator asks again after 300 ms, and here gets a cookie for each of its questions.
+    for round_trip in [400, 700, 1500, 3000] {
+        let data = bytes(20_000, 9);
+        let weather = Weather { delay: Span::from_millis(round_trip / 2), ..Weather::fair() };
+        let mut world = transfer(9, weather, offer("cubic"), &data);
+        assert!(world.at_server.stream == data);
+        ended_well(&mut world);
+        assert_eq!(world.server.stats().accepted, 1, "{round_trip} ms");
+    }
+}
+
+#[test]
 fn the_largest_packets_that_the_path_carries_are_found() {
     for (path, found) in [(1500, 1500), (1492, 1492), (1450, 1440), (1420, 1420), (1280, 1280)] {
         let data = bytes(100_000, 8);
@@ -431,4 +444,17 @@ fn nobody_there_is_told() {
     assert!(matches!(failure, ConnectError::Silence { .. }));
     // The time is the one that was asked for, and can be read.
     assert!(failure.to_string().contains("within 10s:"), "{failure}");
+}
+
+#[test]
+fn a_reason_that_an_end_gives_cannot_have_the_others_terminal_do_anything() {
+    let mut world = World::new(14, Weather::fair(), offer("cubic"), ServerLimits::default());
+    assert!(world.run(Time::from_secs(5), |world| world.connection.is_some()));
+    let connection = world.connection.as_mut().expect("a connection");
+    connection.close(3, "\u{1b}]0;title\u{7}\u{9b}2Jgone\r\nßo");
+    world.run(world.now + Span::from_millis(2000), |_| false);
+    let slot = world.slot.expect("a connection");
+    let end = world.server.connection(slot).and_then(|c| c.ended().cloned());
+    let reason = "?]0;title??2Jgone??ßo".replace('?', "\u{fffd}");
+    assert_eq!(end, Some(End::There { code: 3, reason }));
 }

@@ -36,7 +36,7 @@ pub struct ServerOptions {
     pub realtime: bool,
     /// Where files go.
     pub target: Target,
-    /// True if it ends with its first connection.
+    /// True if it ends with its first connection. A handshake after which nothing comes is none.
     pub once: bool,
     /// Where to write a log of each connection in qlog's format.
     pub qlog: Option<LogTarget>,
@@ -116,10 +116,9 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
             let (shared, events) = (&shared, events.clone());
             scope.spawn(move || {
-                let ended = run(shared, socket, number, events);
                 // Whatever ends one of them ends all.
-                shared.stop.ask();
-                ended
+                let _asks = AskAtEnd(&shared.stop);
+                run(shared, socket, number, events)
             })
         });
         let loops: Vec<_> = loops.collect();
@@ -135,6 +134,15 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         tell(Event::Stopping(sum(&all)));
     }
     Ok(all.iter().all(|ended| ended.good))
+}
+
+/// Asks all loops to end when it is dropped, also by a panic.
+struct AskAtEnd<'a>(&'a Stop);
+
+impl Drop for AskAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.ask();
+    }
 }
 
 /// One loop, from its beginning to its end.

@@ -6,19 +6,19 @@ import { Claims } from "./claims";
 import { Client } from "./client";
 import { Compare } from "./compare";
 import { byId, showError } from "./dom";
-import { place, TABS } from "./place";
+import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
 
 async function start(): Promise<void> {
   const client = new Client();
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
-  const live = new Ratatouille(catalog, place().tab === "ratatouille" ? place().rest : "");
+  const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
   new Compare(catalog, client);
   const claims = new Claims();
   let ready = false;
   const show = () => {
-    const { tab, rest } = place();
+    const { tab, rest } = currentTab();
     // Another setting by hand or by a link: the page begins with it.
     if (ready && tab === "ratatouille" && rest !== "" && rest !== live.address()) return location.reload();
     for (const name of TABS) {

@@ -4,53 +4,42 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::Span;
 use paceline_lab::compare::{self as lab, CompareRow};
-use paceline_lab::{run_while, written};
+use paceline_lab::{CompareFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::Names;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
-use serde::Serialize;
 
-use crate::controller::{Failure, names};
-use crate::error::{failed, wrong};
-use crate::run::attended;
-use crate::table::Table;
+use crate::controller::names_with_controllers;
+use crate::error::{argument_error, run_error};
+use crate::run::{RunControl, run_interruptibly};
+use crate::table::PyTable;
 use paceline_lab::view::view;
 
 /// The results of a comparison: a row for each scheme on each trace.
-#[pyclass(frozen, module = "paceline._native")]
-pub(crate) struct Comparison {
+#[pyclass(frozen, name = "Comparison", module = "paceline._native")]
+pub(crate) struct PyComparison {
     rows: Vec<CompareRow>,
     views: Vec<RunView>,
     seed: u64,
 }
 
-/// The JSON of `paceline compare`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    runs: &'a [CompareRow],
-}
-
 #[pymethods]
-impl Comparison {
+impl PyComparison {
     /// The rows as a table.
-    fn table(&self) -> PyResult<Table> {
-        Table::of(&self.rows)
+    fn table(&self) -> PyResult<PyTable> {
+        PyTable::of(&self.rows)
     }
 
     /// The JSON that `paceline compare --json` prints.
     fn json(&self) -> PyResult<String> {
-        let document =
-            Document { schema_version: paceline_measure::SCHEMA_VERSION, runs: &self.rows };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(CompareFields { runs: &self.rows })
     }
 
     /// The link of row `index` over time: columns `time_s`, `capacity_mbps`, `throughput_mbps` and
     /// `queue_delay_ms`; `None` if it was not recorded.
-    fn series(&self, index: usize) -> PyResult<Option<Table>> {
+    fn series(&self, index: usize) -> PyResult<Option<PyTable>> {
         let series = self.rows.get(index).and_then(|row| row.series.as_ref());
         series.map(series_table).transpose()
     }
@@ -86,9 +75,9 @@ impl Comparison {
 }
 
 /// A link over time as a table.
-pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<Table> {
+pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTable> {
     let times = (0..series.capacity_mbps.len()).map(|bin| bin as f64 * series.bin_s).collect();
-    Table::of_numbers(vec![
+    PyTable::of_numbers(vec![
         ("time_s".into(), times),
         ("capacity_mbps".into(), series.capacity_mbps.clone()),
         ("throughput_mbps".into(), series.throughput_mbps.clone()),
@@ -103,9 +92,12 @@ const MOST_BINS: u64 = 1_000_000;
 ///
 /// # Errors
 /// If `duration` has too many of them.
-pub(crate) fn few_bins(bin: Span, duration: Span) -> PyResult<()> {
+pub(crate) fn check_bin_count(bin: Span, duration: Span) -> PyResult<()> {
     match duration.as_nanos().div_ceil(bin.as_nanos().max(1)) > MOST_BINS {
-        true => Err(wrong("bin", format!("{bin} makes more than {MOST_BINS} bins of {duration}"))),
+        true => Err(argument_error(
+            "bin",
+            format!("{bin} makes more than {MOST_BINS} bins of {duration}"),
+        )),
         false => Ok(()),
     }
 }
@@ -132,49 +124,54 @@ pub(crate) fn compare(
     omniscient: bool,
     threads: usize,
     controllers: Option<Bound<'_, PyDict>>,
-) -> PyResult<Comparison> {
-    let failure = Arc::new(Failure::default());
-    let names = names(controllers.as_ref(), &failure)?;
+) -> PyResult<PyComparison> {
+    let control = Arc::new(RunControl::default());
+    let names = names_with_controllers(controllers.as_ref(), &control)?;
     let span = |argument: &str, text: &str| {
-        <Span as paceline_cc::ParamValue>::read(text.trim()).map_err(|e| wrong(argument, e))
+        <Span as paceline_cc::ParamValue>::read(text.trim())
+            .map_err(|e| argument_error(argument, e))
     };
-    let duration = written::length(duration).map_err(|e| wrong("duration", e))?;
+    let duration = written::length(duration).map_err(|e| argument_error("duration", e))?;
     let warmup = span("warmup", warmup)?;
     if warmup >= duration {
         let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
-        return Err(wrong("warmup", problem));
+        return Err(argument_error("warmup", problem));
     }
-    let bin = bin.map(|bin| written::bin(&bin).map_err(|e| wrong("bin", e))).transpose()?;
+    let bin =
+        bin.map(|bin| written::bin(&bin).map_err(|e| argument_error("bin", e))).transpose()?;
     if let Some(bin) = bin {
-        few_bins(bin, duration)?;
+        check_bin_count(bin, duration)?;
     }
     if !(1..=10_000).contains(&flows) {
-        return Err(wrong("flows", "expected 1 to 10000"));
+        return Err(argument_error("flows", "expected 1 to 10000"));
     }
-    let capacity = |text: &String| written::capacity(text).map_err(|e| wrong("traces", e));
+    let capacity = |text: &String| written::capacity(text).map_err(|e| argument_error("traces", e));
     let links = traces.iter().map(capacity).collect::<PyResult<Vec<_>>>()?;
     let mut chosen = Vec::new();
     for text in &schemes {
-        chosen.extend(written::compared_of(text, &names).map_err(|e| wrong("schemes", e))?.0);
+        chosen.extend(
+            written::compared_of(text, &names).map_err(|e| argument_error("schemes", e))?.0,
+        );
     }
     if links.is_empty() || chosen.is_empty() {
-        return Err(wrong("traces, schemes", "expected at least one of each"));
+        return Err(argument_error("traces, schemes", "expected at least one of each"));
     }
     let reverse = reverse_trace.as_ref().map(|text| written::capacity(text)).transpose();
-    let reverse = reverse.map_err(|e| wrong("reverse_trace", e))?.map(|(_, capacity)| capacity);
+    let reverse =
+        reverse.map_err(|e| argument_error("reverse_trace", e))?.map(|(_, capacity)| capacity);
     let delays = delay_trace.as_ref().map(|text| paceline_trace::load_delays(text)).transpose();
-    let delays = delays.map_err(|e| wrong("delay_trace", e))?;
+    let delays = delays.map_err(|e| argument_error("delay_trace", e))?;
     if omniscient && delays.is_some() {
-        return Err(wrong("omniscient", "cannot be had together with delay_trace"));
+        return Err(argument_error("omniscient", "cannot be had together with delay_trace"));
     }
     let rtt = rtt.unwrap_or(if delays.is_some() { "0ms" } else { "100ms" }.into());
     let plain = lab::Comparison {
         reverse,
         flows,
-        rtt: written::rtt(&rtt).map_err(|e| wrong("rtt", e))?,
+        rtt: written::rtt(&rtt).map_err(|e| argument_error("rtt", e))?,
         delays,
         jitter: span("jitter", jitter)?,
-        buffer: written::buffer(buffer).map_err(|e| wrong("buffer", e))?,
+        buffer: written::buffer(buffer).map_err(|e| argument_error("buffer", e))?,
         duration,
         warmup,
         seed,
@@ -193,9 +190,9 @@ pub(crate) fn compare(
             comparisons.push((comparison, note.clone()));
         }
     }
-    let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &failure))?;
+    let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &control))?;
     let views = rows.iter().map(|row| view(row, &names)).collect();
-    Ok(Comparison { rows, views, seed })
+    Ok(PyComparison { rows, views, seed })
 }
 
 /// Runs comparisons side by side; behind each `group` of them comes the omniscient protocol.
@@ -205,19 +202,18 @@ fn run_all(
     group: usize,
     omniscient: bool,
     threads: usize,
-    (names, failure): (&Names, &Failure),
+    (names, control): (&Names, &RunControl),
 ) -> PyResult<Vec<CompareRow>> {
-    let stop = failure.stop();
     let first: Mutex<Option<String>> = Mutex::default();
     let fail = |comparison: &lab::Comparison, error: String| {
         let problem = format!("{} on {}: {error}", comparison.scheme, comparison.trace);
         if let Ok(mut first) = first.lock() {
             first.get_or_insert(problem);
         }
-        stop.stop();
+        control.stop();
     };
     let row = |(comparison, note): &(lab::Comparison, Option<String>)| {
-        let outcome = run_while(&comparison.scenario(), names, &|| stop.go_on());
+        let outcome = run_while(&comparison.scenario(), names, &|| control.go_on());
         match outcome {
             Ok(Some(outcome)) => {
                 Some(CompareRow { note: note.clone(), ..comparison.row(&outcome) })
@@ -232,7 +228,7 @@ fn run_all(
     let best = |comparison: &lab::Comparison| {
         comparison.omniscient().map_err(|error| fail(comparison, error.to_string())).ok()
     };
-    let rows = attended(py, threads, stop, || {
+    let rows = run_interruptibly(py, threads, control, || {
         comparisons
             .par_chunks(group.max(1))
             .flat_map(|group| {
@@ -244,9 +240,8 @@ fn run_all(
             })
             .collect::<Vec<Option<CompareRow>>>()
     })?;
-    failure.check()?;
     if let Some(problem) = first.into_inner().ok().flatten() {
-        return Err(failed(py, problem));
+        return Err(run_error(py, problem));
     }
     Ok(rows.into_iter().flatten().collect())
 }

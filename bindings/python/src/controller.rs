@@ -1,6 +1,6 @@
 //! Controllers written in Python, and what they are told.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use paceline_cc::{
     Congestion, Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, SchemeEntry, Setup,
@@ -11,12 +11,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::run::Stop;
+use crate::run::RunControl;
 
 /// What one acknowledgement, or one expiry of a loss timer, tells: see `paceline.Feedback` in
 /// `_native.pyi`, where each field is described.
 #[pyclass(frozen, get_all, name = "Feedback", module = "paceline._native")]
-pub(crate) struct Told {
+pub(crate) struct PyFeedback {
     now_s: f64,
     mss_bytes: u32,
     acked_bytes: u64,
@@ -40,9 +40,9 @@ pub(crate) struct Told {
     in_recovery: bool,
 }
 
-impl From<&Feedback<'_>> for Told {
-    fn from(feedback: &Feedback<'_>) -> Told {
-        Told {
+impl From<&Feedback<'_>> for PyFeedback {
+    fn from(feedback: &Feedback<'_>) -> PyFeedback {
+        PyFeedback {
             now_s: feedback.now.as_secs_f64(),
             mss_bytes: feedback.mss,
             acked_bytes: feedback.acked,
@@ -50,7 +50,7 @@ impl From<&Feedback<'_>> for Told {
             lost_bytes: feedback.lost,
             lost_packets: feedback.lost_packets,
             marked_packets: feedback.marked_packets,
-            echo: ecn_word(feedback.echo),
+            echo: ecn_name(feedback.echo),
             prior_in_flight_bytes: feedback.prior_in_flight,
             in_flight_bytes: feedback.in_flight,
             cwnd_limited: feedback.cwnd_limited,
@@ -74,7 +74,7 @@ impl From<&Feedback<'_>> for Told {
 }
 
 #[pymethods]
-impl Told {
+impl PyFeedback {
     fn __repr__(&self) -> String {
         let rtt = self.rtt_ms.map_or("None".into(), |rtt| format!("{rtt:.3}"));
         format!(
@@ -88,24 +88,24 @@ impl Told {
 const ECN: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Ect1, "ect1"), (Ecn::Ect0, "ect0"), (Ecn::Ce, "ce")];
 
-fn ecn_word(ecn: Ecn) -> &'static str {
+fn ecn_name(ecn: Ecn) -> &'static str {
     ECN.iter().find(|(known, _)| *known == ecn).map_or("", |(_, word)| word)
 }
 
 /// The highest pacing rate in Mbit/s, as that of links.
-const FASTEST_MBPS: f64 = 1e6;
+const MAX_PACING_MBPS: f64 = 1e6;
 /// The largest window in bytes under which packets leave as soon as it allows.
-const LARGEST_UNPACED: f64 = 1e9;
+const MAX_UNPACED_CWND_BYTES: f64 = 1e9;
 
 /// What a controller wants of its sender: see `paceline.Plan` in `_native.pyi`.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct PyPlan {
     plan: Plan,
 }
 
 #[pymethods]
-impl Wanted {
+impl PyPlan {
     #[new]
     #[pyo3(signature = (cwnd_bytes, *, pacing_mbps = None, gap_ms = 0.0, burst_bytes = 0,
         ecn = "not-ect", timer_s = None, reduces_by_prr = true, exact_window = false))]
@@ -119,7 +119,7 @@ impl Wanted {
         timer_s: Option<f64>,
         reduces_by_prr: bool,
         exact_window: bool,
-    ) -> PyResult<Wanted> {
+    ) -> PyResult<PyPlan> {
         let numbers = [
             ("cwnd_bytes", Some(cwnd_bytes)),
             ("pacing_mbps", pacing_mbps),
@@ -131,14 +131,15 @@ impl Wanted {
                 return Err(PyValueError::new_err(format!("{name}: expected a number from 0 on")));
             }
         }
-        if pacing_mbps.is_some_and(|rate| rate > FASTEST_MBPS) {
-            let problem = format!("pacing_mbps: expected at most {FASTEST_MBPS}");
+        if pacing_mbps.is_some_and(|rate| rate > MAX_PACING_MBPS) {
+            let problem = format!("pacing_mbps: expected at most {MAX_PACING_MBPS}");
             return Err(PyValueError::new_err(problem));
         }
         // Such a window would be filled at one moment, and with it memory.
-        if pacing_mbps.is_none() && gap_ms == 0.0 && cwnd_bytes > LARGEST_UNPACED {
-            let problem =
-                format!("cwnd_bytes: expected at most {LARGEST_UNPACED} without pacing_mbps");
+        if pacing_mbps.is_none() && gap_ms == 0.0 && cwnd_bytes > MAX_UNPACED_CWND_BYTES {
+            let problem = format!(
+                "cwnd_bytes: expected at most {MAX_UNPACED_CWND_BYTES} without pacing_mbps"
+            );
             return Err(PyValueError::new_err(problem));
         }
         let known = ECN.iter().find(|(_, word)| *word == ecn);
@@ -151,7 +152,7 @@ impl Wanted {
         plan.burst = burst_bytes;
         plan.timer = timer_s.map_or(Time::NEVER, |at| Time::ZERO + Span::from_secs_f64(at));
         plan.reduces_by_prr = reduces_by_prr;
-        Ok(Wanted { plan: if exact_window { plan.exact() } else { plan } })
+        Ok(PyPlan { plan: if exact_window { plan.exact() } else { plan } })
     }
 
     #[getter]
@@ -174,10 +175,10 @@ impl Wanted {
 
 /// What a driver tells a controller when it makes it: see `paceline.Setup` in `_native.pyi`.
 #[pyclass(frozen, name = "Setup", module = "paceline._native")]
-pub(crate) struct Beginning(Setup);
+pub(crate) struct PySetup(Setup);
 
 #[pymethods]
-impl Beginning {
+impl PySetup {
     /// The largest packet in bytes on the wire.
     #[getter]
     fn mss_bytes(&self) -> u32 {
@@ -204,77 +205,52 @@ impl Beginning {
     }
 }
 
-/// The first exception of a run's controllers, which ends it.
-#[derive(Default)]
-pub(crate) struct Failure {
-    stop: Stop,
-    first: Mutex<Option<PyErr>>,
-}
-
-impl Failure {
-    /// Whether the run is to go on.
-    pub(crate) fn stop(&self) -> &Stop {
-        &self.stop
-    }
-
-    fn set(&self, error: PyErr) {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.stop.stop();
-    }
-
-    /// The exception with its traceback, if there was one.
-    ///
-    /// # Errors
-    /// The exception.
-    pub(crate) fn check(&self) -> PyResult<()> {
-        match self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A controller whose methods are Python's.
-struct InPython {
+struct PyController {
     /// Nothing after an exception.
     object: Option<Py<PyAny>>,
     plan: Plan,
     sends: bool,
     needs: Signals,
-    failure: Arc<Failure>,
+    control: Arc<RunControl>,
 }
 
-impl InPython {
+impl PyController {
     /// Makes a controller, and asks it for its first plan.
-    fn new(class: &Py<PyAny>, setup: &Setup, needs: Signals, failure: Arc<Failure>) -> InPython {
+    fn new(
+        class: &Py<PyAny>,
+        setup: &Setup,
+        needs: Signals,
+        control: Arc<RunControl>,
+    ) -> PyController {
         let plan = Plan::window(10 * u64::from(setup.mss));
-        let made = Python::attach(|py| {
-            let object = class.bind(py).call1((Beginning(setup.clone()),))?;
+        let made = control.call_python(|py| {
+            let object = class.bind(py).call1((PySetup(setup.clone()),))?;
             let base =
                 py.import("paceline.controller")?.getattr("Controller")?.getattr("on_send")?;
             let sends = !object.get_type().getattr("on_send")?.is(&base);
             let first = object.call_method0("start")?;
-            Ok((sends, wanted(&first)?.unwrap_or(plan), object.unbind()))
+            Ok((sends, plan_from_answer(&first)?.unwrap_or(plan), object.unbind()))
         });
         match made {
             Ok((sends, plan, object)) => {
-                InPython { object: Some(object), plan, sends, needs, failure }
+                PyController { object: Some(object), plan, sends, needs, control }
             }
             Err(error) => {
-                failure.set(error);
-                InPython { object: None, plan, sends: false, needs, failure }
+                control.fail(error);
+                PyController { object: None, plan, sends: false, needs, control }
             }
         }
     }
 
-    /// Calls a method and takes its plan.
+    /// Calls a method and takes its plan. An exception ends the run.
     fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<Option<Plan>>) {
         let Some(object) = &self.object else { return };
-        match Python::attach(|py| call(py, object.bind(py))) {
+        match self.control.call_python(|py| call(py, object.bind(py))) {
             Ok(Some(plan)) => self.plan = plan,
             Ok(None) => {}
             Err(error) => {
-                self.failure.set(error);
+                self.control.fail(error);
                 self.object = None;
                 self.plan.timer = Time::NEVER;
             }
@@ -283,11 +259,11 @@ impl InPython {
 }
 
 /// A plan, or `None`, which leaves the plan as it is.
-fn wanted(answer: &Bound<'_, PyAny>) -> PyResult<Option<Plan>> {
+fn plan_from_answer(answer: &Bound<'_, PyAny>) -> PyResult<Option<Plan>> {
     if answer.is_none() {
         return Ok(None);
     }
-    match answer.cast::<Wanted>() {
+    match answer.cast::<PyPlan>() {
         Ok(plan) => Ok(Some(plan.get().plan)),
         Err(_) => Err(PyTypeError::new_err(format!(
             "a controller answers with a paceline.Plan or None, not {}",
@@ -296,7 +272,7 @@ fn wanted(answer: &Bound<'_, PyAny>) -> PyResult<Option<Plan>> {
     }
 }
 
-impl Controller for InPython {
+impl Controller for PyController {
     fn needs(&self) -> Signals {
         self.needs
     }
@@ -305,27 +281,27 @@ impl Controller for InPython {
         if self.sends {
             let (number, size) = (packet.number, packet.size);
             let told = (now.as_secs_f64(), number, size, packet.retransmission);
-            self.call(|_, object| wanted(&object.call_method1("on_send", told)?));
+            self.call(|_, object| plan_from_answer(&object.call_method1("on_send", told)?));
         }
         0
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.call(|py, object| {
-            let told = Bound::new(py, Told::from(feedback))?;
-            wanted(&object.call_method1(pyo3::intern!(py, "on_feedback"), (told,))?)
+            let told = Bound::new(py, PyFeedback::from(feedback))?;
+            plan_from_answer(&object.call_method1(pyo3::intern!(py, "on_feedback"), (told,))?)
         });
     }
 
     fn on_timer(&mut self, now: Time) {
         self.plan.timer = Time::NEVER;
         let now = now.as_secs_f64();
-        self.call(|_, object| wanted(&object.call_method1("on_timer", (now,))?));
+        self.call(|_, object| plan_from_answer(&object.call_method1("on_timer", (now,))?));
     }
 
     fn on_idle(&mut self, now: Time, idle: Span, _rto: Span) {
         let told = (now.as_secs_f64(), idle.as_secs_f64());
-        self.call(|_, object| wanted(&object.call_method1("on_idle", told)?));
+        self.call(|_, object| plan_from_answer(&object.call_method1("on_idle", told)?));
     }
 
     fn plan(&self) -> Plan {
@@ -334,7 +310,7 @@ impl Controller for InPython {
 }
 
 /// The signals that a class names.
-fn signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
+fn required_signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     let words: Vec<String> = class.getattr("needs")?.extract()?;
     let known = [
         ("ecn", Signals::ECN),
@@ -352,20 +328,22 @@ fn signals(class: &Bound<'_, PyAny>) -> PyResult<Signals> {
     Ok(all)
 }
 
-/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes.
+/// The built-in names and, beside them, those of `controllers`, a dictionary from names to classes,
+/// for a run that `control` ends.
 ///
 /// # Errors
 /// If a name is taken, or a class is none of a controller.
-pub(crate) fn names(
+pub(crate) fn names_with_controllers(
     controllers: Option<&Bound<'_, PyDict>>,
-    failure: &Arc<Failure>,
+    control: &Arc<RunControl>,
 ) -> PyResult<Names> {
     let mut names = paceline_remy::names();
     for (name, class) in controllers.into_iter().flatten() {
-        let needs = signals(&class)?;
-        let (class, failure) = (Arc::new(class.unbind()), Arc::clone(failure));
-        let halves =
-            Halves::sender(move |setup| InPython::new(&class, setup, needs, Arc::clone(&failure)));
+        let needs = required_signals(&class)?;
+        let (class, control) = (Arc::new(class.unbind()), Arc::clone(control));
+        let halves = Halves::sender(move |setup| {
+            PyController::new(&class, setup, needs, Arc::clone(&control))
+        });
         let entry = SchemeEntry::new(name.extract::<String>()?, move |spec| {
             spec.params::<NoParams>()?;
             Ok(halves.clone())

@@ -7,12 +7,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// A `ValueError` about an argument.
-pub(crate) fn wrong(argument: &str, problem: impl Display) -> PyErr {
+pub(crate) fn argument_error(argument: &str, problem: impl Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {problem}"))
 }
 
 /// A `paceline.RunError`: what was asked for makes sense, and cannot be run.
-pub(crate) fn failed(py: Python<'_>, problem: impl Display) -> PyErr {
+pub(crate) fn run_error(py: Python<'_>, problem: impl Display) -> PyErr {
     let class = py.import("paceline.errors").and_then(|module| module.getattr("RunError"));
     match class.and_then(|class| class.call1((problem.to_string(),))) {
         Ok(error) => PyErr::from_value(error),
@@ -21,7 +21,7 @@ pub(crate) fn failed(py: Python<'_>, problem: impl Display) -> PyErr {
 }
 
 /// A `paceline.ScenarioError` with its place.
-pub(crate) fn mistake(py: Python<'_>, error: ScenarioError) -> PyErr {
+pub(crate) fn scenario_error(py: Python<'_>, error: ScenarioError) -> PyErr {
     let ScenarioError { file, line, column, message, help, .. } = error;
     let class = py.import("paceline.errors").and_then(|module| module.getattr("ScenarioError"));
     match class.and_then(|class| class.call1((message, help, file, line, column))) {

@@ -22,21 +22,21 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::compare::{Comparison, compare};
+    use super::compare::{PyComparison, compare};
     #[pymodule_export]
-    use super::controller::{Beginning, Told, Wanted};
+    use super::controller::{PyFeedback, PyPlan, PySetup};
     #[pymodule_export]
-    use super::gym::Environments;
+    use super::gym::PyEnvironments;
     #[pymodule_export]
     use super::listing::{queues, schemes, traces};
     #[pymodule_export]
-    use super::remy::{RuleTableFile, evaluate_network, evaluate_on, rule_tables};
+    use super::remy::{PyRuleTable, evaluate_network, evaluate_on, rule_tables};
     #[pymodule_export]
-    use super::reproduce::{Reproduced, list_claims, measure_claims};
+    use super::reproduce::{PyReproduction, list_claims, measure_claims};
     #[pymodule_export]
-    use super::scenario::{Ran, Scenario};
+    use super::scenario::{PyOutcome, PyScenario};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::PyTable;
     #[pymodule_export]
     use super::train::{answer, train};
 

@@ -1,14 +1,21 @@
-//! What there is: schemes, queues, traces, in the fields of `paceline schemes --json` and
-//! `paceline trace list --json`.
+//! What Python gets as JSON text: documents of commands, and what there is: schemes, queues, traces, in
+//! the fields of `paceline schemes --json` and `paceline trace list --json`.
 
 use paceline_cc::{ParamInfo, SCHEMES, Span};
+use paceline_measure::Document;
 use paceline_path::queue::Queues;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-fn text(value: &Value) -> PyResult<String> {
+fn text(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The JSON document of these fields, as a command prints it.
+pub(crate) fn document(fields: impl Serialize) -> PyResult<String> {
+    text(&Document::new(fields))
 }
 
 fn parameters(infos: Vec<ParamInfo>) -> Vec<Value> {
@@ -31,7 +38,7 @@ pub(crate) fn schemes() -> PyResult<String> {
             "source": scheme.source,
         })
     };
-    text(&SCHEMES.iter().map(scheme).collect())
+    text(&SCHEMES.iter().map(scheme).collect::<Value>())
 }
 
 /// The built-in queues as JSON: a list of objects.
@@ -46,7 +53,7 @@ pub(crate) fn queues() -> PyResult<String> {
             "source": queue.source(),
         })
     };
-    text(&queues.iter().map(queue).collect())
+    text(&queues.iter().map(queue).collect::<Value>())
 }
 
 /// The built-in traces as JSON: a list of objects.
@@ -60,5 +67,5 @@ pub(crate) fn traces() -> PyResult<String> {
             "target_source": target.source, "target_recorded": target.recorded,
         }))
     };
-    text(&paceline_trace::names().filter_map(trace).collect())
+    text(&paceline_trace::names().filter_map(trace).collect::<Value>())
 }

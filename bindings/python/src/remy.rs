@@ -16,22 +16,22 @@ use paceline_sim::scenario::{MadeScheme, SchemeChoice};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::{failed, wrong};
-use crate::run::{Stop, attended};
-use crate::table::Table;
+use crate::error::{argument_error, run_error};
+use crate::run::{RunControl, run_interruptibly};
+use crate::table::PyTable;
 
 /// A table of rules.
-#[pyclass(frozen, module = "paceline._native")]
-pub(crate) struct RuleTableFile {
+#[pyclass(frozen, name = "RuleTable", module = "paceline._native")]
+pub(crate) struct PyRuleTable {
     table: Arc<RuleTable>,
     about: String,
 }
 
 /// A built-in table by its name, or else one from a file.
-fn find(name: &str) -> PyResult<(Arc<RuleTable>, String)> {
+fn find_table(name: &str) -> PyResult<(Arc<RuleTable>, String)> {
     let tables = paceline_remy::tables();
     if let Some(named) = tables.find(name) {
-        let table = named.table().map_err(|error| wrong("table", error))?;
+        let table = named.table().map_err(|error| argument_error("table", error))?;
         return Ok((table, format!("The built-in table {name}")));
     }
     match paceline_remy::load(name) {
@@ -39,18 +39,21 @@ fn find(name: &str) -> PyResult<(Arc<RuleTable>, String)> {
         Err(error) => {
             let known: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
             let known = known.join(", ");
-            Err(wrong("table", format!("{error}; a built-in table would be one of {known}")))
+            Err(argument_error(
+                "table",
+                format!("{error}; a built-in table would be one of {known}"),
+            ))
         }
     }
 }
 
 #[pymethods]
-impl RuleTableFile {
+impl PyRuleTable {
     /// A built-in table by its name, or else one from a file.
     #[staticmethod]
-    fn load(name: &str) -> PyResult<RuleTableFile> {
-        let (table, about) = find(name)?;
-        Ok(RuleTableFile { table, about })
+    fn load(name: &str) -> PyResult<PyRuleTable> {
+        let (table, about) = find_table(name)?;
+        Ok(PyRuleTable { table, about })
     }
 
     #[getter]
@@ -82,19 +85,19 @@ impl RuleTableFile {
         rtt: &str,
         senders: u32,
         duration: &str,
-    ) -> PyResult<Table> {
-        let rate = written::rate(link).map_err(|e| wrong("link", e))?;
-        let rtt = written::length(rtt).map_err(|e| wrong("rtt", e))?;
-        let duration = written::length(duration).map_err(|e| wrong("duration", e))?;
+    ) -> PyResult<PyTable> {
+        let rate = written::rate(link).map_err(|e| argument_error("link", e))?;
+        let rtt = written::length(rtt).map_err(|e| argument_error("rtt", e))?;
+        let duration = written::length(duration).map_err(|e| argument_error("duration", e))?;
         if !(1..=1000).contains(&senders) {
-            return Err(wrong("senders", "expected 1 to 1000"));
+            return Err(argument_error("senders", "expected 1 to 1000"));
         }
         let network = Network::new(rate, rtt).with(|network| network.senders = senders);
         let usage = Arc::new(Usage::new(self.table.rules().len()));
         let params = RemyParams { as_published: true, ..RemyParams::default() };
         let halves = halves(params, Arc::clone(&self.table), Some(usage.clone()));
         let scheme = MadeScheme::new("remy", halves).into();
-        py.detach(|| score::run(&network, &scheme, duration, 1)).map_err(|e| failed(py, e))?;
+        py.detach(|| score::run(&network, &scheme, duration, 1)).map_err(|e| run_error(py, e))?;
         let uses = usage.rules();
         let total: u64 = uses.iter().map(|one| one.count).sum();
         let row = |(number, rule): (usize, &paceline_cc::schemes::remy::Rule)| {
@@ -107,7 +110,7 @@ impl RuleTableFile {
                 "action": words::action(&rule.action),
             })
         };
-        Table::of(&self.table.rules().iter().enumerate().map(row).collect::<Vec<_>>())
+        PyTable::of(&self.table.rules().iter().enumerate().map(row).collect::<Vec<_>>())
     }
 }
 
@@ -125,29 +128,30 @@ fn candidates(
 ) -> PyResult<Vec<(String, SchemeChoice)>> {
     let mut all = Vec::new();
     for name in tables {
-        all.push((name.clone(), evaluate::scheme(&find(name)?.0, repairs, None)));
+        all.push((name.clone(), evaluate::scheme(&find_table(name)?.0, repairs, None)));
     }
     let names = paceline_remy::names();
     for text in schemes {
-        let spec = names.check_scheme(text).map_err(|error| wrong("schemes", error))?;
+        let spec = names.check_scheme(text).map_err(|error| argument_error("schemes", error))?;
         let choice = match spec.sender.name.as_str() {
             "remy" => {
                 let halves = names.schemes.build(&spec.sender);
-                MadeScheme::new(text, halves.map_err(|error| wrong("schemes", error))?).into()
+                MadeScheme::new(text, halves.map_err(|error| argument_error("schemes", error))?)
+                    .into()
             }
             _ => SchemeChoice::Named(spec),
         };
         all.push((text.clone(), choice));
     }
     match all.is_empty() {
-        true => Err(wrong("tables, schemes", "expected at least one of them")),
+        true => Err(argument_error("tables, schemes", "expected at least one of them")),
         false => Ok(all),
     }
 }
 
 fn seeds(first: u64, count: u32) -> PyResult<Vec<u64>> {
     if !(1..=100_000).contains(&count) {
-        return Err(wrong("seeds", "expected 1 to 100000"));
+        return Err(argument_error("seeds", "expected 1 to 100000"));
     }
     Ok((0..count).map(|number| first.wrapping_add(number.into())).collect())
 }
@@ -166,25 +170,26 @@ pub(crate) fn evaluate_on(
     first_seed: u64,
     count: u32,
     threads: usize,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     let mut specification = Specification::parse_in(text, folder.as_deref())
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     if let Some(text) = duration {
-        specification.duration = written::length(&text).map_err(|e| wrong("duration", e))?;
+        specification.duration =
+            written::length(&text).map_err(|e| argument_error("duration", e))?;
     }
     let all = candidates(&tables, &schemes, specification.repairs())?;
     let seeds = seeds(first_seed, count)?;
-    let stop = Stop::default();
-    let rows = attended(py, threads, &stop, || {
+    let control = RunControl::default();
+    let rows = run_interruptibly(py, threads, &control, || {
         let mut rows: Vec<Assessment> = Vec::new();
         // After an interrupt nobody sees the rows.
-        for (name, scheme) in all.iter().take_while(|_| stop.go_on()) {
+        for (name, scheme) in all.iter().take_while(|_| control.go_on()) {
             let row = paceline_remy::assess(name, scheme, &specification, &seeds, rows.first());
             rows.push(row.map_err(|error| format!("{name}: {error}"))?);
         }
         Ok(rows)
     })?;
-    Table::of(&rows.map_err(|error: String| failed(py, error))?)
+    PyTable::of(&rows.map_err(|error: String| run_error(py, error))?)
 }
 
 /// What tables and schemes reach on one network.
@@ -207,18 +212,19 @@ pub(crate) fn evaluate_network(
     first_seed: u64,
     count: u32,
     threads: usize,
-) -> PyResult<Table> {
-    let (_, capacity) = written::capacity(link).map_err(|e| wrong("link", e))?;
-    let length = |name: &str, text: &str| written::length(text).map_err(|e| wrong(name, e));
+) -> PyResult<PyTable> {
+    let (_, capacity) = written::capacity(link).map_err(|e| argument_error("link", e))?;
+    let length =
+        |name: &str, text: &str| written::length(text).map_err(|e| argument_error(name, e));
     let (rtt, on, duration) =
         (length("rtt", rtt)?, length("on", on)?, length("duration", duration)?);
-    let off = <Span as paceline_cc::ParamValue>::read(off).map_err(|e| wrong("off", e))?;
-    let buffer: BufferSize = written::buffer(buffer).map_err(|e| wrong("buffer", e))?;
+    let off = <Span as paceline_cc::ParamValue>::read(off).map_err(|e| argument_error("off", e))?;
+    let buffer: BufferSize = written::buffer(buffer).map_err(|e| argument_error("buffer", e))?;
     if !(0.0..1.0).contains(&loss) {
-        return Err(wrong("loss", "expected a share from 0 to below 1"));
+        return Err(argument_error("loss", "expected a share from 0 to below 1"));
     }
     if !(1..=10_000).contains(&senders) {
-        return Err(wrong("senders", "expected 1 to 10000"));
+        return Err(argument_error("senders", "expected 1 to 10000"));
     }
     let mean = |span: Span| Amount::Exponential(span.as_secs_f64());
     let network = Network::new(Rate::ZERO, rtt).with(|network| {
@@ -229,17 +235,17 @@ pub(crate) fn evaluate_network(
         network.buffer = buffer;
         network.loss = loss;
     });
-    let rate = network.packets_per_ms(duration).map_err(|error| failed(py, error))?;
+    let rate = network.packets_per_ms(duration).map_err(|error| run_error(py, error))?;
     let all = candidates(&tables, &schemes, false)?;
     let seeds = seeds(first_seed, count)?;
-    let stop = Stop::default();
-    let rows = attended(py, threads, &stop, || {
+    let control = RunControl::default();
+    let rows = run_interruptibly(py, threads, &control, || {
         let row = |(name, scheme): &(String, SchemeChoice)| {
             paceline_remy::eval(name, &network, rate, scheme, duration, &seeds)
                 .map_err(|error| format!("{name}: {error}"))
         };
         // After an interrupt nobody sees the rows.
-        all.iter().take_while(|_| stop.go_on()).map(row).collect::<Result<Vec<_>, String>>()
+        all.iter().take_while(|_| control.go_on()).map(row).collect::<Result<Vec<_>, String>>()
     })?;
-    Table::of(&rows.map_err(|error| failed(py, error))?)
+    PyTable::of(&rows.map_err(|error| run_error(py, error))?)
 }

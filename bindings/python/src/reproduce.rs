@@ -1,82 +1,63 @@
 //! `paceline.reproduce`: the papers' claims, measured anew.
 
-use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, Judged, Progress, Reproduction, Setting, Store, Sweep, claims, markdown, page, reproduce,
+    Claim, Progress, ReproduceFields, Reproduction, Setting, Store, claims, markdown, page,
+    reproduce,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
-use serde::Serialize;
 
-use crate::error::{failed, wrong};
-use crate::run::{Stop, attended};
-use crate::table::Table;
-
-/// The JSON of `paceline reproduce`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    summary: String,
-    synthetic: bool,
-    quick: bool,
-    claims: &'a [Judged],
-    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    sweeps: Vec<&'a Sweep>,
-}
+use crate::error::{argument_error, run_error};
+use crate::run::{RunControl, run_interruptibly};
+use crate::table::PyTable;
 
 /// What was found.
 #[pyclass(frozen, name = "Reproduction", module = "paceline._native")]
-pub(crate) struct Reproduced {
-    done: Reproduction,
+pub(crate) struct PyReproduction {
+    reproduction: Reproduction,
     chosen: Vec<Claim>,
 }
 
 #[pymethods]
-impl Reproduced {
+impl PyReproduction {
     fn summary(&self) -> String {
-        self.done.summary()
+        self.reproduction.summary()
     }
 
     /// A row for each claim.
-    fn table(&self) -> PyResult<Table> {
-        Table::of(&self.done.claims)
+    fn table(&self) -> PyResult<PyTable> {
+        PyTable::of(&self.reproduction.claims)
     }
 
     /// Tasks that failed: name and reason.
     fn failures(&self) -> Vec<(String, String)> {
-        self.done.failures.clone()
+        self.reproduction.failures.clone()
     }
 
     fn json(&self) -> PyResult<String> {
-        let done = &self.done;
-        let each = done.experiments.iter();
-        let document = Document {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            summary: done.summary(),
-            synthetic: done.synthetic,
-            quick: done.quick,
-            claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(ReproduceFields::of(&self.reproduction))
     }
 
     fn page(&self) -> String {
-        page(&self.done, &self.chosen, &[("version", env!("CARGO_PKG_VERSION").to_string())])
+        page(
+            &self.reproduction,
+            &self.chosen,
+            &[("version", env!("CARGO_PKG_VERSION").to_string())],
+        )
     }
 
     fn markdown(&self) -> String {
-        markdown(&self.done, &self.chosen, "paceline.reproduce")
+        markdown(&self.reproduction, &self.chosen, "paceline.reproduce")
     }
 }
 
 /// Nobody is told how far it is; the run ends with Python's signals.
-struct Silent<'a>(&'a Stop);
+struct SilentProgress<'a>(&'a RunControl);
 
-impl Progress for Silent<'_> {
+impl Progress for SilentProgress<'_> {
     fn begin(&self, _: f64, _: f64) {}
     fn done(&self, _: &str, _: f64) {}
     fn go_on(&self) -> bool {
@@ -84,7 +65,7 @@ impl Progress for Silent<'_> {
     }
 }
 
-fn chosen(ids: &[String]) -> PyResult<Vec<Claim>> {
+fn find_claims(ids: &[String]) -> PyResult<Vec<Claim>> {
     let all = claims().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     if ids.is_empty() {
         return Ok(all);
@@ -92,7 +73,7 @@ fn chosen(ids: &[String]) -> PyResult<Vec<Claim>> {
     let find = |id: &String| {
         let claim = all.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).cloned();
         claim.ok_or_else(|| {
-            wrong("claims", format!("there is no claim `{id}`; paceline.claims() has all"))
+            argument_error("claims", format!("there is no claim `{id}`; paceline.claims() has all"))
         })
     };
     ids.iter().map(find).collect()
@@ -100,7 +81,7 @@ fn chosen(ids: &[String]) -> PyResult<Vec<Claim>> {
 
 /// The claims: a row for each.
 #[pyfunction]
-pub(crate) fn list_claims() -> PyResult<Table> {
+pub(crate) fn list_claims() -> PyResult<PyTable> {
     let row = |claim: &Claim| {
         serde_json::json!({
             "id": claim.id, "paper": claim.paper, "place": claim.place, "title": claim.title,
@@ -108,7 +89,7 @@ pub(crate) fn list_claims() -> PyResult<Table> {
             "checks": claim.checks.iter().map(|check| check.what.as_str()).collect::<Vec<_>>(),
         })
     };
-    Table::of(&chosen(&[])?.iter().map(row).collect::<Vec<_>>())
+    PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
 }
 
 /// Measures claims anew.
@@ -124,11 +105,11 @@ pub(crate) fn measure_claims(
     seed: u64,
     output: Option<PathBuf>,
     threads: usize,
-) -> PyResult<Reproduced> {
-    let chosen = chosen(&ids)?;
+) -> PyResult<PyReproduction> {
+    let chosen = find_claims(&ids)?;
     for (name, folder) in [("traces", &traces), ("tables", &tables)] {
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(wrong(name, format!("{}: not a folder", folder.display())));
+            return Err(argument_error(name, format!("{}: not a folder", folder.display())));
         }
     }
     let setting = Setting { quick, traces, tables, seed, live: None };
@@ -140,9 +121,16 @@ pub(crate) fn measure_claims(
         }
         None => Store::nowhere(),
     };
-    let stop = Stop::default();
-    let progress = Silent(&stop);
-    let done = attended(py, threads, &stop, || reproduce(&chosen, &setting, &store, &progress))?;
-    let done = done.map_err(|error| failed(py, error))?;
-    Ok(Reproduced { done, chosen })
+    let control = RunControl::default();
+    let progress = SilentProgress(&control);
+    let result = run_interruptibly(py, threads, &control, || {
+        reproduce(&chosen, &setting, &store, &progress)
+    })?;
+    let reproduction = result.map_err(|error| run_error(py, error))?;
+    if let Some((_, problem)) = reproduction.unkept.first() {
+        let count = reproduction.unkept.len();
+        let text = CString::new(format!("results of {count} runs cannot be kept: {problem}"))?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
+    Ok(PyReproduction { reproduction, chosen })
 }

@@ -1,71 +1,179 @@
-//! Long work without Python's lock, which Ctrl-C ends.
+//! Long work without Python's lock, which Ctrl-C ends, also where this work calls Python.
 
+use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 /// How often Python's signals are looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Whether work is to go on.
+/// What ends work early: a signal, or an exception in Python code that the work calls.
 #[derive(Debug, Default)]
-pub(crate) struct Stop(AtomicBool);
+pub(crate) struct RunControl {
+    stopped: AtomicBool,
+    /// Python's numbers of the threads that are in Python code which the work has called.
+    calling_threads: Mutex<Vec<u64>>,
+    /// The first exception of such code.
+    exception: Mutex<Option<PyErr>>,
+}
 
-impl Stop {
+impl RunControl {
     /// Asks the work to end.
     pub(crate) fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// True until somebody asks for the end.
     pub(crate) fn go_on(&self) -> bool {
-        !self.0.load(Ordering::Relaxed)
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Asks the work to end because Python code has raised an exception; the first one counts.
+    pub(crate) fn fail(&self, error: PyErr) {
+        lock(&self.exception).get_or_insert(error);
+        self.stop();
+    }
+
+    /// Calls Python code from the work, such that a signal can interrupt it.
+    pub(crate) fn call_python<T>(&self, call: impl FnOnce(Python<'_>) -> T) -> T {
+        Python::attach(|py| {
+            let _registered = RegisteredCall::new(py, &self.calling_threads);
+            call(py)
+        })
+    }
+
+    /// Raises `KeyboardInterrupt` in all Python code that the work is in.
+    fn interrupt_calls(&self, py: Python<'_>) -> PyResult<()> {
+        let threads = lock(&self.calling_threads).clone();
+        if threads.is_empty() {
+            return Ok(());
+        }
+        py.import("paceline._interrupt")?.call_method1("interrupt_threads", (threads,))?;
+        Ok(())
     }
 }
 
+/// A call of Python code, for as long as it lasts.
+struct RegisteredCall<'a> {
+    threads: &'a Mutex<Vec<u64>>,
+    thread: u64,
+}
+
+impl RegisteredCall<'_> {
+    fn new<'a>(py: Python<'_>, threads: &'a Mutex<Vec<u64>>) -> RegisteredCall<'a> {
+        let thread = thread_number(py);
+        lock(threads).push(thread);
+        RegisteredCall { threads, thread }
+    }
+}
+
+impl Drop for RegisteredCall<'_> {
+    fn drop(&mut self) {
+        let mut threads = lock(self.threads);
+        if let Some(place) = threads.iter().position(|thread| *thread == self.thread) {
+            threads.swap_remove(place);
+        }
+    }
+}
+
+thread_local! {
+    /// Python's number of this thread; 0 before it is known.
+    static THREAD_NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Python's number of this thread: `threading.get_ident()`.
+fn thread_number(py: Python<'_>) -> u64 {
+    THREAD_NUMBER.with(|number| {
+        if number.get() == 0 {
+            let found = py.import("threading").and_then(|module| module.call_method0("get_ident"));
+            // Without a number the call is one that cannot be interrupted.
+            number.set(found.and_then(|found| found.extract()).unwrap_or(0));
+        }
+        number.get()
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Does `work` on `threads` threads (0 for one on each core) while Python's other threads run, and
-/// ends it when Python gets a signal whose handler raises, as Ctrl-C does.
+/// ends it when Python gets a signal whose handler raises, as Ctrl-C does: `control` is stopped, and
+/// if the work is still in Python code at the next look, `KeyboardInterrupt` is raised there.
 ///
 /// # Errors
-/// What the handler raised, or that there are no threads.
-pub(crate) fn attended<T: Send>(
+/// What the handler raised, with the exception in the Python code as its cause; without a signal, the
+/// exception that ended the work; or that there are no threads.
+pub(crate) fn run_interruptibly<T: Send>(
     py: Python<'_>,
     threads: usize,
-    stop: &Stop,
+    control: &RunControl,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|error| PyRuntimeError::new_err(format!("no threads to run on: {error}")))?;
-    py.detach(|| {
+    let (result, interrupt) = py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let worker = scope.spawn(move || {
                 let done = pool.install(work);
-                // Nobody waits for it after a signal.
                 let _ = sender.send(done);
             });
+            let mut interrupt = None;
             loop {
-                match receiver.recv_timeout(GLANCE) {
-                    Ok(done) => return Ok(done),
+                match receiver.recv_timeout(SIGNAL_CHECK_INTERVAL) {
+                    Ok(done) => return (Ok(done), interrupt),
                     Err(RecvTimeoutError::Disconnected) => match worker.join() {
                         Err(panic) => resume_unwind(panic),
-                        Ok(()) => return Err(PyRuntimeError::new_err("the work has no result")),
+                        Ok(()) => {
+                            let error = PyRuntimeError::new_err("the work has no result");
+                            return (Err(error), interrupt);
+                        }
                     },
                     Err(RecvTimeoutError::Timeout) => {
-                        if let Err(error) = Python::attach(|py| py.check_signals()) {
-                            stop.stop();
-                            return Err(error);
-                        }
+                        Python::attach(|py| check_signals(py, control, &mut interrupt));
                     }
                 }
             }
         })
-    })
+    });
+    let exception = lock(&control.exception).take();
+    match (interrupt, exception) {
+        (Some(interrupt), Some(exception)) => {
+            if exception.is_instance_of::<PyKeyboardInterrupt>(py) {
+                interrupt.set_cause(py, Some(exception));
+            }
+            Err(interrupt)
+        }
+        (Some(error), None) | (None, Some(error)) => Err(error),
+        (None, None) => result,
+    }
+}
+
+/// Runs the handlers of Python's signals. The first that raises stops the work; from the next look on,
+/// Python code that the work is still in is interrupted.
+fn check_signals(py: Python<'_>, control: &RunControl, interrupt: &mut Option<PyErr>) {
+    let signals = py.check_signals();
+    match interrupt {
+        Some(_) => {
+            if let Err(error) = control.interrupt_calls(py) {
+                error.write_unraisable(py, None);
+            }
+        }
+        None => {
+            if let Err(error) = signals {
+                control.stop();
+                *interrupt = Some(error);
+            }
+        }
+    }
 }

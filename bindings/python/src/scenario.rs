@@ -4,38 +4,37 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cc::Span;
-use paceline_lab::{run_while, written};
+use paceline_lab::{RunFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::scenario::{self, Record};
 use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 
-use crate::compare::{few_bins, series_table};
-use crate::controller::{Failure, names};
-use crate::error::{failed, mistake, wrong};
-use crate::run::attended;
-use crate::table::Table;
+use crate::compare::{check_bin_count, series_table};
+use crate::controller::names_with_controllers;
+use crate::error::{argument_error, run_error, scenario_error};
+use crate::run::{RunControl, run_interruptibly};
+use crate::table::PyTable;
 use paceline_lab::view::views;
 
 /// A scenario that has been read and checked.
-#[pyclass(frozen, module = "paceline._native")]
-pub(crate) struct Scenario {
+#[pyclass(frozen, name = "Scenario", module = "paceline._native")]
+pub(crate) struct PyScenario {
     scenario: Arc<scenario::Scenario>,
     /// The controllers in Python that it names.
     controllers: Option<Py<PyDict>>,
 }
 
-impl Scenario {
-    fn names(&self, py: Python<'_>, failure: &Arc<Failure>) -> PyResult<Names> {
-        names(self.controllers.as_ref().map(|all| all.bind(py)), failure)
+impl PyScenario {
+    fn names(&self, py: Python<'_>, control: &Arc<RunControl>) -> PyResult<Names> {
+        names_with_controllers(self.controllers.as_ref().map(|all| all.bind(py)), control)
     }
 }
 
 #[pymethods]
-impl Scenario {
+impl PyScenario {
     /// Reads the text of a scenario file. `file` is for messages, `folder` is where files are looked
     /// for that it names, `controllers` has schemes in Python by name.
     #[staticmethod]
@@ -46,12 +45,12 @@ impl Scenario {
         file: &str,
         folder: Option<PathBuf>,
         controllers: Option<Bound<'_, PyDict>>,
-    ) -> PyResult<Scenario> {
-        let names = names(controllers.as_ref(), &Arc::default())?;
+    ) -> PyResult<PyScenario> {
+        let names = names_with_controllers(controllers.as_ref(), &Arc::default())?;
         let scenario = scenario::parse_with(file, text, folder.as_deref(), &names)
-            .map_err(|error| mistake(py, error))?;
+            .map_err(|error| scenario_error(py, error))?;
         let controllers = controllers.map(Bound::unbind);
-        Ok(Scenario { scenario: Arc::new(scenario), controllers })
+        Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
 
     /// The same with another seed, duration, warm-up or bin; `None` leaves it as it is.
@@ -63,33 +62,34 @@ impl Scenario {
         duration: Option<String>,
         warmup: Option<String>,
         bin: Option<String>,
-    ) -> PyResult<Scenario> {
+    ) -> PyResult<PyScenario> {
         let mut scenario = scenario::Scenario::clone(&self.scenario);
         scenario.seed = seed.unwrap_or(scenario.seed);
         if let Some(text) = duration {
-            scenario.duration = written::length(&text).map_err(|e| wrong("duration", e))?;
+            scenario.duration =
+                written::length(&text).map_err(|e| argument_error("duration", e))?;
         }
         if let Some(text) = warmup {
             let read = <Span as paceline_cc::ParamValue>::read(&text);
-            scenario.warmup = read.map_err(|e| wrong("warmup", e))?;
+            scenario.warmup = read.map_err(|e| argument_error("warmup", e))?;
         }
         if let Some(text) = bin {
-            let bin = written::bin(&text).map_err(|e| wrong("bin", e))?;
+            let bin = written::bin(&text).map_err(|e| argument_error("bin", e))?;
             scenario.record = Record::Series(bin);
         }
         if let Record::Series(bin) = scenario.record
             && (scenario.record, scenario.duration)
                 != (self.scenario.record, self.scenario.duration)
         {
-            few_bins(bin, scenario.duration)?;
+            check_bin_count(bin, scenario.duration)?;
         }
         if scenario.warmup >= scenario.duration {
             let (warmup, duration) = (scenario.warmup, scenario.duration);
             let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
-            return Err(wrong("warmup", problem));
+            return Err(argument_error("warmup", problem));
         }
         let controllers = self.controllers.as_ref().map(|all| all.clone_ref(py));
-        Ok(Scenario { scenario: Arc::new(scenario), controllers })
+        Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
 
     /// The scenario as a file.
@@ -132,40 +132,30 @@ impl Scenario {
     }
 
     /// Runs it to its end.
-    fn run(&self, py: Python<'_>) -> PyResult<Ran> {
-        let failure = Arc::new(Failure::default());
-        let names = self.names(py, &failure)?;
-        let stop = failure.stop();
+    fn run(&self, py: Python<'_>) -> PyResult<PyOutcome> {
+        let control = Arc::new(RunControl::default());
+        let names = self.names(py, &control)?;
         let scenario = &self.scenario;
-        let outcome = attended(py, 1, stop, || run_while(scenario, &names, &|| stop.go_on()))?;
-        failure.check()?;
+        let outcome = run_interruptibly(py, 1, &control, || {
+            run_while(scenario, &names, &|| control.go_on())
+        })?;
         match outcome {
-            Ok(Some(outcome)) => Ok(Ran { scenario: Arc::clone(scenario), outcome }),
-            Ok(None) => Err(failed(py, "the run was stopped")),
-            Err(error) => Err(failed(py, error)),
+            Ok(Some(outcome)) => Ok(PyOutcome { scenario: Arc::clone(scenario), outcome }),
+            Ok(None) => Err(run_error(py, "the run was stopped")),
+            Err(error) => Err(run_error(py, error)),
         }
     }
 }
 
 /// What a run has shown.
 #[pyclass(frozen, name = "Outcome", module = "paceline._native")]
-pub(crate) struct Ran {
+pub(crate) struct PyOutcome {
     scenario: Arc<scenario::Scenario>,
     outcome: Outcome,
 }
 
-/// The JSON of `paceline run`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-    goodput_mbps: f64,
-    jain: f64,
-}
-
 #[pymethods]
-impl Ran {
+impl PyOutcome {
     #[getter]
     fn name(&self) -> &str {
         &self.outcome.name
@@ -178,46 +168,39 @@ impl Ran {
 
     /// The JSON that `paceline run --json` prints.
     fn json(&self) -> PyResult<String> {
-        let outcome = &self.outcome;
-        let document = Document {
-            schema_version: paceline_measure::SCHEMA_VERSION,
-            outcome,
-            goodput_mbps: outcome.goodput_mbps(),
-            jain: outcome.jain(),
-        };
-        serde_json::to_string(&document).map_err(|error| PyValueError::new_err(error.to_string()))
+        crate::listing::document(RunFields::of(&self.outcome))
     }
 
     /// A row for each flow, without what was recorded over time.
-    fn flows(&self) -> PyResult<Table> {
+    fn flows(&self) -> PyResult<PyTable> {
         let mut flows = self.outcome.flows.clone();
         flows.iter_mut().for_each(|flow| flow.series = None);
-        Table::of(&flows)
+        PyTable::of(&flows)
     }
 
     /// A row for each link, without what was recorded over time.
-    fn links(&self) -> PyResult<Table> {
+    fn links(&self) -> PyResult<PyTable> {
         let mut links = self.outcome.links.clone();
         links.iter_mut().for_each(|link| link.series = None);
-        Table::of(&links)
+        PyTable::of(&links)
     }
 
     /// A link over time; `None` if it was not recorded.
-    fn link_series(&self, link: &str) -> PyResult<Option<Table>> {
+    fn link_series(&self, link: &str) -> PyResult<Option<PyTable>> {
         let Some(link) = self.outcome.links.iter().find(|known| known.name == link) else {
             let known: Vec<&str> = self.outcome.links.iter().map(|l| l.name.as_str()).collect();
             let problem = format!("there is none of this name; the links are {}", known.join(", "));
-            return Err(wrong("link", problem));
+            return Err(argument_error("link", problem));
         };
         link.series.as_ref().map(series_table).transpose()
     }
 
     /// A flow over time: its goodput and its controller's inner values; `None` if not recorded.
-    fn flow_series(&self, flow: &str) -> PyResult<Option<Table>> {
+    fn flow_series(&self, flow: &str) -> PyResult<Option<PyTable>> {
         let Some(flow) = self.outcome.flows.iter().find(|known| known.name == flow) else {
             let known: Vec<&str> = self.outcome.flows.iter().map(|f| f.name.as_str()).collect();
             let problem = format!("there is none of this name; the flows are {}", known.join(", "));
-            return Err(wrong("flow", problem));
+            return Err(argument_error("flow", problem));
         };
         let Some(series) = &flow.series else { return Ok(None) };
         let bins = series.goodput_mbps.len();
@@ -232,7 +215,7 @@ impl Ran {
         let mut columns = vec![("time_s".to_string(), times)];
         columns.push(("goodput_mbps".into(), fit(&series.goodput_mbps)));
         columns.extend(series.state.iter().map(|(name, values)| (name.to_string(), fit(values))));
-        Table::of_numbers(columns).map(Some)
+        PyTable::of_numbers(columns).map(Some)
     }
 
     /// A link over time, as SVG.

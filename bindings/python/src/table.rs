@@ -22,38 +22,38 @@ use serde::Serialize;
 use crate::value::Value;
 
 /// Rows and columns, in Arrow's layout.
-#[pyclass(frozen, module = "paceline._native")]
-pub(crate) struct Table {
+#[pyclass(frozen, name = "Table", module = "paceline._native")]
+pub(crate) struct PyTable {
     batch: RecordBatch,
 }
 
-impl Table {
+impl PyTable {
     /// A table of rows, each an object of JSON: their fields are the columns, an object within is a
     /// column of structures.
     ///
     /// # Errors
     /// If the rows are no JSON.
-    pub(crate) fn of<R: Serialize>(rows: &[R]) -> PyResult<Table> {
+    pub(crate) fn of<R: Serialize>(rows: &[R]) -> PyResult<PyTable> {
         let text = serde_json::to_string(rows);
-        Table::parse(&text.map_err(|error| PyValueError::new_err(error.to_string()))?)
+        PyTable::parse(&text.map_err(|error| PyValueError::new_err(error.to_string()))?)
     }
 
     /// The same of the text of a list of such objects.
     ///
     /// # Errors
     /// If it is no such list.
-    pub(crate) fn parse(text: &str) -> PyResult<Table> {
+    pub(crate) fn parse(text: &str) -> PyResult<PyTable> {
         let rows: Vec<Value> = serde_json::from_str(text)
             .map_err(|error| PyValueError::new_err(format!("no list of rows: {error}")))?;
         let rows: Vec<Option<&Value>> = rows.iter().map(Some).collect();
-        Table::from_columns(columns(&rows), rows.len())
+        PyTable::from_columns(columns(&rows), rows.len())
     }
 
     /// A table of columns of numbers, which are taken over.
     ///
     /// # Errors
     /// If they are not equally long.
-    pub(crate) fn of_numbers(columns: Vec<(String, Vec<f64>)>) -> PyResult<Table> {
+    pub(crate) fn of_numbers(columns: Vec<(String, Vec<f64>)>) -> PyResult<PyTable> {
         let rows = columns.first().map_or(0, |(_, values)| values.len());
         let column = |(name, values): (String, Vec<f64>)| {
             let array: ArrayRef = match values.iter().any(|value| value.is_nan()) {
@@ -65,24 +65,24 @@ impl Table {
             };
             (name, array)
         };
-        Table::from_columns(columns.into_iter().map(column).collect(), rows)
+        PyTable::from_columns(columns.into_iter().map(column).collect(), rows)
     }
 
-    fn from_columns(columns: Vec<(String, ArrayRef)>, rows: usize) -> PyResult<Table> {
+    fn from_columns(columns: Vec<(String, ArrayRef)>, rows: usize) -> PyResult<PyTable> {
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Fields>()));
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
-        Ok(Table { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
+        Ok(PyTable { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
     }
 }
 
 #[pymethods]
-impl Table {
+impl PyTable {
     /// A table of the text of a list of objects of JSON.
     #[staticmethod]
-    fn from_json(text: &str) -> PyResult<Table> {
-        Table::parse(text)
+    fn from_json(text: &str) -> PyResult<PyTable> {
+        PyTable::parse(text)
     }
 
     /// Arrow's stream of this table: see Arrow's PyCapsule interface.
@@ -126,12 +126,12 @@ impl Table {
 
     /// The same table with the fields of each column of structures as columns of their own, called
     /// `column.field`.
-    fn flattened(&self) -> PyResult<Table> {
+    fn flattened(&self) -> PyResult<PyTable> {
         let mut columns = Vec::new();
         for (field, array) in self.batch.schema().fields().iter().zip(self.batch.columns()) {
             flatten(field.name(), array, &mut columns);
         }
-        Table::from_columns(columns, self.batch.num_rows())
+        PyTable::from_columns(columns, self.batch.num_rows())
     }
 
     /// How many rows there are.

@@ -1,7 +1,7 @@
 //! `paceline.remy.train`: on this machine, or by whoever answers its questions.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_cc::schemes::remy::RuleTable;
@@ -9,43 +9,44 @@ use paceline_lab::written;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
-use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::{failed, wrong};
-use crate::run::{Stop, attended};
+use crate::error::{argument_error, run_error};
+use crate::run::{RunControl, run_interruptibly};
 
 /// How many networks a question to somebody else has at most.
-const NETWORKS: usize = 4;
+const NETWORKS_PER_QUESTION: usize = 4;
 
-/// Who tries tables.
-enum Who {
+/// Where candidate tables are tried.
+enum TrialEvaluator {
     /// This machine.
-    Here(Frugal),
+    Local(TrainingEvaluator),
     /// A function in Python, which takes a list of questions and gives a list of answers.
-    Elsewhere { ask: Py<PyAny>, work: Arc<Work>, error: Arc<Mutex<Option<PyErr>>> },
+    Remote { ask: Py<PyAny>, work: Arc<Work>, control: Arc<RunControl> },
 }
 
-impl Evaluator for Who {
+impl Evaluator for TrialEvaluator {
     fn trials(
         &self,
         table: &Arc<RuleTable>,
         specimens: &[Specimen],
         uses: bool,
     ) -> Result<Vec<Trial>, EvaluatorError> {
-        let (ask, work, error) = match self {
-            Who::Here(frugal) => return frugal.trials(table, specimens, uses),
-            Who::Elsewhere { ask, work, error } => (ask, work, error),
+        let (ask, work, control) = match self {
+            TrialEvaluator::Local(frugal) => return frugal.trials(table, specimens, uses),
+            TrialEvaluator::Remote { ask, work, control } => (ask, work, control),
         };
         let questions = specimens
-            .chunks(NETWORKS)
+            .chunks(NETWORKS_PER_QUESTION)
             .map(|some| remote::question(table, some, uses))
             .collect::<Result<Vec<String>, _>>()?;
-        let asked = Python::attach(|py| ask.call1(py, (questions,))?.extract::<Vec<String>>(py));
+        let asked =
+            control.call_python(|py| ask.call1(py, (questions,))?.extract::<Vec<String>>(py));
         let answers = asked.map_err(|problem| {
             let words = problem.to_string();
-            error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+            control.fail(problem);
             EvaluatorError::Other(words)
         })?;
         let mut all = Vec::new();
@@ -68,9 +69,10 @@ pub(crate) fn answer(
     folder: Option<PathBuf>,
     question: &str,
 ) -> PyResult<String> {
-    let answered =
-        attended(py, 1, &Stop::default(), || remote::answer(text, folder.as_deref(), question))?;
-    answered.map_err(|error| failed(py, error))
+    let answered = run_interruptibly(py, 1, &RunControl::default(), || {
+        remote::answer(text, folder.as_deref(), question)
+    })?;
+    answered.map_err(|error| run_error(py, error))
 }
 
 /// Trains a table. Gives the table, the log as lines of JSON, and a report as JSON.
@@ -91,32 +93,36 @@ pub(crate) fn train(
     ask: Option<Py<PyAny>>,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(String, Vec<String>, String)> {
-    let budget = budget.map(|text| written::length(&text).map_err(|e| wrong("budget", e)));
+    let budget = budget.map(|text| written::length(&text).map_err(|e| argument_error("budget", e)));
     let budget_s = budget.transpose()?.map(|budget| budget.as_secs_f64());
     let work = Arc::new(Work::default());
-    let error: Arc<Mutex<Option<PyErr>>> = Arc::default();
-    let who = match ask {
-        None => Who::Here(Frugal { work: Arc::clone(&work) }),
-        Some(ask) => Who::Elsewhere { ask, work: Arc::clone(&work), error: Arc::clone(&error) },
-    };
-    let stop = Stop::default();
-    let job =
-        Job { text, folder: folder.as_deref(), output, generations, budget_s, cpu_hours, seed };
-    let done =
-        attended(py, threads, &stop, || job.run(who, &work, &stop, report.as_ref(), &error))?;
-    let raised = error.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match (done, raised) {
-        (_, Some(error)) => Err(error),
-        (Ok(done), None) => Ok(done),
-        (Err(TrainError::Specification(error)), None) => {
-            Err(PyValueError::new_err(error.to_string()))
+    let control = Arc::new(RunControl::default());
+    let evaluator = match ask {
+        None => TrialEvaluator::Local(TrainingEvaluator { work: Arc::clone(&work) }),
+        Some(ask) => {
+            TrialEvaluator::Remote { ask, work: Arc::clone(&work), control: Arc::clone(&control) }
         }
-        (Err(error), None) => Err(failed(py, error)),
-    }
+    };
+    let job = TrainingJob {
+        text,
+        folder: folder.as_deref(),
+        output,
+        generations,
+        budget_s,
+        cpu_hours,
+        seed,
+    };
+    let done = run_interruptibly(py, threads, &control, || {
+        job.run(evaluator, &work, &control, report.as_ref())
+    })?;
+    done.map_err(|error| match error {
+        TrainError::Specification(error) => PyValueError::new_err(error.to_string()),
+        error => run_error(py, error),
+    })
 }
 
 /// What is trained, and until when.
-struct Job<'a> {
+struct TrainingJob<'a> {
     text: &'a str,
     folder: Option<&'a Path>,
     output: Option<PathBuf>,
@@ -126,26 +132,27 @@ struct Job<'a> {
     seed: u64,
 }
 
-impl Job<'_> {
+impl TrainingJob<'_> {
     fn run(
         &self,
-        who: Who,
+        evaluator: TrialEvaluator,
         work: &Arc<Work>,
-        stop: &Stop,
+        control: &RunControl,
         report: Option<&Py<PyAny>>,
-        error: &Mutex<Option<PyErr>>,
     ) -> Result<(String, Vec<String>, String), TrainError> {
         let plan = Plan { text: self.text, folder: self.folder, seed: self.seed };
         let (mut trainer, log) = match &self.output {
-            Some(output) => Trainer::open(&plan, who, Arc::clone(work), Folder::open(output)?)?,
-            None => (Trainer::new(&plan, who, Arc::clone(work))?, Vec::new()),
+            Some(output) => {
+                Trainer::open(&plan, evaluator, Arc::clone(work), Folder::open(output)?)?
+            }
+            None => (Trainer::new(&plan, evaluator, Arc::clone(work))?, Vec::new()),
         };
         let line = |entry: &Entry| serde_json::to_string(entry).unwrap_or_default();
         let mut log: Vec<String> = log.iter().map(line).collect();
         let begun = Instant::now();
         let spent_before = trainer.state().spent.cpu_s;
         let no_time = || {
-            !stop.go_on()
+            !control.go_on()
                 || self.budget_s.is_some_and(|budget| begun.elapsed().as_secs_f64() >= budget)
                 || self.cpu_hours.is_some_and(|hours| spent_before + work.cpu_s() >= 3600.0 * hours)
         };
@@ -156,12 +163,12 @@ impl Job<'_> {
             match trainer.step(&no_time) {
                 Ok(entry) => {
                     log.push(line(&entry));
-                    let told = |py: Python<'_>| match report {
+                    let call_report = |py: Python<'_>| match report {
                         Some(report) => report.call1(py, (line(&entry),)).map(|_| ()),
                         None => Ok(()),
                     };
-                    if let Err(problem) = Python::attach(told) {
-                        error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+                    if let Err(problem) = control.call_python(call_report) {
+                        control.fail(problem);
                         break "error";
                     }
                 }

@@ -69,9 +69,9 @@ impl fmt::Display for Value {
     }
 }
 
-struct AnyValue;
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for AnyValue {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +113,6 @@ impl<'de> Visitor<'de> for AnyValue {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
-        from.deserialize_any(AnyValue)
+        from.deserialize_any(ValueVisitor)
     }
 }

@@ -1,5 +1,7 @@
 """Environments: Gymnasium's checker, equal episodes, vectors."""
 
+import multiprocessing
+
 import gymnasium
 import numpy as np
 import pytest
@@ -129,3 +131,30 @@ def test_mistakes():
         env.step([0, 0])
     with pytest.raises(ValueError, match="expected 2 seeds"):
         CongestionVectorEnv(2).reset(seed=[1])
+
+
+def rewards_of_five_steps(vector):
+    return [vector.step(np.full((4, 1), 0.2, np.float32))[1].tolist() for _ in range(5)]
+
+
+def put_rewards(vector, results):
+    results.put(rewards_of_five_steps(vector))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_goes_on_with_an_environment(threads):
+    # A fork copies the environment, but none of the threads that step it.
+    vector = CongestionVectorEnv(4, threads=threads)
+    vector.reset(seed=3)
+    vector.step(np.zeros((4, 1), np.float32))
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    process = context.Process(target=put_rewards, args=(vector, results))
+    process.start()
+    process.join(20)
+    try:
+        assert process.exitcode == 0
+        assert results.get() == rewards_of_five_steps(vector)
+    finally:
+        process.kill()

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_measure::SCHEMA_VERSION;
+use paceline_measure::Document;
 use serde::Serialize;
 
 /// The exit status if something has failed that was begun, and with `--strict` after a warning.
@@ -80,18 +80,9 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&to_json(value)?)
 }
 
-/// What every JSON document begins with, and its fields (docs/json.md).
-#[derive(Serialize)]
-struct Document<'a, T> {
-    schema_version: u32,
-    #[serde(flatten)]
-    value: &'a T,
-}
-
-/// A value as indented JSON with a newline at its end.
+/// The document of a value's fields as indented JSON with a newline at its end.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
-    let document = Document { schema_version: SCHEMA_VERSION, value };
-    let mut text = serde_json::to_string_pretty(&document)
+    let mut text = serde_json::to_string_pretty(&Document::new(value))
         .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
     text.push('\n');
     Ok(text)

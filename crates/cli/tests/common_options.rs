@@ -107,3 +107,23 @@ fn run_writes_a_page_like_that_of_compare() {
     }
     assert!(seen.err.contains("run.html") && seen.err.contains("link-"), "{}", seen.err);
 }
+
+#[test]
+fn what_was_measured_is_shown_even_if_it_cannot_be_written() {
+    let folder = Folder::new("unwritten");
+    let out = folder.path("out");
+    // A page cannot be written where there is a folder of its name, nor a file into /proc.
+    std::fs::create_dir_all(format!("{out}/reproduce.html")).expect("a folder");
+    std::os::unix::fs::symlink("/proc", format!("{out}/runs")).expect("a link");
+    let seen = paceline(&["reproduce", "X01", "--quick", "--json", "-o", &out]);
+    assert_eq!(seen.code, 1, "{}", seen.err);
+    let page = format!("{out}/reproduce.html: cannot be written: Is a directory");
+    let run = format!("the result of a run cannot be kept: {out}/runs/");
+    assert!(seen.err.contains(&page) && seen.err.contains(&run), "{}", seen.err);
+    // All the others are there.
+    let wrote = format!("wrote {out}/reproduce.md, {out}/reproduce.json\n");
+    assert!(seen.err.contains(&wrote), "{}", seen.err);
+    assert!(seen.out.contains("\"X01\""), "{}", seen.out);
+    let json = std::fs::read_to_string(format!("{out}/reproduce.json")).expect("the file");
+    assert_eq!(json, seen.out);
+}

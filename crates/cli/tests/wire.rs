@@ -320,3 +320,47 @@ fn gap_holds_the_simulator_against_udp() {
     assert!(all["rows"][1]["emulated"]["marks"].as_u64() > Some(0), "{err}");
     assert!(!err.contains("paceline-gap"), "its files are gone: {err}");
 }
+
+/// The files that a process has open in this folder, as /proc names them.
+fn open_files(process: u32, folder: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };
+    let names = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(folder)).collect()
+}
+
+#[test]
+fn a_receiver_that_is_killed_within_a_file_leaves_nothing_of_it() {
+    for to_folder in [true, false] {
+        let folder = Folder::new("wire-killed-receiver");
+        if paceline_live::linux::unnamed::create(std::path::Path::new(&folder.path(""))).is_err() {
+            let why = "the file system has no files without names";
+            let test = paceline_testing::this_test();
+            paceline_testing::skip(paceline_testing::Need::Kernel, &test, why);
+            return;
+        }
+        let out = folder.path(if to_folder { "into/" } else { "out" });
+        let mut receiver = Receiver::start(&["-o", &out]);
+        let arguments = ["send", "-", &receiver.at, "--key", &receiver.key, "--timeout", "1s"];
+        let mut sender = program(&arguments).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut input = sender.stdin.take().expect("a pipe");
+        input.write_all(&bytes(2_000_000, 1)).expect("room");
+        // The file is open, and parts of it are written.
+        let process = receiver.child.id();
+        let open = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            let open = open_files(process, &folder.path(""));
+            open.iter().any(|name| name.ends_with(" (deleted)")).then_some(open)
+        });
+        assert!(open.is_some(), "{:?}", open_files(process, &folder.path("")));
+        std::thread::sleep(Duration::from_millis(200));
+        receiver.child.kill().expect("killed");
+        receiver.child.wait().expect("its end");
+        let left = std::fs::read_dir(folder.path(if to_folder { "into/" } else { "" }));
+        let left: Vec<_> = left.expect("the folder").map(|entry| entry.expect("a file")).collect();
+        assert!(left.is_empty(), "{left:?}");
+        // The sender says that the other end is gone.
+        drop(input);
+        assert_eq!(wait(&mut sender, 30), Some(1));
+    }
+}

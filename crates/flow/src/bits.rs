@@ -36,10 +36,15 @@ impl BitRing {
     }
 
     /// Makes room for the numbers from..to; keeps the bits of from..old_to.
+    #[inline]
     pub(crate) fn reserve(&mut self, from: u64, old_to: u64, to: u64) {
-        if to - from <= self.capacity() {
-            return;
+        if to - from > self.capacity() {
+            self.grow(from, old_to, to);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, from: u64, old_to: u64, to: u64) {
         let mut grown = BitRing::new(to - from);
         let mut at = from;
         while let Some(number) = self.next_set(at, old_to) {

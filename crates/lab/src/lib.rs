@@ -4,6 +4,7 @@
 //! - [`contest`](mod@contest): entries written as sweeps, and their standings.
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
+//! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
 //! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`written`]: how links, schemes and times are written by users.
@@ -13,11 +14,14 @@
 pub mod bench;
 pub mod compare;
 pub mod contest;
+mod fields;
 pub mod omniscient;
 pub mod validate;
 pub mod view;
 pub mod wireless;
 pub mod written;
+
+pub use fields::{CompareFields, RunFields};
 
 use paceline_cc::{Span, Time};
 use paceline_sim::scenario::Scenario;

@@ -6,23 +6,21 @@
 //!   its delays lie close together, and a log of its packets gives the same figures.
 //! - [`Age`]: how old the newest delivered packet was, over time.
 //! - [`student()`]: how far the mean of a few runs may be off.
+//! - [`Document`]: what every JSON document begins with.
 
 mod age;
+mod document;
 mod histogram;
 mod quantiles;
 mod samples;
 mod student;
 
 pub use age::{Age, EXACT_STRETCHES};
+pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};
 pub use samples::{EXACT, Samples};
 pub use student::student;
-
-/// The version of the names and meanings of fields in every JSON document that Paceline writes: its
-/// `schema_version`. It counts up when a field is renamed or removed, or changes its meaning or unit;
-/// new fields leave it as it is. `docs/json.md` has all fields.
-pub const SCHEMA_VERSION: u32 = 1;
 
 use paceline_cc::Span;
 

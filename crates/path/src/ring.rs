@@ -69,10 +69,15 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Drops the oldest value, if there is one.
-    #[inline]
-    pub(crate) fn drop_front(&mut self) {
-        self.head = self.head.wrapping_add(usize::from(!self.is_empty()));
+    /// Takes the oldest value; returns it, where it still stands, and the one that is the oldest now.
+    #[inline(always)]
+    pub(crate) fn take_front(&mut self) -> Option<(&T, Option<&T>)> {
+        if self.is_empty() {
+            return None;
+        }
+        let at = self.place(self.head);
+        self.head = self.head.wrapping_add(1);
+        Some((self.places.get(at)?, self.front()))
     }
 
     /// Adds a value: `write` writes it into its place, which holds `filler` or an old value. A value
@@ -119,8 +124,9 @@ mod tests {
                     deque.push_back(value);
                 }
                 4..6 => {
-                    ring.drop_front();
-                    deque.pop_front();
+                    let taken = ring.take_front().map(|(taken, next)| (*taken, next.copied()));
+                    let expected = deque.pop_front().map(|taken| (taken, deque.front().copied()));
+                    assert_eq!(taken, expected);
                 }
                 _ => {}
             }

@@ -14,7 +14,7 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::store::Store;
 use crate::task::Task;
-use crate::verdict::{Judged, Limits, Verdict, judge};
+use crate::verdict::{ClaimResult, Limits, Verdict, judge};
 
 /// Who wants to know how far the work is.
 pub trait Progress: Sync {
@@ -33,11 +33,13 @@ pub trait Progress: Sync {
 #[derive(Debug)]
 pub struct Reproduction {
     /// The claims with their verdicts, in the order asked for.
-    pub claims: Vec<Judged>,
+    pub claims: Vec<ClaimResult>,
     /// What each experiment has found, in the order of [`crate::EXPERIMENTS`].
     pub experiments: Vec<(&'static Experiment, Findings)>,
     /// Tasks that failed: name and reason.
     pub failures: Vec<(String, String)>,
+    /// Tasks that were done, but whose results the store could not keep: name and reason, with the file.
+    pub unkept: Vec<(String, String)>,
     /// Tasks in all.
     pub tasks: usize,
     /// Whether synthetic traces stood in for recorded ones.
@@ -51,7 +53,7 @@ impl Reproduction {
     pub fn summary(&self) -> String {
         let all = self.claims.len();
         if self.synthetic || self.quick {
-            let count = |verdict: fn(&Judged) -> bool| {
+            let count = |verdict: fn(&ClaimResult) -> bool| {
                 self.claims.iter().filter(|judged| verdict(judged)).count()
             };
             let how = match (self.synthetic, self.quick) {
@@ -70,10 +72,10 @@ impl Reproduction {
                  first run, {} by the present bounds, and {} by both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
-                count(Judged::holds),
+                count(ClaimResult::holds),
             );
         }
-        let line = |verdict: fn(&Judged) -> Verdict| {
+        let line = |verdict: fn(&ClaimResult) -> Verdict| {
             let count =
                 |wanted| self.claims.iter().filter(|judged| verdict(judged) == wanted).count();
             let words = format!(
@@ -94,12 +96,13 @@ impl Reproduction {
                 few => format!("{words}, {few} not measured"),
             }
         };
-        let sum = |held: fn(&Judged) -> (usize, usize)| {
+        let sum = |held: fn(&ClaimResult) -> (usize, usize)| {
             let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
             let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
             measured.map(held).fold((0, 0), add)
         };
-        let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
+        let ((stated, all_stated), (now, all_now)) =
+            (sum(ClaimResult::stated_held), sum(ClaimResult::held));
         format!(
             "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
@@ -139,7 +142,7 @@ pub(crate) fn plan(
 /// Measures claims anew.
 ///
 /// # Errors
-/// If an experiment cannot be planned (a trace cannot be read), or results cannot be kept.
+/// If an experiment cannot be planned (a trace cannot be read), or nothing can be made of its results.
 pub fn reproduce(
     claims: &[Claim],
     setting: &Setting,
@@ -152,7 +155,7 @@ pub fn reproduce(
         plans.flat_map(|(at, tasks)| tasks.into_iter().map(move |task| (at, task))).collect();
     let known: Vec<Option<Record>> = work.iter().map(|(_, task)| store.find(task)).collect();
     let failures: Mutex<Vec<(String, String)>> = Mutex::default();
-    let unkept: Mutex<Option<String>> = Mutex::default();
+    let unkept: Mutex<Vec<(String, String)>> = Mutex::default();
     // Equal tasks, of one experiment or of several, are done once.
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let same: Vec<usize> = work
@@ -181,14 +184,12 @@ pub fn reproduce(
         let record = match task.run() {
             Ok(record) => {
                 if let Err(error) = store.keep(task, &record) {
-                    set(&unkept, error.to_string());
+                    note(&unkept, task, error.to_string());
                 }
                 Some(record)
             }
             Err(problem) => {
-                if let Ok(mut failures) = failures.lock() {
-                    failures.push((task.name.clone(), problem));
-                }
+                note(&failures, task, problem);
                 None
             }
         };
@@ -201,9 +202,6 @@ pub fn reproduce(
     done.extend(alone.iter().map(do_one));
     if !progress.go_on() {
         return Err("stopped before the end".into());
-    }
-    if let Ok(Some(problem)) = unkept.into_inner() {
-        return Err(format!("results cannot be kept: {problem}"));
     }
 
     let mut results: Vec<Results> = chosen.iter().map(|_| Results::default()).collect();
@@ -234,21 +232,25 @@ pub fn reproduce(
             judge(claim, found, limits)
         })
         .collect();
-    let mut failures = failures.into_inner().unwrap_or_default();
-    failures.sort();
+    let [failures, unkept] = [failures, unkept].map(|noted| {
+        let mut noted = noted.into_inner().unwrap_or_default();
+        noted.sort();
+        noted
+    });
     Ok(Reproduction {
         claims: judged,
         experiments,
         failures,
+        unkept,
         tasks: work.len(),
         synthetic: limits.synthetic,
         quick: limits.quick,
     })
 }
 
-fn set(place: &Mutex<Option<String>>, problem: String) {
-    if let Ok(mut place) = place.lock() {
-        place.get_or_insert(problem);
+fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
+    if let Ok(mut problems) = problems.lock() {
+        problems.push((task.name.clone(), problem));
     }
 }
 
@@ -257,5 +259,34 @@ impl Setting {
     /// Where finished tasks are kept below `output`.
     pub fn runs(output: &std::path::Path) -> PathBuf {
         output.join("runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Silent;
+    impl Progress for Silent {
+        fn begin(&self, _: f64, _: f64) {}
+        fn done(&self, _: &str, _: f64) {}
+    }
+
+    #[test]
+    fn results_that_cannot_be_kept_are_shown_all_the_same() {
+        let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
+        let mut claims = crate::claims().expect("built in");
+        claims.retain(|claim| claim.id == "X01");
+        let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));
+        let store = Store::open(&folder).expect("a folder");
+        // The folder goes while tasks are done, as on a disk that is taken away.
+        std::fs::remove_dir_all(&folder).expect("removed");
+        let done = reproduce(&claims, &setting, &store, &Silent).expect("measured");
+        let kept = reproduce(&claims, &setting, &Store::nowhere(), &Silent).expect("measured");
+        assert_eq!(done.claims[0].measured, kept.claims[0].measured);
+        assert!(done.failures.is_empty() && kept.unkept.is_empty());
+        assert!(!done.unkept.is_empty());
+        let name = folder.display().to_string();
+        assert!(done.unkept.iter().all(|(_, why)| why.starts_with(&name)), "{:?}", done.unkept);
     }
 }

@@ -25,14 +25,15 @@ pub(crate) struct SharedMedium {
 impl SharedMedium {
     #[cold]
     #[inline(never)]
-    fn push(&mut self, now: Time, packet: &Packet) {
+    fn push(&mut self, now: Time, packet: &Packet) -> Time {
         self.medium.push(now, packet);
+        self.medium.wake()
     }
 
     #[cold]
     #[inline(never)]
-    fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        self.medium.pop_into(now, place)
+    fn take_due<'a>(&mut self, now: Time, place: &'a mut Packet) -> Option<(&'a Packet, Time)> {
+        self.medium.pop_into(now, place).then(|| (&*place, self.medium.wake()))
     }
 
     #[cold]
@@ -43,43 +44,34 @@ impl SharedMedium {
 }
 
 impl Carrier {
+    /// Takes a packet in; returns when the carrier is next to be called.
     #[inline(always)]
-    pub(crate) fn push(&mut self, now: Time, packet: &Packet) {
+    pub(crate) fn push(&mut self, now: Time, packet: &Packet) -> Time {
         match self {
-            Carrier::Link(link) => link.push(now, packet),
-            Carrier::Pipe(pipe) => pipe.push(now, packet),
+            Carrier::Link(link) => {
+                link.push(now, packet);
+                link.wake()
+            }
+            Carrier::Pipe(pipe) => {
+                pipe.push(now, packet);
+                pipe.wake()
+            }
             Carrier::Medium(shared) => shared.push(now, packet),
         }
     }
 
-    /// The next packet that is due, where it stands; `place` is for carriers that keep none.
+    /// Takes the next packet that is due, where it stands, or in `place` if the carrier keeps none;
+    /// returns beside it when the carrier is next to be called.
     #[inline(always)]
-    pub(crate) fn first_due<'a>(
+    pub(crate) fn take_due<'a>(
         &'a mut self,
         now: Time,
         place: &'a mut Packet,
-    ) -> Option<&'a Packet> {
+    ) -> Option<(&'a Packet, Time)> {
         match self {
-            Carrier::Link(link) => link.first_due(now, place),
-            Carrier::Pipe(pipe) => pipe.first_due(now, place),
-            Carrier::Medium(shared) => shared.pop_into(now, place).then_some(place),
-        }
-    }
-
-    /// Takes that packet away; returns when the next one is due.
-    #[inline(always)]
-    pub(crate) fn drop_first(&mut self) -> Time {
-        match self {
-            Carrier::Link(link) => {
-                link.drop_first();
-                link.wake()
-            }
-            Carrier::Pipe(pipe) => {
-                pipe.drop_first();
-                pipe.wake()
-            }
-            // It has been taken away already.
-            Carrier::Medium(shared) => shared.wake(),
+            Carrier::Link(link) => link.take_due(now, place),
+            Carrier::Pipe(pipe) => pipe.take_due(now, place),
+            Carrier::Medium(shared) => shared.take_due(now, place),
         }
     }
 

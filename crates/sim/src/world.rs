@@ -274,25 +274,20 @@ impl World {
         loop {
             let World { carriers, seats, routes, recorder, digest, timetable, .. } = self;
             let border = carriers.len();
-            let carrier = &mut carriers[id];
-            let Some(packet) = carrier.first_due(now, place) else {
-                timetable.set_carrier(id, carrier.wake());
+            let Some((packet, wake)) = carriers[id].take_due(now, place) else {
+                timetable.set_carrier(id, carriers[id].wake());
                 break;
             };
-            let next = routes.next(id, packet);
             // The carrier's wake-up is noted before the answer goes on: if that comes here, it
             // notes one of its own.
-            let wake;
+            timetable.set_carrier(id, wake);
+            let next = routes.next(id, packet);
             if let Some(seat) = seats.get_mut(next.wrapping_sub(border)) {
                 let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
                 let answered = tell(now, seat, packet, answer, told);
-                wake = carrier.drop_first();
-                timetable.set_carrier(id, wake);
                 self.go_on::<WATCHED>(next, answered, answer);
             } else {
                 let packet = *packet;
-                wake = carrier.drop_first();
-                timetable.set_carrier(id, wake);
                 self.carry::<WATCHED>(next, &packet);
             }
             if wake > now {
@@ -355,8 +350,8 @@ impl World {
             self.hand_directly(id, packet);
             return true;
         };
-        carrier.push(self.now, packet);
-        self.timetable.set_carrier(id, carrier.wake());
+        let wake = carrier.push(self.now, packet);
+        self.timetable.set_carrier(id, wake);
         self.record_link::<WATCHED>(id);
         self.hand_overs += 1;
         false

@@ -140,3 +140,10 @@ impl<'a> Writer<'a> {
         self.put(text.as_bytes())
     }
 }
+
+/// Text of the other end for people to read, on one line: control characters, which could have a terminal
+/// do something, become replacement characters.
+pub fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(shown).collect()
+}

@@ -15,6 +15,7 @@
 mod bytes;
 mod cipher;
 mod connection;
+mod counts;
 pub mod frame;
 mod initiator;
 pub mod key;
@@ -25,9 +26,10 @@ pub mod saturator;
 mod server;
 mod terms;
 
-pub use bytes::FormatError;
+pub use bytes::{FormatError, printable};
 pub use cipher::TAG;
 pub use connection::{Arrival, Connection, End, Limits, Role, Sink, Transmit};
+pub use counts::ConnectionCounts;
 pub use initiator::{BASE_MTU, ConnectError, Initiator};
 pub use server::{Server, ServerLimits, ServerStats};
 pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

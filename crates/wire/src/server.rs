@@ -11,6 +11,7 @@ use paceline_cc::{Ecn, Span, Time};
 use ring::hmac;
 
 use crate::connection::{Connection, Limits, Role, Sink, Transmit};
+use crate::counts::{ConnectionCounts, Counted};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
 use crate::noise;
@@ -22,12 +23,13 @@ const COOKIE_LIFE: Span = Span::from_millis(10_000);
 /// How long a connection may stand without a packet that shows that its initiator has the keys.
 const HALF_OPEN_LIFE: Span = Span::from_millis(5_000);
 
-/// What a server allows.
+/// What a server allows. Servers that share an address and a [`ConnectionCounts`] allow it together.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
     /// Connections at once.
     pub connections: usize,
-    /// Of these, connections from which nothing has come since the handshake.
+    /// Of these, connections from which nothing has come since the handshake. A server remembers 16 times
+    /// as many cookies at most that led to connections.
     pub half_open: usize,
     /// The limits of each connection.
     pub each: Limits,
@@ -67,6 +69,7 @@ pub struct ServerStats {
 /// A connection's place in the table.
 struct Slot {
     connection: Connection,
+    _counted: Counted,
     /// When it is next worth looking at, as the timetable has it.
     wake: Time,
     /// Until a packet shows that the initiator has the keys.
@@ -75,6 +78,7 @@ struct Slot {
 
 /// A handshake that was answered.
 struct HalfOpen {
+    _counted: Counted,
     /// When it is given up.
     end: Time,
     /// Which it was, and the response, in case that is lost.
@@ -97,8 +101,7 @@ pub struct Server {
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     timetable: BTreeMap<(Time, usize), ()>,
-    open: usize,
-    half_open: usize,
+    counts: ConnectionCounts,
     /// Handshakes that have led to a connection, until the cookies that they came with end. An initiator that
     /// is answered late asks for several cookies for one handshake, and may come back with each of them.
     used: BTreeMap<[u8; COOKIE], (Time, usize)>,
@@ -124,8 +127,7 @@ impl Server {
             slots: Vec::new(),
             free: Vec::new(),
             timetable: BTreeMap::new(),
-            open: 0,
-            half_open: 0,
+            counts: ConnectionCounts::new(),
             used: BTreeMap::new(),
             answer: None,
             stats: ServerStats::default(),
@@ -135,19 +137,22 @@ impl Server {
 
     /// This server as one of several that share an address, each of which has a number of its own: it
     /// stands in the identifiers of its connections, where [`server_number`](crate::packet::server_number) and
-    /// filters of the kernel find it. The other servers know neither its connections nor its cookies.
+    /// filters of the kernel find it. The other servers know neither its connections nor its cookies; what
+    /// they have in common is `counts`, so that their limits hold for all of them together. Before the first
+    /// datagram.
     #[must_use]
-    pub fn numbered(self, number: u8) -> Server {
-        Server { number: Some(number), ..self }
+    pub fn numbered(self, number: u8, counts: &ConnectionCounts) -> Server {
+        Server { number: Some(number), counts: counts.clone(), ..self }
     }
 
     /// Counters since the start.
     pub fn stats(&self) -> ServerStats {
         self.stats
     }
-    /// How many connections there are, and how many of them are half open.
+    /// How many connections there are, and how many of them are half open: at all servers that share
+    /// their counts.
     pub fn open(&self) -> (usize, usize) {
-        (self.open, self.half_open)
+        (self.counts.open(), self.counts.half_open())
     }
     /// Handshakes that are remembered so that their cookies cannot be used twice.
     pub fn remembered_cookies(&self) -> usize {
@@ -160,6 +165,11 @@ impl Server {
     /// A connection.
     pub fn connection(&mut self, slot: usize) -> Option<&mut Connection> {
         self.slots.get_mut(slot)?.as_mut().map(|slot| &mut slot.connection)
+    }
+    /// True until something has come from this connection since its handshake.
+    pub fn is_half_open(&self, slot: usize) -> bool {
+        let slot = self.slots.get(slot).and_then(Option::as_ref);
+        slot.is_some_and(|slot| slot.half_open.is_some())
     }
     /// When there is next something to do.
     pub fn wake(&self) -> Time {
@@ -199,10 +209,8 @@ impl Server {
         };
         match found {
             Some((index, true)) => {
-                if let Some(Some(slot)) = self.slots.get_mut(index)
-                    && slot.half_open.take().is_some()
-                {
-                    self.half_open -= 1;
+                if let Some(Some(slot)) = self.slots.get_mut(index) {
+                    slot.half_open = None;
                 }
                 self.reschedule(index);
                 Some(index)
@@ -242,8 +250,6 @@ impl Server {
     pub fn remove(&mut self, index: usize) {
         let Some(slot) = self.slots.get_mut(index).and_then(Option::take) else { return };
         self.timetable.remove(&(slot.wake, index));
-        self.open -= 1;
-        self.half_open -= usize::from(slot.half_open.is_some());
         self.free.push(index);
     }
 
@@ -303,12 +309,13 @@ impl Server {
             self.repeat(from, index, &handshake);
             return None;
         }
-        let full = self.half_open >= self.limits.half_open;
-        if full || self.used.len() >= 16 * self.limits.half_open {
+        let room = self.used.len() < 16 * self.limits.half_open;
+        let counted = room.then(|| self.counts.count_half_open(self.limits.half_open)).flatten();
+        let Some(counted) = counted else {
             self.stats.crowded += 1;
             return None;
-        }
-        self.accept(now, from, packet, handshake)
+        };
+        self.accept(now, from, packet, (handshake, counted))
     }
 
     /// An initiation has come again: its response was lost, or it is being replayed.
@@ -326,7 +333,7 @@ impl Server {
         now: Time,
         from: SocketAddr,
         packet: &Initiation<'_>,
-        handshake: [u8; COOKIE],
+        (handshake, half_open): ([u8; COOKIE], Counted),
     ) -> Option<usize> {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
@@ -338,18 +345,22 @@ impl Server {
         let index = self.free.last().copied().unwrap_or(self.slots.len());
         self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
-        let refusal = self.refusal(&offer, index);
+        let admitted = self.admit(&offer, index);
         let mut answered = Answered { state, remote: packet.sender, local };
-        if let Some(reason) = refusal {
-            self.stats.refused += 1;
-            self.answer = answered.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
-            return None;
-        }
+        let counted = match admitted {
+            Ok(counted) => counted,
+            Err(reason) => {
+                self.stats.refused += 1;
+                self.answer = answered.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
+                return None;
+            }
+        };
         let (connection, response) = self.connect(now, from, &offer, answered)?;
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
-        let half_open = HalfOpen { end: now + HALF_OPEN_LIFE, handshake, response };
-        self.keep(index, connection, half_open);
+        let end = now + HALF_OPEN_LIFE;
+        let half_open = HalfOpen { _counted: half_open, end, handshake, response };
+        self.keep(index, connection, counted, half_open);
         Some(index)
     }
 
@@ -363,21 +374,23 @@ impl Server {
         Some(u32::from_be_bytes([high, low, place_high, place_low]))
     }
 
-    /// Why the offer cannot be accepted, if it cannot.
-    fn refusal(&self, offer: &Offer, index: usize) -> Option<String> {
+    /// Counts the connection that is offered, or says why it cannot be accepted.
+    fn admit(&self, offer: &Offer, index: usize) -> Result<Counted, String> {
         if offer.plaintext != self.limits.plaintext {
             let (on, off) = ("it was started with --plaintext", "it encrypts");
             let text = if self.limits.plaintext { on } else { off };
-            return Some(format!("{text}; both ends need --plaintext, or neither"));
+            return Err(format!("{text}; both ends need --plaintext, or neither"));
         }
         if (offer.service == Service::Datagrams) != self.limits.datagrams {
             let (on, off) = ("`paceline tunnel`", "`paceline recv`");
-            return Some(format!("it is {}", if self.limits.datagrams { on } else { off }));
+            return Err(format!("it is {}", if self.limits.datagrams { on } else { off }));
         }
-        if self.open >= self.limits.connections || index > 0xffff {
-            return Some("it has as many connections as it may have; try later".into());
-        }
-        Connection::check(offer).err()
+        Connection::check(offer)?;
+        let place = index <= 0xffff;
+        place
+            .then(|| self.counts.count_open(self.limits.connections))
+            .flatten()
+            .ok_or_else(|| "it has as many connections as it may have; try later".into())
     }
 
     fn connect(
@@ -395,17 +408,15 @@ impl Server {
         made.ok().map(|connection| (connection, response))
     }
 
-    fn keep(&mut self, index: usize, connection: Connection, half_open: HalfOpen) {
-        let wake = connection.wake().min(half_open.end);
-        let slot = Slot { connection, wake, half_open: Some(half_open) };
+    fn keep(&mut self, index: usize, connection: Connection, counted: Counted, half: HalfOpen) {
+        let wake = connection.wake().min(half.end);
+        let slot = Slot { connection, _counted: counted, wake, half_open: Some(half) };
         if self.free.pop().is_none() {
             self.slots.push(None);
         }
         if let Some(place) = self.slots.get_mut(index) {
             *place = Some(slot);
             self.timetable.insert((wake, index), ());
-            self.open += 1;
-            self.half_open += 1;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the two ends tell each other during the handshake.
 
 use crate::FormatError;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, Writer, printable};
 
 /// The longest scheme.
 pub const LONGEST_SCHEME: usize = 400;
@@ -125,7 +125,7 @@ impl Answer {
         let mut reader = Reader::new(bytes);
         match reader.u8("the answer")? {
             0 => Ok(Answer::Accepted { window: reader.u64("the window")? }),
-            1 => Ok(Answer::Refused(reader.text(LONGEST_REFUSAL, "the refusal")?.to_string())),
+            1 => Ok(Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?))),
             value => Err(FormatError::Value { field: "the answer", value: u64::from(value) }),
         }
     }
@@ -152,6 +152,12 @@ mod tests {
             let bytes = answer.write().expect("room");
             assert_eq!(Answer::read(&bytes), Ok(answer));
         }
+        // A refusal is shown to people: it cannot have a terminal do anything.
+        let colours = Answer::Refused("\u{1b}[2Jno\r\n".into()).write().expect("room");
+        assert_eq!(
+            Answer::read(&colours),
+            Ok(Answer::Refused("\u{fffd}[2Jno\u{fffd}\u{fffd}".into()))
+        );
         let long = Answer::Refused("ü".repeat(1000)).write().expect("cut");
         assert_eq!(Answer::read(&long), Ok(Answer::Refused("ü".repeat(200))));
         assert!(Offer { scheme: "x".repeat(401), ..Offer::default() }.write().is_err());

@@ -447,3 +447,16 @@ fn nobody_there_is_told() {
     // The time is the one that was asked for, and can be read.
     assert!(failure.to_string().contains("within 10s:"), "{failure}");
 }
+
+#[test]
+fn a_reason_that_an_end_gives_cannot_have_the_others_terminal_do_anything() {
+    let mut world = World::new(14, Weather::fair(), offer("cubic"), ServerLimits::default());
+    assert!(world.run(Time::from_secs(5), |world| world.connection.is_some()));
+    let connection = world.connection.as_mut().expect("a connection");
+    connection.close(3, "\u{1b}]0;title\u{7}\u{9b}2Jgone\r\nßo");
+    world.run(world.now + Span::from_millis(2000), |_| false);
+    let slot = world.slot.expect("a connection");
+    let end = world.server.connection(slot).and_then(|c| c.ended().cloned());
+    let reason = "?]0;title??2Jgone??ßo".replace('?', "\u{fffd}");
+    assert_eq!(end, Some(End::There { code: 3, reason }));
+}

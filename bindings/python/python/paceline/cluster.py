@@ -121,17 +121,17 @@ def sweep(
 
     all_scenarios = list(scenarios)
     texts = [cloudpickle.dumps(scenario) for scenario in all_scenarios]
-    keys = [_key(scenario) for scenario in all_scenarios]
+    keys = [_run_key(scenario) for scenario in all_scenarios]
     folder = None if output is None else pathlib.Path(output) / "runs"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    known = {key: _kept(folder, key) for key in dict.fromkeys(keys)} if folder else {}
-    done: dict[str, dict[str, Any]] = {key: doc for key, doc in known.items() if doc is not None}
-    wanted = {key: text for key, text in zip(keys, texts) if key not in done}
+    saved = {key: _load_run(folder, key) for key in dict.fromkeys(keys)} if folder else {}
+    done: dict[str, dict[str, Any]] = {key: doc for key, doc in saved.items() if doc is not None}
+    unfinished = {key: text for key, text in zip(keys, texts) if key not in done}
     futures = {
-        client.submit(_run, text, key=f"paceline-run-{key}-{uuid.uuid4().hex[:8]}",
+        client.submit(_run_pickled, text, key=f"paceline-run-{key}-{uuid.uuid4().hex[:8]}",
                       pure=False, retries=retries): key
-        for key, text in wanted.items()
+        for key, text in unfinished.items()
     }  # fmt: skip
     errors: dict[str, BaseException] = {}
     try:
@@ -143,7 +143,7 @@ def sweep(
                 continue
             done[key] = future.result()
             if folder is not None:
-                _keep(folder, key, done[key])
+                _save_run(folder, key, done[key])
             if on_run is not None:
                 on_run(keys.index(key), done[key]["outcome"])
             future.release()
@@ -153,25 +153,25 @@ def sweep(
         raise SweepError([(keys.index(key), error) for key, error in errors.items()])
     result = Sweep([done[key] for key in keys])
     if output is not None:
-        _aside(pathlib.Path(output) / "sweep.parquet", result.to_parquet)
+        _write_atomically(pathlib.Path(output) / "sweep.parquet", result.to_parquet)
     return result
 
 
-def _run(text: bytes) -> dict[str, Any]:
+def _run_pickled(text: bytes) -> dict[str, Any]:
     """A run on a worker."""
     scenario: Scenario = pickle.loads(text)
     return {"seed": scenario.seed, "outcome": scenario.run().to_dict()}
 
 
-def _key(scenario: Scenario) -> str:
+def _run_key(scenario: Scenario) -> str:
     """By what a run is known: its scenario with the code of its controllers, and the program."""
     text, _, folder, controllers, changes = scenario._parsed
-    code = {name: _code(controller) for name, controller in controllers.items()}
-    known = [_SCHEMA, _native.__version__, text, folder, changes, code]
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
+    code = {name: _controller_code(controller) for name, controller in controllers.items()}
+    identity = [_SCHEMA, _native.__version__, text, folder, changes, code]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _code(controller: type[Controller]) -> list[str]:
+def _controller_code(controller: type[Controller]) -> list[str]:
     """The text of a controller's methods and its attributes, those of its bases included. A method
     whose text is not to be had is taken for another one each time."""
     parts = []
@@ -190,26 +190,26 @@ def _code(controller: type[Controller]) -> list[str]:
     return parts
 
 
-def _aside(path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+def _write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
     """Writes a file such that the old or the new one is there, whatever happens."""
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        write(aside)
-        os.replace(aside, path)
+        write(temporary)
+        os.replace(temporary, path)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _keep(folder: pathlib.Path, key: str, document: dict[str, Any]) -> None:
+def _save_run(folder: pathlib.Path, key: str, document: dict[str, Any]) -> None:
     import pyarrow
     import pyarrow.parquet
 
     sweep = Sweep([document])
     table = sweep.to_arrow(flat=True).replace_schema_metadata({"paceline": json.dumps(document)})
-    _aside(folder / f"{key}.parquet", lambda path: pyarrow.parquet.write_table(table, path))
+    _write_atomically(folder / f"{key}.parquet", lambda path: pyarrow.parquet.write_table(table, path))
 
 
-def _kept(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
+def _load_run(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
     """What is kept of a run; nothing if the file cannot be understood."""
     import pyarrow
     import pyarrow.parquet
@@ -222,7 +222,7 @@ def _kept(folder: pathlib.Path, key: str) -> dict[str, Any] | None:
         return None
 
 
-def asker(
+def remote_trials(
     text: str, folder: str | None, client: Client
 ) -> tuple[Callable[[list[str]], list[str]], int]:
     """What asks a cluster for trials of a training, and how many questions to have under way: twice as

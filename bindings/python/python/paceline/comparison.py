@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from . import _native, _units
-from .controller import Controller, named
+from .controller import Controller, names_and_classes
 from .frame import Frame, Plot, html_table
 
 __all__ = ["Comparison", "compare"]
@@ -155,7 +155,7 @@ def compare(
     """
     text = lambda value, argument: None if value is None else _units.link(argument, value)
     links = [_units.link("traces", link) for link in _units.several(traces)]
-    names, controllers = named(_units.several(schemes), "schemes")
+    names, controllers = names_and_classes(_units.several(schemes), "schemes")
     length = _units.time("duration", duration)
     native = _native.compare(
         traces=links,

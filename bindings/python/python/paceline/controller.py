@@ -19,6 +19,7 @@ class Controller:
     Equal runs give equal results as long as a controller decides by what it is told: numbers at
     random come from ``setup.random()``, not from the clock or a generator that runs share. An
     exception in a method ends the run and is raised again by whoever began it, with its traceback.
+    Ctrl-C also interrupts a method that does not return, at its next line of Python.
 
     >>> import paceline
     >>> class Sixty(paceline.Controller):
@@ -79,7 +80,9 @@ def name_of(controller: type[Controller]) -> str:
     return name
 
 
-def named(schemes: Iterable[Any], argument: str) -> tuple[list[str], dict[str, type[Controller]]]:
+def names_and_classes(
+    schemes: Iterable[Any], argument: str
+) -> tuple[list[str], dict[str, type[Controller]]]:
     """The schemes as text, and the classes among them by their names."""
     texts: list[str] = []
     classes: dict[str, type[Controller]] = {}

@@ -56,7 +56,7 @@ class Frame:
 
     def to_dict(self, *, flat: bool = False) -> dict[str, list[Any]]:
         """The columns as lists of Python's own values; what was not measured is ``None``."""
-        table = self._pick(flat)
+        table = self._maybe_flattened(flat)
         return {name: table.column(name) for name in table.column_names}
 
     def to_dicts(self, *, flat: bool = False) -> list[dict[str, Any]]:
@@ -66,11 +66,11 @@ class Frame:
 
     def to_arrow(self, *, flat: bool = False) -> pyarrow.Table:
         """The table as a ``pyarrow.Table``, which shares its memory. Needs pyarrow."""
-        return _need("pyarrow", "to_arrow", "arrow").table(self._pick(flat))
+        return _import_extra("pyarrow", "to_arrow", "arrow").table(self._maybe_flattened(flat))
 
     def to_polars(self, *, flat: bool = False) -> polars.DataFrame:
         """The table as a ``polars.DataFrame``, which shares its memory. Needs polars."""
-        return _need("polars", "to_polars", "polars").DataFrame(self._pick(flat))
+        return _import_extra("polars", "to_polars", "polars").DataFrame(self._maybe_flattened(flat))
 
     def to_pandas(self, *, flat: bool = False) -> pandas.DataFrame:
         """The table as a ``pandas.DataFrame``. Needs pandas.
@@ -78,14 +78,14 @@ class Frame:
         With pyarrow installed, columns of numbers share the table's memory where pandas can have
         that; columns of structures are dictionaries, which pandas has no type for.
         """
-        pandas = _need("pandas", "to_pandas", "pandas")
+        pandas = _import_extra("pandas", "to_pandas", "pandas")
         try:
             import pyarrow
         except ImportError:
             return pandas.DataFrame(self.to_dict(flat=flat))
-        return pyarrow.table(self._pick(flat)).to_pandas(split_blocks=True)
+        return pyarrow.table(self._maybe_flattened(flat)).to_pandas(split_blocks=True)
 
-    def _pick(self, flat: bool) -> _native.Table:
+    def _maybe_flattened(self, flat: bool) -> _native.Table:
         return self._table.flattened() if flat else self._table
 
     def __repr__(self) -> str:
@@ -113,14 +113,14 @@ class Plot:
         return f"<Plot: {len(self.svg)} characters of SVG; save(path) writes them>"
 
 
-def figure(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A value for people: four digits are enough."""
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     if isinstance(value, list):
-        return ", ".join(figure(part) for part in value[:8]) + (" …" if len(value) > 8 else "")
+        return ", ".join(format_cell(part) for part in value[:8]) + (" …" if len(value) > 8 else "")
     return str(value)
 
 
@@ -130,13 +130,13 @@ def html_table(columns: dict[str, list[Any]], caption: str = "") -> str:
     text = [f"<table><caption>{html.escape(caption)}</caption>" if caption else "<table>"]
     text.append(f"<thead><tr>{head}</tr></thead><tbody>")
     for row in zip(*columns.values()):
-        cells = "".join(f"<td>{html.escape(figure(value))}</td>" for value in row)
+        cells = "".join(f"<td>{html.escape(format_cell(value))}</td>" for value in row)
         text.append(f"<tr>{cells}</tr>")
     text.append("</tbody></table>")
     return "".join(text)
 
 
-def _need(module: str, method: str, extra: str) -> Any:
+def _import_extra(module: str, method: str, extra: str) -> Any:
     try:
         return __import__(module)
     except ImportError as error:

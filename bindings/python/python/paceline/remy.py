@@ -20,7 +20,7 @@ _Path = str | os.PathLike[str]
 class RuleTable:
     """A table of rules: see :func:`load`."""
 
-    def __init__(self, native: _native.RuleTableFile, name: str) -> None:
+    def __init__(self, native: _native.RuleTable, name: str) -> None:
         self._native = native
         self.name = name
         """The name of the built-in table, or the file."""
@@ -83,7 +83,7 @@ def load(name: _Path) -> RuleTable:
         ValueError: If there is none; the message says why.
     """
     text = os.fspath(name)
-    return RuleTable(_native.RuleTableFile.load(text), text)
+    return RuleTable(_native.RuleTable.load(text), text)
 
 
 def show(table: RuleTable | _Path, *, rules: int = 10, **trial: Any) -> str:
@@ -98,12 +98,12 @@ def show(table: RuleTable | _Path, *, rules: int = 10, **trial: Any) -> str:
     return "\n".join(lines)
 
 
-def _names(argument: str, tables: Any) -> list[str]:
+def _table_names(argument: str, tables: Any) -> list[str]:
     names = [table.name if isinstance(table, RuleTable) else table for table in _units.several(tables)]
     return [_units.link(argument, name) for name in names]
 
 
-def _specification(given: _Path) -> tuple[str, str | None]:
+def _read_specification(given: _Path) -> tuple[str, str | None]:
     """The text of a specification and the folder of its traces; text has a line end in it."""
     text = os.fspath(given)
     if "\n" in text:
@@ -152,14 +152,14 @@ def eval(
         ValueError: If an argument or the specification makes no sense.
     """
     common: dict[str, Any] = {
-        "tables": _names("tables", tables),
+        "tables": _table_names("tables", tables),
         "schemes": [str(scheme) for scheme in _units.several(schemes)],
         "first_seed": _units.whole("seed", seed),
         "count": _units.whole("seeds", seeds, 2**32 - 1),
         "threads": _units.threads(threads),
     }
     if on is not None:
-        text, folder = _specification(on)
+        text, folder = _read_specification(on)
         length = None if duration is None else _units.time("duration", duration)
         return Frame(_native.evaluate_on(text=text, folder=folder, duration=length, **common))
     return Frame(
@@ -254,13 +254,13 @@ def train(
     if cpu_hours is not None and not cpu_hours >= 0:
         raise ValueError(f"cpu_hours: expected a number of hours, not {cpu_hours}")
     threads = _units.threads(threads)
-    text, folder = _specification(specification)
+    text, folder = _read_specification(specification)
     report = None if on_step is None else (lambda line: on_step(json.loads(line)))
     ask = None
     if client is not None:
-        from .cluster import asker
+        from .cluster import remote_trials
 
-        ask, threads = asker(text, folder, client)
+        ask, threads = remote_trials(text, folder, client)
     done = _native.train(
         text=text,
         folder=folder,

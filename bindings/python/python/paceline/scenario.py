@@ -7,7 +7,7 @@ import os
 from typing import Any, Mapping, Sequence
 
 from . import _native, _toml, _units
-from .controller import Controller, is_controller, name_of, named
+from .controller import Controller, is_controller, name_of, names_and_classes
 from .errors import ScenarioError
 from .frame import Frame, Plot, html_table
 
@@ -51,7 +51,7 @@ class Scenario:
         **fields: Any,
     ) -> None:
         controllers: dict[str, type[Controller]] = {}
-        rows = [_named_scheme(flow, f"flow[{i}]", controllers) for i, flow in enumerate(flows)]
+        rows = [_scheme_name_of_flow(flow, f"flow[{i}]", controllers) for i, flow in enumerate(flows)]
         text = _toml.write({"duration": duration, **fields, "links": list(links), "flows": rows})
         try:
             self._read(str(text), "", None, controllers)
@@ -69,7 +69,7 @@ class Scenario:
     ) -> None:
         self._parsed: _Parsed = (text, file, folder, controllers, changes or {})
         native = _native.Scenario.parse(text, file, folder, controllers or None)
-        self._native = _changed(native, changes) if changes else native
+        self._native = _with_changes(native, changes) if changes else native
 
     @classmethod
     def from_toml(
@@ -99,7 +99,7 @@ class Scenario:
         """
         scenario = cls.__new__(cls)
         where = None if folder is None else os.fspath(folder)
-        names, classes = named(_units.several(controllers), "controllers")
+        names, classes = names_and_classes(_units.several(controllers), "controllers")
         if len(names) != len(classes):
             raise TypeError("controllers: expected subclasses of paceline.Controller, each once")
         scenario._read(text, file, where, classes)
@@ -147,7 +147,7 @@ class Scenario:
         *parsed, before = self._parsed
         changes = {**before, **{name: v for name, v in changes.items() if v is not None}}
         new._parsed = (*parsed, changes)  # type: ignore[assignment]
-        new._native = _changed(self._native, changes)
+        new._native = _with_changes(self._native, changes)
         return new
 
     @property
@@ -194,13 +194,13 @@ class Scenario:
         return Outcome(self._native.run())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, self._parsed
+        return _unpickle_scenario, self._parsed
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.duration_s:g} s, seed {self.seed}>"
 
 
-def _again(
+def _unpickle_scenario(
     text: str,
     file: str,
     folder: str | None,
@@ -212,12 +212,12 @@ def _again(
     return scenario
 
 
-def _changed(native: _native.Scenario, changes: Mapping[str, Any]) -> _native.Scenario:
+def _with_changes(native: _native.Scenario, changes: Mapping[str, Any]) -> _native.Scenario:
     names = ("seed", "duration", "warmup", "bin")
     return native.replace(**{name: changes.get(name) for name in names})
 
 
-def _named_scheme(
+def _scheme_name_of_flow(
     flow: Mapping[str, Any], place: str, controllers: dict[str, type[Controller]]
 ) -> Mapping[str, Any]:
     if not isinstance(flow, Mapping):
@@ -264,7 +264,7 @@ class Outcome:
         Raises:
             ValueError: If there is no such link, or nothing was recorded over time.
         """
-        return _recorded(self._native.link_series(link or self.links["name"][0]))
+        return _frame_of_series(self._native.link_series(link or self.links["name"][0]))
 
     def flow_series(self, flow: str | None = None) -> Frame:
         """A flow over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
@@ -273,12 +273,12 @@ class Outcome:
         Raises:
             ValueError: If there is no such flow, or nothing was recorded over time.
         """
-        return _recorded(self._native.flow_series(flow or self.flows["name"][0]))
+        return _frame_of_series(self._native.flow_series(flow or self.flows["name"][0]))
 
     def time_series(self, link: str | None = None) -> Plot:
         """Capacity, throughput and queueing delay of a link over time; of the first by default."""
         link = link or self.links["name"][0]
-        _recorded(self._native.link_series(link))
+        _frame_of_series(self._native.link_series(link))
         return Plot(self._native.time_series_svg(link))
 
     def to_dict(self) -> dict[str, Any]:
@@ -308,7 +308,7 @@ class Outcome:
         return text + f"<p>digest {self.digest}</p>"
 
 
-def _recorded(table: _native.Table | None) -> Frame:
+def _frame_of_series(table: _native.Table | None) -> Frame:
     if table is None:
         raise ValueError("nothing was recorded over time: scenario.replace(bin='100ms') records it")
     return Frame(table)

@@ -5,18 +5,18 @@ use paceline_path::{BufferSize, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Record, Scenario};
 use paceline_sim::{BuildError, Simulation, mean_rate, service};
 
-use super::agent::{Agent, Seen};
+use super::agent::{Agent, StepCounters};
 
 /// How many numbers are observed of one step.
 pub(super) const FEATURES: usize = 6;
 /// The bounds of each number that is observed.
 pub(super) const BOUND: f32 = 10.0;
 /// The lowest rate that an agent can choose.
-const SLOWEST: f64 = 0.05;
+const MIN_RATE_MBPS: f64 = 0.05;
 
-/// From which networks episodes are drawn, and how they are judged.
+/// From which networks episodes are drawn, and how steps are rewarded.
 #[derive(Clone, Debug)]
-pub(super) struct Range {
+pub(super) struct EpisodeConfig {
     /// Links to choose from; if empty, constant rates.
     pub(super) links: Vec<Capacity>,
     /// Rates in Mbit/s, drawn such that their logarithms are uniform.
@@ -43,7 +43,7 @@ pub(super) struct Range {
 
 /// The outcome of a step.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Step {
+pub(super) struct StepResult {
     pub(super) reward: f64,
     pub(super) done: bool,
     /// The rate that the agent has chosen, and acknowledged bytes as a rate, in Mbit/s.
@@ -57,7 +57,7 @@ pub(super) struct Step {
 
 /// What was drawn for an episode.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Drawn {
+pub(super) struct DrawnNetwork {
     pub(super) capacity_mbps: f64,
     pub(super) rtt_ms: f64,
 }
@@ -66,14 +66,14 @@ pub(super) struct Drawn {
 pub(super) struct Episode {
     simulation: Simulation,
     agent: Agent,
-    pub(super) drawn: Drawn,
-    fastest: f64,
+    pub(super) drawn: DrawnNetwork,
+    max_rate_mbps: f64,
     now: Time,
     steps: u32,
     last_rtt_ms: f64,
-    pub(super) last: Step,
+    pub(super) last_step: StepResult,
     /// The observation: the newest step last.
-    pub(super) seen: Vec<f32>,
+    pub(super) observation: Vec<f32>,
 }
 
 impl Episode {
@@ -81,25 +81,30 @@ impl Episode {
     ///
     /// # Errors
     /// If the network cannot be built.
-    pub(super) fn new(range: &Range, seed: u64, number: u64) -> Result<Episode, BuildError> {
+    pub(super) fn new(
+        config: &EpisodeConfig,
+        seed: u64,
+        number: u64,
+    ) -> Result<Episode, BuildError> {
         let mut random = Stream::new(seed, &format!("episode {number}"));
-        let capacity = match range.links.len() as u64 {
-            0 => Capacity::Constant(Rate::from_mbps(log_uniform(&mut random, range.rate_mbps))),
-            many => range.links[random.below(many) as usize].clone(),
+        let capacity = match config.links.len() as u64 {
+            0 => Capacity::Constant(Rate::from_mbps(log_uniform(&mut random, config.rate_mbps))),
+            many => config.links[random.below(many) as usize].clone(),
         };
-        let rtt_ms = log_uniform(&mut random, range.rtt_ms);
-        let buffer = log_uniform(&mut random, range.buffer_bdp);
-        let loss = range.loss.0 + (range.loss.1 - range.loss.0) * random.uniform();
+        let rtt_ms = log_uniform(&mut random, config.rtt_ms);
+        let buffer = log_uniform(&mut random, config.buffer_bdp);
+        let loss = config.loss.0 + (config.loss.1 - config.loss.0) * random.uniform();
         let start = log_uniform(&mut random, (0.3, 1.5));
         let mut scenario = Scenario::new("gym");
         scenario.seed = random.next_u64();
-        scenario.duration = range.step * (u64::from(range.steps) + 1);
+        scenario.duration = config.step * (u64::from(config.steps) + 1);
         scenario.record = Record::Counters;
-        scenario.digest = range.digest;
+        scenario.digest = config.digest;
         let mut link = LinkSpec::new("link", capacity);
         link.buffer = BufferSize::Bdp(buffer);
         let offers = service(&scenario, &link)?;
-        let mean = mean_rate(&link.capacity, &offers, scenario.duration).as_mbps().max(SLOWEST);
+        let mean =
+            mean_rate(&link.capacity, &offers, scenario.duration).as_mbps().max(MIN_RATE_MBPS);
         if loss > 0.0 {
             link.after.impairments.loss = Loss::Bernoulli(loss);
         }
@@ -111,7 +116,7 @@ impl Episode {
         let mut flow = FlowSpec::bulk(MadeScheme::new("agent", halves), &["link"]);
         flow.rtt = rtt;
         scenario.flows.push(flow);
-        for rival in &range.rivals {
+        for rival in &config.rivals {
             let mut flow = FlowSpec::bulk(rival.clone(), &["link"]);
             flow.rtt = rtt;
             scenario.flows.push(flow);
@@ -120,27 +125,28 @@ impl Episode {
         Ok(Episode {
             simulation,
             agent,
-            drawn: Drawn { capacity_mbps: mean, rtt_ms },
-            fastest: 10.0 * mean,
+            drawn: DrawnNetwork { capacity_mbps: mean, rtt_ms },
+            max_rate_mbps: 10.0 * mean,
             now: Time::ZERO,
             steps: 0,
             last_rtt_ms: rtt_ms,
-            last: Step::default(),
-            seen: vec![0.0; FEATURES * range.history],
+            last_step: StepResult::default(),
+            observation: vec![0.0; FEATURES * config.history],
         })
     }
 
     /// Multiplies the rate by 2^action, and runs for one step.
-    pub(super) fn step(&mut self, range: &Range, action: f32) -> Step {
+    pub(super) fn step(&mut self, config: &EpisodeConfig, action: f32) -> StepResult {
         let action = if action.is_finite() { f64::from(action.clamp(-1.0, 1.0)) } else { 0.0 };
         let rate_mbps = {
             let mut shared = self.agent.lock();
-            let rate = (shared.rate.as_mbps() * action.exp2()).clamp(SLOWEST, self.fastest);
+            let rate =
+                (shared.rate.as_mbps() * action.exp2()).clamp(MIN_RATE_MBPS, self.max_rate_mbps);
             shared.rate = Rate::from_mbps(rate);
-            shared.seen = Seen::default();
+            shared.seen = StepCounters::default();
             rate
         };
-        self.now += range.step;
+        self.now += config.step;
         self.simulation.advance(self.now);
         let (seen, min_rtt_ms) = {
             let shared = self.agent.lock();
@@ -151,31 +157,31 @@ impl Episode {
             0 => self.last_rtt_ms,
             many => seen.rtt_ms / f64::from(many),
         };
-        let throughput_mbps = seen.acked_bytes as f64 * 8e-6 / range.step.as_secs_f64();
+        let throughput_mbps = seen.acked_bytes as f64 * 8e-6 / config.step.as_secs_f64();
         let loss = f64::from(seen.lost) / f64::from((seen.lost + seen.acked).max(1));
         let known = if min_rtt_ms > 0.0 { min_rtt_ms } else { base };
         let features = [
             f64::from(seen.sent) / f64::from(seen.acked.max(1)) - 1.0,
             rtt_ms / known - 1.0,
-            (rtt_ms - self.last_rtt_ms) / (1e3 * range.step.as_secs_f64()),
+            (rtt_ms - self.last_rtt_ms) / (1e3 * config.step.as_secs_f64()),
             loss,
             (throughput_mbps.max(1e-3) / rate_mbps).log2(),
             rate_mbps.log10(),
         ];
-        self.seen.rotate_left(FEATURES);
-        let at = self.seen.len() - FEATURES;
-        for (place, feature) in self.seen[at..].iter_mut().zip(features) {
-            *place = (feature as f32).clamp(-BOUND, BOUND);
+        self.observation.rotate_left(FEATURES);
+        let at = self.observation.len() - FEATURES;
+        for (cell, feature) in self.observation[at..].iter_mut().zip(features) {
+            *cell = (feature as f32).clamp(-BOUND, BOUND);
         }
-        let [throughput, delay, lost] = range.weights;
+        let [throughput, delay, lost] = config.weights;
         let reward = throughput * throughput_mbps / self.drawn.capacity_mbps
             - delay * (rtt_ms / base - 1.0).max(0.0)
             - lost * loss;
         self.last_rtt_ms = rtt_ms;
         self.steps += 1;
-        let done = self.steps >= range.steps;
-        self.last = Step { reward, done, rate_mbps, throughput_mbps, rtt_ms, loss };
-        self.last
+        let done = self.steps >= config.steps;
+        self.last_step = StepResult { reward, done, rate_mbps, throughput_mbps, rtt_ms, loss };
+        self.last_step
     }
 
     /// The digest of the run so far.

@@ -3,56 +3,58 @@
 
 mod agent;
 mod episode;
+mod pool;
 
 use std::sync::{Mutex, PoisonError};
 
 use paceline_cc::{SchemeSpec, Span};
 use paceline_lab::written;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 use rayon::prelude::*;
 
-use crate::error::{failed, wrong};
-use episode::{BOUND, Episode, FEATURES, Range};
+use crate::error::{argument_error, run_error};
+use episode::{BOUND, Episode, EpisodeConfig, FEATURES};
+use pool::StepPool;
 
 /// Some environments of one kind.
-#[pyclass(module = "paceline._native")]
-pub(crate) struct Environments {
-    range: Range,
+#[pyclass(name = "Environments", module = "paceline._native")]
+pub(crate) struct PyEnvironments {
+    config: EpisodeConfig,
     /// Behind a lock, since simulations may move between threads, and not be shared by them.
-    all: Mutex<Vec<Place>>,
+    slots: Mutex<Vec<Slot>>,
     count: usize,
-    pool: Option<rayon::ThreadPool>,
+    pool: StepPool,
 }
 
 /// One environment, with where its next episode comes from.
-struct Place {
+struct Slot {
     seed: u64,
     next: u64,
     episode: Option<Episode>,
 }
 
-impl Place {
-    fn reset(&mut self, range: &Range) -> Result<(), String> {
-        let made = Episode::new(range, self.seed, self.next);
+impl Slot {
+    fn reset(&mut self, config: &EpisodeConfig) -> Result<(), String> {
+        let made = Episode::new(config, self.seed, self.next);
         self.next += 1;
         self.episode = Some(made.map_err(|error| error.to_string())?);
         Ok(())
     }
 }
 
-fn positive(name: &str, (from, to): (f64, f64), most: f64) -> PyResult<(f64, f64)> {
+fn check_range(name: &str, (from, to): (f64, f64), most: f64) -> PyResult<(f64, f64)> {
     if from > 0.0 && from <= to && to <= most {
         return Ok((from, to));
     }
     let expected =
         format!("expected two numbers above zero and up to {most}, the smaller one first");
-    Err(wrong(name, expected))
+    Err(argument_error(name, expected))
 }
 
 #[pymethods]
-impl Environments {
+impl PyEnvironments {
     #[new]
     #[pyo3(signature = (*, count, traces, rate_mbps, rtt_ms, buffer_bdp, loss, rivals, step_ms, steps,
         history, weights, digest, threads))]
@@ -71,47 +73,43 @@ impl Environments {
         weights: [f64; 3],
         digest: bool,
         threads: usize,
-    ) -> PyResult<Environments> {
+    ) -> PyResult<PyEnvironments> {
         let link = |text: &String| written::capacity(text).map(|(_, capacity)| capacity);
         let links = traces.iter().map(link).collect::<Result<_, _>>();
         let names = paceline_remy::names();
         let rival = |text: &String| names.check_scheme(text);
         let rivals = rivals.iter().map(rival).collect::<Result<Vec<SchemeSpec>, _>>();
         if !(loss.0 >= 0.0 && loss.0 <= loss.1 && loss.1 < 1.0) {
-            return Err(wrong(
+            return Err(argument_error(
                 "loss",
                 "expected two shares from 0 to below 1, the smaller one first",
             ));
         }
         if !(1.0..=10_000.0).contains(&step_ms) {
-            return Err(wrong("step_ms", "expected 1 to 10000"));
+            return Err(argument_error("step_ms", "expected 1 to 10000"));
         }
         let limits = [("num_envs", count), ("steps", steps as usize), ("history", history)];
         for (name, value) in limits {
             if !(1..=1_000_000).contains(&value) {
-                return Err(wrong(name, "expected 1 to 1000000"));
+                return Err(argument_error(name, "expected 1 to 1000000"));
             }
         }
-        let range = Range {
-            links: links.map_err(|e| wrong("traces", e))?,
-            rate_mbps: positive("rate_mbps", rate_mbps, 1e6)?,
-            rtt_ms: positive("rtt_ms", rtt_ms, 3.6e6)?,
-            buffer_bdp: positive("buffer_bdp", buffer_bdp, 1e6)?,
+        let config = EpisodeConfig {
+            links: links.map_err(|e| argument_error("traces", e))?,
+            rate_mbps: check_range("rate_mbps", rate_mbps, 1e6)?,
+            rtt_ms: check_range("rtt_ms", rtt_ms, 3.6e6)?,
+            buffer_bdp: check_range("buffer_bdp", buffer_bdp, 1e6)?,
             loss,
-            rivals: rivals.map_err(|e| wrong("rivals", e))?,
+            rivals: rivals.map_err(|e| argument_error("rivals", e))?,
             step: Span::from_secs_f64(step_ms / 1e3),
             steps,
             history,
             weights,
             digest,
         };
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = match threads {
-            1 => None,
-            _ => Some(pool().map_err(|error| PyRuntimeError::new_err(error.to_string()))?),
-        };
-        let all = (0..count).map(|_| Place { seed: 0, next: 0, episode: None }).collect();
-        Ok(Environments { range, all: Mutex::new(all), count, pool })
+        let pool = StepPool::new(threads)?;
+        let slots = (0..count).map(|_| Slot { seed: 0, next: 0, episode: None }).collect();
+        Ok(PyEnvironments { config, slots: Mutex::new(slots), count, pool })
     }
 
     /// How many numbers are observed of one step.
@@ -124,9 +122,9 @@ impl Environments {
 
     /// Sets the seed of an environment; its next episode is the first with this seed.
     fn seed(&mut self, index: usize, seed: u64) -> PyResult<()> {
-        let place = places(&mut self.all).get_mut(index);
-        let place = place.ok_or_else(|| wrong("index", "there is no such environment"))?;
-        (place.seed, place.next) = (seed, 0);
+        let slot = slots_mut(&mut self.slots).get_mut(index);
+        let slot = slot.ok_or_else(|| argument_error("index", "there is no such environment"))?;
+        (slot.seed, slot.next) = (seed, 0);
         Ok(())
     }
 
@@ -136,18 +134,19 @@ impl Environments {
         if chosen.len() != self.count {
             return Err(PyValueError::new_err(format!("expected {} choices", self.count)));
         }
-        let Environments { range, all, pool, .. } = self;
-        let all = places(all);
-        let reset = |(place, &chosen): (&mut Place, &u8)| match chosen {
+        let PyEnvironments { config, slots, pool, .. } = self;
+        let slots = slots_mut(slots);
+        let pool = pool.get()?;
+        let reset = |(slot, &chosen): (&mut Slot, &u8)| match chosen {
             0 => Ok(()),
-            _ => place.reset(range),
+            _ => slot.reset(config),
         };
         let done = py.detach(|| match pool {
-            Some(pool) => pool.install(|| all.par_iter_mut().zip(chosen).try_for_each(reset)),
-            None => all.iter_mut().zip(chosen).try_for_each(reset),
+            Some(pool) => pool.install(|| slots.par_iter_mut().zip(chosen).try_for_each(reset)),
+            None => slots.iter_mut().zip(chosen).try_for_each(reset),
         });
-        done.map_err(|problem: String| failed(py, problem))?;
-        Ok(observations(py, range, all))
+        done.map_err(|problem: String| run_error(py, problem))?;
+        Ok(observations(py, config, slots))
     }
 
     /// A step of each environment: `actions` has a 32-bit float for each. An environment whose
@@ -162,31 +161,33 @@ impl Environments {
         if actions.len() != 4 * self.count {
             return Err(PyValueError::new_err(format!("expected {} actions", self.count)));
         }
-        let Environments { range, all, pool, .. } = self;
-        let all = places(all);
-        let step = |(place, action): (&mut Place, &[u8])| -> Result<(), String> {
+        let PyEnvironments { config, slots, pool, .. } = self;
+        let slots = slots_mut(slots);
+        let pool = pool.get()?;
+        let step = |(slot, action): (&mut Slot, &[u8])| -> Result<(), String> {
             let action = action.try_into().map_or(0.0, f32::from_ne_bytes);
-            match &mut place.episode {
-                Some(episode) if !episode.last.done => {
-                    episode.step(range, action);
+            match &mut slot.episode {
+                Some(episode) if !episode.last_step.done => {
+                    episode.step(config, action);
                     Ok(())
                 }
-                _ => place.reset(range),
+                _ => slot.reset(config),
             }
         };
         let done = py.detach(|| match pool {
             Some(pool) => {
-                pool.install(|| all.par_iter_mut().zip(actions.par_chunks(4)).try_for_each(step))
+                pool.install(|| slots.par_iter_mut().zip(actions.par_chunks(4)).try_for_each(step))
             }
-            None => all.iter_mut().zip(actions.chunks(4)).try_for_each(step),
+            None => slots.iter_mut().zip(actions.chunks(4)).try_for_each(step),
         });
-        done.map_err(|problem| failed(py, problem))?;
-        let last = |place: &Place| place.episode.as_ref().map(|e| e.last).unwrap_or_default();
+        done.map_err(|problem| run_error(py, problem))?;
+        let last_step =
+            |slot: &Slot| slot.episode.as_ref().map(|e| e.last_step).unwrap_or_default();
         let rewards: Vec<u8> =
-            all.iter().flat_map(|place| last(place).reward.to_ne_bytes()).collect();
-        let over: Vec<u8> = all.iter().map(|place| u8::from(last(place).done)).collect();
+            slots.iter().flat_map(|slot| last_step(slot).reward.to_ne_bytes()).collect();
+        let over: Vec<u8> = slots.iter().map(|slot| u8::from(last_step(slot).done)).collect();
         Ok((
-            observations(py, range, all),
+            observations(py, config, slots),
             PyByteArray::new(py, &rewards),
             PyByteArray::new(py, &over),
         ))
@@ -195,18 +196,18 @@ impl Environments {
     /// What the last step of an environment led to.
     fn info<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(episode) = all.get(index).and_then(|place| place.episode.as_ref()) else {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(episode) = slots.get(index).and_then(|slot| slot.episode.as_ref()) else {
             return Ok(info);
         };
-        let (last, drawn) = (episode.last, episode.drawn);
+        let (last, drawn) = (episode.last_step, episode.drawn);
         info.set_item("rate_mbps", last.rate_mbps)?;
         info.set_item("throughput_mbps", last.throughput_mbps)?;
         info.set_item("rtt_ms", last.rtt_ms)?;
         info.set_item("loss", last.loss)?;
         info.set_item("capacity_mbps", drawn.capacity_mbps)?;
         info.set_item("base_rtt_ms", drawn.rtt_ms)?;
-        if self.range.digest {
+        if self.config.digest {
             info.set_item("digest", episode.digest())?;
         }
         Ok(info)
@@ -214,18 +215,22 @@ impl Environments {
 }
 
 /// The environments, for whoever has them alone.
-fn places(all: &mut Mutex<Vec<Place>>) -> &mut Vec<Place> {
-    all.get_mut().unwrap_or_else(PoisonError::into_inner)
+fn slots_mut(slots: &mut Mutex<Vec<Slot>>) -> &mut Vec<Slot> {
+    slots.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All observations, one environment after the other.
-fn observations<'py>(py: Python<'py>, range: &Range, all: &[Place]) -> Bound<'py, PyByteArray> {
-    let length = 4 * FEATURES * range.history;
-    let mut bytes = Vec::with_capacity(length * all.len());
-    for place in all {
-        match &place.episode {
+fn observations<'py>(
+    py: Python<'py>,
+    config: &EpisodeConfig,
+    slots: &[Slot],
+) -> Bound<'py, PyByteArray> {
+    let length = 4 * FEATURES * config.history;
+    let mut bytes = Vec::with_capacity(length * slots.len());
+    for slot in slots {
+        match &slot.episode {
             Some(episode) => {
-                bytes.extend(episode.seen.iter().flat_map(|value| value.to_ne_bytes()));
+                bytes.extend(episode.observation.iter().flat_map(|value| value.to_ne_bytes()));
             }
             None => bytes.resize(bytes.len() + length, 0),
         }

@@ -6,13 +6,13 @@ use clap::Args;
 use clap::builder::ArgPredicate;
 use owo_colors::OwoColorize;
 use paceline_cc::Span;
+use paceline_lab::CompareFields;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_lab::view::view;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::args;
 use crate::names::{command_line, file_names};
@@ -36,7 +36,7 @@ pub(crate) struct Compare {
     /// Schemes, separated by commas. `all` is every scheme; those that do not work with their
     /// defaults get other settings, and a note says so
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
-    schemes: args::Compared,
+    schemes: args::ComparedSchemes,
     /// Add a row for each trace: what a sender would reach that knows the future of the link
     #[arg(long)]
     omniscient: bool,
@@ -90,12 +90,6 @@ pub(crate) struct Compare {
 /// The most bins that a plot over time is made of.
 const MOST_BINS: u64 = 1_000_000;
 
-/// The JSON of `compare`, behind `schema_version`.
-#[derive(Serialize)]
-struct Runs<'a> {
-    runs: &'a [CompareRow],
-}
-
 impl Compare {
     pub(crate) fn run(self) -> Result<(), Error> {
         if self.warmup >= self.duration {
@@ -131,7 +125,7 @@ impl Compare {
             silent.map(|row| format!("{} on {}: no packet arrived", row.scheme, row.trace));
         let warnings: Vec<String> = silent.collect();
         let printed = if self.json {
-            output::print_json(&Runs { runs: &rows })
+            output::print_json(&CompareFields { runs: &rows })
         } else {
             output::print(&tables(&rows))
         };
@@ -198,7 +192,11 @@ impl Compare {
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
-            output::write(folder, "compare.json", &output::to_json(&Runs { runs: rows })?)?,
+            output::write(
+                folder,
+                "compare.json",
+                &output::to_json(&CompareFields { runs: rows })?,
+            )?,
         ];
         let traces = traces(rows);
         for (trace, name) in traces.iter().zip(file_names(&traces)) {

@@ -1,14 +1,13 @@
 //! `paceline reproduce`: the papers' claims, measured anew.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Judged, Live, Progress, Reproduction, Setting, Store, Sweep, Verdict, Written,
-    claims, markdown, page, reproduce, write_scenarios,
+    BoundResult, Claim, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict,
+    WrittenScenarios, claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -73,41 +72,14 @@ pub(crate) struct Reproduce {
     output: Option<PathBuf>,
 }
 
-/// The JSON of `reproduce`.
-#[derive(Serialize)]
-struct Claims<'a> {
-    summary: String,
-    synthetic: bool,
-    quick: bool,
-    claims: &'a [Judged],
-    /// The measures of each experiment by name.
-    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
-    /// What comes out by the values of settings that the papers leave open.
-    sweeps: Vec<&'a Sweep>,
-}
-
-impl Claims<'_> {
-    fn of(done: &Reproduction) -> Claims<'_> {
-        let each = done.experiments.iter();
-        Claims {
-            summary: done.summary(),
-            synthetic: done.synthetic,
-            quick: done.quick,
-            claims: &done.claims,
-            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
-            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
-        }
-    }
-}
-
 /// The JSON of `reproduce --list`.
 #[derive(Serialize)]
 struct List<'a> {
-    claims: Vec<Listed<'a>>,
+    claims: Vec<ListedClaim<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedClaim<'a> {
     id: &'a str,
     paper: &'a str,
     place: &'a str,
@@ -117,9 +89,9 @@ struct Listed<'a> {
     checks: Vec<&'a str>,
 }
 
-impl Listed<'_> {
-    fn of(claim: &Claim) -> Listed<'_> {
-        Listed {
+impl ListedClaim<'_> {
+    fn of(claim: &Claim) -> ListedClaim<'_> {
+        ListedClaim {
             id: &claim.id,
             paper: &claim.paper,
             place: &claim.place,
@@ -132,12 +104,12 @@ impl Listed<'_> {
 }
 
 /// A progress bar over units of cost.
-struct Bar(ProgressBar);
+struct CostBar(ProgressBar);
 
 /// The bar counts thousandths, since costs are not whole.
 const FINE: f64 = 1000.0;
 
-impl Progress for Bar {
+impl Progress for CostBar {
     fn begin(&self, total: f64, done: f64) {
         self.0.set_length((total * FINE) as u64);
         self.0.set_position((done * FINE) as u64);
@@ -156,7 +128,7 @@ impl Reproduce {
         if self.list {
             if self.json {
                 return output::print_json(&List {
-                    claims: chosen.iter().map(Listed::of).collect(),
+                    claims: chosen.iter().map(ListedClaim::of).collect(),
                 });
             }
             return output::print(&list(&chosen));
@@ -192,21 +164,28 @@ impl Reproduce {
             bar.set_style(style);
         }
         bar.enable_steady_tick(args::wall(0.2));
-        let progress = Bar(bar.clone());
+        let progress = CostBar(bar.clone());
         let began = Instant::now();
         let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
         bar.finish_and_clear();
         let done = done?;
         let printed = if self.json {
-            output::print_json(&Claims::of(&done))
+            output::print_json(&ReproduceFields::of(&done))
         } else {
             output::print(&table(&done))
         };
-        let written = match &self.output {
-            Some(folder) => self.write(folder, &done, &chosen, began.elapsed().as_secs_f64()),
-            None => Ok(()),
+        // What was measured is shown and written as far as that is possible.
+        let mut unwritten = unkept(&done);
+        if let Some(folder) = &self.output {
+            let seconds = began.elapsed().as_secs_f64();
+            unwritten.extend(self.write(folder, &done, &chosen, seconds));
+        }
+        let written = match unwritten.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Message(unwritten.join("\n"))),
         };
-        written.and(printed).and(output::warn(&self.shortfalls(&done), self.strict))
+        let warned = output::warn(&self.shortfalls(&done), self.strict);
+        written.and(printed).and(warned)
     }
 
     /// With `--strict`: what is missing for every claim to be reproduced.
@@ -236,13 +215,14 @@ impl Reproduce {
         self.ids.iter().map(find).collect()
     }
 
+    /// Writes the files of results. Returns what could not be written, and why.
     fn write(
         &self,
         folder: &Path,
         done: &Reproduction,
         chosen: &[Claim],
         seconds: f64,
-    ) -> Result<(), Error> {
+    ) -> Vec<String> {
         let facts = [
             ("command", command_line(std::env::args_os().skip(1))),
             ("version", env!("CARGO_PKG_VERSION").to_string()),
@@ -251,17 +231,34 @@ impl Reproduce {
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
-        let written = [
-            output::write(folder, "reproduce.html", &page(done, chosen, &facts))?,
-            output::write(folder, "reproduce.md", &markdown(done, chosen, &facts[0].1))?,
-            output::write(folder, "reproduce.json", &output::to_json(&Claims::of(done))?)?,
+        let json = output::to_json(&ReproduceFields::of(done));
+        let files = [
+            ("reproduce.html", Ok(page(done, chosen, &facts))),
+            ("reproduce.md", Ok(markdown(done, chosen, &facts[0].1))),
+            ("reproduce.json", json),
         ];
-        if !self.quiet {
-            let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-            output::note(&format!("wrote {}", list.join(", ")));
+        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
+        for (name, text) in files {
+            match text.and_then(|text| output::write(folder, name, &text)) {
+                Ok(path) => written.push(path.display().to_string()),
+                Err(error) => unwritten.push(error.to_string()),
+            }
         }
-        Ok(())
+        if !self.quiet && !written.is_empty() {
+            output::note(&format!("wrote {}", written.join(", ")));
+        }
+        unwritten
     }
+}
+
+/// What to say of finished tasks whose results could not be kept: of the first, and how many there are.
+fn unkept(done: &Reproduction) -> Vec<String> {
+    let Some((_, problem)) = done.unkept.first() else { return Vec::new() };
+    let more = match done.unkept.len() - 1 {
+        0 => String::new(),
+        more => format!(", nor can {more} more"),
+    };
+    vec![format!("the result of a run cannot be kept: {problem}{more}; it will be run again")]
 }
 
 /// What runs programs for claims of running systems.
@@ -270,7 +267,7 @@ fn live() -> Result<Live, Error> {
     Live::open(&program).map_err(Error::Message)
 }
 
-fn summary(written: &Written, folder: &Path) -> String {
+fn summary(written: &WrittenScenarios, folder: &Path) -> String {
     let some = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -313,7 +310,7 @@ fn table(done: &Reproduction) -> String {
         }
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
-            let cell = |held: Option<&Held>| match held {
+            let cell = |held: Option<&BoundResult>| match held {
                 Some(held) if held.holds => held.measured.clone(),
                 Some(held) => format!("{} ✗", held.measured),
                 None => "withdrawn".into(),

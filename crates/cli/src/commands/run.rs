@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use paceline_cc::Span;
+use paceline_lab::RunFields;
 use paceline_report::PageInfo;
 use paceline_sim::Outcome;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
-use serde::Serialize;
 
 use crate::args;
 use crate::names::{command_line, file_names};
@@ -48,23 +48,6 @@ pub(crate) struct Run {
     output: Option<PathBuf>,
 }
 
-/// The JSON of `run`, behind `schema_version`.
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-    /// The sum over all flows.
-    goodput_mbps: f64,
-    /// Jain's index of the flows' goodputs.
-    jain: f64,
-}
-
-impl Document<'_> {
-    fn of(outcome: &Outcome) -> Document<'_> {
-        Document { outcome, goodput_mbps: outcome.goodput_mbps(), jain: outcome.jain() }
-    }
-}
-
 impl Run {
     pub(crate) fn run(self) -> Result<(), Error> {
         let mut scenario = read_scenario(&self.file)?;
@@ -93,7 +76,7 @@ impl Run {
             None => Ok(()),
         };
         let printed = match self.json {
-            true => output::print_json(&Document::of(&outcome)),
+            true => output::print_json(&RunFields::of(&outcome)),
             false => output::print(&tables(&outcome)),
         };
         let silent = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
@@ -115,7 +98,7 @@ impl Run {
         let page = paceline_report::scenario_page(&info, &links, &flows);
         let mut written = vec![
             output::write(folder, "run.html", &page)?,
-            output::write(folder, "run.json", &output::to_json(&Document::of(outcome))?)?,
+            output::write(folder, "run.json", &output::to_json(&RunFields::of(outcome))?)?,
         ];
         let names: Vec<&str> = links.iter().map(|link| link.trace.as_str()).collect();
         for (link, name) in links.iter().zip(file_names(&names)) {

@@ -71,7 +71,7 @@ pub(crate) struct Client {
     /// Measure one direction only; without --feedback this is needed, since acknowledgements would
     /// wait in the other direction's queue
     #[arg(long, value_name = "DIRECTION", required_unless_present = "feedback")]
-    only: Option<Only>,
+    only: Option<OnlyDirection>,
     /// For how long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
     duration: Span,
@@ -97,7 +97,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Only {
+enum OnlyDirection {
     /// To the server
     Up,
     /// From the server
@@ -197,8 +197,8 @@ impl Client {
             key: self.key.clone(),
             link: self.link.clone(),
             feedback: self.feedback.clone(),
-            up: self.only != Some(Only::Down),
-            down: self.only != Some(Only::Up),
+            up: self.only != Some(OnlyDirection::Down),
+            down: self.only != Some(OnlyDirection::Up),
             duration: self.duration,
             size: self.size,
             window: self.window,

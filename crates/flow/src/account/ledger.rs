@@ -255,12 +255,15 @@ impl Ledger {
         let place = (number & self.mask) as usize;
         let entry = &mut self.ring[place];
         each(number, entry, self.details.get(place));
-        let (state, size) = (entry.state(), u64::from(entry.size));
-        entry.acknowledge();
-        match state {
-            State::InFlight => self.in_flight -= size,
-            State::Lost => self.found_late(number),
-            State::Acked => {}
+        if entry.is_in_flight() {
+            self.in_flight -= u64::from(entry.size);
+            entry.acknowledge();
+        } else {
+            let lost = entry.state() == State::Lost;
+            entry.acknowledge();
+            if lost {
+                self.found_late(number);
+            }
         }
         if number >= self.acked_end {
             self.acked_end = number + 1;

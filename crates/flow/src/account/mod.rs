@@ -67,6 +67,7 @@ pub struct Account {
     timers: Timers,
     repairs: VecDeque<Repair>,
     fates: Vec<Fate>,
+    /// Counters, but for what was sent: the ledger numbers the packets.
     stats: AccountStats,
     /// One more than the largest segment sent.
     next_segment: u64,
@@ -178,7 +179,7 @@ impl Account {
     }
     /// Counters since the start.
     pub fn stats(&self) -> AccountStats {
-        self.stats
+        AccountStats { sent: self.ledger.next(), ..self.stats }
     }
     /// The oldest data that is to be sent again; [`Account::take_repair`] takes it.
     #[inline]
@@ -263,9 +264,9 @@ impl Account {
         let Sent { segment, size, tag, again } = sent;
         if self.ledger.in_flight() == 0 {
             self.timers.restart(now);
-        }
-        if self.ledger.oldest().is_none() {
-            self.rates.restart(now);
+            if self.ledger.oldest().is_none() {
+                self.rates.restart(now);
+            }
         }
         let entry = Entry::new(now, segment, size, self.rates.delivered());
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
@@ -274,7 +275,6 @@ impl Account {
             self.newest_data = number;
             self.next_segment = self.next_segment.max(segment + 1);
         }
-        self.stats.sent += 1;
         self.stats.retransmits += u64::from(again);
         number
     }
@@ -325,8 +325,8 @@ impl Account {
                 }
                 self.rtt.sample(sample, round_over);
                 rtt = Some(sample);
-                if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
-                    fate.received = ack.received;
+                if !self.fates.is_empty() {
+                    self.note_received(number, ack.received);
                 }
             }
             self.timers.restart(now);
@@ -411,6 +411,13 @@ impl Account {
         }
     }
 
+    /// Packet `number`, which is newly acknowledged, arrived at `received` on the receiver's clock.
+    fn note_received(&mut self, number: u64, received: Time) {
+        if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
+            fate.received = received;
+        }
+    }
+
     /// Acknowledgements came for packets declared lost: they need not be sent again.
     #[cold]
     fn on_late(&mut self, ack: &Ack, late: u32) {
@@ -470,13 +477,12 @@ impl Account {
             }
             _ => false,
         };
-        let sample = if self.config.signals.contains(Signals::DELIVERY_RATE) {
-            self.rates.take(self.rtt.min())
+        let mut feedback = Feedback::new(now, self.config.mss);
+        if self.config.signals.contains(Signals::DELIVERY_RATE) {
+            feedback.sample = self.rates.take(self.rtt.min());
         } else {
             self.rates.skip();
-            None
-        };
-        let mut feedback = Feedback::new(now, self.config.mss);
+        }
         feedback.prior_in_flight = prior_in_flight;
         feedback.in_flight = self.ledger.in_flight();
         feedback.cwnd_limited = self.was_window_limited();
@@ -485,7 +491,6 @@ impl Account {
         feedback.delivered = self.rates.delivered();
         feedback.round = self.round;
         feedback.round_start = round_start;
-        feedback.sample = sample;
         feedback.in_recovery = self.recovery.in_recovery();
         feedback.fates = &self.fates;
         feedback

@@ -223,7 +223,7 @@ impl Sender {
     }
 
     /// Asks the controller for its plan.
-    #[inline]
+    #[inline(always)]
     fn replan(&mut self) {
         // Field by field: the controller has just written them one by one, and a copy of the whole
         // plan would have to wait for these writes.
@@ -302,7 +302,7 @@ impl Sender {
     }
 
     /// The bytes of the next packet, if there is something to send and all limits allow it.
-    #[inline]
+    #[inline(always)]
     fn sendable(&mut self, now: Time) -> Option<u64> {
         let in_flight = self.account.in_flight();
         let ready = self.source.ready();
@@ -396,12 +396,10 @@ impl Sender {
         outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
         let tag = self.controller.on_send(now, &mut outgoing);
-        // The header is copied only if there is one: the copy has to wait for the write before it.
-        let headed = self.needs.contains(Signals::HEADERS);
-        let header = if headed { outgoing.header } else { Header::None };
         self.account.on_sent(now, sent.tagged(tag));
         self.pacer.on_send(now, size, self.plan.burst);
         self.last_sent = now;
+        let cwr = std::mem::take(&mut self.cwr);
         *place = Packet {
             flow: self.config.setup.flow,
             size,
@@ -410,8 +408,14 @@ impl Sender {
             class: self.config.class,
             sent: now,
             queued: now,
-            body: Body::Data(Data { number, segment, header, cwr: std::mem::take(&mut self.cwr) }),
+            body: Body::Data(Data { number, segment, header: Header::None, cwr }),
         };
+        // The header is copied only if there is one: the copy has to wait for the write before it.
+        if self.needs.contains(Signals::HEADERS)
+            && let Body::Data(data) = &mut place.body
+        {
+            data.header = outgoing.header;
+        }
     }
 
     /// Builds a packet that is not the answer to an acknowledgement.
@@ -450,10 +454,11 @@ impl Sender {
 impl Stage for Sender {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
-        match &packet.body {
-            Body::Ack(ack) => self.on_ack(now, ack),
-            Body::Report(report) => self.on_report(now, report),
-            Body::Data(_) | Body::Opaque(_) => {}
+        // Mostly an acknowledgement: one comparison, without a table of jumps.
+        if let Body::Ack(ack) = &packet.body {
+            self.on_ack(now, ack);
+        } else if let Body::Report(report) = &packet.body {
+            self.on_report(now, report);
         }
     }
 

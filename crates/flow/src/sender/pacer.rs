@@ -51,9 +51,17 @@ impl Pacer {
     }
 
     /// A packet of `size` bytes leaves at `now`; a group holds `burst` bytes, at least a packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_send(&mut self, now: Time, size: u32, burst: u32) {
-        let Some(rate) = self.rate else { return self.keep_gap(now) };
+        match self.rate {
+            Some(rate) => self.pace(now, size, burst, rate),
+            None => self.keep_gap(now),
+        }
+    }
+
+    /// The same at a pacing rate.
+    #[inline(never)]
+    fn pace(&mut self, now: Time, size: u32, burst: u32, rate: Rate) {
         self.last = now;
         if self.full || self.group == 0 || self.start + rate.time_for(self.group) <= now {
             self.start = now;

@@ -10,7 +10,7 @@ use paceline_path::{Limit, Link, Pipe, Service};
 use super::*;
 use crate::emulator::element::Element;
 use crate::emulator::port::SocketPort;
-use crate::emulator::testing::Like;
+use crate::emulator::testing::PacketSpec;
 
 fn chain(mbps: f64) -> Chain {
     let link =
@@ -58,7 +58,7 @@ fn collect(port: &mut SocketPort, count: usize) -> Vec<Instant> {
 
 #[test]
 fn packets_take_as_long_as_the_link_says() {
-    let packet = Like::UDP4.build(&[0; 1472], false);
+    let packet = PacketSpec::UDP4.build(&[0; 1472], false);
     let mut spans = Vec::new();
     let mut run = || {
         emulate(|mut program, mut world| {
@@ -125,7 +125,7 @@ fn a_run_may_have_an_end() {
     let pipe = |ms| Chain::new(vec![Element::Pipe(Box::new(Pipe::new(Span::from_millis(ms))))]);
     let emulator = Emulator::new(inner, outer, pipe(5), pipe(1000), options);
     for port in [&mut program, &mut world] {
-        send(port, &Like::UDP4.build(&[0; 100], false));
+        send(port, &PacketSpec::UDP4.build(&[0; 100], false));
     }
     let summary = emulator.run(&[], &mut |_| Control::Stop).expect("a run");
     assert_eq!(summary.ended, Ended::Over);
@@ -135,7 +135,7 @@ fn a_run_may_have_an_end() {
 
 #[test]
 fn what_is_in_queues_at_the_end_is_counted() {
-    let packet = Like::UDP4.build(&[0; 1472], false);
+    let packet = PacketSpec::UDP4.build(&[0; 1472], false);
     let mut written = 0;
     let summary = emulate(|mut program, mut world| {
         for _ in 0..100 {

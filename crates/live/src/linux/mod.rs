@@ -15,5 +15,6 @@ pub mod tcx;
 pub mod terminal;
 pub mod tun;
 pub mod udp;
+pub mod unnamed;
 
 pub use tun::{Tun, TunOptions};

@@ -253,20 +253,22 @@ impl Tunnel {
                 server.reschedule(slot);
             }
             if let Some(end) = self.server.connection(slot).and_then(|c| c.ended().cloned()) {
-                self.end(slot, &end)?;
-                any = true;
+                // A handshake after which nothing came was no connection.
+                let stood = !self.server.is_half_open(slot);
+                self.end(slot, &end, stood)?;
+                any |= stood;
             }
         }
         Ok(any)
     }
 
-    fn end(&mut self, slot: usize, end: &End) -> Result<(), LiveError> {
+    fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), LiveError> {
         self.server.remove(slot);
         self.neighbours.remove(slot);
         if let Some(client) = self.clients.remove(&slot) {
             self.arrivals.longest.remove(&client.local);
             let (stats, reason) = (client.carrier.stats(), reason(end));
-            self.good &= reason.is_empty();
+            self.good &= reason.is_empty() || !stood;
             self.events.push(Event::Ended { with: client.at, reason, stats });
         }
         self.set_mtu()

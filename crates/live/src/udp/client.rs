@@ -8,7 +8,7 @@ use paceline_cc::{Ack, Ecn, Span, Time};
 use paceline_flow::{SenderStats, VideoStats};
 use paceline_measure::Samples;
 use paceline_wire::key::Key;
-use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink};
+use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink, printable};
 
 use super::arrivals::{Delays, Summary};
 use super::clock::{Clock, wait};
@@ -404,8 +404,8 @@ impl Work {
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summary(summary)) => self.summary = Some(summary),
-                Some(Note::File { kept: true, text, .. }) => self.kept = Some(text),
-                Some(Note::File { text, .. }) => self.failed = Some(text),
+                Some(Note::File { kept: true, text, .. }) => self.kept = Some(printable(&text)),
+                Some(Note::File { text, .. }) => self.failed = Some(printable(&text)),
                 Some(Note::Summarize) | None => {}
             }
         }

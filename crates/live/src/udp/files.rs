@@ -1,8 +1,11 @@
-//! Where a server keeps what it receives. A file has another name until all of it is there.
+//! Where a server keeps what it receives. A file has no name until all of it is there, or, where the file
+//! system has no such files, a hidden one that ends with `.part`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use crate::linux::unnamed;
 
 /// Where what arrives goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +24,7 @@ pub enum Target {
 pub(super) struct Saving {
     out: Option<BufWriter<File>>,
     output: bool,
-    /// The name that it has now, and the one that it shall have.
-    names: Option<(PathBuf, PathBuf)>,
-    /// True if it may replace a file of that name.
-    replaces: bool,
+    names: Option<Names>,
     pub(super) bytes: u64,
 }
 
@@ -35,38 +35,103 @@ fn plain(name: &str) -> Option<&str> {
     (good && last.len() <= 200).then_some(last)
 }
 
-/// Gives a file a name that nothing else has: `name`, or `name.1`, ... in its folder. Returns it. The old
-/// name may still be there.
-fn keep_as_new(temporary: &Path, name: &Path) -> io::Result<PathBuf> {
-    let numbered = |n: u32| {
-        let mut text = name.as_os_str().to_owned();
-        text.push(format!(".{n}"));
-        PathBuf::from(text)
-    };
-    for path in std::iter::once(name.to_path_buf()).chain((1..10_000).map(numbered)) {
-        // A second name never replaces a file, unlike a new name. Where there are no second names, an
-        // empty file keeps the place.
-        let taken = match std::fs::hard_link(temporary, &path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(_) => OpenOptions::new().write(true).create_new(true).open(&path),
-        };
-        match taken {
-            Ok(_) => return std::fs::rename(temporary, &path).map(|()| path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+/// The names of a file that is being received.
+struct Names {
+    /// The one that it shall have.
+    last: PathBuf,
+    /// True if it may replace a file of that name.
+    replaces: bool,
+    /// The one that it has until then, if it has one.
+    temporary: PathBuf,
+    is_named: bool,
+}
+
+impl Names {
+    /// Begins the file. `named` is false if it may be without a name.
+    fn create(&mut self, named: bool) -> io::Result<File> {
+        let folder = self.last.parent().unwrap_or(Path::new(""));
+        if let (false, Ok(file)) = (named, unnamed::create(folder)) {
+            return Ok(file);
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(&self.temporary)?;
+        self.is_named = true;
+        Ok(file)
+    }
+
+    /// Gives the file a further name, or its first. Never replaces a file.
+    fn link(&self, file: &File, path: &Path) -> io::Result<()> {
+        match self.is_named {
+            true => std::fs::hard_link(&self.temporary, path),
+            false => unnamed::name(file, path),
         }
     }
-    let text = format!("there are 10,000 files of the name {} already", name.display());
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+
+    /// Gives the complete file the name that it shall have. The temporary name may still be there. Returns
+    /// where the file is.
+    fn keep(&mut self, file: &File) -> io::Result<PathBuf> {
+        if !self.replaces {
+            return self.keep_as_new(file);
+        }
+        if !self.is_named {
+            match self.link(file, &self.last) {
+                Ok(()) => return Ok(self.last.clone()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            // Only a name can take the place of another file.
+            self.link(file, &self.temporary)?;
+            self.is_named = true;
+        }
+        std::fs::rename(&self.temporary, &self.last).map(|()| self.last.clone())
+    }
+
+    /// Gives the file a name that nothing else has: its own, or with `.1`, ... behind it.
+    fn keep_as_new(&self, file: &File) -> io::Result<PathBuf> {
+        let numbered = |n: u32| {
+            let mut text = self.last.as_os_str().to_owned();
+            text.push(format!(".{n}"));
+            PathBuf::from(text)
+        };
+        for path in std::iter::once(self.last.clone()).chain((1..10_000).map(numbered)) {
+            // A second name never replaces a file, unlike a new name. Where there are no second names, an
+            // empty file keeps the place.
+            let taken = match self.link(file, &path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) if !self.is_named => return Err(error),
+                Err(_) => OpenOptions::new().write(true).create_new(true).open(&path),
+            };
+            match taken {
+                Ok(_) => return std::fs::rename(&self.temporary, &path).map(|()| path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let name = self.last.display();
+        let text = format!("there are 10,000 files of the name {name} already");
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // What is not whole does not stay, nor does the first name of what is.
+        if self.is_named {
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
 }
 
 impl Saving {
     /// Begins a file that the sender calls `name`; `unique` tells it from others on their way.
     pub(super) fn begin(target: &Target, name: &str, unique: &str) -> io::Result<Saving> {
+        Saving::begin_as(target, name, unique, false)
+    }
+
+    /// As [`Saving::begin`]; `named` if the file is to have a name on its way in any case.
+    fn begin_as(target: &Target, name: &str, unique: &str, named: bool) -> io::Result<Saving> {
         let output = *target == Target::Output;
-        let replaces = matches!(target, Target::File(_));
-        let mut saving = Saving { out: None, output, names: None, replaces, bytes: 0 };
+        let mut saving = Saving { out: None, output, names: None, bytes: 0 };
         let last = match target {
             Target::Nowhere | Target::Output => return Ok(saving),
             Target::File(path) => path.clone(),
@@ -75,12 +140,13 @@ impl Saving {
                 folder.join(plain(name).unwrap_or("received"))
             }
         };
-        let folder = last.parent().unwrap_or(Path::new(""));
         let short = last.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(".{short}.{unique}.part"));
-        let out = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        let temporary = last.with_file_name(format!(".{short}.{unique}.part"));
+        let replaces = matches!(target, Target::File(_));
+        let mut names = Names { last, replaces, temporary, is_named: false };
+        let out = names.create(named)?;
         saving.out = Some(BufWriter::with_capacity(256 << 10, out));
-        saving.names = Some((temporary, last));
+        saving.names = Some(names);
         Ok(saving)
     }
 
@@ -100,26 +166,12 @@ impl Saving {
         if self.output {
             io::stdout().lock().flush()?;
         }
-        let (Some(out), Some((temporary, last))) = (self.out.take(), &self.names) else {
+        let (Some(out), Some(mut names)) = (self.out.take(), self.names.take()) else {
             return Ok("nowhere".into());
         };
         let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         out.sync_all()?;
-        let last = match self.replaces {
-            true => std::fs::rename(temporary, last).map(|()| last.clone()),
-            false => keep_as_new(temporary, last),
-        };
-        let last = last?.display().to_string();
-        Ok(last)
-    }
-}
-
-impl Drop for Saving {
-    fn drop(&mut self) {
-        // What is not whole does not stay, nor does the first name of what is.
-        if let Some((temporary, _)) = &self.names {
-            let _ = std::fs::remove_file(temporary);
-        }
+        names.keep(&out).map(|path| path.display().to_string())
     }
 }
 
@@ -135,42 +187,78 @@ mod tests {
         path
     }
 
+    /// The same with files that have no name on their way, if this file system has such, and with named ones.
+    fn both_ways(name: &str, test: impl Fn(&Path, bool)) {
+        for named in [false, true] {
+            let folder = folder(&format!("{name}-{named}"));
+            if !named && unnamed::create(&folder).is_err() {
+                paceline_testing::skip(
+                    paceline_testing::Need::Kernel,
+                    &paceline_testing::this_test(),
+                    "the file system has no files without names",
+                );
+                continue;
+            }
+            test(&folder, named);
+            std::fs::remove_dir_all(&folder).expect("removed");
+        }
+    }
+
+    fn entries(folder: &Path) -> usize {
+        std::fs::read_dir(folder).expect("the folder").count()
+    }
+
     #[test]
     fn files_appear_when_they_are_whole() {
-        let folder = folder("whole");
-        let target = Target::Folder(folder.clone());
-        let mut file = Saving::begin(&target, "a.txt", "1").expect("a file");
-        file.write(b"hello").expect("room");
-        assert!(!folder.join("a.txt").exists());
-        let name = file.keep().expect("a name");
-        assert_eq!(std::fs::read(&name).expect("the file"), b"hello");
-        // A second one of this name does not replace the first.
-        let second = Saving::begin(&target, "a.txt", "2").expect("a file").keep();
-        assert!(second.expect("a name").ends_with("a.txt.1"));
-        // Nor do two that arrive at once.
-        let both =
-            ["3", "4"].map(|unique| Saving::begin(&target, "b.txt", unique).expect("a file"));
-        let names = both.map(|file| file.keep().expect("a name"));
-        assert!(names[0].ends_with("b.txt") && names[1].ends_with("b.txt.1"), "{names:?}");
-        names.iter().for_each(|name| std::fs::remove_file(name).expect("removed"));
-        // What is given up leaves nothing.
-        drop(Saving::begin(&target, "b.txt", "3").expect("a file"));
-        assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 2);
-        std::fs::remove_dir_all(&folder).expect("removed");
+        both_ways("whole", |folder, named| {
+            let target = Target::Folder(folder.to_path_buf());
+            let begin =
+                |name, unique| Saving::begin_as(&target, name, unique, named).expect("a file");
+            let mut file = begin("a.txt", "1");
+            file.write(b"hello").expect("room");
+            assert!(!folder.join("a.txt").exists());
+            assert_eq!(entries(folder), usize::from(named));
+            let name = file.keep().expect("a name");
+            assert_eq!(std::fs::read(&name).expect("the file"), b"hello");
+            // A second one of this name does not replace the first.
+            let second = begin("a.txt", "2").keep();
+            assert!(second.expect("a name").ends_with("a.txt.1"));
+            // Nor do two that arrive at once.
+            let names = ["3", "4"].map(|unique| begin("b.txt", unique));
+            let names = names.map(|file| file.keep().expect("a name"));
+            assert!(names[0].ends_with("b.txt") && names[1].ends_with("b.txt.1"), "{names:?}");
+            names.iter().for_each(|name| std::fs::remove_file(name).expect("removed"));
+            // Nor does one whose name somebody else has taken meanwhile, with a folder or a link.
+            let names = ["c.txt", "d.txt"].map(|name| begin(name, "5"));
+            std::fs::create_dir(folder.join("c.txt")).expect("a folder");
+            std::os::unix::fs::symlink("a.txt", folder.join("d.txt")).expect("a link");
+            let names = names.map(|file| file.keep().expect("a name"));
+            assert!(names[0].ends_with("c.txt.1") && names[1].ends_with("d.txt.1"), "{names:?}");
+            assert_eq!(std::fs::read(folder.join("a.txt")).expect("the file"), b"hello");
+            // What is given up leaves nothing.
+            drop(begin("b.txt", "3"));
+            assert_eq!(entries(folder), 6);
+        });
     }
 
     #[test]
     fn a_file_that_was_named_by_the_user_is_replaced() {
-        let folder = folder("named");
-        for content in [b"one", b"two"] {
+        both_ways("replaced", |folder, named| {
             let target = Target::File(folder.join("out"));
-            let mut file = Saving::begin(&target, "in", "1").expect("a file");
-            file.write(content).expect("room");
-            file.keep().expect("a name");
-        }
-        assert_eq!(std::fs::read(folder.join("out")).expect("the file"), b"two");
-        assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 1);
-        std::fs::remove_dir_all(&folder).expect("removed");
+            for content in [b"one", b"two"] {
+                let mut file = Saving::begin_as(&target, "in", "1", named).expect("a file");
+                file.write(content).expect("room");
+                file.keep().expect("a name");
+            }
+            assert_eq!(std::fs::read(folder.join("out")).expect("the file"), b"two");
+            assert_eq!(entries(folder), 1);
+            // A folder cannot be replaced; then nothing half stays.
+            let target = Target::File(folder.join("taken"));
+            let file = Saving::begin_as(&target, "in", "1", named).expect("a file");
+            std::fs::create_dir(folder.join("taken")).expect("a folder");
+            assert!(file.keep().is_err());
+            assert_eq!(entries(folder), 2);
+        });
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Once, mpsc};
 use std::thread;
 
 use paceline_wire::key::Identity;
-use paceline_wire::{Server, ServerLimits, ServerStats};
+use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 
 use super::arrivals::Summary;
 use super::course::ReceivedSeries;
@@ -27,7 +27,7 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Its keys.
     pub identity: Identity,
-    /// What it allows: all loops together, each of them an equal part of the connections.
+    /// What it allows: all loops together, so that one of them may have all of the connections.
     pub limits: ServerLimits,
     /// How many event loops it has, each on a thread of its own, with a socket of its own: 1 to
     /// [`MOST_LOOPS`]. A connection stays at the loop at which it began.
@@ -36,7 +36,7 @@ pub struct ServerOptions {
     pub realtime: bool,
     /// Where files go.
     pub target: Target,
-    /// True if it ends with its first connection.
+    /// True if it ends with its first connection. A handshake after which nothing comes is none.
     pub once: bool,
     /// Where to write a log of each connection in qlog's format.
     pub qlog: Option<LogTarget>,
@@ -109,16 +109,16 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         tell(Event::Listening(socket.local()?));
     }
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
-    let shared = Shared { options, interrupts: &interrupts, clients, stop, ordinary };
+    let counts = ConnectionCounts::new();
+    let shared = Shared { options, interrupts: &interrupts, clients, counts, stop, ordinary };
     let (events, told) = mpsc::channel();
     let all = thread::scope(|scope| {
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
             let (shared, events) = (&shared, events.clone());
             scope.spawn(move || {
-                let ended = run(shared, socket, number, events);
                 // Whatever ends one of them ends all.
-                shared.stop.ask();
-                ended
+                let _asks = AskAtEnd(&shared.stop);
+                run(shared, socket, number, events)
             })
         });
         let loops: Vec<_> = loops.collect();
@@ -136,6 +136,15 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     Ok(all.iter().all(|ended| ended.good))
 }
 
+/// Asks all loops to end when it is dropped, also by a panic.
+struct AskAtEnd<'a>(&'a Stop);
+
+impl Drop for AskAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.ask();
+    }
+}
+
 /// One loop, from its beginning to its end.
 fn run(
     shared: &Shared<'_>,
@@ -144,14 +153,10 @@ fn run(
     events: mpsc::Sender<Event>,
 ) -> Result<Ended, LiveError> {
     let options = shared.options;
-    let loops = options.loops.get();
-    let mut limits = options.limits.clone();
-    limits.connections = limits.connections.div_ceil(loops);
-    limits.half_open = limits.half_open.div_ceil(loops);
-    let mut server = Server::new(options.identity.clone(), limits)
+    let mut server = Server::new(options.identity.clone(), options.limits.clone())
         .map_err(|error| LiveError::Message(error.to_string()))?;
-    if loops > 1 {
-        server = server.numbered(number);
+    if options.loops.get() > 1 {
+        server = server.numbered(number, &shared.counts);
     }
     Loop::new(shared, socket, server, events).run()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 
 use paceline_cc::Time;
-use paceline_wire::{End, Server, ServerStats};
+use paceline_wire::{ConnectionCounts, End, Server, ServerStats};
 
 use super::client::mark;
 use super::clients::Clients;
@@ -24,6 +24,8 @@ pub(super) struct Shared<'a> {
     pub(super) interrupts: &'a Interrupts,
     /// How many clients there have been.
     pub(super) clients: AtomicU64,
+    /// How many connections there are, at all loops.
+    pub(super) counts: ConnectionCounts,
     pub(super) stop: Stop,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,
@@ -118,7 +120,7 @@ impl<'a> Loop<'a> {
             }
             let ended = self.transmit();
             if ended && self.shared.options.once {
-                return Ok(self.ended(false));
+                return Ok(self.end());
             }
         }
     }
@@ -152,7 +154,7 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Sends what is due; true if a connection is over.
+    /// Sends what is due; true if a connection is over, and was more than a handshake.
     fn transmit(&mut self) -> bool {
         let Loop { socket, server, clients, outbox, told, .. } = self;
         let logs = self.shared.options.qlog.is_some();
@@ -168,30 +170,29 @@ impl<'a> Loop<'a> {
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {
-                self.good &= clients.end(*told, connection, &end).is_empty();
+                let good = clients.end(*told, connection, &end).is_empty();
+                let stood = !server.is_half_open(slot);
+                self.good &= good || !stood;
+                over |= stood;
                 server.remove(slot);
-                over = true;
             }
         }
         over
     }
 
-    /// All loops were asked to end.
+    /// All loops were asked to end, or this one is to be the first.
     fn end(mut self) -> Ended {
         let interrupted = self.shared.stop.interrupted.load(Ordering::Acquire);
-        if interrupted {
-            self.close_all();
-        }
-        self.ended(interrupted)
-    }
-
-    fn ended(&self, interrupted: bool) -> Ended {
+        self.close_all(match (interrupted, self.shared.options.once) {
+            (true, _) => "the receiver was interrupted",
+            (false, true) => "the receiver has ended with its first connection (--once)",
+            (false, false) => "the receiver has failed",
+        });
         Ended { good: self.good, interrupted, stats: self.server.stats() }
     }
 
-    /// Tells everybody that this end is going.
-    fn close_all(&mut self) {
-        let reason = "the receiver was interrupted";
+    /// Tells everybody who is connected that this end is going, and why.
+    fn close_all(&mut self, reason: &str) {
         let now = self.clock.now();
         let Loop { socket, server, clients, outbox, .. } = self;
         let slots: Vec<usize> = server.slots().collect();

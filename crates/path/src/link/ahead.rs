@@ -92,8 +92,10 @@ impl Ahead {
         self.due
     }
 
-    /// Adds what has left the link to `counters`.
+    /// Adds what has entered and what has left the link to `counters`, which have the drops.
     pub(super) fn count(&self, counters: &mut Counters) {
+        counters.arrived_packets += self.packets + counters.dropped_packets();
+        counters.arrived_bytes += self.bytes + counters.dropped_bytes;
         let inside = || (self.departed..self.line.len()).filter_map(|at| self.line.get(at));
         let bytes: u64 = inside().map(|passage| u64::from(passage.packet.size)).sum();
         let sojourn = inside().map(|passage| passage.departure.since(passage.packet.queued));
@@ -157,24 +159,40 @@ impl Ahead {
         true
     }
 
-    /// The first packet, if it has reached the far end.
+    /// Takes the first packet, if it has reached the far end; returns when the next one will.
     #[inline(always)]
-    fn first_due(&self, now: Time) -> Option<&Packet> {
+    fn take_due(&mut self, now: Time) -> Option<(&Packet, Time)> {
         if self.due > now {
             return None;
         }
-        self.line.front().map(|passage| &passage.packet)
-    }
-
-    /// Drops the first packet.
-    #[inline(always)]
-    fn drop_first(&mut self) {
-        self.line.drop_front();
+        let (passage, next) = self.line.take_front()?;
         self.departed = self.departed.saturating_sub(1);
-        self.due = match self.line.front() {
-            Some(passage) => passage.departure + self.propagation,
+        self.due = match next {
+            Some(next) => next.departure + self.propagation,
             None => Time::NEVER,
         };
+        Some((&passage.packet, self.due))
+    }
+
+    /// Notes the departures up to `now` with the log of each.
+    #[cold]
+    fn log_departures(&mut self, now: Time, log: &mut Vec<LinkEvent>) {
+        while let Some(Passage { packet, departure, .. }) = self.line.get(self.departed)
+            && *departure <= now
+            && *departure != Time::NEVER
+        {
+            let kind = EventKind::Departure { sojourn: departure.since(packet.queued) };
+            log.push(LinkEvent::new(*departure, kind, packet, self.buffered()));
+            self.departed += 1;
+        }
+    }
+
+    /// Logs an arrival, with the bytes in the buffer before an idle link turns to it.
+    #[cold]
+    fn log_arrival(&self, now: Time, packet: &Packet, entered: bool, log: &mut Vec<LinkEvent>) {
+        let alone = entered && self.backlog_packets() == 1;
+        let bytes = self.buffered() + if alone { u64::from(packet.size) } else { 0 };
+        log.push(LinkEvent::new(now, EventKind::Arrival, packet, bytes));
     }
 }
 
@@ -195,50 +213,40 @@ impl Link {
     /// Notes the departures up to `now`, so that counters and the log are as of then. Only a link
     /// that looks ahead lags behind.
     pub fn settle(&mut self, now: Time) {
-        if self.recording {
-            self.log_departures(now);
+        let Link { ahead: Some(ahead), recording, events, .. } = self else { return };
+        if *recording {
+            ahead.log_departures(now, events);
         }
-        if let Some(ahead) = &mut self.ahead {
-            ahead.settle(now);
-        }
+        ahead.settle(now);
     }
 
     /// A packet arrives at a link that looks ahead.
     #[inline(always)]
     pub(super) fn push_ahead(&mut self, now: Time, packet: &Packet) {
-        if self.recording {
-            self.log_departures(now);
-        }
-        let Link { ahead: Some(ahead), service: Service::Constant(rate), counters, .. } = self
-        else {
+        let Link { ahead: Some(ahead), service: Service::Constant(rate), events, .. } = self else {
             return;
         };
-        counters.arrived_packets += 1;
-        counters.arrived_bytes += u64::from(packet.size);
+        if self.recording {
+            ahead.log_departures(now, events);
+        }
         let entered = ahead.enter(now, packet, rate);
         if self.recording {
-            self.log_arrival(now, packet, entered);
+            ahead.log_arrival(now, packet, entered, events);
         }
         if !entered {
             self.drop_full(now, packet);
         }
     }
 
-    /// The first packet of the link's own line, if it has reached the far end.
+    /// Takes the first packet of the link's own line, if it has reached the far end; returns when the
+    /// next one will.
     #[inline(always)]
-    pub(super) fn first_ahead(&mut self, now: Time) -> Option<&Packet> {
-        if self.recording {
-            self.log_departures(now);
+    pub(super) fn take_ahead(&mut self, now: Time) -> Option<(&Packet, Time)> {
+        let Link { ahead: Some(ahead), recording, events, .. } = self else { return None };
+        if *recording {
+            ahead.log_departures(now, events);
         }
-        self.ahead.as_ref().and_then(|ahead| ahead.first_due(now))
-    }
-
-    /// Takes the packet of [`Link::first_due`] away.
-    #[inline(always)]
-    pub fn drop_first(&mut self) {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.drop_first();
-        }
+        ahead.take_due(now)
     }
 
     #[cold]
@@ -247,28 +255,5 @@ impl Link {
         packet.queued = now;
         self.drops.push(Dropped { packet, reason: DropReason::Full });
         self.note_drops(now);
-    }
-
-    /// Notes the departures up to `now` with the log of each.
-    #[cold]
-    fn log_departures(&mut self, now: Time) {
-        let Link { ahead: Some(ahead), events, .. } = self else { return };
-        while let Some(Passage { packet, departure, .. }) = ahead.line.get(ahead.departed)
-            && *departure <= now
-            && *departure != Time::NEVER
-        {
-            let kind = EventKind::Departure { sojourn: departure.since(packet.queued) };
-            events.push(LinkEvent::new(*departure, kind, packet, ahead.buffered()));
-            ahead.departed += 1;
-        }
-    }
-
-    /// Logs an arrival, with the bytes in the buffer before an idle link turns to it.
-    #[cold]
-    fn log_arrival(&mut self, now: Time, packet: &Packet, entered: bool) {
-        let Link { ahead: Some(ahead), events, .. } = self else { return };
-        let alone = entered && ahead.backlog_packets() == 1;
-        let bytes = ahead.buffered() + if alone { u64::from(packet.size) } else { 0 };
-        events.push(LinkEvent::new(now, EventKind::Arrival, packet, bytes));
     }
 }

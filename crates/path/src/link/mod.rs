@@ -344,15 +344,19 @@ impl Link {
 }
 
 impl Link {
-    /// The next packet that is due at or before `now`, as of [`Stage::pop_into`], but without a copy
-    /// if the link looks ahead: then it stands in the link's own line, else in `place`. Call
-    /// [`Link::drop_first`] when it is done with.
+    /// Takes the next packet that is due at or before `now`, as [`Stage::pop_into`] does, but without
+    /// a copy if the link looks ahead: then it stands in the link's own line, else in `place`. Returns
+    /// beside it when the link is next to be called.
     #[inline(always)]
-    pub fn first_due<'a>(&'a mut self, now: Time, place: &'a mut Packet) -> Option<&'a Packet> {
+    pub fn take_due<'a>(
+        &'a mut self,
+        now: Time,
+        place: &'a mut Packet,
+    ) -> Option<(&'a Packet, Time)> {
         if self.ahead.is_some() {
-            return self.first_ahead(now);
+            return self.take_ahead(now);
         }
-        if self.pop_queued(now, place) { Some(place) } else { None }
+        if self.pop_queued(now, place) { Some((place, self.wake())) } else { None }
     }
 
     #[inline(never)]
@@ -413,9 +417,8 @@ impl Stage for Link {
         if self.ahead.is_none() {
             return self.pop_queued(now, place);
         }
-        let Some(packet) = self.first_ahead(now) else { return false };
+        let Some((packet, _)) = self.take_ahead(now) else { return false };
         *place = *packet;
-        self.drop_first();
         true
     }
 

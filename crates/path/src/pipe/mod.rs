@@ -196,29 +196,25 @@ impl Pipe {
         );
     }
 
-    /// The next packet that is due at or before `now`, as of [`Stage::pop_into`], but without a copy
-    /// if it stands in the pipe's line; else it is in `place`. Call [`Pipe::drop_first`] when it is
-    /// done with.
+    /// Takes the next packet that is due at or before `now`, as [`Stage::pop_into`] does, but without
+    /// a copy if it stands in the pipe's line; else it is in `place`. Returns beside it when the pipe
+    /// is next to be called.
     #[inline(always)]
-    pub fn first_due<'a>(&'a mut self, now: Time, place: &'a mut Packet) -> Option<&'a Packet> {
+    pub fn take_due<'a>(
+        &'a mut self,
+        now: Time,
+        place: &'a mut Packet,
+    ) -> Option<(&'a Packet, Time)> {
         if self.due > now {
             return None;
         }
         // Packets that may overtake stand in a heap; a pipe uses the line or the heap.
         if self.line.is_empty() {
-            return if self.pop_rough(now, place) { Some(place) } else { None };
+            return if self.pop_rough(now, place) { Some((place, self.due)) } else { None };
         }
-        self.line.front().map(|(_, packet)| packet)
-    }
-
-    /// Takes the packet of [`Pipe::first_due`] away.
-    #[inline(always)]
-    pub fn drop_first(&mut self) {
-        // A packet of the heap has left it already.
-        if !self.line.is_empty() {
-            self.line.drop_front();
-            self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
-        }
+        let ((_, packet), next) = self.line.take_front()?;
+        self.due = next.map_or(Time::NEVER, |(due, _)| *due);
+        Some((packet, self.due))
     }
 
     #[inline(never)]
@@ -303,9 +299,11 @@ impl Stage for Pipe {
         if self.due > now {
             return false;
         }
-        let Some((_, packet)) = self.line.front() else { return self.pop_rough(now, place) };
+        let Some(((_, packet), next)) = self.line.take_front() else {
+            return self.pop_rough(now, place);
+        };
         *place = *packet;
-        self.drop_first();
+        self.due = next.map_or(Time::NEVER, |(due, _)| *due);
         true
     }
 

@@ -5,7 +5,7 @@ use paceline_sim::scenario::Capacity;
 
 use super::Experiment;
 use super::cellular_sweeps;
-use super::common::{BBR, CODEL, COPA, PIE, abc_emulation, mean, on, view};
+use super::common::{SCHEMES, abc_emulation, mean, on, view};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::results::Results;
@@ -24,25 +24,22 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     find,
 };
 
-/// Short names for measures, and the schemes. RCP and VCP by the rules of the paper's authors'
-/// routers, which are what it measured. Its VCP has fixed constants per round trip (§8: 12 round
-/// trips to double; appendix F: "fixed"), so VCP's scaling by the RTT is off.
-const SCHEMES: [(&str, &str); 14] = [
-    ("abc", "abc"),
+/// The other schemes under explicit control: short names for measures, and the schemes. RCP and VCP by
+/// the rules of the paper's authors' routers, which are what it measured. Its VCP has fixed constants
+/// per round trip (§8: 12 round trips to double; appendix F: "fixed"), so VCP's scaling by the RTT is
+/// off.
+const EXPLICIT: [(&str, &str); 4] = [
     ("xcp", "xcp[alpha=0.55,beta=0.4]"),
     ("xcpw", "xcpw"),
     ("rcp", "rcp[rule=authors]"),
     ("vcp", "vcp[rule=authors,scale=none]"),
-    ("cubic", "cubic"),
-    ("codel", CODEL),
-    ("pie", PIE),
-    ("bbr", BBR),
-    ("copa", COPA),
-    ("vivace", "vivace"),
-    ("vegas", "vegas"),
-    ("sprout", "sprout"),
-    ("verus", "verus"),
 ];
+
+/// ABC, the other schemes under explicit control, and those without routers.
+fn schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let (abc, plain) = SCHEMES.split_at(1);
+    abc.iter().chain(&EXPLICIT).chain(plain).copied()
+}
 
 /// The propagation that the paper's averages over traces (Figs 8, 17, 18 and the introduction's
 /// table) seem to include, unlike its delays on one trace; it does not say so. Both readings are
@@ -62,7 +59,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for (at, cellular) in setting.some(all.clone(), QUICK.0).into_iter().enumerate() {
         // The recordings come in pairs, one of each direction.
         let acks = Capacity::trace(all[at ^ 1].trace.clone());
-        for (short, scheme) in SCHEMES {
+        for (short, scheme) in schemes() {
             let mut comparison = abc_emulation(scheme, &cellular, length)?;
             comparison.reverse = Some(acks.clone());
             tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
@@ -79,7 +76,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         ..Findings::default()
     };
     let mut views: Vec<RunView> = Vec::new();
-    for (short, _) in SCHEMES {
+    for (short, _) in schemes() {
         let own: Vec<RunView> = traces
             .iter()
             .map(|cellular| {
@@ -105,7 +102,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("six.{short}.mean_rtt"), middle + RTT_MS);
         views.extend(own);
     }
-    for (short, _) in SCHEMES {
+    for (short, _) in schemes() {
         for part in ["utilization", "p95", "mean", "p95_rtt", "mean_rtt"] {
             let ratio =
                 findings.get(&format!("{short}.{part}")) / findings.get(&format!("abc.{part}"));
@@ -119,7 +116,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         }
     }
     fronts(&traces, &views, &mut findings);
-    let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
+    let palette = Palette::new(schemes().map(|(short, _)| short));
     findings.figure(
         "tradeoff",
         scatter_figure(&views, &palette),
@@ -147,18 +144,20 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
 /// On each trace: how far ABC lies outside the front of the schemes that are not under explicit
 /// control, and how many of them reach its utilisation with no more than its delay.
 fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
-    const EXPLICIT: [&str; 5] = ["abc", "xcp", "xcpw", "rcp", "vcp"];
+    let is_explicit = |view: &RunView| {
+        view.scheme == "abc" || EXPLICIT.iter().any(|(short, _)| view.scheme == *short)
+    };
     for (at, cellular) in traces.iter().enumerate() {
         let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
         let Some(abc) = own.iter().find(|view| view.scheme == "abc") else { continue };
         let better = own.iter().filter(|view| {
-            !EXPLICIT.contains(&view.scheme.as_str())
+            !is_explicit(view)
                 && view.utilization >= abc.utilization
                 && view.queue_delay_ms.p95 <= abc.queue_delay_ms.p95
         });
         findings.measure(format!("trace{}.better", at + 1), better.count() as f64);
         let point = |view: &RunView| (view.utilization, view.queue_delay_ms.p95);
-        let plain = || own.iter().filter(|view| !EXPLICIT.contains(&view.scheme.as_str()));
+        let plain = || own.iter().filter(|view| !is_explicit(view));
         let front = distance(point(abc), plain().map(|view| point(view)));
         findings.measure(format!("trace{}.distance", at + 1), front);
         // The largest distance that any other scheme has to the front of the rest, ABC included.

@@ -126,7 +126,8 @@ impl Incoming {
             let known = frame::Data { bytes: &[], ..data };
             return end < total || self.on_data(now, &known, envelope, connection, sink);
         }
-        let fits = self.held() + total as u64 <= self.window;
+        // The segment that all others wait for always has room: without it nothing would ever leave.
+        let fits = data.segment == self.next || self.held() + total as u64 <= self.window;
         if !self.takes(&data) || !fits {
             return false;
         }
@@ -241,5 +242,48 @@ impl Incoming {
             self.next += 1;
         }
         self.parts.forget_below(self.next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::{Spec, registry};
+
+    use super::super::setup;
+    use super::*;
+    use crate::connection::Limits;
+
+    #[derive(Default)]
+    struct Stream(Vec<u8>);
+    impl Sink for Stream {
+        fn on_stream(&mut self, _connection: u32, bytes: &[u8]) {
+            self.0.extend(bytes);
+        }
+    }
+
+    #[test]
+    fn the_missing_segment_is_taken_in_parts_however_full_the_window_is() {
+        let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
+        let limits = Limits { window: 4096, ..Limits::default() };
+        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        let (header, ecn, class) = (Header::None, Ecn::NotEct, incoming.class());
+        let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
+        let (mut stream, now) = (Stream::default(), Time::from_secs(1));
+        let data = |segment, bytes| {
+            let number = segment;
+            frame::Data { kind: Kind::Stream, number, segment, cwr: false, sent: 0, bytes }
+        };
+        // All of the window waits for segment 0, of which nothing has come.
+        for segment in [1, 2] {
+            assert!(incoming.on_data(now, &data(segment, &[7; 2048]), envelope, 1, &mut stream));
+        }
+        assert_eq!(incoming.held(), 4096);
+        let later = frame::Part { data: data(3, &[3; 700]), offset: 0, total: 1400 };
+        assert!(!incoming.on_part(now, &later, envelope, 1, &mut stream), "there is no room");
+        for offset in [0, 700] {
+            let part = frame::Part { data: data(0, &[0; 700]), offset, total: 1400 };
+            assert!(incoming.on_part(now, &part, envelope, 1, &mut stream));
+        }
+        assert_eq!((stream.0.len(), incoming.held()), (1400 + 4096, 0));
     }
 }

@@ -22,6 +22,7 @@ use self::incoming::{Envelope, Incoming};
 use self::messages::Messages;
 use self::outgoing::Outgoing;
 use self::path::Path;
+use crate::bytes::printable;
 use crate::cipher::{Cipher, ReplayWindow, TAG};
 use crate::frame::{self, Frame, Frames};
 use crate::packet::{self, SHORT, Transport};
@@ -414,7 +415,7 @@ impl Connection {
                 self.state = State::Closed(end.clone());
                 return;
             }
-            _ => End::There { code, reason: reason.to_string() },
+            _ => End::There { code, reason: printable(reason) },
         };
         // One answer, and that is the end.
         self.state = State::Closing { end, tries: CLOSES - 1, due: Time::ZERO };

@@ -198,7 +198,7 @@ fn outgoing(
     Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
 }
 
-fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
+pub(super) fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
     let config =
         ReceiverConfig::of(halves, 0).with(|config| config.reliable = is_reliable(halves, service));
     Incoming::new(Receiver::new(config), service, halves.class, limits.window)

@@ -23,7 +23,8 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
 
     Args:
         num_envs: How many environments.
-        threads: On how many threads they are stepped; 1 uses the caller's, 0 all cores.
+        threads: On how many threads they are stepped; 1 uses the caller's, 0 all cores. A process that
+            was forked with the environments makes threads of its own.
         **arguments: As of :class:`CongestionEnv`.
     """
 

@@ -1,0 +1,95 @@
+"""Ctrl-C during a run, also where a controller in Python does not return."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+# The run begins in the main thread, as in a script; the controller says when it is in its loop.
+SCRIPT = """
+import time
+import paceline
+
+class Stuck(paceline.Controller):
+    def METHOD(self, *arguments):
+        print("stuck", flush=True)
+        while True:
+            BODY
+
+    def start(self):
+        return paceline.Plan(15000, timer_s=0.1)
+
+try:
+    CALL
+except KeyboardInterrupt as interrupt:
+    cause = interrupt.__cause__
+    lines = []
+    trace = cause and cause.__traceback__
+    while trace:
+        lines.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    print("interrupted in", lines, flush=True)
+print(paceline.compare("12Mbps", ["cubic"], duration="1s")["scheme"], flush=True)
+"""
+
+COMPARE = 'paceline.compare("12Mbps", [Stuck, "cubic"], duration="60s")'
+RUN = """paceline.run({"duration": 60, "links": [{"name": "link", "rate": "12Mbps"}],
+                  "flows": [{"scheme": Stuck}]})"""
+
+
+def interrupted(method, body, call):
+    """What such a script prints behind a SIGINT."""
+    script = SCRIPT.replace("METHOD", method).replace("BODY", body).replace("CALL", call)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "stuck\n", process.stderr.read()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    return output.splitlines()
+
+
+@pytest.mark.parametrize(
+    "method, call",
+    [("__init__", COMPARE), ("on_feedback", RUN), ("on_timer", COMPARE), ("on_send", COMPARE)],
+    ids=["__init__", "on_feedback", "on_timer", "on_send"],
+)
+def test_a_controller_in_its_own_loop_is_interrupted(method, call):
+    lines = interrupted(method, "pass", call)
+    # The cause says where the controller was, and the program goes on afterwards.
+    assert lines == [f"interrupted in ['{method}']", "['cubic']"]
+
+
+def test_a_controller_that_sleeps_is_interrupted_when_it_wakes():
+    lines = interrupted("on_feedback", "time.sleep(0.3)", COMPARE)
+    assert lines == ["interrupted in ['on_feedback']", "['cubic']"]
+
+
+def test_a_controller_that_catches_exceptions_is_interrupted():
+    body = "\n            ".join(["try:", "    time.sleep(0.01)", "except Exception:", "    pass"])
+    lines = interrupted("on_feedback", body, COMPARE)
+    assert lines == ["interrupted in ['on_feedback']", "['cubic']"]
+
+
+def test_a_run_of_built_in_schemes_is_interrupted():
+    script = """
+import paceline
+try:
+    print("begun", flush=True)
+    paceline.compare("100Mbps", ["cubic"], duration="100000s")
+except KeyboardInterrupt as interrupt:
+    print("interrupted", interrupt.__cause__)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert output == "interrupted None\n"

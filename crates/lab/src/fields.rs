@@ -1,0 +1,32 @@
+//! The fields of the JSON documents of `paceline run` and `paceline compare`, which the command line, the
+//! page and Python write (docs/json.md). `schema_version` goes before them: `paceline_measure::Document`.
+
+use paceline_sim::Outcome;
+use serde::Serialize;
+
+use crate::compare::CompareRow;
+
+/// The JSON of `paceline run`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFields<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    /// The sum over all flows.
+    goodput_mbps: f64,
+    /// Jain's index of the flows' goodputs.
+    jain: f64,
+}
+
+impl RunFields<'_> {
+    /// Those of a run.
+    pub fn of(outcome: &Outcome) -> RunFields<'_> {
+        RunFields { outcome, goodput_mbps: outcome.goodput_mbps(), jain: outcome.jain() }
+    }
+}
+
+/// The JSON of `paceline compare`.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompareFields<'a> {
+    /// A row for each scheme on each trace.
+    pub runs: &'a [CompareRow],
+}

@@ -1,0 +1,38 @@
+//! The fields of the JSON document of `paceline reproduce`, which the command line and Python write
+//! (docs/json.md). `schema_version` goes before them: `paceline_measure::Document`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::findings::Sweep;
+use crate::run::Reproduction;
+use crate::verdict::ClaimResult;
+
+/// The JSON of `paceline reproduce`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReproduceFields<'a> {
+    summary: String,
+    synthetic: bool,
+    quick: bool,
+    claims: &'a [ClaimResult],
+    /// The measures of each experiment by name.
+    measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
+    /// What comes out by the values of settings that the papers leave open.
+    sweeps: Vec<&'a Sweep>,
+}
+
+impl ReproduceFields<'_> {
+    /// Those of a reproduction.
+    pub fn of(done: &Reproduction) -> ReproduceFields<'_> {
+        let each = done.experiments.iter();
+        ReproduceFields {
+            summary: done.summary(),
+            synthetic: done.synthetic,
+            quick: done.quick,
+            claims: &done.claims,
+            sweeps: each.clone().flat_map(|(_, findings)| &findings.sweeps).collect(),
+            measures: each.map(|(one, findings)| (one.name, &findings.measures)).collect(),
+        }
+    }
+}

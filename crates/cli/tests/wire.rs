@@ -178,6 +178,17 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
 }
 
 #[test]
+fn figures_are_shown_even_if_the_log_cannot_be_written() {
+    let receiver = Receiver::start(&[]);
+    let arguments = ["send", &receiver.at, "--key", &receiver.key, "--bulk", "300ms", "--json"];
+    let seen = common::paceline(&[&arguments[..], &["--qlog", "/dev/full"]].concat());
+    assert_eq!(seen.code, 1, "{}", seen.err);
+    assert!(seen.err.contains("/dev/full"), "{}", seen.err);
+    let rows: Value = serde_json::from_str(&seen.out).expect("JSON");
+    assert!(rows["runs"][0]["packets"].as_u64().is_some_and(|packets| packets > 0), "{rows}");
+}
+
+#[test]
 fn lost_packets_are_named_in_logs_and_each_connection_has_a_log() {
     let test = "lost_packets_are_named_in_logs_and_each_connection_has_a_log";
     let folder = Folder::new("wire-qlog-lost");

@@ -174,6 +174,9 @@ impl Recv {
         let key = format!("key {}\n", identity.key());
         let target = target(self.output.as_deref());
         place(&target)?;
+        if let Some(folder) = &self.report {
+            output::make_folder(folder)?;
+        }
         let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
         limits.each.idle = self.timeout;
         if self.plaintext {

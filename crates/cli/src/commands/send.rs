@@ -164,6 +164,9 @@ impl Send {
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
+        if let Some(folder) = &self.output {
+            output::make_folder(folder)?;
+        }
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -201,7 +204,8 @@ impl Send {
             true => output::print_json(&runs),
             false => output::print(&words(&row)),
         };
-        written.and(printed)
+        let logged = finished.unlogged.map_or(Ok(()), |error| Err(Error::Message(error)));
+        printed.and(written).and(logged)
     }
 
     fn write(

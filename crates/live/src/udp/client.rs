@@ -77,6 +77,8 @@ pub struct Finished {
     pub video: Option<VideoStats>,
     /// What this end saw over time, if that was wanted.
     pub series: Option<SentSeries>,
+    /// Why the log in qlog's format is not whole, if one was wanted.
+    pub unlogged: Option<String>,
 }
 
 /// The address that `text` names: `host:port`.
@@ -307,9 +309,8 @@ impl Client {
             }
         }
         let sent = connection.sent().unwrap_or_default();
-        if let Some(qlog) = self.rtts.qlog.take() {
-            qlog.finish(self.clock.now(), connection.ended())?;
-        }
+        let qlog = self.rtts.qlog.take();
+        let logged = qlog.map(|qlog| qlog.finish(self.clock.now(), connection.ended()));
         let rtts = &self.rtts;
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
         Ok(Finished {
@@ -326,6 +327,7 @@ impl Client {
             acknowledged: acknowledged(&connection, mtu),
             video: connection.sender().and_then(|sender| sender.video()).map(|(_, stats)| stats),
             series,
+            unlogged: logged.and_then(Result::err).map(|error| error.to_string()),
         })
     }
 

@@ -10,7 +10,6 @@ use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
 use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};
@@ -75,14 +74,15 @@ pub(crate) fn answer(
     answered.map_err(|error| run_error(py, error))
 }
 
-/// Trains a table. Gives the table, the log as lines of JSON, and a report as JSON.
+/// Trains a table for a specification, which messages call `file`. Gives the table, the log as lines of JSON, and a report as JSON.
 #[pyfunction]
-#[pyo3(signature = (*, text, folder, output, generations, budget, cpu_hours, seed, threads, ask,
+#[pyo3(signature = (*, text, file, folder, output, generations, budget, cpu_hours, seed, threads, ask,
     report))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn train(
     py: Python<'_>,
     text: &str,
+    file: &str,
     folder: Option<PathBuf>,
     output: Option<PathBuf>,
     generations: Option<u32>,
@@ -116,7 +116,7 @@ pub(crate) fn train(
         job.run(evaluator, &work, &control, report.as_ref())
     })?;
     done.map_err(|error| match error {
-        TrainError::Specification(error) => PyValueError::new_err(error.to_string()),
+        TrainError::Specification(error) => argument_error(file, error),
         error => run_error(py, error),
     })
 }

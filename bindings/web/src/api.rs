@@ -16,9 +16,9 @@ enum Request {
     /// Schemes, queues and traces that there are.
     Catalog,
     /// Begins a live run.
-    LiveRun(PlayRequest),
+    Play(PlayRequest),
     /// Changes its link.
-    LinkChange(LinkChange),
+    Change(LinkChange),
     /// Switches one of its flows, or gives it another scheme.
     Flow(FlowChange),
     /// What it has counted.
@@ -65,12 +65,12 @@ impl Api {
     fn answer(&mut self, request: Request) -> Result<Value, String> {
         match request {
             Request::Catalog => Ok(catalog()),
-            Request::LiveRun(request) => {
+            Request::Play(request) => {
                 self.play = None;
                 let play = self.play.insert(LiveRun::new(request)?);
                 Ok(play.layout())
             }
-            Request::LinkChange(change) => self.playing()?.change(&change),
+            Request::Change(change) => self.playing()?.change(&change),
             Request::Flow(change) => self.playing()?.flow(&change),
             Request::Status => self.playing().map(|play| play.status()),
             Request::Rules { flow } => self.playing()?.rules(flow),

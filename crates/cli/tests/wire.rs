@@ -6,7 +6,7 @@ mod common;
 #[path = "common/receiver.rs"]
 mod receiver;
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -363,4 +363,31 @@ fn a_receiver_that_is_killed_within_a_file_leaves_nothing_of_it() {
         drop(input);
         assert_eq!(wait(&mut sender, 30), Some(1));
     }
+}
+
+#[test]
+fn a_receiver_whose_output_nobody_reads_ends_when_it_is_asked_to() {
+    let folder = Folder::new("wire-unread");
+    let (path, content) = file(&folder, "in", 1_000_000);
+    let mut receiver =
+        program(&["recv", "--listen", "127.0.0.1:0", "-o", "-"]).spawn().expect("it starts");
+    // Both lines are on standard error, since standard output is the file's.
+    let mut said = BufReader::new(receiver.stderr.take().expect("a pipe")).lines();
+    let mut word = |before: &str| {
+        let line = said.next().expect("a line").expect("text");
+        line.strip_prefix(before).unwrap_or_else(|| panic!("{line}")).to_string()
+    };
+    let (at, key) = (word("listening at "), word("key "));
+    let mut sender = program(&["send", &path, &at, "--key", &key]).spawn().expect("it starts");
+    // The pipe of standard output fills up, and the receiver waits for room.
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = receiver.id().to_string();
+    let asked = std::process::Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
+    assert!(asked.success());
+    assert_eq!(wait(&mut receiver, 10), Some(0));
+    assert_eq!(wait(&mut sender, 20), Some(1));
+    // What came out is the beginning of the file.
+    let mut came = Vec::new();
+    receiver.stdout.take().expect("a pipe").read_to_end(&mut came).expect("bytes");
+    assert!(!came.is_empty() && came.len() < content.len() && content.starts_with(&came));
 }

@@ -132,7 +132,7 @@ fn graph(name: &str, words: &[OsString]) -> Result<(), Error> {
         "mm-delay-graph" => read.delay_svg(&title),
         _ => read.throughput_svg(&title).map_err(Error::Message)?,
     };
-    let lines = log::told(&read);
+    let lines = log::summary_lines(&read);
     let skipped = if name == "mm-delay-graph" { 2 } else { 0 };
     lines.iter().skip(skipped).for_each(|line| output::note(line));
     output::print(&svg)

@@ -175,15 +175,13 @@ impl Reproduce {
             output::print(&table(&done))
         };
         // What was measured is shown and written as far as that is possible.
-        let mut unwritten = unkept(&done);
+        let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
+        let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
         if let Some(folder) = &self.output {
             let seconds = began.elapsed().as_secs_f64();
             unwritten.extend(self.write(folder, &done, &chosen, seconds));
         }
-        let written = match unwritten.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Message(unwritten.join("\n"))),
-        };
+        let written = output::all_of(&unwritten);
         let warned = output::warn(&self.shortfalls(&done), self.strict);
         written.and(printed).and(warned)
     }
@@ -237,28 +235,8 @@ impl Reproduce {
             ("reproduce.md", Ok(markdown(done, chosen, &facts[0].1))),
             ("reproduce.json", json),
         ];
-        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
-        for (name, text) in files {
-            match text.and_then(|text| output::write(folder, name, &text)) {
-                Ok(path) => written.push(path.display().to_string()),
-                Err(error) => unwritten.push(error.to_string()),
-            }
-        }
-        if !self.quiet && !written.is_empty() {
-            output::note(&format!("wrote {}", written.join(", ")));
-        }
-        unwritten
+        output::write_each(folder, files, self.quiet)
     }
-}
-
-/// What to say of finished tasks whose results could not be kept: of the first, and how many there are.
-fn unkept(done: &Reproduction) -> Vec<String> {
-    let Some((_, problem)) = done.unkept.first() else { return Vec::new() };
-    let more = match done.unkept.len() - 1 {
-        0 => String::new(),
-        more => format!(", nor can {more} more"),
-    };
-    vec![format!("the result of a run cannot be kept: {problem}{more}; it will be run again")]
 }
 
 /// What runs programs for claims of running systems.

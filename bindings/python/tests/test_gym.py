@@ -170,7 +170,7 @@ def test_a_forked_process_goes_on_with_an_environment(threads):
     results = context.SimpleQueue()
     process = context.Process(target=put_rewards, args=(vector, results))
     process.start()
-    process.join(20)
+    process.join(60)
     try:
         assert process.exitcode == 0
         assert results.get() == rewards_of_five_steps(vector)

@@ -6,8 +6,14 @@ import sys
 
 import pytest
 
+# Where the tests were started in the background, interrupts are ignored from the start on.
+HEARS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
 # The run begins in the main thread, as in a script; the controller says when it is in its loop.
-SCRIPT = """
+SCRIPT = HEARS + """
 import time
 import paceline
 
@@ -47,7 +53,7 @@ def interrupted(method, body, call):
     try:
         assert process.stdout.readline() == "stuck\n", process.stderr.read()
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, errors
@@ -77,7 +83,7 @@ def test_a_controller_that_catches_exceptions_is_interrupted():
 
 
 def test_a_run_of_built_in_schemes_is_interrupted():
-    script = """
+    script = HEARS + """
 import paceline
 try:
     print("begun", flush=True)
@@ -89,7 +95,7 @@ except KeyboardInterrupt as interrupt:
     try:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
     finally:
         process.kill()
     assert output == "interrupted None\n"

@@ -259,7 +259,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
         export PACELINE_BASE=10.9.2.1
         within r $PACELINE router r1 --rate 12Mbps --summary $T/router.json --for 6s --quiet &
         router=$!
-        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        for n in $(seq 400); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
         within b $PACELINE traffic receive --scheme abc --bytes $T/bytes > /dev/null 2>&1 &
         within a $PACELINE traffic send --duration 4s --accelerate abc --counts $T/counts abc
         wait $router
@@ -269,7 +269,7 @@ fn abc_through_a_transparent_router_sees_its_marks_and_the_device_sends_as_befor
         within r ip link show pl-r1 >/dev/null 2>&1 && echo device left
         reaches
         within r $PACELINE router r1 --rate 12Mbps --quiet & router=$!
-        for n in $(seq 50); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
+        for n in $(seq 400); do within r ip link show pl-r1 >/dev/null 2>&1 && break; sleep 0.05; done
         sleep 0.2
         reaches
         inner=$(pgrep -P $router paceline || echo $router)

@@ -30,11 +30,11 @@ fn signals_are_passed_on() {
         set -m\n\
         for signal in INT TERM HUP QUIT USR1; do\n\
             $P delay 1ms -- sh -c 'echo up; exec sleep 50' > up.$$ & emulator=$!\n\
-            for i in $(seq 200); do [ -s up.$$ ] && break; sleep 0.02; done\n\
+            for i in $(seq 1000); do [ -s up.$$ ] && break; sleep 0.02; done\n\
             sleep 0.05; kill -$signal $emulator; wait $emulator; echo $signal $?; rm up.$$\n\
         done 2>/dev/null\n\
         $P delay 1ms -- sh -c 'trap \"exit 3\" TERM; echo up >&3; while :; do sleep 0.01; done' 3> up.$$ &\n\
-        emulator=$!; for i in $(seq 200); do [ -s up.$$ ] && break; sleep 0.02; done\n\
+        emulator=$!; for i in $(seq 1000); do [ -s up.$$ ] && break; sleep 0.02; done\n\
         kill -TERM $emulator; wait $emulator; echo caught $?; rm up.$$";
     let folder = Folder::new("signals");
     let script = format!("cd {}\n{script}\ncd /", folder.path(""));
@@ -211,7 +211,7 @@ fn names_are_found_inside() {
         "ip link set lo up; mount --bind {resolver} /etc/resolv.conf || {{ echo none; exit 0; }}\n\
          if [ -e /etc/nsswitch.conf ]; then mount --bind {hosts} /etc/nsswitch.conf; fi\n\
          {server} --ignored --exact name_server --nocapture > {out} & server=$!\n\
-         for i in $(seq 200); do grep -q ready {out} && break; sleep 0.02; done\n\
+         for i in $(seq 1000); do grep -q ready {out} && break; sleep 0.02; done\n\
          $P delay 20ms -- sh -c 'getent ahostsv4 a.example; getent ahostsv4 b.example'\n\
          $P delay 1ms -- $P delay 1ms -- getent ahostsv4 c.example\n\
          kill $server; umount /etc/resolv.conf\n\

@@ -29,7 +29,7 @@ fn a_killed_emulator_leaves_nothing() {
     let script = "\
         set -m\n\
         $P delay 1ms -- sh -c 'sleep 1000 & setsid sleep 1000 & echo up >&3; sleep 1000' 3> up.$$ &\n\
-        emulator=$!; for i in $(seq 200); do [ -s up.$$ ] && break; sleep 0.02; done\n\
+        emulator=$!; for i in $(seq 1000); do [ -s up.$$ ] && break; sleep 0.02; done\n\
         kill -KILL $emulator; wait $emulator; echo $?; rm up.$$\n\
         for i in $(seq 200); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2";
     let folder = Folder::new("killed");
@@ -45,7 +45,7 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
     let look = "emulator=$(sed -n \"s/^PPid:\\t//p\" /proc/$PPID/status)\n\
         of() { echo $(sed -n \"s/^Cpus_allowed_list:\\t//p\" /proc/$1/status) \
         $(cut -d\" \" -f19,41 /proc/$1/stat); }\n\
-        for i in $(seq 100); do [ \"$(of $emulator)\" = \"$WANTED\" ] && break; sleep 0.02; done\n\
+        for i in $(seq 300); do [ \"$(of $emulator)\" = \"$WANTED\" ] && break; sleep 0.02; done\n\
         of $emulator; of self";
     let script = format!(
         "renice -n 0 -p $$ > /dev/null 2>&1; look='{look}'; all=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)\n\
@@ -116,7 +116,7 @@ fn a_summary_is_valid_however_the_emulator_ends() {
     let script = format!(
         "set +m; for signal in TERM ALRM PROF KILL; do\n\
          $P delay 1ms --json {json}$signal -- sleep 50 & emulator=$!\n\
-         for i in $(seq 200); do [ -s {json}$signal ] && break; sleep 0.02; done; sleep 0.2\n\
+         for i in $(seq 1000); do [ -s {json}$signal ] && break; sleep 0.02; done; sleep 0.2\n\
          kill -$signal $emulator; wait $emulator; echo $?; done 2>/dev/null\n\
          for i in $(seq 200); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2",
         json = folder.path("sum")

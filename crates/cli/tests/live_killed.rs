@@ -108,7 +108,7 @@ fn nobody_else_can_stop_an_emulator_from_starting() {
         "as='setpriv --reuid=65534 --regid=65534 --clear-groups'\n\
          chmod 755 {folder} {program}; $as true || {{ echo none; exit 0; }}\n\
          $as {program} --ignored --exact holder --nocapture > {out} 2>&1 & holder=$!\n\
-         for i in $(seq 200); do grep -q holding {out} && break; sleep 0.02; done\n\
+         for i in $(seq 1000); do grep -q holding {out} && break; sleep 0.02; done\n\
          begin=$(date +%s%N); $P delay 1ms -- echo started; end=$(date +%s%N)\n\
          echo $(((end - begin) / 1000000)); kill $holder; wait $holder 2>/dev/null\n\
          rmdir /tmp/paceline-0 2>/dev/null; grep -o 'taken\\|refused\\|holding 4' {out}",
@@ -226,7 +226,7 @@ fn an_ordinary_users_programs_are_found_too() {
          mknod -m 666 {folder}/tun c 10 200 && mount --bind {folder}/tun /dev/net/tun || {{ echo none; exit 0; }}\n\
          set +m; $as {program} delay 1ms -q -- sh -c \
              'env -i sleep 1000 & setsid sleep 1000 & echo up > {folder}/tmp/up; sleep 1000' & emulator=$!\n\
-         for i in $(seq 200); do [ -s {folder}/tmp/up ] && break; sleep 0.02; done; sleep 0.1\n\
+         for i in $(seq 1000); do [ -s {folder}/tmp/up ] && break; sleep 0.02; done; sleep 0.1\n\
          ls {folder}/tmp/paceline-65534 | wc -l\n\
          kill -KILL $emulator $(cat /proc/$emulator/task/$emulator/children)\n\
          wait $emulator 2>/dev/null; sleep 0.1; $as {program} cleanup 2>&1 | grep -c killed\n\

@@ -81,16 +81,6 @@ pub(crate) fn wait(child: &mut Child, patience: u64) -> Option<i32> {
     panic!("not over within {patience} s");
 }
 
-/// Waits for something that must come about sooner or later.
-#[allow(dead_code, reason = "each test program uses a part")]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < end, "in vain for a minute: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// A file's content.
 pub(crate) fn bytes(length: usize, seed: u64) -> Vec<u8> {
     let mut random = paceline_cc::Stream::new(seed, "file");

@@ -373,6 +373,7 @@ impl World {
     /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
     /// of a flow can be like that, so that calls end, and the endpoint that handed it on stays as it
     /// was.
+    #[cold]
     #[inline(never)]
     fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let mut answer = Packet::opaque(0);

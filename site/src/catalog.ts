@@ -23,24 +23,24 @@ export interface Catalog {
 }
 
 /** How a flow is drawn. */
-export interface Look {
+export interface FlowStyle {
   light: string;
   dark: string;
   dash: Dash;
 }
 
 /** The name of a scheme without parameters. */
-export function bare(scheme: string): string {
+export function schemeName(scheme: string): string {
   return scheme.split(/[[+]/, 1)[0]!.trim().toLowerCase();
 }
 
 const DASHES: Dash[] = ["solid", "dashed", "dotted", "dashdot"];
 
 /** A look for each flow: its scheme's, and for a second flow of a scheme another dash. */
-export function looks(catalog: Catalog, schemes: string[]): Look[] {
+export function flowStyles(catalog: Catalog, schemes: string[]): FlowStyle[] {
   const used: string[] = [];
   return schemes.map((text) => {
-    const name = bare(text);
+    const name = schemeName(text);
     const known = catalog.schemes.find((scheme) => scheme.name === name) ?? catalog.schemes[0]!;
     const order = [known.dash, ...DASHES.filter((dash) => dash !== known.dash)];
     const free = order.find((dash) => !used.includes(known.light + dash)) ?? known.dash;
@@ -50,6 +50,6 @@ export function looks(catalog: Catalog, schemes: string[]): Look[] {
 }
 
 /** How a dash is drawn on a canvas. */
-export function strokes(dash: Dash): number[] {
+export function dashPattern(dash: Dash): number[] {
   return { solid: [], dashed: [7, 4], dotted: [2, 3], dashdot: [8, 3, 2, 3] }[dash];
 }

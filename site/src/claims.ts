@@ -2,29 +2,29 @@
 
 import reproduction from "../../docs/reproduction.md?raw";
 import { Client } from "./client";
-import { announce, byId, drawn, element, showError } from "./dom";
-import { claimsOf, render, type Section } from "./markdown";
+import { announce, byId, parseMarkup, element, showError } from "./dom";
+import { parseClaims, renderMarkdown, type Section } from "./markdown";
 
-interface Listed {
+interface ClaimInfo {
   id: string;
   unmeasured: boolean;
   tables: boolean;
 }
 
-interface Judged {
-  checks: { what: string; stated: Held; now: Held | null }[];
+interface ClaimResult {
+  checks: { what: string; stated: BoundResult; now: BoundResult | null }[];
 }
 
-interface Held {
+interface BoundResult {
   expected: string;
   tolerance: string;
   measured: string;
   holds: boolean;
 }
 
-interface Found {
+interface TrialResult {
   verdict: string;
-  judged: Judged;
+  judged: ClaimResult;
   exhibits: { name: string; caption: string; svg?: string; table?: string }[];
 }
 
@@ -39,33 +39,39 @@ function kind(verdict: string): string {
 export class Claims {
   private readonly client = new Client();
   private readonly list = byId("claims-list");
-  private listed = new Map<string, Listed>();
-  private loaded = false;
+  private listed = new Map<string, ClaimInfo>();
+  private loading: Promise<void> | undefined;
+  private asked = "";
   private running = false;
 
   /** Shows the claims, and opens one of them. */
   async activate(id: string): Promise<void> {
-    if (!this.loaded) {
-      this.loaded = true;
-      const { introduction, sections } = claimsOf(reproduction);
-      byId("claims-about").replaceChildren(...render(introduction));
-      const { claims } = await this.client.ask<{ claims: Listed[] }>({ method: "claims" }).catch(
-        (error: unknown) => {
-          showError(byId("start-error"), error);
-          return { claims: [] };
-        });
-      this.listed = new Map(claims.map((claim) => [claim.id, claim]));
-      this.list.replaceChildren(...sections.map((section) => this.entry(section)));
-      byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());
-      byId<HTMLInputElement>("claims-search").addEventListener("input", () => this.filter());
-      this.filter();
-    }
+    this.asked = id;
+    this.loading ??= this.load();
+    await this.loading;
+    // Another claim, or none, was asked for while the list was loaded.
+    if (id !== this.asked) return;
     const wanted = id === "" ? null : byId("claims").querySelector<HTMLDetailsElement>(`#claim-${CSS.escape(id.toLowerCase())}`);
     if (wanted) {
       wanted.open = true;
       wanted.scrollIntoView({ block: "start" });
       wanted.querySelector("summary")?.focus();
     }
+  }
+
+  private async load(): Promise<void> {
+    const { introduction, sections } = parseClaims(reproduction);
+    byId("claims-about").replaceChildren(...renderMarkdown(introduction));
+    const { claims } = await this.client.ask<{ claims: ClaimInfo[] }>({ method: "claims" }).catch(
+      (error: unknown) => {
+        showError(byId("start-error"), error);
+        return { claims: [] };
+      });
+    this.listed = new Map(claims.map((claim) => [claim.id, claim]));
+    this.list.replaceChildren(...sections.map((section) => this.entry(section)));
+    byId<HTMLSelectElement>("claims-filter").addEventListener("change", () => this.filter());
+    byId<HTMLInputElement>("claims-search").addEventListener("input", () => this.filter());
+    this.filter();
   }
 
   private entry(section: Section): HTMLElement {
@@ -77,7 +83,7 @@ export class Claims {
       if (!made.open || body.childNodes.length > 0) return;
       const stated = element("p", {}, `${section.place}. Stated in advance: `, badge(section.stated),
         "; with later changes: ", badge(section.now));
-      body.append(stated, ...render(section.body), this.trial(section.id));
+      body.append(stated, ...renderMarkdown(section.body), this.trial(section.id));
     });
     return made;
   }
@@ -135,7 +141,7 @@ export class Claims {
         line.textContent = `${done} of ${plan.tasks} runs are done.`;
         ({ done } = await this.client.ask<{ done: number }>({ method: "claim-next" }));
       }
-      const found = await this.client.ask<Found>({ method: "claim-end" });
+      const found = await this.client.ask<TrialResult>({ method: "claim-end" });
       line.textContent = found.verdict;
       announce(`${id}: ${found.verdict}`);
       results.replaceChildren(...this.found(found));
@@ -147,7 +153,7 @@ export class Claims {
     }
   }
 
-  private found(found: Found): Node[] {
+  private found(found: TrialResult): Node[] {
     const heads = ["check", "paper", "tolerance", "here", "verdict"];
     const rows = found.judged.checks.filter((check) => check.now).map(({ what, now }) => {
       const held = element("span", { class: `verdict ${now!.holds ? "good" : "bad"}` },
@@ -159,7 +165,7 @@ export class Claims {
     const table = element("div", { class: "scroll" },
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
     const exhibits = found.exhibits.map((exhibit) => element("figure", { tabindex: "0", "aria-label": exhibit.caption },
-      drawn(exhibit.svg ?? exhibit.table ?? ""), element("figcaption", {}, exhibit.caption)));
+      parseMarkup(exhibit.svg ?? exhibit.table ?? ""), element("figcaption", {}, exhibit.caption)));
     return [table, ...exhibits];
   }
 }

@@ -7,6 +7,8 @@ export class Client {
   private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private next = 1;
+  /** Why the worker answers nothing, if it could not be loaded. */
+  private broken: string | undefined;
   onrows: (message: FromWorker & { kind: "rows" }) => void = () => {};
   onstatus: (status: Answer) => void = () => {};
 
@@ -20,9 +22,11 @@ export class Client {
         this.waiting.delete(message.id);
       }
     };
-    // Such as a file that the server does not have: nobody else would answer.
+    // Nobody else would answer what is waiting. An event without a message means that the worker's file
+    // could not be loaded: then no later request has an answer either.
     this.worker.onerror = (event) => {
       const error = `the simulator cannot be loaded: ${event.message || "its file is missing"}`;
+      if (!event.message) this.broken = error;
       for (const answer of this.waiting.values()) answer({ error });
       this.waiting.clear();
     };
@@ -30,6 +34,7 @@ export class Client {
 
   /** Answers a request; an error in words is thrown. */
   async ask<T>(request: object): Promise<T> {
+    if (this.broken !== undefined) throw new Error(this.broken);
     const id = this.next++;
     const answer = await new Promise<Answer>((resolve) => {
       this.waiting.set(id, resolve);

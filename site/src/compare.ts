@@ -2,7 +2,7 @@
 
 import type { Catalog } from "./catalog";
 import type { Client } from "./client";
-import { acceptFiles, announce, byId, drawn, element, readFiles, save, showError } from "./dom";
+import { acceptFiles, announce, byId, parseMarkup, element, readFiles, saveFile, showError } from "./dom";
 
 interface Progress {
   runs: number;
@@ -17,13 +17,13 @@ interface Result {
   page: string;
 }
 
-interface Chosen {
+interface TraceChoice {
   name: string;
   text?: string;
 }
 
 export class Compare {
-  private readonly files: Chosen[] = [];
+  private readonly files: TraceChoice[] = [];
   private readonly error = byId("compare-error");
   private readonly form = byId<HTMLFormElement>("compare-form");
   private stopped = false;
@@ -48,7 +48,7 @@ export class Compare {
       void readFiles((event.target as HTMLInputElement).files, seen));
   }
 
-  private add(file: Chosen): void {
+  private add(file: TraceChoice): void {
     const known = this.files.findIndex((other) => other.name === file.name);
     if (known >= 0) this.files.splice(known, 1);
     this.files.push(file);
@@ -71,7 +71,7 @@ export class Compare {
   private request(): object {
     const data = new FormData(this.form);
     const text = (name: string) => String(data.get(name) ?? "").trim();
-    const traces: Chosen[] = [...data.getAll("trace").map((name) => ({ name: String(name) })), ...this.files];
+    const traces: TraceChoice[] = [...data.getAll("trace").map((name) => ({ name: String(name) })), ...this.files];
     const written = text("more-schemes");
     const schemes = [...data.getAll("scheme").map(String), ...(written ? [written] : [])];
     return {
@@ -111,16 +111,16 @@ export class Compare {
   private show(result: Result): void {
     const json = `${JSON.stringify(result.json, null, 2)}\n`;
     const figures = result.figures.map(({ title, svg }) =>
-      element("figure", { tabindex: "0", "aria-label": title }, element("figcaption", {}, title), drawn(svg)));
+      element("figure", { tabindex: "0", "aria-label": title }, element("figcaption", {}, title), parseMarkup(svg)));
     byId("compare-results").replaceChildren(
       element("h2", {}, "Results"),
       element("div", { class: "buttons" },
-        element("button", { type: "button", onclick: () => save("compare.json", "application/json", json) },
+        element("button", { type: "button", onclick: () => saveFile("compare.json", "application/json", json) },
           "Save JSON"),
-        element("button", { type: "button", onclick: () => save("compare.html", "text/html", result.page) },
+        element("button", { type: "button", onclick: () => saveFile("compare.html", "text/html", result.page) },
           "Save the page")),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of results" },
-        drawn(result.table)),
+        parseMarkup(result.table)),
       ...figures,
     );
   }

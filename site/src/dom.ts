@@ -41,14 +41,14 @@ export function showError(place: HTMLElement, error: unknown): void {
 }
 
 /** A number with about three digits. */
-export function short(value: number): string {
+export function formatShort(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size === 0 ? 0 : 2);
 }
 
 /** Saves text as a file. */
-export function save(name: string, type: string, text: string): void {
+export function saveFile(name: string, type: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = element("a", { href: address, download: name });
   link.click();
@@ -56,14 +56,14 @@ export function save(name: string, type: string, text: string): void {
 }
 
 /** A drawing or a table of the simulator's own making, whose texts it has escaped. */
-export function drawn(markup: string): DocumentFragment {
+export function parseMarkup(markup: string): DocumentFragment {
   const template = document.createElement("template");
   template.innerHTML = markup;
   return template.content;
 }
 
-/** The text of files that are dropped on a place or chosen; `seen` hears of each. */
-export function acceptFiles(place: HTMLElement, seen: (name: string, text: string) => void): void {
+/** The text of files that are dropped on a place or chosen; `onFile` hears of each. */
+export function acceptFiles(place: HTMLElement, onFile: (name: string, text: string) => void): void {
   place.addEventListener("dragover", (event) => {
     event.preventDefault();
     place.classList.add("over");
@@ -72,14 +72,14 @@ export function acceptFiles(place: HTMLElement, seen: (name: string, text: strin
   place.addEventListener("drop", (event) => {
     event.preventDefault();
     place.classList.remove("over");
-    void readFiles(event.dataTransfer?.files, seen);
+    void readFiles(event.dataTransfer?.files, onFile);
   });
 }
 
 /** Reads files as text. */
 export async function readFiles(
   files: FileList | null | undefined,
-  seen: (name: string, text: string) => void,
+  onFile: (name: string, text: string) => void,
 ): Promise<void> {
-  for (const file of files ?? []) seen(file.name, await file.text());
+  for (const file of files ?? []) onFile(file.name, await file.text());
 }

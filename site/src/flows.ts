@@ -1,7 +1,7 @@
 // The table of flows: switches, schemes, and what each flow reaches.
 
-import { looks, type Catalog, type Look } from "./catalog";
-import { element, short } from "./dom";
+import { flowStyles, type Catalog, type FlowStyle } from "./catalog";
+import { element, formatShort } from "./dom";
 import type { FlowSetting } from "./state";
 
 /** What the simulator has counted of a flow. */
@@ -23,7 +23,7 @@ const OTHER = "\u0000other";
 
 export class FlowTable {
   readonly node: HTMLElement;
-  looks: Look[] = [];
+  styles: FlowStyle[] = [];
   private readonly lines: {
     swatch: HTMLElement;
     switch: HTMLInputElement;
@@ -95,7 +95,7 @@ export class FlowTable {
 
   /** Shows the settings as they are. */
   repaint(): void {
-    this.looks = looks(this.catalog, this.settings.map((flow) => flow.scheme));
+    this.styles = flowStyles(this.catalog, this.settings.map((flow) => flow.scheme));
     this.lines.forEach((line, flow) => {
       const { scheme, on } = this.settings[flow]!;
       line.switch.checked = on;
@@ -103,10 +103,10 @@ export class FlowTable {
       line.select.value = known ? scheme : OTHER;
       line.text.hidden = known;
       if (!known) line.text.value = scheme;
-      const look = this.looks[flow]!;
-      line.swatch.style.setProperty("--light", look.light);
-      line.swatch.style.setProperty("--dark", look.dark);
-      line.swatch.dataset["dash"] = look.dash;
+      const style = this.styles[flow]!;
+      line.swatch.style.setProperty("--light", style.light);
+      line.swatch.style.setProperty("--dark", style.dark);
+      line.swatch.dataset["dash"] = style.dash;
       line.swatch.closest("tr")?.classList.toggle("off", !on);
     });
   }
@@ -114,7 +114,7 @@ export class FlowTable {
   /** Shows what was counted; rates are those since about a second before. */
   update(time: number, flows: FlowStatus[]): void {
     const before = this.before;
-    if (!before || time < before.time || time - before.time > 5) {
+    if (!before || time < before.time) {
       this.before = { time, flows };
       return;
     }
@@ -129,7 +129,7 @@ export class FlowTable {
       const marks = fast + slow > 0 ? `${Math.round((100 * fast) / (fast + slow))} % acc.` : String(flow.marked);
       const idle = !flow.on && flow.in_flight_bytes === 0;
       const texts = [
-        short((since("goodput_bytes") * 8e-6) / seconds), flow.srtt_ms > 0 ? short(flow.srtt_ms) : "–",
+        formatShort((since("goodput_bytes") * 8e-6) / seconds), flow.srtt_ms > 0 ? formatShort(flow.srtt_ms) : "–",
         String(Math.round(flow.in_flight_bytes / 1500)), String(flow.lost), marks,
       ];
       this.lines[index]!.cells.forEach((cell, at) => (cell.textContent = idle ? "–" : texts[at]!));

@@ -6,19 +6,19 @@ import { Claims } from "./claims";
 import { Client } from "./client";
 import { Compare } from "./compare";
 import { byId, showError } from "./dom";
-import { place, TABS } from "./place";
+import { currentTab, TABS } from "./tabs";
 import { Ratatouille } from "./ratatouille";
 
 async function start(): Promise<void> {
   const client = new Client();
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
-  const live = new Ratatouille(catalog, place().tab === "ratatouille" ? place().rest : "");
+  const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
   new Compare(catalog, client);
   const claims = new Claims();
   let ready = false;
   const show = () => {
-    const { tab, rest } = place();
+    const { tab, rest } = currentTab();
     // Another setting by hand or by a link: the page begins with it.
     if (ready && tab === "ratatouille" && rest !== "" && rest !== live.address()) return location.reload();
     for (const name of TABS) {
@@ -34,6 +34,8 @@ async function start(): Promise<void> {
   show();
   ready = true;
   window.addEventListener("hashchange", show);
+  // What was changed just before the tab is left is there when the browser goes back.
+  for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => live.remember());
   // For tests and for those who measure.
   Object.assign(window, { paceline: { frames: () => [...live.frames], times: () => live.times() } });
   document.documentElement.dataset["ready"] = "yes";

@@ -3,7 +3,7 @@
 import { element } from "./dom";
 
 /** Text with `code`, *emphasis* and [links](to). */
-export function inline(text: string): Node[] {
+export function renderInline(text: string): Node[] {
   const nodes: Node[] = [];
   const pattern = /`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
   let last = 0;
@@ -22,27 +22,27 @@ export function inline(text: string): Node[] {
 }
 
 /** The cells of a row of a table. */
-export function cells(line: string): string[] {
+export function tableCells(line: string): string[] {
   return line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-const isRule = (line: string | undefined) => line !== undefined && /^\|[\s:|-]+\|$/.test(line.trim());
+const isTableRule = (line: string | undefined) => line !== undefined && /^\|[\s:|-]+\|$/.test(line.trim());
 
 /** The elements of some Markdown. Headings inside become `level` and deeper. */
-export function render(markdown: string, level: 3 | 4 = 4): Node[] {
+export function renderMarkdown(markdown: string, level: 3 | 4 = 4): Node[] {
   const lines = markdown.split("\n");
   const nodes: Node[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at]!;
     if (line.trim() === "") continue;
     const heading = /^#+ (.*)$/.exec(line);
-    if (heading) nodes.push(element(`h${level}`, {}, ...inline(heading[1]!)));
-    else if (line.startsWith("> ")) nodes.push(element("blockquote", {}, ...inline(line.slice(2))));
-    else if (line.startsWith("|") && isRule(lines[at + 1])) {
-      const head = cells(line).map((cell) => element("th", { scope: "col" }, ...inline(cell)));
+    if (heading) nodes.push(element(`h${level}`, {}, ...renderInline(heading[1]!)));
+    else if (line.startsWith("> ")) nodes.push(element("blockquote", {}, ...renderInline(line.slice(2))));
+    else if (line.startsWith("|") && isTableRule(lines[at + 1])) {
+      const head = tableCells(line).map((cell) => element("th", { scope: "col" }, ...renderInline(cell)));
       const rows: HTMLElement[] = [];
       for (at += 2; at < lines.length && lines[at]!.startsWith("|"); at += 1) {
-        const row = cells(lines[at]!).map((cell) => element("td", {}, ...inline(cell)));
+        const row = tableCells(lines[at]!).map((cell) => element("td", {}, ...renderInline(cell)));
         rows.push(element("tr", {}, ...row));
       }
       at -= 1;
@@ -51,11 +51,11 @@ export function render(markdown: string, level: 3 | 4 = 4): Node[] {
     } else if (/^[-*] /.test(line)) {
       const items: HTMLElement[] = [];
       for (; at < lines.length && /^[-*] /.test(lines[at]!); at += 1) {
-        items.push(element("li", {}, ...inline(lines[at]!.slice(2))));
+        items.push(element("li", {}, ...renderInline(lines[at]!.slice(2))));
       }
       at -= 1;
       nodes.push(element("ul", {}, ...items));
-    } else nodes.push(element("p", {}, ...inline(line)));
+    } else nodes.push(element("p", {}, ...renderInline(line)));
   }
   return nodes;
 }
@@ -71,12 +71,12 @@ export interface Section {
 }
 
 /** The introduction and the claims of the document. */
-export function claimsOf(markdown: string): { introduction: string; sections: Section[] } {
+export function parseClaims(markdown: string): { introduction: string; sections: Section[] } {
   const lines = markdown.split("\n");
   const rows = new Map<string, string[]>();
   for (const line of lines) {
     const id = /^\| \[(\w+)\]\(#/.exec(line);
-    if (id) rows.set(id[1]!, cells(line));
+    if (id) rows.set(id[1]!, tableCells(line));
   }
   const first = lines.findIndex((line) => line.startsWith("| claim |"));
   const introduction = lines.slice(1, Math.max(first, 1)).join("\n");

@@ -4,7 +4,7 @@
 // two curves is the buffer, and below stand the marks of each flow. All of it is drawn anew sixty
 // times a second, from numbers that lie in a ring.
 
-import { strokes, type Look } from "./catalog";
+import { dashPattern, type FlowStyle } from "./catalog";
 import { FLOW, LINK, type Rows } from "./rows";
 
 export interface View {
@@ -14,7 +14,7 @@ export interface View {
   window: number;
   /** Packets of the buffer; 0 for no limit. */
   buffer: number;
-  looks: Look[];
+  styles: FlowStyle[];
   /** Flows whose lines are drawn. */
   shown: boolean[];
   dark: boolean;
@@ -220,9 +220,9 @@ export class Plot {
     c.lineJoin = "round";
     for (let flow = 0; flow < rows.flows; flow += 1) {
       if (!view.shown[flow]) continue;
-      const look = view.looks[flow]!;
-      c.strokeStyle = view.dark ? look.dark : look.light;
-      c.setLineDash(strokes(look.dash));
+      const style = view.styles[flow]!;
+      c.strokeStyle = view.dark ? style.dark : style.light;
+      c.setLineDash(dashPattern(style.dash));
       c.beginPath();
       for (let row = from; row < rows.length; row += 1) {
         c.lineTo(x(rows.link(row, LINK.time)), y(rows.flow(row, flow, FLOW.inFlight)));
@@ -250,8 +250,8 @@ export class Plot {
     for (const label of labels) {
       const at = Math.max(label.at, lowest + 13);
       lowest = at;
-      const look = view.looks[label.flow]!;
-      c.fillStyle = view.dark ? look.dark : look.light;
+      const style = view.styles[label.flow]!;
+      c.fillStyle = view.dark ? style.dark : style.light;
       c.fillText(String(label.flow + 1), this.canvas.clientWidth - MARGIN.right + 6, at);
     }
     c.font = "12px system-ui, sans-serif";

@@ -1,16 +1,16 @@
 // Ratatouille: packets in flight of each flow over time, with everything changed while it runs.
 
-import { bare, type Catalog } from "./catalog";
+import { schemeName, type Catalog } from "./catalog";
 import { Client } from "./client";
-import { acceptFiles, announce, byId, element, readFiles, short, showError } from "./dom";
+import { acceptFiles, announce, byId, element, readFiles, formatShort, showError } from "./dom";
 import type { Answer } from "./engine";
 import { FlowTable, type FlowStatus } from "./flows";
-import { place } from "./place";
+import { currentTab } from "./tabs";
 import { Plot } from "./plot";
 import { LINK, Rows } from "./rows";
 import { RulePanel } from "./rules";
-import { logarithmic, stepped, type Slider } from "./sliders";
-import { defaults, FLOWS, read, write, type FlowSetting, type Setting } from "./state";
+import { logarithmicSlider, steppedSlider, type Slider } from "./sliders";
+import { defaultSetting, FLOWS, readAddress, writeAddress, type FlowSetting, type Setting } from "./state";
 
 const SPEEDS = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
 const WINDOWS = [1, 2, 5, 10, 20, 50, 100];
@@ -19,7 +19,7 @@ const BUFFERS = [
   ...[3000, 5000, 7500, 10_000, 15_000, 20_000, 0],
 ];
 /** With reduced motion, the plot is drawn so seldom, in milliseconds. */
-const CALM = 1000;
+const REDUCED_MOTION_INTERVAL = 1000;
 
 export class Ratatouille {
   private setting: Setting;
@@ -50,18 +50,18 @@ export class Ratatouille {
   readonly frames: number[] = [];
 
   constructor(private readonly catalog: Catalog, address: string) {
-    this.setting = read(address);
+    this.setting = readAddress(address);
     this.table = new FlowTable(catalog, this.setting.flows, (flow, before) => void this.flow(flow, before));
     byId("flows").append(this.table.node);
     this.sliders = this.controls();
-    this.choices();
+    this.fillSelects();
     this.client.onrows = (message) => {
       this.rows.push(message.rows);
       this.time = message.time;
       this.dirty = true;
       const pace = message.reached < 0.9
         ? `too fast for this computer: ${Math.round(100 * message.reached)} % of the speed`
-        : `${short(message.cpu)} ms of work for a simulated second`;
+        : `${formatShort(message.cpu)} ms of work for a simulated second`;
       if (byId("pace").textContent !== pace) byId("pace").textContent = pace;
     };
     this.client.onstatus = (status) => this.status(status);
@@ -69,15 +69,15 @@ export class Ratatouille {
     byId("restart").addEventListener("click", () => void this.begin("Started anew."));
     byId("share").addEventListener("click", () => void this.share());
     byId("reset").addEventListener("click", () => {
-      Object.assign(this.setting, { ...defaults(), flows: this.setting.flows });
-      defaults().flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
+      Object.assign(this.setting, { ...defaultSetting(), flows: this.setting.flows });
+      defaultSetting().flows.forEach((flow, index) => Object.assign(this.setting.flows[index]!, flow));
       this.show();
       void this.begin("Back to the beginning.");
     });
-    acceptFiles(byId("play"), (name, text) => this.dropped(name, text));
+    acceptFiles(byId("play"), (name, text) => this.useTraceFile(name, text));
     byId<HTMLInputElement>("link-file").addEventListener("change", (event) =>
-      void readFiles((event.target as HTMLInputElement).files, (name, text) => this.dropped(name, text)));
-    new ResizeObserver(() => this.paced()).observe(this.plot.canvas);
+      void readFiles((event.target as HTMLInputElement).files, (name, text) => this.useTraceFile(name, text)));
+    new ResizeObserver(() => this.updatePace()).observe(this.plot.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.dirty = true));
     this.paused = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.show();
@@ -86,7 +86,7 @@ export class Ratatouille {
 
   /** The part of the address that says what is shown. */
   address(): string {
-    return write(this.setting);
+    return writeAddress(this.setting);
   }
 
   /** The simulated times of what the plot has. */
@@ -98,35 +98,37 @@ export class Ratatouille {
   activate(on: boolean): void {
     const first = on && !this.active && this.time === 0 && this.rows.length === 0;
     this.active = on;
+    // The tab's own address has no setting: a reload would lose what is shown.
     if (first) void this.begin("");
-    this.paced();
+    else if (on) this.addressChanged();
+    this.updatePace();
   }
 
   private controls() {
     const changed = (name: "rate" | "rtt" | "buffer" | "speed" | "window", key?: string) => (value: number) => {
       this.setting[name] = value;
       if (key) this.change({ [key]: value });
-      else this.paced();
+      else this.updatePace();
       this.addressChanged();
     };
     const sliders = {
-      rate: logarithmic({ id: "rate", label: "Rate of the link", low: 0.3, high: 300, unit: "Mbit/s",
+      rate: logarithmicSlider({ id: "rate", label: "Rate of the link", low: 0.3, high: 300, unit: "Mbit/s",
         changed: changed("rate", "rate_mbps") }),
-      rtt: logarithmic({ id: "rtt", label: "Round-trip time", low: 5, high: 500, unit: "ms",
+      rtt: logarithmicSlider({ id: "rtt", label: "Round-trip time", low: 5, high: 500, unit: "ms",
         changed: changed("rtt", "rtt_ms") }),
-      buffer: stepped({ id: "buffer", label: "Buffer", values: BUFFERS,
+      buffer: steppedSlider({ id: "buffer", label: "Buffer", values: BUFFERS,
         text: (value) => (value === 0 ? "no limit" : value === 1 ? "1 packet" : `${value} packets`),
         changed: changed("buffer", "buffer") }),
-      speed: stepped({ id: "speed", label: "Speed", values: SPEEDS,
+      speed: steppedSlider({ id: "speed", label: "Speed", values: SPEEDS,
         text: (value) => (value === 0 ? "stands still" : `${value} ×`), changed: changed("speed") }),
-      window: stepped({ id: "window", label: "Time shown", values: WINDOWS, text: (value) => `${value} s`,
+      window: steppedSlider({ id: "window", label: "Time shown", values: WINDOWS, text: (value) => `${value} s`,
         changed: changed("window") }),
     };
     byId("sliders").append(...Object.values(sliders).map((slider) => slider.node));
     return sliders;
   }
 
-  private choices(): void {
+  private fillSelects(): void {
     const option = (value: string, text: string) => element("option", { value }, text);
     this.trace.append(option("", "constant rate"), ...this.catalog.traces.map((name) => option(name, name)));
     this.queue.append(...this.catalog.queues.map(({ name, summary }) =>
@@ -156,7 +158,7 @@ export class Ratatouille {
     this.dirty = true;
   }
 
-  private dropped(name: string, text: string): void {
+  private useTraceFile(name: string, text: string): void {
     this.files.set(name, text);
     if (![...this.trace.options].some((option) => option.value === name)) {
       this.trace.append(element("option", { value: name }, `${name} (file)`));
@@ -167,9 +169,9 @@ export class Ratatouille {
 
   private async begin(said: string): Promise<void> {
     const { trace, rate, rtt, buffer, queue, flows } = this.setting;
-    this.forget();
+    this.clearRun();
     this.sliders.rate.enable(trace === "");
-    this.paced();
+    this.updatePace();
     this.addressChanged();
     const request = {
       method: "play", rate_mbps: rate, rtt_ms: rtt, buffer, queue, flows,
@@ -185,12 +187,12 @@ export class Ratatouille {
       showError(this.error, error);
     }
     // Rows of the run before may have come until the answer.
-    this.forget();
+    this.clearRun();
     await this.watchRules();
   }
 
   /** Forgets what was drawn and counted. */
-  private forget(): void {
+  private clearRun(): void {
     this.rows.clear();
     this.plot.reset();
     this.table.restart();
@@ -221,12 +223,13 @@ export class Ratatouille {
 
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
+    const said = `Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`;
     // A run that could not begin, because of this flow perhaps, has a new chance.
-    if (!this.begun) return this.begin("");
+    if (!this.begun) return this.begin(said);
     try {
       await this.client.ask({ method: "flow", flow, on: setting.on, scheme: setting.scheme });
       showError(this.error, "");
-      announce(`Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`);
+      announce(said);
     } catch (error) {
       showError(this.error, error);
       Object.assign(setting, before);
@@ -241,7 +244,7 @@ export class Ratatouille {
     const asked = ++this.rulesAsked;
     const panels = new Map<number, RulePanel>();
     for (const [flow, setting] of this.setting.flows.entries()) {
-      if (!setting.on || bare(setting.scheme) !== "remy") continue;
+      if (!setting.on || schemeName(setting.scheme) !== "remy") continue;
       const panel = new RulePanel(flow);
       try {
         await panel.load(this.client);
@@ -265,13 +268,13 @@ export class Ratatouille {
     if (!flows) return;
     const time = status["time_s"] as number;
     this.table.update(time, flows);
-    for (const [flow, panel] of this.panels) panel.light(flows[flow]!.rules);
+    for (const [flow, panel] of this.panels) panel.showUses(flows[flow]!.rules);
     const last = this.rows.length - 1;
     if (last < 0) return;
     const figures: [string, string][] = [
-      ["time", `${short(time)} s`],
-      ["link", `${short(this.rows.link(last, LINK.capacity))} Mbit/s`],
-      ["link × RTT", `${short(this.rows.link(last, LINK.ideal))} packets`],
+      ["time", `${formatShort(time)} s`],
+      ["link", `${formatShort(this.rows.link(last, LINK.capacity))} Mbit/s`],
+      ["link × RTT", `${formatShort(this.rows.link(last, LINK.ideal))} packets`],
       ["in the queue", `${String(status["backlog_packets"])} packets`],
       ["dropped", String(status["drops"])],
       ["marked", String(status["marks"])],
@@ -282,17 +285,17 @@ export class Ratatouille {
     const words = on.map(({ flow, index }) =>
       `flow ${index + 1} ${this.setting.flows[index]!.scheme}: ${Math.round(flow.in_flight_bytes / 1500)}`);
     this.plot.canvas.setAttribute("aria-label",
-      `Packets in flight over time; at ${short(time)} seconds ${words.join(", ") || "no flow is on"}`);
+      `Packets in flight over time; at ${formatShort(time)} seconds ${words.join(", ") || "no flow is on"}`);
   }
 
   private pause(on: boolean): void {
     this.paused = on;
-    this.paced();
+    this.updatePace();
     announce(on ? "Paused." : "Running.");
   }
 
   /** Tells the worker how fast to go. */
-  private paced(): void {
+  private updatePace(): void {
     const on = this.active && !this.paused;
     this.client.pace(on ? this.setting.speed : 0, this.plot.spacing(this.setting.window));
     const button = byId("pause");
@@ -303,10 +306,16 @@ export class Ratatouille {
 
   private addressChanged(): void {
     clearTimeout(this.addressTimer);
-    this.addressTimer = window.setTimeout(() => {
-      // A link to another tab changes the address before the page is told: that address stays.
-      if (place().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
-    }, 250);
+    this.addressTimer = window.setTimeout(() => this.remember(), 250);
+  }
+
+  /** Writes a change of the setting into the address, if that has not been done. */
+  remember(): void {
+    if (this.addressTimer === 0) return;
+    clearTimeout(this.addressTimer);
+    this.addressTimer = 0;
+    // A link to another tab changes the address before the page is told: that address stays.
+    if (currentTab().tab === "ratatouille") history.replaceState(null, "", `#ratatouille?${this.address()}`);
   }
 
   private async share(): Promise<void> {
@@ -325,7 +334,7 @@ export class Ratatouille {
     if (this.active) this.client.frame();
     const since = now - this.drawnAt;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (!this.active || !this.dirty || (calm && since < CALM)) return;
+    if (!this.active || !this.dirty || (calm && since < REDUCED_MOTION_INTERVAL)) return;
     this.frames.push(since);
     if (this.frames.length > 2400) this.frames.shift();
     this.drawnAt = now;
@@ -336,7 +345,7 @@ export class Ratatouille {
       time: this.time,
       window,
       buffer,
-      looks: this.table.looks,
+      styles: this.table.styles,
       shown: flows.map((flow) => flow.on),
       dark: matchMedia("(prefers-color-scheme: dark)").matches,
     });

@@ -14,10 +14,10 @@ export class Rows {
 
   constructor(
     readonly flows: number,
-    private readonly most = 8192,
+    private readonly capacity = 8192,
   ) {
     this.width = LINK_COLUMNS + flows * FLOW_COLUMNS;
-    this.numbers = new Float64Array(this.width * most);
+    this.numbers = new Float64Array(this.width * capacity);
   }
 
   get length(): number {
@@ -31,15 +31,15 @@ export class Rows {
   /** Adds rows behind those there are; the oldest go. */
   push(rows: Float64Array): void {
     for (let at = 0; at + this.width <= rows.length; at += this.width) {
-      const place = (this.first + this.count) % this.most;
+      const place = (this.first + this.count) % this.capacity;
       this.numbers.set(rows.subarray(at, at + this.width), place * this.width);
-      if (this.count < this.most) this.count += 1;
-      else this.first = (this.first + 1) % this.most;
+      if (this.count < this.capacity) this.count += 1;
+      else this.first = (this.first + 1) % this.capacity;
     }
   }
 
   link(row: number, column: number): number {
-    return this.numbers[((this.first + row) % this.most) * this.width + column]!;
+    return this.numbers[((this.first + row) % this.capacity) * this.width + column]!;
   }
 
   flow(row: number, flow: number, column: number): number {

@@ -10,7 +10,7 @@ interface Rule {
   intersend_ms: number;
 }
 
-function action(rule: Rule): string {
+function describeAction(rule: Rule): string {
   const sign = rule.increment < 0 ? "−" : "+";
   return `window × ${rule.multiple} ${sign} ${Math.abs(rule.increment)}, at least ${rule.intersend_ms} ms between packets`;
 }
@@ -32,7 +32,7 @@ export class RulePanel {
     this.heat = this.rules.map(() => 0);
     this.cells = this.rules.map((rule, number) => {
       const box = rule.box.map(({ signal, from, below }) => `${signal} ${from} to ${below}`).join("\n");
-      return element("span", { title: `rule ${number}: ${action(rule)}\n${box}` });
+      return element("span", { title: `rule ${number}: ${describeAction(rule)}\n${box}` });
     });
     this.grid.replaceChildren(...this.cells);
     this.node.replaceChildren(
@@ -42,7 +42,7 @@ export class RulePanel {
   }
 
   /** Uses of each rule since the last call. */
-  light(uses: number[] | null): void {
+  showUses(uses: number[] | null): void {
     if (!uses || uses.length !== this.heat.length) return;
     this.heat = this.heat.map((heat, rule) => heat * 0.8 + uses[rule]!);
     const all = this.heat.reduce((sum, heat) => sum + heat, 0);
@@ -55,7 +55,7 @@ export class RulePanel {
     const used = order.filter(({ heat }) => heat / all > 0.005);
     const items = used.slice(0, 3).map(({ heat, rule }) => {
       const share = Math.round((100 * heat) / all);
-      return element("li", {}, `${share} % rule ${rule}: ${action(this.rules[rule]!)}`);
+      return element("li", {}, `${share} % rule ${rule}: ${describeAction(this.rules[rule]!)}`);
     });
     this.most.replaceChildren(...items);
     this.grid.setAttribute("aria-label",

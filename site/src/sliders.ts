@@ -1,6 +1,6 @@
 // Sliders with units: logarithmic where the range has several powers of ten.
 
-import { element, short } from "./dom";
+import { element, formatShort } from "./dom";
 
 export interface Slider {
   readonly node: HTMLElement;
@@ -8,7 +8,7 @@ export interface Slider {
   enable(on: boolean): void;
 }
 
-interface Shape {
+interface SliderSpec {
   id: string;
   label: string;
   /** How many places the slider has. */
@@ -19,24 +19,24 @@ interface Shape {
   changed(value: number): void;
 }
 
-function slider(shape: Shape): Slider {
-  const output = element("output", { for: shape.id });
+function makeSlider(spec: SliderSpec): Slider {
+  const output = element("output", { for: spec.id });
   const input = element("input", {
-    type: "range", id: shape.id, min: "0", max: String(shape.places), step: "1",
+    type: "range", id: spec.id, min: "0", max: String(spec.places), step: "1",
     oninput: () => {
-      const value = shape.value(Number(input.value));
+      const value = spec.value(Number(input.value));
       show(value);
-      shape.changed(value);
+      spec.changed(value);
     },
   });
   function show(value: number): void {
-    output.textContent = shape.text(value);
-    input.setAttribute("aria-valuetext", shape.text(value));
+    output.textContent = spec.text(value);
+    input.setAttribute("aria-valuetext", spec.text(value));
   }
   return {
-    node: element("div", { class: "slider" }, element("label", { for: shape.id }, shape.label), output, input),
+    node: element("div", { class: "slider" }, element("label", { for: spec.id }, spec.label), output, input),
     set(value) {
-      input.value = String(Math.round(shape.place(value)));
+      input.value = String(Math.round(spec.place(value)));
       show(value);
     },
     enable(on) {
@@ -46,30 +46,30 @@ function slider(shape: Shape): Slider {
 }
 
 /** From `low` to `high`, each place by the same factor. */
-export function logarithmic(
+export function logarithmicSlider(
   of: { id: string; label: string; low: number; high: number; unit: string; changed(value: number): void },
 ): Slider {
   const places = 200;
   const ratio = of.high / of.low;
-  return slider({
+  return makeSlider({
     ...of,
     places,
     // About three digits, so that values are ones that can be said.
     value: (place) => Number((of.low * ratio ** (place / places)).toPrecision(3)),
     place: (value) => (Math.log(value / of.low) / Math.log(ratio)) * places,
-    text: (value) => `${short(value)} ${of.unit}`,
+    text: (value) => `${formatShort(value)} ${of.unit}`,
   });
 }
 
 /** One of given values. */
-export function stepped(
+export function steppedSlider(
   of: { id: string; label: string; values: number[]; text(value: number): string; changed(value: number): void },
 ): Slider {
   const nearest = (value: number) => {
     const distance = of.values.map((known) => Math.abs(known - value));
     return distance.indexOf(Math.min(...distance));
   };
-  return slider({
+  return makeSlider({
     ...of,
     places: of.values.length - 1,
     value: (place) => of.values[place]!,

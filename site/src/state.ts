@@ -20,7 +20,7 @@ export interface Setting {
 
 export const FLOWS = 8;
 
-export function defaults(): Setting {
+export function defaultSetting(): Setting {
   const schemes = ["remy", "cubic", "abc", "bbr", "vegas", "copa", "newreno", "cubic"];
   return {
     trace: "",
@@ -35,7 +35,7 @@ export function defaults(): Setting {
 }
 
 /** The setting in the words of an address. */
-export function write(setting: Setting): string {
+export function writeAddress(setting: Setting): string {
   const words = new URLSearchParams();
   if (setting.trace) words.set("trace", setting.trace);
   for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) {
@@ -48,22 +48,22 @@ export function write(setting: Setting): string {
   return words.toString();
 }
 
-function within(text: string | null, low: number, high: number, otherwise: number): number {
+function numberWithin(text: string | null, low: number, high: number, otherwise: number): number {
   const value = Number(text);
   // No text would be the number zero.
   return text !== null && text.trim() !== "" && Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
 }
 
 /** The setting of an address; what it leaves out, or what makes no sense, is as by default. */
-export function read(address: string): Setting {
+export function readAddress(address: string): Setting {
   const words = new URLSearchParams(address);
-  const setting = defaults();
+  const setting = defaultSetting();
   setting.trace = words.get("trace") ?? "";
-  setting.rate = within(words.get("rate"), 0.3, 300, setting.rate);
-  setting.rtt = within(words.get("rtt"), 5, 500, setting.rtt);
-  setting.buffer = Math.round(within(words.get("buffer"), 0, 20_000, setting.buffer));
-  setting.speed = within(words.get("speed"), 0, 50, setting.speed);
-  setting.window = within(words.get("window"), 1, 100, setting.window);
+  setting.rate = numberWithin(words.get("rate"), 0.3, 300, setting.rate);
+  setting.rtt = numberWithin(words.get("rtt"), 5, 500, setting.rtt);
+  setting.buffer = Math.round(numberWithin(words.get("buffer"), 0, 20_000, setting.buffer));
+  setting.speed = numberWithin(words.get("speed"), 0, 50, setting.speed);
+  setting.window = numberWithin(words.get("window"), 1, 100, setting.window);
   setting.queue = words.get("queue") ?? setting.queue;
   const flows = (words.get("flows") ?? "").split(" ").filter((word) => word !== "");
   if (flows.length > 0) {

@@ -24,10 +24,10 @@ let engine: Engine | undefined;
 let playing = false;
 let [speed, every] = [0, 0.01];
 /** The simulated time, and when it was last moved on. */
-let [time, at] = [0, 0];
+let [time, steppedAt] = [0, 0];
 let statusAt = 0;
 /** Milliseconds that simulating took since the last status, and how far it came. */
-let [spent, went, asked] = [0, 0, 0];
+let [spentMs, simulatedS, askedS] = [0, 0, 0];
 
 function send(message: FromWorker, transfer: Transferable[] = []): void {
   (self as unknown as { postMessage(m: FromWorker, t: Transferable[]): void }).postMessage(message, transfer);
@@ -36,9 +36,9 @@ function send(message: FromWorker, transfer: Transferable[] = []): void {
 function step(): void {
   if (!engine || !playing) return;
   const now = performance.now();
-  const since = Math.min(now - at, 250);
+  const since = Math.min(now - steppedAt, 250);
   const wanted = (since / 1000) * speed;
-  at = now;
+  steppedAt = now;
   if (wanted > 0) {
     const goal = time + wanted;
     const parts: Float64Array[] = [];
@@ -46,11 +46,11 @@ function step(): void {
     while (time < goal && performance.now() - now < BUDGET * since) {
       const next = Math.min(goal, time + slice);
       parts.push(engine.advance(next, every));
-      went += next - time;
+      simulatedS += next - time;
       time = next;
     }
-    asked += wanted;
-    spent += performance.now() - now;
+    askedS += wanted;
+    spentMs += performance.now() - now;
     const rows = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
     let offset = 0;
     for (const part of parts) {
@@ -58,13 +58,13 @@ function step(): void {
       offset += part.length;
     }
     // Milliseconds of this processor for a simulated second, and the share of the speed reached.
-    const cpu = went > 0 ? spent / went : 0;
-    const reached = asked > 0 ? went / asked : 1;
+    const cpu = simulatedS > 0 ? spentMs / simulatedS : 0;
+    const reached = askedS > 0 ? simulatedS / askedS : 1;
     send({ kind: "rows", rows, time, cpu, reached }, [rows.buffer]);
   }
   if (now - statusAt >= STATUS_EVERY) {
     statusAt = now;
-    [spent, went, asked] = [spent / 2, went / 2, asked / 2];
+    [spentMs, simulatedS, askedS] = [spentMs / 2, simulatedS / 2, askedS / 2];
     send({ kind: "status", status: engine.call({ method: "status" }) });
   }
 }
@@ -76,14 +76,14 @@ async function receive(message: ToWorker & { kind: "request" }): Promise<void> {
   if (method === "play") {
     playing = answer.error === undefined;
     time = 0;
-    at = performance.now();
-    [statusAt, spent, went, asked] = [0, 0, 0, 0];
+    steppedAt = performance.now();
+    [statusAt, spentMs, simulatedS, askedS] = [0, 0, 0, 0];
   }
   send({ kind: "answer", id: message.id, answer });
 }
 
 /** The simulator is of no more use: the next request loads it anew. */
-function failed(error: unknown): Answer {
+function failureAnswer(error: unknown): Answer {
   engine = undefined;
   playing = false;
   return { error: `the simulator failed: ${String(error)}` };
@@ -97,7 +97,7 @@ self.onmessage = (event: MessageEvent<ToWorker>) => {
     try {
       step();
     } catch (error) {
-      send({ kind: "status", status: failed(error) });
+      send({ kind: "status", status: failureAnswer(error) });
     }
     return;
   }
@@ -106,6 +106,6 @@ self.onmessage = (event: MessageEvent<ToWorker>) => {
     return;
   }
   last = last.then(() => receive(message)).catch((error: unknown) => {
-    send({ kind: "answer", id: message.id, answer: failed(error) });
+    send({ kind: "answer", id: message.id, answer: failureAnswer(error) });
   });
 };

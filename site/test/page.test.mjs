@@ -69,6 +69,9 @@ async function until(page, what, check) {
   }
 }
 
+/** Waits until the page has said this to those who hear it. */
+const said = (page, text) => page.locator("#announcement").filter({ hasText: text }).waitFor({ state: "attached" });
+
 const cell = (page, flow, column) =>
   page.locator("table.flows tbody tr").nth(flow - 1).locator("td.number").nth(column).innerText();
 const number = async (page, flow, column) => Number.parseFloat(await cell(page, flow, column)) || 0;
@@ -78,7 +81,7 @@ for (const width of WIDTHS) {
     const page = await open("#ratatouille?rate=12&rtt=60&speed=5&flows=remy+cubic+-abc", width);
     await until(page, "the run goes on", async () => (await reading(page, "time")) > 3);
     assert.equal(await reading(page, "link × RTT"), 60);
-    assert.ok((await number(page, 2, 2)) > 0, "Cubic has packets in flight");
+    await until(page, "Cubic has packets in flight", async () => (await number(page, 2, 2)) > 0);
     // Sliders move, by the pointer's way and by keys, and the address follows.
     await page.locator("#rate").fill("170");
     await until(page, "a faster link", async () => (await reading(page, "link")) > 90);
@@ -245,6 +248,7 @@ test("a comparison is begun once, and a simulator that is missing is told", asyn
     const context = await chrome.newContext();
     await context.route(file, (route) => route.fulfill({ status: 404, body: "" }));
     const broken = await context.newPage();
+    broken.setDefaultTimeout(60_000);
     await broken.goto(server.address);
     await broken.locator("#start-error").filter({ hasText: "the simulator" }).waitFor();
     await context.close();
@@ -258,10 +262,13 @@ test("a pause holds time, and reduced motion begins with one", async () => {
   await page.getByRole("button", { name: "Run" }).click();
   await until(page, "it runs", async () => (await reading(page, "time")) > 0.5);
   await page.getByRole("button", { name: "Pause" }).click();
+  // The simulator answers in the order in which it was asked: with this answer it knows of the pause.
+  await page.getByRole("switch", { name: "Flow 3 on" }).check();
+  await said(page, "Flow 3, abc, is on.");
+  const time = await page.evaluate(() => window.paceline.times().at(-1));
+  assert.ok(time > 0);
   await page.waitForTimeout(600);
-  const time = await reading(page, "time");
-  await page.waitForTimeout(600);
-  assert.equal(await reading(page, "time"), time);
+  assert.equal(await page.evaluate(() => window.paceline.times().at(-1)), time);
   await close(page);
 });
 
@@ -276,13 +283,76 @@ test("a setting that is remembered late does not take the tab away", async () =>
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     window.setTimeout = wait;
     // The address is that of the tab at once; the page hears of it after this task.
-    document.getElementById("tab-compare").click();
+    location.hash = "#compare";
     later.forEach((callback) => callback());
     return later.length;
   });
   assert.ok(remembered > 0, "the slider's setting is remembered later");
   await page.locator("#compare").waitFor();
   assert.equal(new URL(page.url()).hash, "#compare");
+  await close(page);
+});
+
+test("a change just before the tab is left is kept", async () => {
+  const page = await open("#ratatouille?rate=12&flows=cubic");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 0.3);
+  await page.evaluate(() => {
+    const slider = document.getElementById("rtt");
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    document.getElementById("tab-compare").click();
+    window.same = true;
+  });
+  await page.locator("#compare").waitFor();
+  await page.goBack();
+  await page.locator("#ratatouille").waitFor();
+  assert.equal(await page.locator("#rtt").getAttribute("aria-valuetext"), "500 ms");
+  // The tab's own link names no setting: the page adds it.
+  await page.locator("#tab-claims").click();
+  await page.locator("#claims").waitFor();
+  await page.locator("#tab-ratatouille").click();
+  await page.waitForFunction(() => location.hash.includes("rtt=500"), null, patience);
+  assert.ok(await page.evaluate(() => window.same), "the page was not loaded again");
+  await close(page);
+});
+
+/** Holds back the simulator of those workers that ask for it from now on, until it is let go. */
+async function holdSimulator(page) {
+  let letGo;
+  const free = new Promise((resolve) => (letGo = resolve));
+  await page.route("**/*.wasm", async (route) => {
+    await free;
+    await route.continue();
+  });
+  return letGo;
+}
+
+test("a claim that is asked for while the list is loaded is opened", async () => {
+  const page = await open("#compare");
+  const letGo = await holdSimulator(page);
+  await page.locator("#tab-claims").click();
+  await page.locator("#claims").waitFor();
+  await page.evaluate(() => (location.hash = "#claims/x01"));
+  // The page has heard of it when this task begins.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  letGo();
+  await page.locator("#claim-x01[open]").waitFor();
+  await close(page);
+});
+
+test("a flow that is switched on while the run begins is told", async () => {
+  const page = await open("#compare");
+  const letGo = await holdSimulator(page);
+  await page.locator("#tab-ratatouille").click();
+  await page.getByRole("switch", { name: "Flow 4 on" }).check();
+  letGo();
+  await said(page, "Flow 4, bbr, is on.");
+  await close(page);
+});
+
+test("figures of flows are shown at the highest speed, too", async () => {
+  const page = await open("#ratatouille?rate=1&speed=50&flows=cubic");
+  await until(page, "Cubic runs", async () => (await number(page, 1, 0)) > 0);
   await close(page);
 });
 

@@ -165,11 +165,62 @@ impl PyPlan {
         self.plan.pacing.map(Rate::as_mbps)
     }
 
+    #[getter]
+    fn gap_ms(&self) -> f64 {
+        self.plan.gap.as_millis_f64()
+    }
+
+    #[getter]
+    fn burst_bytes(&self) -> u32 {
+        self.plan.burst
+    }
+
+    #[getter]
+    fn ecn(&self) -> &'static str {
+        ecn_name(self.plan.ecn)
+    }
+
+    #[getter]
+    fn timer_s(&self) -> Option<f64> {
+        (self.plan.timer < Time::NEVER).then(|| self.plan.timer.as_secs_f64())
+    }
+
+    #[getter]
+    fn reduces_by_prr(&self) -> bool {
+        self.plan.reduces_by_prr
+    }
+
+    #[getter]
+    fn exact_window(&self) -> bool {
+        self.plan.exact_window
+    }
+
+    /// The arguments that differ from their defaults.
     fn __repr__(&self) -> String {
-        match self.plan.pacing {
-            Some(rate) => format!("Plan({}, pacing_mbps={})", self.plan.cwnd, rate.as_mbps()),
-            None => format!("Plan({})", self.plan.cwnd),
+        let mut text = format!("Plan({}", self.cwnd_bytes());
+        let mut add = |name: &str, value: String| text += &format!(", {name}={value}");
+        if let Some(rate) = self.pacing_mbps() {
+            add("pacing_mbps", rate.to_string());
         }
+        if !self.plan.gap.is_zero() {
+            add("gap_ms", self.gap_ms().to_string());
+        }
+        if self.plan.burst > 0 {
+            add("burst_bytes", self.plan.burst.to_string());
+        }
+        if self.plan.ecn != Ecn::NotEct {
+            add("ecn", format!("'{}'", self.ecn()));
+        }
+        if let Some(timer) = self.timer_s() {
+            add("timer_s", timer.to_string());
+        }
+        if !self.plan.reduces_by_prr {
+            add("reduces_by_prr", "False".into());
+        }
+        if self.plan.exact_window {
+            add("exact_window", "True".into());
+        }
+        text + ")"
     }
 }
 

@@ -1,5 +1,5 @@
-//! What Python gets as JSON text: documents of commands, and what there is: schemes, queues, traces, in
-//! the fields of `paceline schemes --json` and `paceline trace list --json`.
+//! What there is: schemes, queues, traces, in the fields of `paceline schemes --json` and
+//! `paceline trace list --json`; and the JSON documents of commands.
 
 use paceline_cc::{ParamInfo, SCHEMES, Span};
 use paceline_measure::Document;
@@ -7,65 +7,102 @@ use paceline_path::queue::Queues;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-fn text(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+use crate::table::PyTable;
+
+#[derive(Serialize)]
+struct SchemeRow {
+    name: &'static str,
+    summary: &'static str,
+    halves: Vec<&'static str>,
+    parameters: Vec<ParameterRow>,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct QueueRow<'a> {
+    name: &'a str,
+    summary: &'a str,
+    parameters: Vec<ParameterRow>,
+    source: &'a str,
+}
+
+#[derive(Serialize)]
+struct TraceRow<'a> {
+    trace: &'a str,
+    length_s: f64,
+    mean_mbps: f64,
+    target_source: &'static str,
+    target_recorded: bool,
+}
+
+/// A parameter of a scheme or a queue.
+#[derive(Serialize)]
+struct ParameterRow {
+    name: &'static str,
+    kind: &'static str,
+    default: String,
+    doc: String,
 }
 
 /// The JSON document of these fields, as a command prints it.
 pub(crate) fn document(fields: impl Serialize) -> PyResult<String> {
-    text(&Document::new(fields))
+    serde_json::to_string(&Document::new(fields))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parameters(infos: Vec<ParamInfo>) -> Vec<Value> {
-    let value = |info: ParamInfo| {
-        let ParamInfo { name, kind, default, doc } = info;
-        json!({ "name": name, "kind": kind, "default": default, "doc": doc })
+fn parameters(infos: Vec<ParamInfo>) -> Vec<ParameterRow> {
+    let row = |info: ParamInfo| ParameterRow {
+        name: info.name,
+        kind: info.kind,
+        default: info.default,
+        doc: info.doc,
     };
-    infos.into_iter().map(value).collect()
+    infos.into_iter().map(row).collect()
 }
 
-/// The built-in schemes as JSON: a list of objects.
+/// The built-in schemes: a row for each.
 #[pyfunction]
-pub(crate) fn schemes() -> PyResult<String> {
-    let scheme = |scheme: &paceline_cc::Scheme| {
-        json!({
-            "name": scheme.name,
-            "summary": scheme.summary,
-            "halves": scheme.halves(),
-            "parameters": parameters((scheme.params)()),
-            "source": scheme.source,
-        })
+pub(crate) fn schemes() -> PyResult<PyTable> {
+    let row = |scheme: &paceline_cc::Scheme| SchemeRow {
+        name: scheme.name,
+        summary: scheme.summary,
+        halves: scheme.halves(),
+        parameters: parameters((scheme.params)()),
+        source: scheme.source,
     };
-    text(&SCHEMES.iter().map(scheme).collect::<Value>())
+    PyTable::of(&SCHEMES.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The built-in queues as JSON: a list of objects.
+/// The built-in queues: a row for each.
 #[pyfunction]
-pub(crate) fn queues() -> PyResult<String> {
+pub(crate) fn queues() -> PyResult<PyTable> {
     let queues = Queues::builtin();
-    let queue = |queue: &paceline_path::queue::QueueInfo| {
-        json!({
-            "name": queue.name(),
-            "summary": queue.summary(),
-            "parameters": parameters(queue.params()),
-            "source": queue.source(),
-        })
+    let row = |queue| {
+        let queue: &paceline_path::queue::QueueInfo = queue;
+        QueueRow {
+            name: queue.name(),
+            summary: queue.summary(),
+            parameters: parameters(queue.params()),
+            source: queue.source(),
+        }
     };
-    text(&queues.iter().map(queue).collect::<Value>())
+    PyTable::of(&queues.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The built-in traces as JSON: a list of objects.
+/// The built-in traces: a row for each.
 #[pyfunction]
-pub(crate) fn traces() -> PyResult<String> {
-    let trace = |name: &str| {
-        let target = paceline_trace::target(name)?;
-        let length = paceline_trace::default_length(name).unwrap_or(Span::ZERO);
-        Some(json!({
-            "trace": name, "length_s": length.as_secs_f64(), "mean_mbps": target.stats.mean_mbps,
-            "target_source": target.source, "target_recorded": target.recorded,
-        }))
+pub(crate) fn traces() -> PyResult<PyTable> {
+    let row = |trace| {
+        let target = paceline_trace::target(trace)?;
+        let length = paceline_trace::default_length(trace).unwrap_or(Span::ZERO);
+        Some(TraceRow {
+            trace,
+            length_s: length.as_secs_f64(),
+            mean_mbps: target.stats.mean_mbps,
+            target_source: target.source,
+            target_recorded: target.recorded,
+        })
     };
-    text(&paceline_trace::names().filter_map(trace).collect::<Value>())
+    PyTable::of(&paceline_trace::names().filter_map(row).collect::<Vec<_>>())
 }

@@ -13,8 +13,8 @@ use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
 use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{MadeScheme, SchemeChoice};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::Serialize;
 
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
@@ -25,6 +25,16 @@ use crate::table::PyTable;
 pub(crate) struct PyRuleTable {
     table: Arc<RuleTable>,
     about: String,
+}
+
+/// A rule with its use in a trial run.
+#[derive(Serialize)]
+struct RuleRow {
+    rule: usize,
+    uses: u64,
+    uses_share: f64,
+    memory: String,
+    action: String,
 }
 
 /// A built-in table by its name, or else one from a file.
@@ -102,13 +112,13 @@ impl PyRuleTable {
         let total: u64 = uses.iter().map(|one| one.count).sum();
         let row = |(number, rule): (usize, &paceline_cc::schemes::remy::Rule)| {
             let count = uses.get(number).map_or(0, |one| one.count);
-            serde_json::json!({
-                "rule": number,
-                "uses": count,
-                "uses_share": count as f64 / total.max(1) as f64,
-                "memory": words::domain(&rule.domain),
-                "action": words::action(&rule.action),
-            })
+            RuleRow {
+                rule: number,
+                uses: count,
+                uses_share: count as f64 / total.max(1) as f64,
+                memory: words::domain(&rule.domain),
+                action: words::action(&rule.action),
+            }
         };
         PyTable::of(&self.table.rules().iter().enumerate().map(row).collect::<Vec<_>>())
     }
@@ -156,13 +166,14 @@ fn seeds(first: u64, count: u32) -> PyResult<Vec<u64>> {
     Ok((0..count).map(|number| first.wrapping_add(number.into())).collect())
 }
 
-/// What tables and schemes reach on the networks of a specification.
+/// What tables and schemes reach on the networks of a specification; messages call it `file`.
 #[pyfunction]
-#[pyo3(signature = (*, text, folder, tables, schemes, duration, first_seed, count, threads))]
+#[pyo3(signature = (*, text, file, folder, tables, schemes, duration, first_seed, count, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate_on(
     py: Python<'_>,
     text: &str,
+    file: &str,
     folder: Option<PathBuf>,
     tables: Vec<String>,
     schemes: Vec<String>,
@@ -172,7 +183,7 @@ pub(crate) fn evaluate_on(
     threads: usize,
 ) -> PyResult<PyTable> {
     let mut specification = Specification::parse_in(text, folder.as_deref())
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        .map_err(|error| argument_error(file, error))?;
     if let Some(text) = duration {
         specification.duration =
             written::length(&text).map_err(|e| argument_error("duration", e))?;

@@ -9,6 +9,7 @@ use paceline_reproduce::{
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
+use serde::Serialize;
 
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
@@ -79,15 +80,29 @@ fn find_claims(ids: &[String]) -> PyResult<Vec<Claim>> {
     ids.iter().map(find).collect()
 }
 
+/// A claim, before it is measured.
+#[derive(Serialize)]
+struct ClaimRow {
+    id: String,
+    paper: String,
+    place: String,
+    title: String,
+    setup: String,
+    experiment: String,
+    checks: Vec<String>,
+}
+
 /// The claims: a row for each.
 #[pyfunction]
 pub(crate) fn list_claims() -> PyResult<PyTable> {
-    let row = |claim: &Claim| {
-        serde_json::json!({
-            "id": claim.id, "paper": claim.paper, "place": claim.place, "title": claim.title,
-            "setup": claim.setup, "experiment": claim.experiment,
-            "checks": claim.checks.iter().map(|check| check.what.as_str()).collect::<Vec<_>>(),
-        })
+    let row = |claim: &Claim| ClaimRow {
+        id: claim.id.clone(),
+        paper: claim.paper.clone(),
+        place: claim.place.clone(),
+        title: claim.title.clone(),
+        setup: claim.setup.clone(),
+        experiment: claim.experiment.clone(),
+        checks: claim.checks.iter().map(|check| check.what.clone()).collect(),
     };
     PyTable::of(&find_claims(&[])?.iter().map(row).collect::<Vec<_>>())
 }

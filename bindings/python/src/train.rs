@@ -9,8 +9,7 @@ use paceline_lab::written;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
-use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
-use pyo3::exceptions::PyValueError;
+use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};
@@ -22,7 +21,7 @@ const NETWORKS_PER_QUESTION: usize = 4;
 /// Where candidate tables are tried.
 enum TrialEvaluator {
     /// This machine.
-    Local(Frugal),
+    Local(TrainingEvaluator),
     /// A function in Python, which takes a list of questions and gives a list of answers.
     Remote { ask: Py<PyAny>, work: Arc<Work>, control: Arc<RunControl> },
 }
@@ -75,14 +74,15 @@ pub(crate) fn answer(
     answered.map_err(|error| run_error(py, error))
 }
 
-/// Trains a table. Gives the table, the log as lines of JSON, and a report as JSON.
+/// Trains a table for a specification, which messages call `file`. Gives the table, the log as lines of JSON, and a report as JSON.
 #[pyfunction]
-#[pyo3(signature = (*, text, folder, output, generations, budget, cpu_hours, seed, threads, ask,
+#[pyo3(signature = (*, text, file, folder, output, generations, budget, cpu_hours, seed, threads, ask,
     report))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn train(
     py: Python<'_>,
     text: &str,
+    file: &str,
     folder: Option<PathBuf>,
     output: Option<PathBuf>,
     generations: Option<u32>,
@@ -98,7 +98,7 @@ pub(crate) fn train(
     let work = Arc::new(Work::default());
     let control = Arc::new(RunControl::default());
     let evaluator = match ask {
-        None => TrialEvaluator::Local(Frugal { work: Arc::clone(&work) }),
+        None => TrialEvaluator::Local(TrainingEvaluator { work: Arc::clone(&work) }),
         Some(ask) => {
             TrialEvaluator::Remote { ask, work: Arc::clone(&work), control: Arc::clone(&control) }
         }
@@ -116,7 +116,7 @@ pub(crate) fn train(
         job.run(evaluator, &work, &control, report.as_ref())
     })?;
     done.map_err(|error| match error {
-        TrainError::Specification(error) => PyValueError::new_err(error.to_string()),
+        TrainError::Specification(error) => argument_error(file, error),
         error => run_error(py, error),
     })
 }

@@ -136,6 +136,15 @@ def test_all_and_the_omniscient_protocol():
     assert any(result["note"])
 
 
+def test_columns_come_in_the_order_of_the_documentation():
+    assert paceline.schemes().columns == ["name", "summary", "halves", "parameters", "source"]
+    assert paceline.queues().columns == ["name", "summary", "parameters", "source"]
+    assert paceline.traces().columns[:3] == ["trace", "length_s", "mean_mbps"]
+    assert paceline.claims().columns[:4] == ["id", "paper", "place", "title"]
+    with pytest.raises(TypeError, match="columns by name, not 0; to_dicts.. has the rows"):
+        paceline.schemes()[0]
+
+
 def test_listings():
     assert {"abc", "cubic", "remy"} <= set(paceline.schemes()["name"])
     assert {"droptail", "codel"} <= set(paceline.queues()["name"])

@@ -102,6 +102,18 @@ def test_wrong_answers():
         Plan(1500, ecn="maybe")
 
 
+def test_plans_show_what_they_are():
+    plan = Plan(3000, pacing_mbps=2, gap_ms=1, burst_bytes=1500, ecn="ect0", timer_s=0.5,
+                reduces_by_prr=False, exact_window=True)  # fmt: skip
+    fields = {
+        "cwnd_bytes": 3000, "pacing_mbps": 2, "gap_ms": 1, "burst_bytes": 1500, "ecn": "ect0",
+        "timer_s": 0.5, "reduces_by_prr": False, "exact_window": True,
+    }  # fmt: skip
+    assert {name: getattr(plan, name) for name in fields} == fields
+    assert {name: getattr(eval(repr(plan)), name) for name in fields} == fields
+    assert repr(Plan(3000)) == "Plan(3000)" and Plan(3000).timer_s is None
+
+
 def test_timers_pacing_and_random_numbers():
     class Steps(paceline.Controller):
         def start(self):

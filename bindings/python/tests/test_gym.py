@@ -41,6 +41,12 @@ def test_made_by_name():
     assert [truncated for *_, truncated, _ in steps] == [False] * 4 + [True]
 
 
+def test_ranges_may_be_numbers_lists_and_arrays():
+    for rate in (12, [12, 12], np.array([12.0, 12.0])):
+        _, info = CongestionEnv(rate_mbps=rate, loss=0).reset(seed=1)
+        assert info["capacity_mbps"] == 12
+
+
 def test_equal_seeds_give_equal_episodes():
     one, other = episode(CongestionEnv(), 3), episode(CongestionEnv(), 3)
     assert np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1])
@@ -118,6 +124,10 @@ def test_mistakes():
         ({"step_ms": 0}, "step_ms"),
         ({"rate_mbps": (1, 1e300)}, "rate_mbps: .* up to 1000000"),
         ({"steps": -1}, "steps: expected a whole number"),
+        ({"rtt_ms": (1, 2, 3)}, "rtt_ms: expected two numbers, not 3"),
+        ({"weights": (1, 2)}, "weights: expected three finite numbers"),
+        ({"weights": (1, 2, np.nan)}, "weights: expected three finite numbers"),
+        ({"render_mode": "human"}, "render_mode: nothing is drawn"),
     ]:
         with pytest.raises(ValueError, match=words):
             CongestionEnv(**arguments)
@@ -127,8 +137,16 @@ def test_mistakes():
         CongestionVectorEnv(2).step([0, 0])
     env = CongestionEnv()
     env.reset(seed=1)
+    with pytest.raises(TypeError, match="rate_mbps: expected numbers, not 'fast'"):
+        CongestionEnv(rate_mbps="fast")
     with pytest.raises(ValueError, match="expected 1 action"):
         env.step([0, 0])
+    with pytest.raises(ValueError, match="action: expected finite numbers"):
+        env.step([np.nan])
+    with pytest.raises(ValueError, match="seed: expected a whole number"):
+        env.reset(seed=2**64)
+    with pytest.raises(ValueError, match="reset_mask: expected 2 values, not 3"):
+        CongestionVectorEnv(2).reset(options={"reset_mask": np.ones(3, np.bool_)})
     with pytest.raises(ValueError, match="expected 2 seeds"):
         CongestionVectorEnv(2).reset(seed=[1])
 

@@ -68,6 +68,18 @@ def test_training_goes_on_and_is_the_same(tmp_path):
         remy.train("duration = 1\n", generations=1)
 
 
+def test_a_mistake_in_a_specification_names_the_file(tmp_path):
+    file = tmp_path / "wrong.toml"
+    file.write_text("duration = 3\n")
+    for call in (lambda: remy.train(file, generations=1), lambda: remy.eval("starter", on=file)):
+        with pytest.raises(ValueError, match="wrong.toml: "):
+            call()
+    with pytest.raises(ValueError, match="specification: "):
+        remy.train("duration = 3\n", generations=1)
+    with pytest.raises(TypeError, match="specification: expected a file or its text, not int"):
+        remy.train(3, generations=1)
+
+
 def test_claims():
     listed = paceline.claims()
     assert len(listed) > 50

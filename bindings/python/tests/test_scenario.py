@@ -128,3 +128,27 @@ def test_a_link_that_cannot_be_built_is_a_run_error():
     }
     with pytest.raises(paceline.RunError, match="bandwidth-delay product"):
         paceline.run(fields)
+
+
+def test_a_single_link_and_a_single_flow_need_no_list():
+    link, flow = {"name": "link", "rate": "2Mbps"}, {"scheme": "cubic"}
+    assert paceline.Scenario(link, flow, 2).to_toml() == paceline.Scenario([link], [flow], 2).to_toml()
+
+
+def test_what_cannot_be_run_is_told_by_its_argument():
+    with pytest.raises(ValueError, match="scenario: this is the text of a file: Scenario.from_toml"):
+        paceline.run('duration = "1s"\n')
+    with pytest.raises(TypeError, match="scenario: expected a Scenario, the path .* not NoneType"):
+        paceline.run(None)
+
+
+def test_results_say_what_can_be_passed_on_instead():
+    link, flow = {"name": "link", "rate": "2Mbps"}, {"scheme": "cubic"}
+    outcome = paceline.run({"duration": 1, "links": link, "flows": flow})
+    with pytest.raises(TypeError, match="an Outcome cannot be pickled: pass on its to_dict()"):
+        pickle.dumps(outcome)
+    with pytest.raises(TypeError, match="a Frame cannot be pickled: pass on its to_dicts()"):
+        pickle.dumps(outcome.flows)
+    assert pickle.loads(pickle.dumps(outcome.to_dict())) == outcome.to_dict()
+    with pytest.raises(ValueError, match="link: there is none of this name"):
+        outcome.link_series("")

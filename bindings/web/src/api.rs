@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::claims::ClaimTrial;
-use crate::compare::{CompareRequest, Comparing};
-use crate::play::{Change, FlowChange, Play, PlayRequest};
+use crate::compare::{CompareRequest, ComparisonJob};
+use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
 
 /// A request, by its `method`.
 #[derive(Deserialize)]
@@ -18,7 +18,7 @@ enum Request {
     /// Begins a live run.
     Play(PlayRequest),
     /// Changes its link.
-    Change(Change),
+    Change(LinkChange),
     /// Switches one of its flows, or gives it another scheme.
     Flow(FlowChange),
     /// What it has counted.
@@ -46,8 +46,8 @@ enum Request {
 /// All that a page has open: at most one live run, one comparison and one claim.
 #[derive(Default)]
 pub struct Api {
-    play: Option<Play>,
-    comparing: Option<Comparing>,
+    play: Option<LiveRun>,
+    comparing: Option<ComparisonJob>,
     claim: Option<ClaimTrial>,
 }
 
@@ -67,7 +67,7 @@ impl Api {
             Request::Catalog => Ok(catalog()),
             Request::Play(request) => {
                 self.play = None;
-                let play = self.play.insert(Play::new(request)?);
+                let play = self.play.insert(LiveRun::new(request)?);
                 Ok(play.layout())
             }
             Request::Change(change) => self.playing()?.change(&change),
@@ -76,7 +76,7 @@ impl Api {
             Request::Rules { flow } => self.playing()?.rules(flow),
             Request::Run { file, text } => run(&file, &text),
             Request::Compare(request) => {
-                let comparing = self.comparing.insert(Comparing::new(&request)?);
+                let comparing = self.comparing.insert(ComparisonJob::new(&request)?);
                 Ok(comparing.progress())
             }
             Request::CompareNext => self.compared()?.step(),
@@ -91,11 +91,11 @@ impl Api {
         }
     }
 
-    fn playing(&mut self) -> Result<&mut Play, String> {
+    fn playing(&mut self) -> Result<&mut LiveRun, String> {
         self.play.as_mut().ok_or_else(|| "no live run has begun".to_string())
     }
 
-    fn compared(&mut self) -> Result<&mut Comparing, String> {
+    fn compared(&mut self) -> Result<&mut ComparisonJob, String> {
         self.comparing.as_mut().ok_or_else(|| "no comparison has begun".to_string())
     }
 
@@ -114,7 +114,7 @@ impl Api {
 
     /// The rows of the last call of [`Api::advance`].
     pub fn rows(&self) -> &[f64] {
-        self.play.as_ref().map_or(&[], Play::rows)
+        self.play.as_ref().map_or(&[], LiveRun::rows)
     }
 }
 

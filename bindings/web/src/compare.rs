@@ -34,7 +34,7 @@ pub(crate) struct CompareRequest {
 }
 
 /// A comparison, as far as it has come.
-pub(crate) struct Comparing {
+pub(crate) struct ComparisonJob {
     runs: Vec<Comparison>,
     rows: Vec<CompareRow>,
     about: String,
@@ -44,8 +44,8 @@ fn read<T>(what: &str, text: &str, value: Result<T, String>) -> Result<T, String
     value.map_err(|problem| format!("{what} `{text}`: {problem}"))
 }
 
-impl Comparing {
-    pub(crate) fn new(request: &CompareRequest) -> Result<Comparing, String> {
+impl ComparisonJob {
+    pub(crate) fn new(request: &CompareRequest) -> Result<ComparisonJob, String> {
         let CompareRequest { duration, warmup, rtt, buffer, flows, seed, .. } = request;
         let length = read("duration", duration, Span::read(duration.trim()))?;
         let warm = read("warm-up", warmup, Span::read(warmup.trim()))?;
@@ -94,7 +94,7 @@ impl Comparing {
             "Each scheme ran with {flows} flow(s) for {length} over a link with a buffer of {size} \
              and a round-trip propagation delay of {delay}."
         );
-        Ok(Comparing { runs, rows: Vec::new(), about })
+        Ok(ComparisonJob { runs, rows: Vec::new(), about })
     }
 
     /// Runs in all, those done, and what the next is.

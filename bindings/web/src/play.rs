@@ -48,7 +48,7 @@ struct FlowRequest {
 
 /// A change of the link; what is not named stays as it is.
 #[derive(Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct LinkChange {
     rate_mbps: Option<f64>,
     rtt_ms: Option<f64>,
     /// Zero for no limit.
@@ -64,7 +64,7 @@ pub(crate) struct FlowChange {
 }
 
 /// A live run.
-pub(crate) struct Play {
+pub(crate) struct LiveRun {
     run: Interactive,
     names: Names,
     /// The rules that flows follow, of those that do.
@@ -103,8 +103,8 @@ fn scheme(names: &Names, text: &str) -> Result<(SchemeChoice, Option<Rules>), St
     }
 }
 
-impl Play {
-    pub(crate) fn new(request: PlayRequest) -> Result<Play, String> {
+impl LiveRun {
+    pub(crate) fn new(request: PlayRequest) -> Result<LiveRun, String> {
         if request.flows.len() > MOST_FLOWS {
             return Err(format!("a live run has at most {MOST_FLOWS} flows"));
         }
@@ -131,7 +131,7 @@ impl Play {
             }));
         }
         let run = Interactive::with_names(scenario, &names).map_err(|error| error.to_string())?;
-        Ok(Play { run, names, rules, rows: Vec::new(), next_row: Time::ZERO })
+        Ok(LiveRun { run, names, rules, rows: Vec::new(), next_row: Time::ZERO })
     }
 
     /// The columns of rows.
@@ -139,7 +139,7 @@ impl Play {
         json!({ "link": LINK_COLUMNS, "flow": FLOW_COLUMNS, "flows": self.run.flows() })
     }
 
-    pub(crate) fn change(&mut self, change: &Change) -> Result<Value, String> {
+    pub(crate) fn change(&mut self, change: &LinkChange) -> Result<Value, String> {
         let text = |error: paceline_sim::ChangeError| error.to_string();
         if let Some(mbps) = change.rate_mbps {
             self.run.set_link_rate(0, rate(mbps)?).map_err(text)?;

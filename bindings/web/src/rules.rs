@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 /// The table of rules that a flow follows, and how often each was used.
 pub(crate) struct Rules {
     table: Arc<RuleTable>,
-    uses: Arc<Uses>,
+    uses: Arc<RuleUses>,
 }
 
 /// Uses of each rule since they were last read.
-struct Uses(Vec<AtomicU32>);
+struct RuleUses(Vec<AtomicU32>);
 
-impl RuleObserver for Uses {
+impl RuleObserver for RuleUses {
     fn on_use(&self, rule: usize, _memory: &Memory) {
         if let Some(count) = self.0.get(rule) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -36,7 +36,7 @@ impl Rules {
         let named = tables.find(&params.table).filter(|_| params.file.is_empty());
         let Some(Ok(table)) = named.map(|named| named.table()) else { return Ok(None) };
         let uses = table.rules().iter().map(|_| AtomicU32::new(0)).collect();
-        let uses = Arc::new(Uses(uses));
+        let uses = Arc::new(RuleUses(uses));
         let halves = halves(params, Arc::clone(&table), Some(uses.clone()));
         Ok(Some((MadeScheme::new(spec.to_string(), halves), Rules { table, uses })))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
 pub(crate) use paceline_lab::written::{
-    Compared, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
+    ComparedSchemes, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
 };
 use paceline_trace::Delays;
 

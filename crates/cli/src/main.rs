@@ -8,6 +8,7 @@ mod example_tests;
 mod names;
 mod output;
 mod table;
+mod temporary;
 
 use std::process::ExitCode;
 

@@ -140,6 +140,45 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Er
     Ok(path)
 }
 
+/// Writes files of results into a folder: all that can be written. Says on standard error which have been, unless
+/// `quiet`, and returns which could not be, and why.
+pub(crate) fn write_each<const N: usize>(
+    folder: &Path,
+    files: [(&str, Result<String, Error>); N],
+    quiet: bool,
+) -> Vec<String> {
+    let (mut written, mut problems) = (Vec::new(), Vec::new());
+    for (name, text) in files {
+        match text.and_then(|text| write(folder, name, &text)) {
+            Ok(path) => written.push(path.display().to_string()),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    if !quiet && !written.is_empty() {
+        note(&format!("wrote {}", written.join(", ")));
+    }
+    problems
+}
+
+/// What to say of finished runs whose results could not be kept, for these reasons: of the first, and how many
+/// there are.
+pub(crate) fn unkept(problems: &[String]) -> Option<String> {
+    let problem = problems.first()?;
+    let more = match problems.len() - 1 {
+        0 => String::new(),
+        more => format!(", nor can {more} more"),
+    };
+    Some(format!("the result of a run cannot be kept: {problem}{more}; it will be run again"))
+}
+
+/// A failure of all these, each on a line of its own, if there are any.
+pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Message(problems.join("\n"))),
+    }
+}
+
 /// Makes a folder for results, with those above it; it may be there already.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|source| {

@@ -55,3 +55,21 @@ fn entries_are_ranked_by_power_and_finished_runs_are_kept() {
     let seen = paceline(&["contest", "--entries", "cubic[beta=0.5..x]"]);
     assert!(seen.code == 2 && seen.err.contains("expected a range"), "{}", seen.err);
 }
+
+#[test]
+fn what_was_measured_is_shown_even_if_it_cannot_be_kept() {
+    let folder = Folder::new("contest-unkept");
+    let out = folder.path("out");
+    // Nobody can write into /proc, or a page where there is a folder of its name.
+    std::fs::create_dir_all(format!("{out}/contest.html")).expect("a folder");
+    std::os::unix::fs::symlink("/proc", format!("{out}/runs")).expect("a link");
+    let rates = ["--training", "12Mbps", "--secret", "6Mbps", "--duration", "2s", "-o", &out];
+    let seen = paceline(&[&["contest", "--entries", "cubic"], &rates[..]].concat());
+    assert_eq!(seen.code, 1, "{}", seen.err);
+    let run = format!("the result of a run cannot be kept: {out}/runs/");
+    let page = format!("{out}/contest.html: cannot be written");
+    assert!(seen.err.contains(&run) && seen.err.contains(&page), "{}", seen.err);
+    assert!(seen.err.contains("nor can 1 more"), "{}", seen.err);
+    assert!(seen.out.contains("training: 12Mbps") && seen.out.contains("secret"), "{}", seen.out);
+    assert!(std::fs::metadata(format!("{out}/contest.json")).is_ok());
+}

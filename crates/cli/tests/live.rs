@@ -45,17 +45,21 @@ fn signals_are_passed_on() {
 
 #[test]
 fn the_outside_answers_in_both_families() {
-    let script = "$P delay 20ms -- sh -c '\
+    let script = "$P delay $REALTIME 20ms -- sh -c '\
         echo $PACELINE_BASE $MAHIMAHI_BASE $PACELINE_BASE6\n\
-        ping -n -i 0.05 -c 11 -W 2 $PACELINE_BASE; ping -6 -n -i 0.05 -c 11 -W 2 $PACELINE_BASE6'";
+        $AHEAD ping -n -i 0.05 -c 11 -W 2 $PACELINE_BASE\n\
+        $AHEAD ping -6 -n -i 0.05 -c 11 -W 2 $PACELINE_BASE6'";
     let test = "the_outside_answers_in_both_families";
     let Some(output) = alone(test, &["ping"], script) else { return };
-    let lines = lines(&output);
-    assert_eq!(lines[0], "100.64.0.1 100.64.0.1 fd6e:a13c:52d4::6440:1");
-    let times = times(&text(&output.stdout));
-    assert_eq!(times.len(), 22, "{}{}", lines.join("\n"), text(&output.stderr));
-    assert!(times[0] >= 40.0, "the fastest took {} ms", times[0]);
-    assert!(times[11] < 44.0, "the median took {} ms", times[11]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(lines(&output)[0], "100.64.0.1 100.64.0.1 fd6e:a13c:52d4::6440:1");
+    let (four, six) = out.rsplit_once("PING").unwrap_or_else(|| panic!("{out}{err}"));
+    for family in [four, six] {
+        let times = times(family);
+        assert_eq!(times.len(), 11, "{out}{err}");
+        // None is early. A busy machine makes some late, but hardly all of them.
+        assert!((40.0..44.0).contains(&times[0]), "the fastest took {} ms", times[0]);
+    }
 }
 
 #[test]
@@ -65,11 +69,11 @@ fn a_delay_follows_a_recording() {
     let lines = "30\n".repeat(50) + &"5\n".repeat(50);
     let trace = folder.write("delays", lines.as_bytes());
     let script = format!(
-        "$P delay --trace {trace} --json {sum} -- ping -n -i 0.02 -c 100 $PACELINE_BASE\n\
+        "$P delay $REALTIME --trace {trace} --json {sum} -- ping -n -i 0.02 -c 100 $PACELINE_BASE\n\
          $P delay 10ms --trace {trace} -- ping -n -c 1 $PACELINE_BASE | head -1",
         sum = folder.path("sum")
     )
-    .replace("ping -n", "sh -c 'ping -n")
+    .replace("ping -n", "sh -c '$AHEAD ping -n")
     .replace("$PACELINE_BASE", "$PACELINE_BASE'");
     let test = "a_delay_follows_a_recording";
     let Some(output) = alone(test, &["ping"], &script) else { return };
@@ -113,9 +117,11 @@ fn shells_nest() {
 
 #[test]
 fn a_nested_companion_is_the_one_that_is_named() {
-    let script = "$P delay 20ms -- $P delay 1ms --outside 'echo outside $PACELINE_BASE; sleep 1000' \
-        -- sh -c 'echo inside $PACELINE_BASE $MAHIMAHI_BASE; sleep 0.3\n\
-        ping -n -c 1 -W 5 $PACELINE_BASE; ping -n -c 1 -W 5 $MAHIMAHI_BASE'";
+    let script = "$P delay 20ms -- $P delay 1ms --outside 'echo outside $PACELINE_BASE; \
+        touch $TMPDIR/told; sleep 1000' -- sh -c 'echo inside $PACELINE_BASE $MAHIMAHI_BASE\n\
+        until [ -e $TMPDIR/told ]; do sleep 0.02; done; rm $TMPDIR/told\n\
+        ping -n -i 0.05 -c 5 -W 5 $PACELINE_BASE; echo behind both\n\
+        ping -n -i 0.05 -c 5 -W 5 $MAHIMAHI_BASE'";
     let test = "a_nested_companion_is_the_one_that_is_named";
     let Some(output) = alone(test, &["ping"], script) else { return };
     let err = text(&output.stderr);
@@ -124,8 +130,10 @@ fn a_nested_companion_is_the_one_that_is_named() {
         assert!(lines.iter().any(|found| found == line), "{lines:?} {err}");
     }
     // The companion lies between the shells, the outermost's end behind both.
-    let times = times(&text(&output.stdout));
-    assert!(times.len() == 2 && times[0] < 40.0 && times[1] >= 42.0, "{times:?} {err}");
+    let out = text(&output.stdout);
+    let (one, both) = out.split_once("behind both").unwrap_or_else(|| panic!("{out}{err}"));
+    let (one, both) = (times(one), times(both));
+    assert!((one.len(), both.len()) == (5, 5) && one[0] < 40.0 && both[0] >= 42.0, "{out} {err}");
 }
 
 #[test]
@@ -314,7 +322,8 @@ fn the_prompt_tells_where_one_is() {
 #[test]
 fn a_companion_runs_outside_meanwhile() {
     let script = "$P delay 1ms --outside 'echo $PACELINE_BASE; cat /proc/net/dev | grep -c delay; \
-        sleep 1000' -- sleep 0.3";
+        touch $TMPDIR/told; sleep 1000' -- sh -c 'until [ -e $TMPDIR/told ]; do sleep 0.02; done; \
+        rm $TMPDIR/told'";
     let Some(output) = alone("a_companion_runs_outside_meanwhile", &[], script) else { return };
     assert_eq!(lines(&output), ["100.64.0.1", "1"], "{}", text(&output.stderr));
 }
@@ -346,7 +355,7 @@ fn the_path_of_a_scenario_is_emulated() {
     let file = folder.write("two.toml", scenario);
     let script = format!(
         "$P link --scenario {file} -- true; echo $?\n\
-         $P link --scenario {file} --flow far -- ping -n -i 0.05 -c 9 -W 5 100.64.0.1"
+         $P link --scenario {file} --flow far $REALTIME -- $AHEAD ping -n -i 0.05 -c 9 -W 5 100.64.0.1"
     );
     let test = "the_path_of_a_scenario_is_emulated";
     let Some(output) = alone(test, &["ping"], &script) else { return };
@@ -357,5 +366,5 @@ fn the_path_of_a_scenario_is_emulated() {
     // 60 ms, and the time of 84 bytes at 2 Mbit/s: 0.336 ms.
     let times = times(&out);
     assert_eq!(times.len(), 9, "{out}{err}");
-    assert!(times[0] >= 60.3 && times[4] < 63.0, "{times:?}");
+    assert!((60.3..63.0).contains(&times[0]), "{times:?}");
 }

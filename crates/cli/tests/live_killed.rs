@@ -31,7 +31,8 @@ fn whatever_is_killed_is_cleaned_up() {
     let moments = moments();
     // Programs inside and outside under load, some of which leave their parents and their
     // environment. Of every six moments, two kill all processes, and one each the emulator, its
-    // supervisor, the process that watches over --outside, and the first two of them.
+    // supervisor, the process that watches over --outside, and the first two of them. On a slow machine
+    // there may be no supervisor yet: without a victim nothing would ever end.
     let script = format!(
         "{OUTWARD}\
          first=$before; set +m\n\
@@ -46,7 +47,7 @@ fn whatever_is_killed_is_cleaned_up() {
              read -r inner outer rest < /proc/$emulator/task/$emulator/children\n\
              case $((round % 6)) in\n\
                  0) victims=$emulator;; 1) victims=\"$emulator $inner $outer\";;\n\
-                 2) victims=$inner;; 3) victims=\"$inner $outer $emulator\";;\n\
+                 2) victims=${{inner:-$emulator}};; 3) victims=\"$inner $outer $emulator\";;\n\
                  4) victims=$outer;; 5) victims=\"$emulator $inner\";;\n\
              esac\n\
              kill -KILL $victims\n\

@@ -152,8 +152,9 @@ fn a_full_disk_is_told_of_whatever_was_to_be_written() {
 fn a_log_and_the_wall_clock_agree() {
     // When answers are seen, and the departures in the link's log, which tells begun milliseconds.
     let folder = Folder::new("clock");
-    let script = "cd $D && $P link --up 96Mbps --down 96Mbps --log log -q -- sh -c \
-        'ping -D -n -c 40 -i 0.013 $PACELINE_BASE > said'";
+    let script = "cd $D && chrt -f 1 true 2>/dev/null && export AHEAD='chrt -f 1' REALTIME=--realtime\n\
+        $P link --up 96Mbps --down 96Mbps --log log -q $REALTIME -- sh -c \
+        '$AHEAD ping -D -n -c 40 -i 0.013 $PACELINE_BASE > said'";
     let Some(output) = alone("a_log_and_the_wall_clock_agree", &folder, script) else { return };
     let err = text(&output.stderr);
     assert!(output.status.success(), "{err}");
@@ -183,8 +184,8 @@ fn a_log_and_the_wall_clock_agree() {
 #[test]
 fn fragments_and_warm_up_are_counted() {
     let folder = Folder::new("fragments");
-    let script = "cd $D && $P link --up 24Mbps --down 24Mbps --buffer 10 --json sum --warmup 500ms \
-        -q -- sh -c 'ping -n -c 2 -i 0.01 -s 4000 $PACELINE_BASE > /dev/null; sleep 0.7; \
+    let script = "cd $D && $P link --up 24Mbps --down 24Mbps --buffer 10 --json sum --warmup 2s \
+        -q -- sh -c 'ping -n -c 2 -i 0.01 -s 4000 $PACELINE_BASE > /dev/null; sleep 2.2; \
         ping -n -c 3 -i 0.01 -s 1000 $PACELINE_BASE > /dev/null'";
     let Some(output) = alone("fragments_and_warm_up_are_counted", &folder, script) else { return };
     let err = text(&output.stderr);
@@ -194,9 +195,9 @@ fn fragments_and_warm_up_are_counted() {
     let up = &sum["up"];
     // A datagram of 4008 bytes becomes three pieces.
     assert_eq!((&up["received_fragments"], &up["received_packets"]), (&6.into(), &9.into()));
-    assert_eq!((&up["packets"], &sum["warmup_s"]), (&3.into(), &0.5.into()), "{sum}");
+    assert_eq!((&up["packets"], &sum["warmup_s"]), (&3.into(), &2.0.into()), "{sum}");
     let (whole, counted) = (sum["duration_s"].as_f64(), up["duration_s"].as_f64());
-    assert!((whole.expect("a number") - counted.expect("a number") - 0.5).abs() < 1e-6, "{sum}");
+    assert!((whole.expect("a number") - counted.expect("a number") - 2.0).abs() < 1e-6, "{sum}");
     assert!((up["capacity_mbps"].as_f64().expect("a number") - 24.0).abs() < 0.1, "{sum}");
 }
 

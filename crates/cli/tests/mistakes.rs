@@ -115,6 +115,10 @@ fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
     expect(&["validate", "-o", &file], 1, &[&file, "there is no folder"]);
     let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", &file];
     expect(&arguments, 1, &[&file, "there is no folder"]);
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    let arguments =
+        ["saturate", "client", "127.0.0.1:9", "--key", &key, "--only", "up", "-o", &file];
+    expect(&arguments, 1, &[&file, "there is no folder"]);
     let file = folder.write("file", b"in the way");
     let inside = format!("{file}/");
     expect(
@@ -122,6 +126,12 @@ fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
         1,
         &[&file, "a file has this name"],
     );
+}
+
+#[test]
+fn a_device_is_not_replaced_by_a_file() {
+    let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "/dev/null"];
+    expect(&arguments, 2, &["/dev/null", "-o - > /dev/null"]);
 }
 
 /// Runs the program with a limit of 4 KiB on the length of files, as if the disk were full.

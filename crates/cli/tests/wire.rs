@@ -6,13 +6,13 @@ mod common;
 #[path = "common/receiver.rs"]
 mod receiver;
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use alone::{alone, text};
 use common::Folder;
-use receiver::{Receiver, bytes, file, program, wait};
+use receiver::{Receiver, bytes, file, program, until, wait};
 use serde_json::Value;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_file_arrives_whole_and_the_run_is_told_in_the_fields_of_compare() {
         arguments.extend(more);
         let seen = common::paceline(&arguments);
         assert_eq!(seen.code, 0, "{scheme}: {}", seen.err);
-        assert_eq!(receiver.finish(20).0, Some(0), "{scheme}");
+        assert_eq!(receiver.finish(60).0, Some(0), "{scheme}");
         assert!(std::fs::read(&out).expect("the file") == content, "{scheme}");
         let runs: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
         let row = &runs["runs"][0];
@@ -67,7 +67,7 @@ fn many_senders_at_once_a_pipe_and_bulk() {
     drop(input);
     senders.push(pipe);
     for mut sender in senders {
-        assert_eq!(wait(&mut sender, 40), Some(0));
+        assert_eq!(wait(&mut sender, 100), Some(0));
     }
     for (path, content) in &files {
         let name = path.rsplit('/').next().expect("a name");
@@ -101,7 +101,7 @@ fn workloads_are_those_of_scenarios() {
     assert!((30..=41).contains(&made), "two seconds of 20 frames: {rows}");
     let rate = rows["runs"][0]["goodput_mbps"].as_f64().expect("a rate");
     assert!(rate > 0.05 && rate < 1.5, "{rows}");
-    assert_eq!(receiver.finish(20).0, Some(0));
+    assert_eq!(receiver.finish(60).0, Some(0));
 }
 
 /// The records of a log, of which the first is the file's head and the others are events.
@@ -143,7 +143,7 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
     let all = ["send", &path, &receiver.at, "--key", &receiver.key, "--json", "--qlog", &log];
     let seen = common::paceline(&[&all[..], &["-o", &pages, "-q"]].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
-    assert_eq!(receiver.finish(20).0, Some(0));
+    assert_eq!(receiver.finish(60).0, Some(0));
     let rows: Value = serde_json::from_str(&seen.out).expect("JSON");
     let row = &rows["runs"][0];
     let (log, other) = (records(&log), records(&other));
@@ -203,12 +203,15 @@ fn lost_packets_are_named_in_logs_and_each_connection_has_a_log() {
         assert!(lost.len() > 3 && Some(lost.len() as u64) == row["runs"][0]["lost"].as_u64());
         let arrived = numbers(&other, "transport:packet_received", "stream");
         assert!(arrived.len() > 500);
-        // What is named as lost was sent, and has not arrived. (A late one would be an exception; a
-        // queue that drops makes none.)
+        // What is named as lost was sent; and what was dropped before the last one of these is named. (On
+        // a busy machine some are named that are only late.)
         let sent = numbers(&log, "transport:packet_sent", "stream");
-        let really = lost.iter().filter(|number| !arrived.contains(number)).count();
         assert!(lost.iter().all(|number| sent.contains(number)), "{lost:?}");
-        assert!(really * 10 >= lost.len() * 9, "{really} of {lost:?}");
+        let last = lost.iter().max().expect("lost packets");
+        let dropped = sent.iter().filter(|number| *number < last && !arrived.contains(number));
+        let dropped: Vec<&u64> = dropped.collect();
+        assert!(dropped.len() > 3, "{dropped:?}");
+        assert!(dropped.iter().all(|number| lost.contains(number)), "{dropped:?} of {lost:?}");
         let known = ["reordering_threshold", "time_threshold", "pto_expired"];
         let events = log.iter().filter(|event| event["name"] == "recovery:packet_lost");
         for event in events {
@@ -247,13 +250,14 @@ fn a_sender_that_is_killed_is_missed_and_leaves_no_file() {
         .expect("the program starts");
     let mut input = sender.stdin.take().expect("a pipe");
     input.write_all(&bytes(300_000, 1)).expect("room");
-    std::thread::sleep(Duration::from_millis(500));
+    let files = || std::fs::read_dir(&into).map_or(0, Iterator::count);
+    until("the receiver has begun the file", || files() > 0);
     sender.kill().expect("killed");
     sender.wait().expect("a status");
-    let (code, err) = receiver.finish(20);
+    let (code, err) = receiver.finish(60);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("has died, or the path is down"), "{err}");
-    assert_eq!(std::fs::read_dir(&into).map_or(0, Iterator::count), 0);
+    assert_eq!(files(), 0);
 }
 
 #[test]
@@ -270,10 +274,11 @@ fn a_receiver_that_is_killed_is_missed() {
         "1s",
     ]);
     let mut sender = { sender }.spawn().expect("the program starts");
-    std::thread::sleep(Duration::from_millis(700));
+    receiver.connected();
+    std::thread::sleep(Duration::from_millis(300));
     receiver.child.kill().expect("killed");
     receiver.child.wait().expect("a status");
-    assert_eq!(wait(&mut sender, 20), Some(1));
+    assert_eq!(wait(&mut sender, 60), Some(1));
     let mut err = String::new();
     sender.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
     assert!(err.contains("has died, or the path is down"), "{err}");
@@ -358,4 +363,31 @@ fn a_receiver_that_is_killed_within_a_file_leaves_nothing_of_it() {
         drop(input);
         assert_eq!(wait(&mut sender, 30), Some(1));
     }
+}
+
+#[test]
+fn a_receiver_whose_output_nobody_reads_ends_when_it_is_asked_to() {
+    let folder = Folder::new("wire-unread");
+    let (path, content) = file(&folder, "in", 1_000_000);
+    let mut receiver =
+        program(&["recv", "--listen", "127.0.0.1:0", "-o", "-"]).spawn().expect("it starts");
+    // Both lines are on standard error, since standard output is the file's.
+    let mut said = BufReader::new(receiver.stderr.take().expect("a pipe")).lines();
+    let mut word = |before: &str| {
+        let line = said.next().expect("a line").expect("text");
+        line.strip_prefix(before).unwrap_or_else(|| panic!("{line}")).to_string()
+    };
+    let (at, key) = (word("listening at "), word("key "));
+    let mut sender = program(&["send", &path, &at, "--key", &key]).spawn().expect("it starts");
+    // The pipe of standard output fills up, and the receiver waits for room.
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = receiver.id().to_string();
+    let asked = std::process::Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
+    assert!(asked.success());
+    assert_eq!(wait(&mut receiver, 10), Some(0));
+    assert_eq!(wait(&mut sender, 20), Some(1));
+    // What came out is the beginning of the file.
+    let mut came = Vec::new();
+    receiver.stdout.take().expect("a pipe").read_to_end(&mut came).expect("bytes");
+    assert!(!came.is_empty() && came.len() < content.len() && content.starts_with(&came));
 }

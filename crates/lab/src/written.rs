@@ -90,13 +90,13 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
 /// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
 /// which it works, as the registry has it, and a note that says so.
 #[derive(Clone, Debug)]
-pub struct Compared(pub Vec<(SchemeSpec, Option<String>)>);
+pub struct ComparedSchemes(pub Vec<(SchemeSpec, Option<String>)>);
 
 /// Reads the schemes of a comparison.
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn compared(text: &str) -> Result<Compared, String> {
+pub fn compared(text: &str) -> Result<ComparedSchemes, String> {
     compared_of(text, &paceline_remy::names())
 }
 
@@ -104,7 +104,7 @@ pub fn compared(text: &str) -> Result<Compared, String> {
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn compared_of(text: &str, names: &Names) -> Result<Compared, String> {
+pub fn compared_of(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     let mut all = Vec::new();
     for part in paceline_cc::spec::split_list(text) {
         if part != "all" {
@@ -118,7 +118,11 @@ pub fn compared_of(text: &str, names: &Names) -> Result<Compared, String> {
             all.push((spec, scheme.bulk.map(|setting| setting.reason.to_string())));
         }
     }
-    if all.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Compared(all)) }
+    if all.is_empty() {
+        Err("expected at least one scheme".into())
+    } else {
+        Ok(ComparedSchemes(all))
+    }
 }
 
 /// A link's capacity with its name: a rate, a built-in trace, or a file.

@@ -71,18 +71,18 @@ impl RoutedDevice {
                 "a program at device {name} (tcx, which Linux has since 6.6)"
             )))
         };
-        let outer = Outlet::new(&self.tap)?;
+        let outer = TapOutput::new(&self.tap)?;
         let back = link(from_router, self.tap_index, Hook::Ingress, self.tap.name())?;
         let there = link(to_router, self.index, Hook::Egress, &self.device)?;
-        Ok(Router { inner: Inlet(self.tap), outer, _links: [there, back] })
+        Ok(Router { inner: TapInput(self.tap), outer, _links: [there, back] })
     }
 }
 
 /// A router through which a device's packets go.
 #[derive(Debug)]
 pub struct Router {
-    inner: Inlet,
-    outer: Outlet,
+    inner: TapInput,
+    outer: TapOutput,
     /// First the one that leads packets here.
     _links: [OwnedFd; 2],
 }
@@ -108,15 +108,15 @@ impl Router {
 
 /// Where packets come in: frames, without their Ethernet headers.
 #[derive(Debug)]
-struct Inlet(Tun);
+struct TapInput(Tun);
 
-impl AsFd for Inlet {
+impl AsFd for TapInput {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Port for Inlet {
+impl Port for TapInput {
     fn has_header(&self) -> bool {
         false
     }
@@ -135,30 +135,30 @@ impl Port for Inlet {
 
 /// Where packets go out: the same device, written only.
 #[derive(Debug)]
-struct Outlet {
+struct TapOutput {
     tap: Tun,
     /// A file that never has anything to read, and the other end that keeps it so.
     silent: SocketPort,
     _other: SocketPort,
 }
 
-impl Outlet {
-    fn new(tap: &Tun) -> Result<Outlet, LiveError> {
+impl TapOutput {
+    fn new(tap: &Tun) -> Result<TapOutput, LiveError> {
         let fail = |what: &str| LiveError::system(format!("{}: {what}", tap.name()));
         let file = tap.as_fd().try_clone_to_owned().map_err(fail("a second file"))?;
         let options = TunOptions { ethernet: true, ..TunOptions::new(tap.name()) };
         let (silent, other) = SocketPort::pair(false).map_err(fail("a pair of sockets"))?;
-        Ok(Outlet { tap: Tun::from_fd(file, &options), silent, _other: other })
+        Ok(TapOutput { tap: Tun::from_fd(file, &options), silent, _other: other })
     }
 }
 
-impl AsFd for Outlet {
+impl AsFd for TapOutput {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.silent.as_fd()
     }
 }
 
-impl Port for Outlet {
+impl Port for TapOutput {
     fn has_header(&self) -> bool {
         false
     }

@@ -167,7 +167,7 @@ pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), Liv
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let all = Arc::clone(&all);
-            thread::spawn(move || swallow(stream, &all));
+            thread::spawn(move || discard_input(stream, &all));
         }
     });
     loop {
@@ -181,7 +181,7 @@ pub fn receive(at: IpAddr, scheme: Option<&str>, count: &Path) -> Result<(), Liv
     }
 }
 
-fn swallow(mut stream: TcpStream, all: &AtomicU64) {
+fn discard_input(mut stream: TcpStream, all: &AtomicU64) {
     let mut place = vec![0u8; 256 << 10];
     loop {
         match stream.read(&mut place) {

@@ -1,6 +1,6 @@
 //! The emulator between the kernel's own TCP and UDP: two network namespaces, one for the program
-//! and one for the world, joined by nothing but the emulator. Medians and counts are asserted,
-//! never tails: the machine may be busy.
+//! and one for the world, joined by nothing but the emulator. The least of times, medians of rates and
+//! counts are asserted, never tails: the machine may be busy.
 
 mod common;
 
@@ -42,18 +42,19 @@ fn an_echo_takes_both_delays_and_never_less() {
         let test = "an_echo_takes_both_delays_and_never_less";
         let Some(found) = emulate(test, offload, vec![delay(5)], world, program) else { return };
         let times = found.2;
-        assert!(times[0] >= Duration::from_millis(10), "{times:?}");
-        assert!(times[COUNT / 2] < Duration::from_millis(11), "{times:?}");
+        // None is early; a busy machine makes many late, but hardly all of them.
+        let wanted = Duration::from_millis(10)..Duration::from_millis(11);
+        assert!(wanted.contains(&times[0]), "{times:?}");
     }
 }
 
 #[test]
 fn datagrams_arrive_at_the_links_rate() {
     let world = |ready: &dyn Fn()| {
-        let socket = datagrams(WORLD.into(), Duration::from_millis(500));
+        let socket = datagrams(WORLD.into(), Duration::from_secs(10));
         ready();
         let mut times = Vec::new();
-        while socket.recv(&mut [0; 2000]).is_ok() {
+        while times.len() < 1000 && socket.recv(&mut [0; 2000]).is_ok() {
             times.push(Instant::now());
         }
         times

@@ -15,12 +15,12 @@ use nix::sys::socket::{
 use paceline_cc::Stream;
 use std::os::fd::AsRawFd;
 
-/// Echoes datagrams until none comes any more.
+/// Echoes datagrams until an empty one comes.
 fn echo(ready: &dyn Fn()) {
-    let socket = datagrams(WORLD.into(), Duration::from_secs(1));
+    let socket = datagrams(WORLD.into(), Duration::from_secs(20));
     ready();
     let mut text = vec![0; 65_536];
-    while let Ok((length, from)) = socket.recv_from(&mut text) {
+    while let Ok((length @ 1.., from)) = socket.recv_from(&mut text) {
         socket.send_to(&text[..length], from).expect("sent");
     }
 }
@@ -56,7 +56,10 @@ fn what_is_no_packet_is_counted_and_the_run_goes_on() {
                 sendto(raw.as_raw_fd(), &packet, &to, MsgFlags::empty()).expect("sent");
             }
             // More than the kernel puts into one packet: it comes in pieces.
-            [8, 1472, 1473, 20_000, 65_507].map(is_answered)
+            let answered = [8, 1472, 1473, 20_000, 65_507].map(is_answered);
+            let socket = UdpSocket::bind((PROGRAM, 0)).expect("a socket");
+            socket.send_to(&[], (WORLD, PORT)).expect("sent");
+            answered
         };
         let up = vec![delay(1), link("droptail", 1000.0, 100_000)];
         let Some((summary, (), answered)) = emulate(test, offload, up, echo, program) else {
@@ -75,10 +78,12 @@ fn ten_thousand_flows_pass_at_the_same_time() {
     const FIRST: u16 = 20_000;
     let test = "ten_thousand_flows_pass_at_the_same_time";
     let world = |ready: &dyn Fn()| {
-        let socket = datagrams(WORLD.into(), Duration::from_secs(2));
+        let socket = datagrams(WORLD.into(), Duration::from_secs(20));
         ready();
         let mut seen = BTreeSet::new();
-        while let Ok((_, from)) = socket.recv_from(&mut [0; 200]) {
+        while seen.len() < usize::from(FLOWS)
+            && let Ok((_, from)) = socket.recv_from(&mut [0; 200])
+        {
             seen.insert(from.port());
         }
         seen

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use paceline_remy::train::{Frugal, Plan, Trainer, Work};
+use paceline_remy::train::{Plan, Trainer, TrainingEvaluator, Work};
 
 /// The thesis' general-purpose networks: 36 of 100 s.
 const NETWORKS: &str = "duration = \"100s\"\n[networks]\n\
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
     let text = format!("{NETWORKS}[training]\nconfirm = {confirm}\n");
     let work = Arc::new(Work::default());
-    let evaluator = Frugal { work: Arc::clone(&work) };
+    let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     let plan = Plan { text: &text, folder: None, seed };
     let mut trainer = Trainer::new(&plan, evaluator, Arc::clone(&work))?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;

@@ -13,7 +13,7 @@ use crate::evaluate::{Evaluator, EvaluatorError, Trial};
 use crate::readable::Readable;
 use crate::score::SenderFigures;
 use crate::spec::{Specification, Specimen};
-use crate::train::{Frugal, Work};
+use crate::train::{TrainingEvaluator, Work};
 use crate::usage::RuleUse;
 
 /// What is asked: a table, on some networks of a specification that both sides know.
@@ -107,9 +107,9 @@ pub fn answer(
         });
         drawn = Some((draw, known));
     }
-    let evaluator = Frugal::default();
+    let evaluator = TrainingEvaluator::default();
     let trials = evaluator.trials(&table, &specimens, question.uses)?;
-    let Frugal { work } = evaluator;
+    let TrainingEvaluator { work } = evaluator;
     let trials = trials.iter().map(TrialBits::of).collect();
     let answer = Answer { trials, simulated_s: work.simulated_s(), cpu_s: work.cpu_s() };
     serde_json::to_string(&answer).map_err(other)
@@ -196,7 +196,7 @@ mod tests {
         let table = named.iter().next().expect("a built-in table").table().expect("sound");
         let specimens = specification.specimens(7);
         let some = [specimens[1].clone(), specimens[0].clone()];
-        let here = Frugal::default().trials(&table, &some, true).expect("runs");
+        let here = TrainingEvaluator::default().trials(&table, &some, true).expect("runs");
         let asked = question(&table, &some, true).expect("text");
         let work = Work::default();
         let there = trials(&answer(TEXT, None, &asked).expect("answered"), &work).expect("trials");

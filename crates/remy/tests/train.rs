@@ -8,7 +8,7 @@ use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial, evaluate};
 use paceline_remy::spec::{Specification, Specimen};
-use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
 
 /// Small networks, so that tests are quick: 4 of 3 s.
 const SPECIFICATION: &str = r#"
@@ -26,9 +26,9 @@ fn plan(text: &str, seed: u64) -> Plan<'_> {
     Plan { text, folder: None, seed }
 }
 
-fn trainer(text: &str, seed: u64) -> Trainer<Frugal> {
+fn trainer(text: &str, seed: u64) -> Trainer<TrainingEvaluator> {
     let work = Arc::new(Work::default());
-    let evaluator = Frugal { work: Arc::clone(&work) };
+    let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     Trainer::new(&plan(text, seed), evaluator, work).expect("a specification")
 }
 
@@ -152,7 +152,7 @@ fn a_training_of_two_tables_goes_on_where_it_stopped() {
     let folder = Temporary::new("two");
     let open = || {
         let work = Arc::new(Work::default());
-        let evaluator = Frugal { work: Arc::clone(&work) };
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
         let opened = Folder::open(&folder.0).expect("a folder");
         Trainer::open(&plan(TWO, 1), evaluator, work, opened).expect("a training").0
     };
@@ -210,9 +210,9 @@ impl Drop for Temporary {
     }
 }
 
-fn open(folder: &Temporary) -> (Trainer<Frugal>, Vec<Entry>) {
+fn open(folder: &Temporary) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
     let work = Arc::new(Work::default());
-    let evaluator = Frugal { work: Arc::clone(&work) };
+    let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     let folder = Folder::open(&folder.0).expect("a folder");
     Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, folder).expect("opens")
 }
@@ -280,7 +280,7 @@ impl Evaluator for &Counting {
         uses: bool,
     ) -> Result<Vec<Trial>, EvaluatorError> {
         self.0.fetch_add(specimens.len() as u32, Ordering::Relaxed);
-        Frugal::default().trials(table, specimens, uses)
+        TrainingEvaluator::default().trials(table, specimens, uses)
     }
 }
 
@@ -310,7 +310,7 @@ fn broken_files_are_named_with_a_remedy() {
     let again = |text: &str| {
         std::fs::write(&state, text).expect("written");
         let work = Arc::new(Work::default());
-        let evaluator = Frugal { work: Arc::clone(&work) };
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
         let opened = Folder::open(&folder.0).expect("a folder");
         Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, opened).map(|_| ())
     };

@@ -76,7 +76,7 @@ impl Rect {
 
 /// A point that wants a label of a given size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct LabelRequest {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) radius: f64,
@@ -98,7 +98,12 @@ const SIDES: [(f64, f64); 8] = [
 
 /// Places labels near their points, clear of each other, of the points and, less strictly, of
 /// `soft` obstacles. The result is in the order of the wishes.
-pub(crate) fn place(wishes: &[Wish], hard: &[Rect], soft: &[Rect], bounds: Rect) -> Vec<Rect> {
+pub(crate) fn place(
+    wishes: &[LabelRequest],
+    hard: &[Rect],
+    soft: &[Rect],
+    bounds: Rect,
+) -> Vec<Rect> {
     let mut placed: Vec<Rect> = wishes.iter().map(|w| spot(w, SIDES[0], 0.0)).collect();
     // Each round moves every label to its best place given all others; few rounds settle it.
     for _ in 0..6 {
@@ -127,7 +132,7 @@ pub(crate) fn place(wishes: &[Wish], hard: &[Rect], soft: &[Rect], bounds: Rect)
     placed
 }
 
-fn spot(wish: &Wish, (dx, dy): (f64, f64), distance: f64) -> Rect {
+fn spot(wish: &LabelRequest, (dx, dy): (f64, f64), distance: f64) -> Rect {
     let diagonal = if dx != 0.0 && dy != 0.0 { 0.72 } else { 1.0 };
     let reach = (wish.radius + 3.0 + distance) * diagonal;
     let x = wish.x + dx * reach + (dx - 1.0) / 2.0 * wish.w;
@@ -136,7 +141,7 @@ fn spot(wish: &Wish, (dx, dy): (f64, f64), distance: f64) -> Rect {
 }
 
 /// The line from a point to its label, when the label had to go far from it.
-pub(crate) fn leader(wish: &Wish, label: &Rect) -> Option<[f64; 4]> {
+pub(crate) fn leader(wish: &LabelRequest, label: &Rect) -> Option<[f64; 4]> {
     let x = wish.x.clamp(label.x, label.x + label.w);
     let y = wish.y.clamp(label.y, label.y + label.h);
     let (dx, dy) = (x - wish.x, y - wish.y);
@@ -197,8 +202,14 @@ mod tests {
 
     #[test]
     fn labels_of_close_points_do_not_overlap() {
-        let wishes: Vec<Wish> = (0..6)
-            .map(|i| Wish { x: 200.0 + 9.0 * i as f64, y: 100.0, radius: 5.0, w: 50.0, h: 14.0 })
+        let wishes: Vec<LabelRequest> = (0..6)
+            .map(|i| LabelRequest {
+                x: 200.0 + 9.0 * i as f64,
+                y: 100.0,
+                radius: 5.0,
+                w: 50.0,
+                h: 14.0,
+            })
             .collect();
         let hard: Vec<Rect> = wishes.iter().map(|w| Rect::around(w.x, w.y, 5.0)).collect();
         let bounds = Rect { x: 0.0, y: 0.0, w: 500.0, h: 200.0 };

@@ -2,7 +2,7 @@
 
 use crate::axis;
 use crate::figure::Figure;
-use crate::label::{BOLD, Rect, Wish, fitted, leader, place, text_width};
+use crate::label::{BOLD, LabelRequest, Rect, fitted, leader, place, text_width};
 use crate::markup::Markup;
 use crate::number::usable;
 use crate::pareto::front;
@@ -259,9 +259,9 @@ fn legend(m: &mut Markup, entries: &[(Marker, String)], plot: Rect) {
 fn labels(m: &mut Markup, dots: &[&Dot], x: &Scale, y: &Scale, plot: Rect, stairs: &[(f64, f64)]) {
     let labelled: Vec<&&Dot> = dots.iter().filter(|d| !d.label.is_empty()).collect();
     let text = |dot: &Dot| fitted(&dot.label, LABEL * BOLD, 340.0);
-    let wishes: Vec<Wish> = labelled
+    let wishes: Vec<LabelRequest> = labelled
         .iter()
-        .map(|dot| Wish {
+        .map(|dot| LabelRequest {
             x: x.at(dot.x),
             y: y.at(dot.y),
             radius: dot.marker.size(),

@@ -66,7 +66,7 @@ pub struct Claim {
     pub cause: String,
     /// Measures that show the cause, printed beside it. They are judged by nothing.
     #[serde(default)]
-    pub shown: Vec<Shown>,
+    pub shown: Vec<CauseMeasure>,
     /// Sweeps that show the cause, by the names of their tables.
     #[serde(default)]
     pub sweeps: Vec<String>,
@@ -75,7 +75,7 @@ pub struct Claim {
 /// A measure that is printed to show a cause.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shown {
+pub struct CauseMeasure {
     /// What is measured, in words.
     pub what: String,
     /// The measure.
@@ -84,7 +84,7 @@ pub struct Shown {
 
 /// One thing that must hold.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "FileCheck")]
 pub struct Check {
     /// What is measured, in words.
     pub what: String,
@@ -105,7 +105,7 @@ pub struct Check {
 /// A check as written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Written {
+struct FileCheck {
     what: String,
     why: String,
     changed: String,
@@ -122,11 +122,11 @@ struct Written {
     step: Option<f64>,
 }
 
-impl TryFrom<Written> for Check {
+impl TryFrom<FileCheck> for Check {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Check, String> {
-        let Written { what, why, changed, added, stated, .. } = written;
+    fn try_from(written: FileCheck) -> Result<Check, String> {
+        let FileCheck { what, why, changed, added, stated, .. } = written;
         let now = Bounds {
             measure: written.measure,
             expected: written.expected,

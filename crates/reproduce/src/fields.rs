@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::findings::Sweep;
 use crate::run::Reproduction;
-use crate::verdict::Judged;
+use crate::verdict::ClaimResult;
 
 /// The JSON of `paceline reproduce`.
 #[derive(Clone, Debug, Serialize)]
@@ -15,7 +15,7 @@ pub struct ReproduceFields<'a> {
     summary: String,
     synthetic: bool,
     quick: bool,
-    claims: &'a [Judged],
+    claims: &'a [ClaimResult],
     /// The measures of each experiment by name.
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
     /// What comes out by the values of settings that the papers leave open.

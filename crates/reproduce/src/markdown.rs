@@ -3,7 +3,7 @@
 use crate::claim::{Check, Claim};
 use crate::expectation::Expectation;
 use crate::run::Reproduction;
-use crate::verdict::{Held, Judged, JudgedCheck};
+use crate::verdict::{BoundResult, CheckResult, ClaimResult};
 
 /// What the document says before its tables.
 const ABOUT: &str = "\
@@ -92,19 +92,19 @@ pub fn row_head(check: &Check) -> Vec<String> {
 const STATED: &str = " *(stated in advance)*";
 const WITHDRAWN: &str = " *(stated in advance, withdrawn)*";
 
-fn rows(check: &Check, judged: &JudgedCheck) -> String {
-    let helds: Vec<&Held> = match (&judged.now, judged.was_changed()) {
+fn rows(check: &Check, judged: &CheckResult) -> String {
+    let helds: Vec<&BoundResult> = match (&judged.now, judged.was_changed()) {
         (Some(now), true) => vec![now, &judged.stated],
         _ => vec![judged.shown()],
     };
-    let line = |(head, held): (String, &Held)| {
+    let line = |(head, held): (String, &BoundResult)| {
         let verdict = if held.holds { "holds" } else { "does not hold" };
         format!("{head} {} | {verdict} |\n", held.measured)
     };
     row_head(check).into_iter().zip(helds).map(line).collect()
 }
 
-fn section(claim: &Claim, judged: &Judged) -> String {
+fn section(claim: &Claim, judged: &ClaimResult) -> String {
     if !judged.unmeasured.is_empty() {
         // Also a claim that could be measured elsewhere.
         return section_head(&Claim { unmeasured: judged.unmeasured.clone(), ..claim.clone() });

@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::findings::Exhibit;
 use crate::markdown::notes;
 use crate::run::Reproduction;
-use crate::verdict::{Held, Judged, Verdict};
+use crate::verdict::{BoundResult, ClaimResult, Verdict};
 
 /// The page of a reproduction as one HTML file. `facts` are names and values for the footer.
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
@@ -61,7 +61,7 @@ pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, Strin
 }
 
 /// Both verdicts in words, or the one that both are.
-fn both(judged: &Judged) -> String {
+fn both(judged: &ClaimResult) -> String {
     match (judged.stated_verdict, judged.verdict) {
         (stated, now) if stated == now => now.words().to_string(),
         (stated, now) => {
@@ -71,7 +71,7 @@ fn both(judged: &Judged) -> String {
 }
 
 /// A claim: the paper's words, the setup, what was changed, the checks and the cause.
-fn explain(page: &mut Page, claim: &Claim, judged: &Judged) {
+fn explain(page: &mut Page, claim: &Claim, judged: &ClaimResult) {
     page.paragraph(&format!(
         "{}, {}: \u{201c}{}\u{201d}",
         judged.paper, judged.place, judged.quote
@@ -116,8 +116,8 @@ fn columns(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(|name| ((*name).to_string(), String::new())).collect()
 }
 
-fn verdicts(judged: &[Judged]) -> Table {
-    let row = |judged: &Judged| {
+fn verdicts(judged: &[ClaimResult]) -> Table {
+    let row = |judged: &ClaimResult| {
         let cell = |verdict: Verdict, (held, all): (usize, usize)| {
             Cell::text(format!("{} ({held} of {all})", verdict.words()))
                 .with_colour(colour(verdict))
@@ -135,8 +135,8 @@ fn verdicts(judged: &[Judged]) -> Table {
     Table { columns: columns(&heads), rows: judged.iter().map(row).collect() }
 }
 
-fn checks(judged: &Judged) -> Table {
-    let row = |what: String, held: &Held| {
+fn checks(judged: &ClaimResult) -> Table {
+    let row = |what: String, held: &BoundResult| {
         vec![
             Cell::text(what),
             Cell::text(&held.expected),

@@ -14,7 +14,7 @@ use crate::results::Results;
 use crate::setting::Setting;
 use crate::store::Store;
 use crate::task::Task;
-use crate::verdict::{Judged, Limits, Verdict, judge};
+use crate::verdict::{ClaimResult, Limits, Verdict, judge};
 
 /// Who wants to know how far the work is.
 pub trait Progress: Sync {
@@ -33,7 +33,7 @@ pub trait Progress: Sync {
 #[derive(Debug)]
 pub struct Reproduction {
     /// The claims with their verdicts, in the order asked for.
-    pub claims: Vec<Judged>,
+    pub claims: Vec<ClaimResult>,
     /// What each experiment has found, in the order of [`crate::EXPERIMENTS`].
     pub experiments: Vec<(&'static Experiment, Findings)>,
     /// Tasks that failed: name and reason.
@@ -53,7 +53,7 @@ impl Reproduction {
     pub fn summary(&self) -> String {
         let all = self.claims.len();
         if self.synthetic || self.quick {
-            let count = |verdict: fn(&Judged) -> bool| {
+            let count = |verdict: fn(&ClaimResult) -> bool| {
                 self.claims.iter().filter(|judged| verdict(judged)).count()
             };
             let how = match (self.synthetic, self.quick) {
@@ -72,10 +72,10 @@ impl Reproduction {
                  first run, {} by the present bounds, and {} by both",
                 count(|judged| judged.stated_verdict.holds()),
                 count(|judged| judged.verdict.holds()),
-                count(Judged::holds),
+                count(ClaimResult::holds),
             );
         }
-        let line = |verdict: fn(&Judged) -> Verdict| {
+        let line = |verdict: fn(&ClaimResult) -> Verdict| {
             let count =
                 |wanted| self.claims.iter().filter(|judged| verdict(judged) == wanted).count();
             let words = format!(
@@ -96,12 +96,13 @@ impl Reproduction {
                 few => format!("{words}, {few} not measured"),
             }
         };
-        let sum = |held: fn(&Judged) -> (usize, usize)| {
+        let sum = |held: fn(&ClaimResult) -> (usize, usize)| {
             let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
             let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
             measured.map(held).fold((0, 0), add)
         };
-        let ((stated, all_stated), (now, all_now)) = (sum(Judged::stated_held), sum(Judged::held));
+        let ((stated, all_stated), (now, all_now)) =
+            (sum(ClaimResult::stated_held), sum(ClaimResult::held));
         format!(
             "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \

@@ -16,7 +16,7 @@ use crate::task::Task;
 
 /// What [`write_scenarios`] has written.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub struct WrittenScenarios {
     /// Scenario files.
     pub scenarios: usize,
     /// Trace files.
@@ -35,8 +35,8 @@ pub fn write_scenarios(
     claims: &[Claim],
     setting: &Setting,
     folder: &Path,
-) -> Result<Written, String> {
-    let mut written = Written::default();
+) -> Result<WrittenScenarios, String> {
+    let mut written = WrittenScenarios::default();
     let mut traces = Traces { folder, names: Names::default(), known: Vec::new(), problem: None };
     for (experiment, tasks) in plan(claims, setting)? {
         let mut names = Names::default();

@@ -66,7 +66,7 @@ pub fn overview(schemes: &[Scheme]) -> String {
 
 /// A scheme alone on the common trace.
 #[derive(Clone, Debug)]
-pub struct Alone {
+pub struct SingleSchemeRun {
     /// The end of its page: the plot, its figures, and how to make it again.
     pub text: String,
     /// The plot.
@@ -77,7 +77,7 @@ pub struct Alone {
 ///
 /// # Errors
 /// A scheme that cannot be run.
-pub fn alone(scheme: &Scheme) -> Result<Alone, String> {
+pub fn alone(scheme: &Scheme) -> Result<SingleSchemeRun, String> {
     let name = scheme.name;
     let failed = |error: String| format!("{name} on {TRACE}: {error}");
     let spec = check_scheme(name).map_err(|error| failed(error.to_string()))?;
@@ -87,7 +87,7 @@ pub fn alone(scheme: &Scheme) -> Result<Alone, String> {
     let outcome =
         paceline_sim::run(&comparison.scenario()).map_err(|error| failed(error.to_string()))?;
     let run = view(name, TRACE, "link", &Record::from(&outcome));
-    Ok(Alone { text: figures(name, &comparison, &run), svg: time_series_svg(&[run]) })
+    Ok(SingleSchemeRun { text: figures(name, &comparison, &run), svg: time_series_svg(&[run]) })
 }
 
 fn figures(name: &str, comparison: &Comparison, run: &RunView) -> String {

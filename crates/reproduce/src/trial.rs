@@ -6,7 +6,7 @@ use crate::findings::Findings;
 use crate::results::Results;
 use crate::setting::Setting;
 use crate::task::Task;
-use crate::verdict::{Judged, LIVE, Limits, judge};
+use crate::verdict::{ClaimResult, LIVE, Limits, judge};
 
 /// The tasks behind a claim, which are done one after the other and kept nowhere.
 pub struct Trial {
@@ -71,7 +71,7 @@ impl Trial {
     ///
     /// # Errors
     /// If nothing can be made of it.
-    pub fn judge(&self) -> Result<(Judged, Findings), String> {
+    pub fn judge(&self) -> Result<(ClaimResult, Findings), String> {
         let findings = (self.experiment.find)(&self.setting, &self.results)
             .map_err(|problem| format!("experiment {}: {problem}", self.experiment.name))?;
         let synthetic = self.setting.traces.is_none();

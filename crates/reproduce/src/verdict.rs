@@ -120,7 +120,7 @@ impl Verdict {
 
 /// A claim and what became of it: an entry of the JSON.
 #[derive(Clone, Debug, Serialize)]
-pub struct Judged {
+pub struct ClaimResult {
     /// The name of the claim.
     pub id: String,
     /// The paper.
@@ -167,12 +167,12 @@ pub struct Judged {
     /// Why it is not measured; empty if it is.
     pub unmeasured: String,
     /// Each check by itself.
-    pub checks: Vec<JudgedCheck>,
+    pub checks: Vec<CheckResult>,
 }
 
 /// A check and what became of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct JudgedCheck {
+pub struct CheckResult {
     /// What is measured.
     pub what: String,
     /// Why the tolerance is what it is.
@@ -182,14 +182,14 @@ pub struct JudgedCheck {
     /// Why the check was added after first runs.
     pub added: String,
     /// By what was stated before the first run.
-    pub stated: Held,
+    pub stated: BoundResult,
     /// As the check is now; nothing if it was withdrawn.
-    pub now: Option<Held>,
+    pub now: Option<BoundResult>,
 }
 
 /// A bound and whether it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
+pub struct BoundResult {
     /// What is expected.
     pub expected: String,
     /// How far from it.
@@ -200,8 +200,8 @@ pub struct Held {
     pub holds: bool,
 }
 
-impl Held {
-    fn of(expectation: &Expectation, findings: &Findings) -> Held {
+impl BoundResult {
+    fn of(expectation: &Expectation, findings: &Findings) -> BoundResult {
         let names = expectation.measures();
         let values: Vec<f64> = names.iter().map(|name| findings.get(name)).collect();
         let holds = expectation.holds(&values);
@@ -211,7 +211,7 @@ impl Held {
         if let (false, [value], true) = (holds, values.as_slice(), shown.iter().any(same)) {
             shown = vec![format!("{value:.5}")];
         }
-        Held {
+        BoundResult {
             expected: expectation.words(),
             tolerance: expectation.tolerance(),
             measured: shown.join(", "),
@@ -220,20 +220,20 @@ impl Held {
     }
 }
 
-impl JudgedCheck {
-    fn of(check: &Check, findings: &Findings) -> JudgedCheck {
-        JudgedCheck {
+impl CheckResult {
+    fn of(check: &Check, findings: &Findings) -> CheckResult {
+        CheckResult {
             what: check.what.clone(),
             why: check.why.clone(),
             changed: check.changed.clone(),
             added: check.added.clone(),
-            stated: Held::of(&check.stated, findings),
-            now: check.now.as_ref().map(|now| Held::of(now, findings)),
+            stated: BoundResult::of(&check.stated, findings),
+            now: check.now.as_ref().map(|now| BoundResult::of(now, findings)),
         }
     }
 
     /// The check as it is now, or as it was when it was withdrawn.
-    pub fn shown(&self) -> &Held {
+    pub fn shown(&self) -> &BoundResult {
         self.now.as_ref().unwrap_or(&self.stated)
     }
 
@@ -256,7 +256,7 @@ pub(crate) const LIVE: &str = "It is a claim of running programs. Name --live, a
 const NO_TABLES: &str = "Name a folder with these files by --tables: published tables, or such as \
                          `paceline remy train` has made.";
 
-impl Judged {
+impl ClaimResult {
     /// What an investigation has found, if there was need of one.
     pub fn cause_if_needed(&self) -> String {
         if !self.missing.is_empty() {
@@ -272,7 +272,7 @@ impl Judged {
         match (self.holds(), self.cause.is_empty()) {
             (true, _) => String::new(),
             _ if !self.unmeasured.is_empty() => String::new(),
-            (false, true) if self.checks.iter().all(JudgedCheck::holds) => String::new(),
+            (false, true) if self.checks.iter().all(CheckResult::holds) => String::new(),
             (false, true) => "The cause has not been found.".into(),
             (false, false) => self.cause.trim().to_string(),
         }
@@ -318,10 +318,10 @@ impl Judged {
 }
 
 /// Judges a claim by what its experiment has found. What was not measured does not hold.
-pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
-    let checks: Vec<JudgedCheck> =
-        claim.checks.iter().map(|check| JudgedCheck::of(check, findings)).collect();
-    let list = |part: fn(&Held) -> &String| {
+pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult {
+    let checks: Vec<CheckResult> =
+        claim.checks.iter().map(|check| CheckResult::of(check, findings)).collect();
+    let list = |part: fn(&BoundResult) -> &String| {
         let parts = checks.iter().map(|check| part(check.shown()).as_str());
         parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     };
@@ -330,7 +330,7 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
         .iter()
         .map(|shown| (shown.what.clone(), number(findings.get(&shown.measure))))
         .collect();
-    let mut judged = Judged {
+    let mut judged = ClaimResult {
         id: claim.id.clone(),
         paper: claim.paper.clone(),
         place: claim.place.clone(),
@@ -396,11 +396,11 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> Judged {
     judged
 }
 
-fn reason(judged: &Judged) -> String {
+fn reason(judged: &ClaimResult) -> String {
     if !judged.missing.is_empty() {
         return judged.remedy();
     }
-    let failed = |check: &JudgedCheck| {
+    let failed = |check: &CheckResult| {
         let stated = (!check.stated.holds).then_some((&check.stated, "stated in advance: "));
         let now = check.now.as_ref().filter(|now| !now.holds).map(|now| (now, ""));
         let (held, mark) = match (now, stated) {
@@ -444,7 +444,7 @@ checks = [
 ]
 "#;
 
-    fn judged(text: &str, a: f64, b: f64, synthetic: bool) -> Judged {
+    fn judged(text: &str, a: f64, b: f64, synthetic: bool) -> ClaimResult {
         let claim = &parse("x", text).expect("a claim")[0];
         let mut findings = Findings::default();
         findings.measure("a", a);
@@ -452,7 +452,7 @@ checks = [
         judge(claim, &findings, Limits { synthetic, ..Limits::default() })
     }
 
-    fn verdict(a: f64, b: f64) -> Judged {
+    fn verdict(a: f64, b: f64) -> ClaimResult {
         judged(CLAIM, a, b, false)
     }
 

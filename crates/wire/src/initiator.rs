@@ -149,17 +149,19 @@ impl Initiator {
         // While sizes are searched for, this one is just not answered.
         if self.attempts.len() == 1 && self.mtu() > BASE_MTU {
             self.search()?;
+            self.attempts.remove(0);
             self.next = now;
         }
         Ok(())
     }
 
-    /// Begins to look for the largest size that passes.
+    /// Begins to look for the largest size that passes. The size asked for is among them: a round trip may
+    /// take longer than the first answer was waited for.
     fn search(&mut self) -> Result<(), ConnectError> {
         let below = self.mtu();
         let sizes = SMALLER.into_iter().filter(|&mtu| mtu < below);
         let attempts = sizes.map(|mtu| Attempt::new(&self.key, &self.offer, mtu));
-        self.attempts = attempts.collect::<Result<_, _>>()?;
+        self.attempts.extend(attempts.collect::<Result<Vec<_>, _>>()?);
         (self.sent, self.decide) = (0, Time::NEVER);
         Ok(())
     }
@@ -190,7 +192,8 @@ impl Initiator {
             return Err(ConnectError::Silence { to: self.to, after: self.limits.silence });
         }
         if self.sent == 0 {
-            let alone = self.attempts.len() == 1;
+            // A cookie shows that packets of its size pass.
+            let alone = matches!(&self.attempts[..], [only] if only.cookie.is_none());
             if self.tries == LARGE_TRIES && alone && self.mtu() > BASE_MTU {
                 self.search()?;
             }

@@ -81,8 +81,8 @@ struct HalfOpen {
     _counted: Counted,
     /// When it is given up.
     end: Time,
-    /// The cookie that it came with, and the response, in case that is lost.
-    cookie: [u8; COOKIE],
+    /// Which it was, and the response, in case that is lost.
+    handshake: [u8; COOKIE],
     response: Vec<u8>,
 }
 
@@ -102,7 +102,8 @@ pub struct Server {
     free: Vec<usize>,
     timetable: BTreeMap<(Time, usize), ()>,
     counts: ConnectionCounts,
-    /// Cookies that have led to a connection, until they end.
+    /// Handshakes that have led to a connection, until the cookies that they came with end. An initiator that
+    /// is answered late asks for several cookies for one handshake, and may come back with each of them.
     used: BTreeMap<[u8; COOKIE], (Time, usize)>,
     /// What is to be sent beside connections' own packets.
     answer: Option<(SocketAddr, Vec<u8>)>,
@@ -153,7 +154,7 @@ impl Server {
     pub fn open(&self) -> (usize, usize) {
         (self.counts.open(), self.counts.half_open())
     }
-    /// Cookies that are remembered so that they cannot be used twice.
+    /// Handshakes that are remembered so that their cookies cannot be used twice.
     pub fn remembered_cookies(&self) -> usize {
         self.used.len()
     }
@@ -300,9 +301,12 @@ impl Server {
             return None;
         }
         self.used.retain(|_, (end, _)| *end > now);
-        let cookie = *packet.cookie?;
-        if let Some((_, index)) = self.used.get(&cookie).copied() {
-            self.repeat(from, index, &cookie);
+        // The same for all cookies of this initiator's handshake.
+        let handshake = self.cookie(0, &from, packet);
+        if let Some((end, index)) = self.used.get_mut(&handshake) {
+            *end = now + COOKIE_LIFE;
+            let index = *index;
+            self.repeat(from, index, &handshake);
             return None;
         }
         let room = self.used.len() < 16 * self.limits.half_open;
@@ -311,14 +315,14 @@ impl Server {
             self.stats.crowded += 1;
             return None;
         };
-        self.accept(now, from, packet, (cookie, counted))
+        self.accept(now, from, packet, (handshake, counted))
     }
 
     /// An initiation has come again: its response was lost, or it is being replayed.
-    fn repeat(&mut self, from: SocketAddr, index: usize, cookie: &[u8; COOKIE]) {
+    fn repeat(&mut self, from: SocketAddr, index: usize, handshake: &[u8; COOKIE]) {
         let slot = self.slots.get(index).and_then(Option::as_ref);
         let half_open = slot.and_then(|slot| slot.half_open.as_ref());
-        match half_open.filter(|half_open| half_open.cookie == *cookie) {
+        match half_open.filter(|half_open| half_open.handshake == *handshake) {
             Some(half_open) => self.answer = Some((from, half_open.response.clone())),
             None => self.stats.ignored += 1,
         }
@@ -329,7 +333,7 @@ impl Server {
         now: Time,
         from: SocketAddr,
         packet: &Initiation<'_>,
-        (cookie, half_open): ([u8; COOKIE], Counted),
+        (handshake, half_open): ([u8; COOKIE], Counted),
     ) -> Option<usize> {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
@@ -339,7 +343,7 @@ impl Server {
             return None;
         };
         let index = self.free.last().copied().unwrap_or(self.slots.len());
-        self.used.insert(cookie, (now + COOKIE_LIFE, index));
+        self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
         let admitted = self.admit(&offer, index);
         let mut answered = Answered { state, remote: packet.sender, local };
@@ -355,7 +359,7 @@ impl Server {
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
         let end = now + HALF_OPEN_LIFE;
-        let half_open = HalfOpen { _counted: half_open, end, cookie, response };
+        let half_open = HalfOpen { _counted: half_open, end, handshake, response };
         self.keep(index, connection, counted, half_open);
         Some(index)
     }

@@ -120,6 +120,21 @@ fn an_address_that_changes_every_second_for_a_minute_loses_nothing() {
 }
 
 #[test]
+fn a_path_with_a_long_round_trip_leads_to_one_connection_of_the_largest_packets() {
+    // An initiator asks again after 300 ms, and here gets a cookie for each of its questions; after 750 ms
+    // it tries smaller packets, too.
+    for round_trip in [400, 700, 1500, 3000] {
+        let data = bytes(20_000, 9);
+        let weather = Weather { delay: Span::from_millis(round_trip / 2), ..Weather::fair() };
+        let mut world = transfer(9, weather, offer("cubic"), &data);
+        assert!(world.at_server.stream == data);
+        ended_well(&mut world);
+        let mtu = world.initiator.as_ref().map(|initiator| initiator.mtu());
+        assert_eq!((world.server.stats().accepted, mtu), (1, Some(1500)), "{round_trip} ms");
+    }
+}
+
+#[test]
 fn the_largest_packets_that_the_path_carries_are_found() {
     for (path, found) in [(1500, 1500), (1492, 1492), (1450, 1440), (1420, 1420), (1280, 1280)] {
         let data = bytes(100_000, 8);

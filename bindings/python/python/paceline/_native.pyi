@@ -96,9 +96,9 @@ class Outcome:
     def time_series_svg(self, link: str) -> str: ...
     def page(self) -> str: ...
 
-def schemes() -> str: ...
-def queues() -> str: ...
-def traces() -> str: ...
+def schemes() -> Table: ...
+def queues() -> Table: ...
+def traces() -> Table: ...
 @final
 class Feedback:
     """What one acknowledgement, or one expiry of a loss timer, tells a controller."""
@@ -187,6 +187,24 @@ class Plan:
     @property
     def pacing_mbps(self) -> float | None:
         """The pacing rate in Mbit/s."""
+    @property
+    def gap_ms(self) -> float:
+        """The least time between two packets in milliseconds."""
+    @property
+    def burst_bytes(self) -> int:
+        """The size of groups of packets under pacing, in bytes."""
+    @property
+    def ecn(self) -> str:
+        """The ECN code point of outgoing packets."""
+    @property
+    def timer_s(self) -> float | None:
+        """When ``on_timer`` is to be called, in seconds since the run began."""
+    @property
+    def reduces_by_prr(self) -> bool:
+        """Whether Proportional Rate Reduction spreads a reduction of the window."""
+    @property
+    def exact_window(self) -> bool:
+        """Whether the window holds to the byte."""
 
 @final
 class Setup:
@@ -250,6 +268,7 @@ def rule_tables() -> list[str]: ...
 def evaluate_on(
     *,
     text: str,
+    file: str,
     folder: str | None,
     tables: Sequence[str],
     schemes: Sequence[str],
@@ -277,6 +296,7 @@ def evaluate_network(
 def train(
     *,
     text: str,
+    file: str,
     folder: str | None,
     output: str | None,
     generations: int | None,

@@ -51,7 +51,14 @@ class Frame:
         return name in self.columns
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The values of a column as a list."""
+        """The values of a column as a list.
+
+        Raises:
+            KeyError: If there is no such column.
+            TypeError: If the name is no text, such as the number of a row.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"a frame has columns by name, not {name!r}; to_dicts() has the rows")
         return self._table.column(name)
 
     def to_dict(self, *, flat: bool = False) -> dict[str, list[Any]]:
@@ -84,6 +91,9 @@ class Frame:
         except ImportError:
             return pandas.DataFrame(self.to_dict(flat=flat))
         return pyarrow.table(self._maybe_flattened(flat)).to_pandas(split_blocks=True)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} cannot be pickled: pass on its to_dicts()")
 
     def _maybe_flattened(self, flat: bool) -> _native.Table:
         return self._table.flattened() if flat else self._table

@@ -16,12 +16,12 @@ def schemes() -> Frame:
     >>> "abc" in paceline.schemes()["name"]
     True
     """
-    return Frame(_native.Table.from_json(_native.schemes()))
+    return Frame(_native.schemes())
 
 
 def queues() -> Frame:
     """The built-in queues: ``name``, ``summary``, ``parameters`` and ``source``."""
-    return Frame(_native.Table.from_json(_native.queues()))
+    return Frame(_native.queues())
 
 
 def traces() -> Frame:
@@ -32,4 +32,4 @@ def traces() -> Frame:
     >>> "lte-driving" in paceline.traces()["trace"]
     True
     """
-    return Frame(_native.Table.from_json(_native.traces()))
+    return Frame(_native.traces())

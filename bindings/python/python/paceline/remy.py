@@ -103,13 +103,16 @@ def _table_names(argument: str, tables: Any) -> list[str]:
     return [_units.link(argument, name) for name in names]
 
 
-def _read_specification(given: _Path) -> tuple[str, str | None]:
-    """The text of a specification and the folder of its traces; text has a line end in it."""
+def _read_specification(argument: str, given: _Path) -> tuple[str, str, str | None]:
+    """The text of a specification, what messages call it, and the folder of its traces; text has a
+    line end in it."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"{argument}: expected a file or its text, not {type(given).__name__}")
     text = os.fspath(given)
     if "\n" in text:
-        return text, None
+        return text, argument, None
     with open(text, encoding="utf-8") as file:
-        return file.read(), os.path.dirname(os.path.abspath(text))
+        return file.read(), text, os.path.dirname(os.path.abspath(text))
 
 
 def eval(
@@ -159,9 +162,11 @@ def eval(
         "threads": _units.threads(threads),
     }
     if on is not None:
-        text, folder = _read_specification(on)
+        text, file, folder = _read_specification("on", on)
         length = None if duration is None else _units.time("duration", duration)
-        return Frame(_native.evaluate_on(text=text, folder=folder, duration=length, **common))
+        return Frame(
+            _native.evaluate_on(text=text, file=file, folder=folder, duration=length, **common)
+        )
     return Frame(
         _native.evaluate_network(
             link=_units.link("link", link),
@@ -254,7 +259,7 @@ def train(
     if cpu_hours is not None and not cpu_hours >= 0:
         raise ValueError(f"cpu_hours: expected a number of hours, not {cpu_hours}")
     threads = _units.threads(threads)
-    text, folder = _read_specification(specification)
+    text, file, folder = _read_specification("specification", specification)
     report = None if on_step is None else (lambda line: on_step(json.loads(line)))
     ask = None
     if client is not None:
@@ -263,6 +268,7 @@ def train(
         ask, threads = remote_trials(text, folder, client)
     done = _native.train(
         text=text,
+        file=file,
         folder=folder,
         output=None if output is None else os.fspath(output),
         generations=None

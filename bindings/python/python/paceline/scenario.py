@@ -45,14 +45,16 @@ class Scenario:
 
     def __init__(
         self,
-        links: Sequence[Mapping[str, Any]] = (),
-        flows: Sequence[Mapping[str, Any]] = (),
+        links: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+        flows: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
         duration: _units.Time = "60s",
         **fields: Any,
     ) -> None:
         controllers: dict[str, type[Controller]] = {}
+        links = [links] if isinstance(links, Mapping) else list(links)
+        flows = [flows] if isinstance(flows, Mapping) else flows
         rows = [_scheme_name_of_flow(flow, f"flow[{i}]", controllers) for i, flow in enumerate(flows)]
-        text = _toml.write({"duration": duration, **fields, "links": list(links), "flows": rows})
+        text = _toml.write({"duration": duration, **fields, "links": links, "flows": rows})
         try:
             self._read(str(text), "", None, controllers)
         except ScenarioError as error:
@@ -264,7 +266,7 @@ class Outcome:
         Raises:
             ValueError: If there is no such link, or nothing was recorded over time.
         """
-        return _frame_of_series(self._native.link_series(link or self.links["name"][0]))
+        return _frame_of_series(self._native.link_series(self._or_first(link, "links")))
 
     def flow_series(self, flow: str | None = None) -> Frame:
         """A flow over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
@@ -273,13 +275,19 @@ class Outcome:
         Raises:
             ValueError: If there is no such flow, or nothing was recorded over time.
         """
-        return _frame_of_series(self._native.flow_series(flow or self.flows["name"][0]))
+        return _frame_of_series(self._native.flow_series(self._or_first(flow, "flows")))
 
     def time_series(self, link: str | None = None) -> Plot:
         """Capacity, throughput and queueing delay of a link over time; of the first by default."""
-        link = link or self.links["name"][0]
+        link = self._or_first(link, "links")
         _frame_of_series(self._native.link_series(link))
         return Plot(self._native.time_series_svg(link))
+
+    def _or_first(self, name: str | None, kind: str) -> str:
+        return getattr(self, kind)["name"][0] if name is None else name
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Outcome cannot be pickled: pass on its to_dict(), or the Scenario")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``paceline run --json`` prints it."""
@@ -332,11 +340,19 @@ def run(
     Raises:
         ScenarioError: A mistake, with its place.
         RunError: If it cannot be built.
+        OSError: If the file cannot be read.
     """
     if isinstance(scenario, Mapping):
         fields = {_toml._PLURALS.get(key, key): value for key, value in scenario.items()}
         links, flows = fields.pop("link", ()), fields.pop("flow", ())
         scenario = Scenario(links, flows, **fields)
+    elif isinstance(scenario, str) and "\n" in scenario:
+        raise ValueError("scenario: this is the text of a file: Scenario.from_toml(text) reads it")
+    elif not isinstance(scenario, (Scenario, str, os.PathLike)):
+        raise TypeError(
+            "scenario: expected a Scenario, the path of a file or a dictionary, "
+            f"not {type(scenario).__name__}"
+        )
     elif not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     if (seed, duration, bin) != (None, None, None):

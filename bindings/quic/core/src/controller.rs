@@ -8,7 +8,7 @@ use crate::pacing::{Credit, Pacing};
 
 /// What a stack tells of losses.
 #[derive(Copy, Clone, Debug)]
-pub struct Losses {
+pub struct LossReport {
     /// Bytes declared lost.
     pub bytes: u64,
     /// When the newest packet of these was sent.
@@ -19,7 +19,7 @@ pub struct Losses {
 
 /// What an acknowledgement has brought so far.
 #[derive(Copy, Clone, Debug, Default)]
-struct Acked {
+struct AckTotals {
     bytes: u64,
     packets: u32,
     /// When the newest of its packets was sent.
@@ -44,7 +44,7 @@ pub struct QuicController {
     rtt: RttEstimator,
     in_flight: u64,
     last_sent: Option<Time>,
-    acked: Acked,
+    acked: AckTotals,
     fates: Vec<Fate>,
     round: u64,
     /// The total delivered that ends the present round trip.
@@ -70,7 +70,7 @@ impl QuicController {
             rtt: RttEstimator::new(RtoBounds::RFC6298),
             in_flight: 0,
             last_sent: None,
-            acked: Acked::default(),
+            acked: AckTotals::default(),
             fates: Vec::new(),
             round: 0,
             round_end: 0,
@@ -212,7 +212,7 @@ impl QuicController {
     }
 
     /// The stack declares packets lost.
-    pub fn on_lost(&mut self, now: Time, losses: Losses) {
+    pub fn on_lost(&mut self, now: Time, losses: LossReport) {
         self.fire(now);
         let prior = self.in_flight;
         self.in_flight = prior.saturating_sub(losses.bytes);

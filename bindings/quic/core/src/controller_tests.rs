@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::{Congestion, Controller, Feedback, Plan, Time};
 
-use crate::controller::{Losses, QuicController};
+use crate::controller::{LossReport, QuicController};
 use crate::pacing::Pacing;
 
 /// Notes the congestion that it is told of.
@@ -25,8 +25,8 @@ fn at(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-fn lost(sent: u64) -> Losses {
-    Losses { bytes: 1200, newest_sent: at(sent), persistent: false }
+fn lost(sent: u64) -> LossReport {
+    LossReport { bytes: 1200, newest_sent: at(sent), persistent: false }
 }
 
 #[test]

@@ -30,7 +30,7 @@ struct Entry {
 
 /// A packet of an acknowledgement or a loss.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Settled {
+pub(crate) struct PacketOutcome {
     pub(crate) fate: Fate,
     /// Bytes delivered when the packet was sent.
     pub(crate) delivered: u64,
@@ -103,7 +103,7 @@ impl Ledger {
 
     /// A packet of `size` bytes that was sent at `sent` has been acknowledged. `None` if the ledger
     /// knows of none.
-    pub(crate) fn on_acked(&mut self, now: Time, sent: Time, size: u32) -> Option<Settled> {
+    pub(crate) fn on_acked(&mut self, now: Time, sent: Time, size: u32) -> Option<PacketOutcome> {
         self.delivered += u64::from(size);
         self.delivered_at = now;
         let from = self.entries.partition_point(|entry| entry.sent < sent);
@@ -120,7 +120,7 @@ impl Ledger {
             self.newest = Some(entry);
         }
         self.drop_settled();
-        Some(Settled {
+        Some(PacketOutcome {
             fate: Fate::new(number, size, entry.sent, entry.tag, false),
             delivered: entry.delivered,
         })
@@ -206,7 +206,7 @@ mod tests {
         ledger.on_sent(at(1), 1200, 10, true);
         ledger.on_sent(at(1), 500, 11, false);
         ledger.on_sent(at(2), 1200, 12, false);
-        let number = |settled: Option<Settled>| settled.map(|s| (s.fate.number, s.fate.tag));
+        let number = |settled: Option<PacketOutcome>| settled.map(|s| (s.fate.number, s.fate.tag));
         assert_eq!(number(ledger.on_acked(at(9), at(1), 500)), Some((1, 11)));
         // A size that nobody has sent is taken for any packet of that time.
         assert_eq!(number(ledger.on_acked(at(9), at(1), 777)), Some((0, 10)));

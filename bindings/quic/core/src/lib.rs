@@ -17,7 +17,7 @@ mod pacing;
 mod path;
 mod scheme;
 
-pub use controller::{Losses, QuicController};
+pub use controller::{LossReport, QuicController};
 pub use error::SchemeError;
 pub use pacing::Pacing;
 pub use path::PathController;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use paceline_cc::{Rate, Time};
 
-use crate::controller::{Losses, QuicController};
+use crate::controller::{LossReport, QuicController};
 use crate::scheme::QuicScheme;
 
 /// A scheme under one path of a connection, for stacks that tell the time as [`Instant`]s and ask
@@ -103,7 +103,7 @@ impl PathController {
     /// `bytes` are lost, the newest of them sent at `sent`; see [`QuicController::on_lost`].
     pub fn on_lost(&mut self, now: Instant, sent: Instant, bytes: u64, persistent: bool) {
         let (now, newest_sent) = (self.time(now), self.time(sent));
-        self.tell(|inner| inner.on_lost(now, Losses { bytes, newest_sent, persistent }));
+        self.tell(|inner| inner.on_lost(now, LossReport { bytes, newest_sent, persistent }));
     }
 
     /// See [`QuicController::on_marked`].

@@ -87,16 +87,16 @@ impl Noq {
             .receive_window(VarInt::from_u32(WINDOW))
             .send_window(u64::from(WINDOW))
             .mtu_discovery_config(Some(discovery))
-            .congestion_controller_factory(Arc::new(Shared(Arc::clone(&self.congestion))));
+            .congestion_controller_factory(Arc::new(SharedFactory(Arc::clone(&self.congestion))));
         (self.change)(&mut config);
         config
     }
 }
 
 /// A factory that is shared by the connections of several runs.
-struct Shared(Congestion);
+struct SharedFactory(Congestion);
 
-impl ControllerFactory for Shared {
+impl ControllerFactory for SharedFactory {
     fn build(
         self: Arc<Self>,
         now: Instant,

@@ -40,15 +40,15 @@ pub fn client() -> Result<rustls::ClientConfig, Error> {
     Ok(rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&version::TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(TakesAny(algorithms)))
+        .with_custom_certificate_verifier(Arc::new(AnyCertificateVerifier(algorithms)))
         .with_no_client_auth())
 }
 
 /// Takes any certificate, whose dates mean nothing in virtual time; signatures are checked.
 #[derive(Debug)]
-struct TakesAny(WebPkiSupportedAlgorithms);
+struct AnyCertificateVerifier(WebPkiSupportedAlgorithms);
 
-impl ServerCertVerifier for TakesAny {
+impl ServerCertVerifier for AnyCertificateVerifier {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

@@ -60,7 +60,7 @@ fn through_link(test: &str, example: &str, arguments: &[&str]) -> Option<String>
         .args(["30", "unshare"])
         .args(options)
         .arg(&paceline)
-        .args(["link", "--quiet", "--grace", "300ms", "--scenario"])
+        .args(["link", "--quiet", "--grace", "2s", "--scenario"])
         .arg(&scenario)
         .arg("--outside")
         .arg(format!("exec '{}' receive", program.display()))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use num_rational::Ratio;
 use paceline_cc::{Rate, Time};
-use paceline_quic::{Losses, QuicController, QuicScheme};
+use paceline_quic::{LossReport, QuicController, QuicScheme};
 use s2n_quic_core::random::Generator;
 use s2n_quic_core::recovery::RttEstimator;
 use s2n_quic_core::recovery::bandwidth::Bandwidth;
@@ -184,7 +184,7 @@ impl CongestionController for Controller {
         self.in_flight = self.in_flight.saturating_sub(lost_bytes);
         let before = self.inner.window();
         let (bytes, newest_sent) = (u64::from(lost_bytes), packet_info.sent);
-        self.inner.on_lost(now, Losses { bytes, newest_sent, persistent });
+        self.inner.on_lost(now, LossReport { bytes, newest_sent, persistent });
         self.may_retransmit |= self.inner.window() < before;
     }
 

@@ -68,7 +68,7 @@ struct Simulated<C: CongestionController> {
     random: Random,
     /// Packets of this event.
     acked: Vec<Fate>,
-    published: Published,
+    published: PublishedPacing,
 }
 
 impl<C: CongestionController> Simulated<C> {
@@ -82,7 +82,7 @@ impl<C: CongestionController> Simulated<C> {
             first: 0,
             random: Random(setup.random("s2n-quic")),
             acked: Vec::new(),
-            published: Published::default(),
+            published: PublishedPacing::default(),
         }
     }
 
@@ -211,12 +211,12 @@ impl Generator for Random {
 
 /// The pacing that a controller has published.
 #[derive(Default)]
-struct Published {
+struct PublishedPacing {
     rate: Option<Rate>,
     burst: u32,
 }
 
-impl Publisher for Published {
+impl Publisher for PublishedPacing {
     fn on_pacing_rate_updated(&mut self, rate: Bandwidth, burst: u32, _gain: Ratio<u64>) {
         let rate = Rate::from_bytes_per_sec(rate.as_bytes_per_second() as f64);
         self.rate = (rate > Rate::ZERO).then_some(rate);

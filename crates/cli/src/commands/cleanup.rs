@@ -1,7 +1,7 @@
 //! `paceline cleanup`: what emulators have left behind whose processes were all killed.
 
 use clap::Args;
-use paceline_live::shell::cleanup::{Cleaned, cleanup};
+use paceline_live::shell::cleanup::{CleanupReport, cleanup};
 
 use crate::output::{self, Error};
 
@@ -19,7 +19,7 @@ pub(crate) struct Cleanup {
 
 impl Cleanup {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let Cleaned { undone, killed, running, elsewhere } =
+        let CleanupReport { undone, killed, running, elsewhere } =
             cleanup().map_err(|error| Error::Message(error.to_string()))?;
         if self.quiet {
             return Ok(());

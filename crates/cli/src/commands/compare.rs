@@ -36,7 +36,7 @@ pub(crate) struct Compare {
     /// Schemes, separated by commas. `all` is every scheme; those that do not work with their
     /// defaults get other settings, and a note says so
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
-    schemes: args::Compared,
+    schemes: args::ComparedSchemes,
     /// Add a row for each trace: what a sender would reach that knows the future of the link
     #[arg(long)]
     omniscient: bool,

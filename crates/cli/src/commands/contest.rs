@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -20,6 +21,7 @@ use crate::args;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::table::{Grid, figure};
+use crate::temporary::Folder;
 
 /// Hold a contest of protocols: a leaderboard by power on a training trace and on a secret one
 ///
@@ -120,16 +122,21 @@ impl Contest {
             }
             None => Store::nowhere(),
         };
-        let mut attempts = Vec::new();
+        let (mut attempts, unkept) = (Vec::new(), Mutex::new(Vec::new()));
         for (round, trace) in [("training", &self.training), ("secret", &self.secret)] {
-            attempts.extend(self.round(round, trace, &entries, &store)?);
+            attempts.extend(self.round(round, trace, &entries, (&store, &unkept))?);
         }
         let printed = match self.json {
             true => output::print_json(&Attempts { attempts: &attempts }),
             false => output::print(&tables(&attempts)),
         };
-        let written = self.output.as_ref().map_or(Ok(()), |folder| self.write(folder, &attempts));
-        written.and(printed)
+        // What was measured is shown and written as far as that is possible.
+        let unkept = unkept.into_inner().unwrap_or_default();
+        let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
+        if let Some(folder) = &self.output {
+            unwritten.extend(self.write(folder, &attempts));
+        }
+        output::all_of(&unwritten).and(printed)
     }
 
     fn entries(&self) -> Result<Vec<Entry>, Error> {
@@ -151,7 +158,7 @@ impl Contest {
         round: &'static str,
         written: &str,
         entries: &[Entry],
-        store: &Store,
+        store: (&Store, &Unkept),
     ) -> Result<Vec<Attempt>, Error> {
         let (trace, capacity) = args::capacity(written).map_err(Error::Usage)?;
         let attempt = |entry: &str, kind, throughput_mbps, delay_ms, capacity_mbps| Attempt {
@@ -234,7 +241,8 @@ impl Contest {
         })
     }
 
-    fn write(&self, folder: &Path, attempts: &[Attempt]) -> Result<(), Error> {
+    /// Writes the page and the JSON. Returns what could not be written, and why.
+    fn write(&self, folder: &Path, attempts: &[Attempt]) -> Vec<String> {
         let half = self.rtt.as_millis_f64() / 2.0;
         let view = |attempt: &Attempt| RunView {
             trace: format!("{} ({})", attempt.trace, attempt.round),
@@ -260,9 +268,9 @@ impl Contest {
             seed: Some(self.seed),
             facts: leaders(attempts),
         };
-        output::write(folder, "contest.html", &compare_page(&info, &views))?;
-        let json = output::to_json(&Attempts { attempts })?;
-        output::write(folder, "contest.json", &json).map(|_| ())
+        let json = output::to_json(&Attempts { attempts });
+        let files = [("contest.html", Ok(compare_page(&info, &views))), ("contest.json", json)];
+        output::write_each(folder, files, true)
     }
 }
 
@@ -281,14 +289,18 @@ fn leaders(attempts: &[Attempt]) -> Vec<(String, String)> {
     first.map(|attempt| (format!("first, {}", attempt.round), text(attempt))).collect()
 }
 
+/// Why results could not be kept.
+type Unkept = Mutex<Vec<String>>;
+
 /// The result of a run, which may have been made before.
-fn kept(store: &Store, task: &Task) -> Result<Record, Error> {
+fn kept((store, unkept): (&Store, &Unkept), task: &Task) -> Result<Record, Error> {
     if let Some(found) = store.find(task) {
         return Ok(found);
     }
     let made = task.run().map_err(|error| Error::Message(format!("{}: {error}", task.name)))?;
-    let fail = |source| Error::Io { path: None, source };
-    store.keep(task, &made).map_err(fail)?;
+    if let (Err(error), Ok(mut unkept)) = (store.keep(task, &made), unkept.lock()) {
+        unkept.push(error.to_string());
+    }
     Ok(made)
 }
 
@@ -302,7 +314,9 @@ fn emulate(
     duration: Span,
 ) -> Result<Record, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let file = std::env::temp_dir().join(format!("paceline-contest-{}.json", std::process::id()));
+    // A folder of its own, in which nobody else has put a file of this name.
+    let folder = Folder::make("contest").map_err(|error| error.to_string())?;
+    let file = folder.file("summary.json");
     let half = (rtt / 2).to_string();
     let mut run = Command::new(&program);
     run.args(["delay", "-q"]);
@@ -330,7 +344,6 @@ fn emulate(
     }
     let text = std::fs::read_to_string(&file)
         .map_err(|error| format!("the link says nothing: {error}"))?;
-    let _ = std::fs::remove_file(&file);
     let all: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let up = &all["up"];
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);

@@ -10,7 +10,7 @@ use paceline_path::{Impairments, Pipe};
 use paceline_sim::scenario::Stretch;
 
 use crate::args;
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, link};
+use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
 #[derive(Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Delay {
     /// The delay in each direction, such as 50ms; a round trip takes twice as long. Not needed with
     /// --trace
     #[arg(value_name = "TIME", value_parser = first, required_unless_present = "trace")]
-    delay: Option<First>,
+    delay: Option<FirstArgument>,
     /// A recording of the one-way delay, which both directions follow and TIME is added to: a line
     /// for each 10 ms, or a .csv file of time_ms,delay_ms. It repeats
     #[arg(long, value_name = "FILE", alias = "delay-trace")]
@@ -37,15 +37,15 @@ pub(crate) struct Delay {
 
 /// What stands first: a time, or, where that is left out, the program.
 #[derive(Clone, Debug)]
-enum First {
+enum FirstArgument {
     Time(Span),
     Program { word: OsString, problem: String },
 }
 
-fn first(text: &str) -> Result<First, String> {
+fn first(text: &str) -> Result<FirstArgument, String> {
     Ok(match args::rtt(text) {
-        Ok(time) => First::Time(time),
-        Err(problem) => First::Program { word: text.into(), problem },
+        Ok(time) => FirstArgument::Time(time),
+        Err(problem) => FirstArgument::Program { word: text.into(), problem },
     })
 }
 
@@ -54,12 +54,12 @@ impl Delay {
     fn time(&mut self) -> Result<Span, Error> {
         match self.delay.take() {
             None => Ok(Span::ZERO),
-            Some(First::Time(time)) => Ok(time),
-            Some(First::Program { word, .. }) if self.trace.is_some() => {
+            Some(FirstArgument::Time(time)) => Ok(time),
+            Some(FirstArgument::Program { word, .. }) if self.trace.is_some() => {
                 self.emulation.command.insert(0, word);
                 Ok(Span::ZERO)
             }
-            Some(First::Program { word, problem }) => Err(Error::Usage(format!(
+            Some(FirstArgument::Program { word, problem }) => Err(Error::Usage(format!(
                 "invalid value '{}' for '<TIME>': {problem}; `paceline delay 50ms -- COMMAND`",
                 word.display()
             ))),
@@ -78,10 +78,10 @@ impl Delay {
         };
         let stretch = Stretch { delay: Span::ZERO, impairments };
         let seed = self.emulation.seed.unwrap_or(DEFAULT_SEED);
-        let side = |place: &str| -> Result<Side, Error> {
+        let side = |place: &str| -> Result<DirectionSetup, Error> {
             let pipe = link::pipe(place, delay, &stretch, seed)?;
             let hops = pipe.map(|pipe| Element::Pipe(Box::new(pipe))).into_iter().collect();
-            Ok(Side { hops, ..Side::default() })
+            Ok(DirectionSetup { hops, ..DirectionSetup::default() })
         };
         let fixed = if delay.is_zero() { String::new() } else { format!("{delay} + ") };
         let prompt = format!("[delay {fixed}{trace}] ");
@@ -92,6 +92,9 @@ impl Delay {
 
 /// An emulation of nothing but a delay.
 pub(crate) fn plan(delay: Span, prompt: String, options: Emulation) -> Plan {
-    let side = || Side { hops: vec![Element::Pipe(Box::new(Pipe::new(delay)))], ..Side::default() };
+    let side = || DirectionSetup {
+        hops: vec![Element::Pipe(Box::new(Pipe::new(delay)))],
+        ..DirectionSetup::default()
+    };
     Plan { kind: "delay", prompt, up: side(), down: side(), options }
 }

@@ -14,7 +14,7 @@ use paceline_sim::scenario::{Capacity, FlowSpec, Workload};
 use serde::Serialize;
 
 use crate::args;
-use crate::commands::kernel::{self, Chosen, Loaded};
+use crate::commands::kernel::{self, LoadedProgram, ProgramChoice};
 use crate::commands::run::read_scenario;
 use crate::emulation::Emulation;
 use crate::output::{self, Error};
@@ -122,7 +122,7 @@ fn programs(text: &str) -> Result<args::Schemes, String> {
 }
 
 /// The program of `paceline kernel` that is this scheme, if there is one.
-fn program(scheme: &SchemeSpec) -> Result<Option<Chosen>, Error> {
+fn program(scheme: &SchemeSpec) -> Result<Option<ProgramChoice>, Error> {
     kernel::chosen(&scheme.sender)
 }
 
@@ -150,7 +150,7 @@ impl Gap {
         let mut loaded = Vec::new();
         for scheme in self.kernel.iter().flat_map(|schemes| &schemes.0) {
             if let Some(chosen) = program(scheme)? {
-                loaded.push(Loaded::ensure(&chosen)?);
+                loaded.push(LoadedProgram::ensure(&chosen)?);
             }
         }
         // The emulations first: they start processes, which is best done by a program that has

@@ -14,7 +14,7 @@ use crate::args;
 
 use crate::output::{self, Error};
 
-pub(crate) use choice::{Chosen, chosen, scheme};
+pub(crate) use choice::{ProgramChoice, chosen, scheme};
 
 #[derive(Subcommand)]
 #[command(after_help = "\
@@ -187,18 +187,22 @@ pub(super) fn accelerate_everywhere(name: &str) -> Result<(), Error> {
 }
 
 /// A program that is loaded for as long as this value lives, if it was not loaded before.
-pub(crate) struct Loaded(Option<&'static Program>);
+pub(crate) struct LoadedProgram(Option<&'static Program>);
 
-impl Loaded {
+impl LoadedProgram {
     /// Loads it if need be.
-    pub(crate) fn ensure(chosen: &Chosen) -> Result<Loaded, Error> {
-        let Chosen { program, options } = chosen;
+    pub(crate) fn ensure(chosen: &ProgramChoice) -> Result<LoadedProgram, Error> {
+        let ProgramChoice { program, options } = chosen;
         if kernel::loaded(program) {
             let (there, wanted) = (kernel::options(program), options.words(program).map_err(fail)?);
-            return if there == wanted { Ok(Loaded(None)) } else { Err(other(program, &there)) };
+            return if there == wanted {
+                Ok(LoadedProgram(None))
+            } else {
+                Err(other(program, &there))
+            };
         }
         kernel::load(program, options).map_err(fail)?;
-        Ok(Loaded(Some(program)))
+        Ok(LoadedProgram(Some(program)))
     }
 }
 
@@ -211,7 +215,7 @@ fn other(program: &Program, there: &[String]) -> Error {
     ))
 }
 
-impl Drop for Loaded {
+impl Drop for LoadedProgram {
     fn drop(&mut self) {
         let Some(program) = self.0 else { return };
         if let Err(error) = kernel::unload(program) {

@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
 }
 
 /// The lines that Mahimahi's scripts print on standard error.
-pub(crate) fn told(graph: &LogGraph) -> [String; 4] {
+pub(crate) fn summary_lines(graph: &LogGraph) -> [String; 4] {
     let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
     [
         format!("Average capacity: {:.2} Mbits/s", graph.capacity_mbps()),
@@ -70,7 +70,7 @@ impl Log {
             };
             let graph = read(log, bin_ms)?;
             let svg = graph.svg(&log.display().to_string()).map_err(Error::Message)?;
-            told(&graph).iter().for_each(|line| output::note(line));
+            summary_lines(&graph).iter().for_each(|line| output::note(line));
             if output.as_os_str() == "-" {
                 return output::print(&svg);
             }

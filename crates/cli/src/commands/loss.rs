@@ -8,12 +8,12 @@ use paceline_live::emulator::Element;
 use paceline_path::{Impairments, Loss as Model};
 use paceline_sim::scenario::Stretch;
 
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side, link};
+use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
 /// Which way.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum LossDirection {
     /// From inside to outside
     #[value(alias = "uplink")]
     Up,
@@ -26,7 +26,7 @@ pub(crate) enum Way {
 #[command(after_help = "Example: paceline loss up 0.01 -- iperf3 -c server")]
 pub(crate) struct Loss {
     /// The direction
-    way: Way,
+    way: LossDirection,
     /// The probability that a packet is lost, from 0 to 1
     #[arg(value_parser = rate)]
     rate: f64,
@@ -49,18 +49,18 @@ impl Loss {
 }
 
 /// An emulation of nothing but loss.
-pub(crate) fn plan(way: Way, rate: f64, options: Emulation) -> Result<Plan, Error> {
+pub(crate) fn plan(way: LossDirection, rate: f64, options: Emulation) -> Result<Plan, Error> {
     let impairments = Impairments { loss: Model::Bernoulli(rate), ..Impairments::default() };
     let stretch = Stretch { delay: Span::ZERO, impairments };
     let seed = options.seed.unwrap_or(DEFAULT_SEED);
     let lossy = link::pipe("loss", Span::ZERO, &stretch, seed)?;
-    let lossy = Side {
+    let lossy = DirectionSetup {
         hops: lossy.map(|pipe| Element::Pipe(Box::new(pipe))).into_iter().collect(),
-        ..Side::default()
+        ..DirectionSetup::default()
     };
     let (up, down, word) = match way {
-        Way::Up => (lossy, Side::default(), "up"),
-        Way::Down => (Side::default(), lossy, "down"),
+        LossDirection::Up => (lossy, DirectionSetup::default(), "up"),
+        LossDirection::Down => (DirectionSetup::default(), lossy, "down"),
     };
     Ok(Plan { kind: "loss", prompt: format!("[loss {word}={rate}] "), up, down, options })
 }

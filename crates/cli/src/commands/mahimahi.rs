@@ -12,7 +12,7 @@ use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario};
 use super::{delay, log, loss, onoff};
 use crate::emulation::link::link;
 use crate::emulation::mahimahi::{Direction, NAMES, link_words, meter_words, queue, seconds};
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
+use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::{self, Error};
 
 #[derive(Subcommand)]
@@ -132,7 +132,7 @@ fn graph(name: &str, words: &[OsString]) -> Result<(), Error> {
         "mm-delay-graph" => read.delay_svg(&title),
         _ => read.throughput_svg(&title).map_err(Error::Message)?,
     };
-    let lines = log::told(&read);
+    let lines = log::summary_lines(&read);
     let skipped = if name == "mm-delay-graph" { 2 } else { 0 };
     lines.iter().skip(skipped).for_each(|line| output::note(line));
     output::print(&svg)
@@ -161,10 +161,10 @@ fn delay_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     Ok(delay::plan(Span::from_millis(delay), prompt, options))
 }
 
-fn way(text: &str) -> Result<loss::Way, Error> {
+fn way(text: &str) -> Result<loss::LossDirection, Error> {
     match text {
-        "uplink" => Ok(loss::Way::Up),
-        "downlink" => Ok(loss::Way::Down),
+        "uplink" => Ok(loss::LossDirection::Up),
+        "downlink" => Ok(loss::LossDirection::Down),
         _ => Err(Error::Message(format!("expected uplink or downlink, found `{text}`"))),
     }
 }
@@ -185,7 +185,10 @@ fn onoff_plan(words: Vec<OsString>) -> Result<Plan, Error> {
 
 fn meter_plan(words: Vec<OsString>) -> Result<Plan, Error> {
     let read = meter_words(words).map_err(Error::Message)?;
-    let side = |direction: Direction| Side { meter: direction.meter, ..Side::default() };
+    let side = |direction: Direction| DirectionSetup {
+        meter: direction.meter,
+        ..DirectionSetup::default()
+    };
     let options = Emulation { command: read.rest, ..Emulation::default() };
     let prompt = "[meter] ".into();
     Ok(Plan { kind: "meter", prompt, up: side(read.up), down: side(read.down), options })
@@ -197,41 +200,42 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
         return Err(Error::Message("two traces are needed".into()));
     }
     let command = read.rest.split_off(2);
-    let side = |way: &str, file: &OsString, direction: Direction| -> Result<Side, Error> {
-        let name = file.to_string_lossy().into_owned();
-        // Here a file goes before a built-in trace of the same name.
-        let load = match std::path::Path::new(file).exists() {
-            true => paceline_trace::file::load_file,
-            false => paceline_trace::load,
+    let side =
+        |way: &str, file: &OsString, direction: Direction| -> Result<DirectionSetup, Error> {
+            let name = file.to_string_lossy().into_owned();
+            // Here a file goes before a built-in trace of the same name.
+            let load = match std::path::Path::new(file).exists() {
+                true => paceline_trace::file::load_file,
+                false => paceline_trace::load,
+            };
+            let trace = load(&name).map_err(|error| Error::Message(error.to_string()))?;
+            let over = read.once.then(|| trace.period());
+            let mut capacity = Capacity::trace(trace);
+            if let Capacity::Trace { repeat, .. } = &mut capacity {
+                *repeat = !read.once;
+            }
+            let alone = Scenario::new(&name).with(|scenario| scenario.seed = DEFAULT_SEED);
+            let mut spec = LinkSpec::new(&format!("{way} {name}"), capacity);
+            spec.router = RouterChoice::None;
+            let made = queue(&direction.queue, &direction.queue_args).map_err(Error::Message)?;
+            let (choice, limit) = (made.0, made.1);
+            let bytes = limit.bytes.map(|bytes| format!("bytes={bytes}"));
+            let packets = limit.packets.map(|packets| format!("packets={packets}"));
+            let limits = bytes.into_iter().chain(packets).collect::<Vec<_>>().join(", ");
+            let queue = match limits.as_str() {
+                "" => direction.queue.clone(),
+                limits => format!("{} [{limits}]", direction.queue),
+            };
+            let made = link(&alone, &spec, &choice, |_| limit)?;
+            Ok(DirectionSetup {
+                hops: vec![Element::Link(Box::new(made))],
+                name: Some(name),
+                queue: Some(queue),
+                log: direction.log,
+                meter: direction.meter,
+                over,
+            })
         };
-        let trace = load(&name).map_err(|error| Error::Message(error.to_string()))?;
-        let over = read.once.then(|| trace.period());
-        let mut capacity = Capacity::trace(trace);
-        if let Capacity::Trace { repeat, .. } = &mut capacity {
-            *repeat = !read.once;
-        }
-        let alone = Scenario::new(&name).with(|scenario| scenario.seed = DEFAULT_SEED);
-        let mut spec = LinkSpec::new(&format!("{way} {name}"), capacity);
-        spec.router = RouterChoice::None;
-        let made = queue(&direction.queue, &direction.queue_args).map_err(Error::Message)?;
-        let (choice, limit) = (made.0, made.1);
-        let bytes = limit.bytes.map(|bytes| format!("bytes={bytes}"));
-        let packets = limit.packets.map(|packets| format!("packets={packets}"));
-        let limits = bytes.into_iter().chain(packets).collect::<Vec<_>>().join(", ");
-        let queue = match limits.as_str() {
-            "" => direction.queue.clone(),
-            limits => format!("{} [{limits}]", direction.queue),
-        };
-        let made = link(&alone, &spec, &choice, |_| limit)?;
-        Ok(Side {
-            hops: vec![Element::Link(Box::new(made))],
-            name: Some(name),
-            queue: Some(queue),
-            log: direction.log,
-            meter: direction.meter,
-            over,
-        })
-    };
     let up = side("up", &read.rest[0], read.up)?;
     let down = side("down", &read.rest[1], read.down)?;
     let options = Emulation { command, ..Emulation::default() };

@@ -82,7 +82,7 @@ pub(crate) struct Medium {
     protection: bool,
     /// What stations wait for that have heard a collision: 802.11b EIFS, OFDM DIFS
     #[arg(long, value_enum)]
-    after_collision: Option<Wait>,
+    after_collision: Option<CollisionWait>,
     /// Seconds that are measured
     #[arg(long, default_value_t = 30.0, value_parser = seconds)]
     seconds: f64,
@@ -120,7 +120,7 @@ enum Layer {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Wait {
+enum CollisionWait {
     Eifs,
     Difs,
 }
@@ -195,7 +195,7 @@ impl Medium {
             phy.basic_rates = self.basic_rate.clone();
         }
         if let Some(wait) = self.after_collision {
-            phy.eifs_after_collision = wait == Wait::Eifs;
+            phy.eifs_after_collision = wait == CollisionWait::Eifs;
         }
         let mut config = MediumConfig::new(phy, mcs.len() as u32, Rate::ZERO);
         for (station, mcs) in config.stations.iter_mut().skip(1).zip(mcs) {
@@ -240,7 +240,7 @@ impl Medium {
             phy.basic_rates = self.basic_rate.clone();
         }
         if let Some(wait) = self.after_collision {
-            phy.eifs_after_collision = wait == Wait::Eifs;
+            phy.eifs_after_collision = wait == CollisionWait::Eifs;
         }
         let mut config = MediumConfig::new(phy, rates.len() as u32, self.rate);
         for (station, rate) in config.stations.iter_mut().skip(1).zip(rates) {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::emulation::{Emulation, Plan, Side};
+use crate::emulation::{DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
 #[derive(Args)]
@@ -16,7 +16,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let side = || Side { meter: (true, false), ..Side::default() };
+        let side = || DirectionSetup { meter: (true, false), ..DirectionSetup::default() };
         let prompt = "[meter] ".into();
         Plan { kind: "meter", prompt, up: side(), down: side(), options: self.emulation }.run()
     }

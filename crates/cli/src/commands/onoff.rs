@@ -7,16 +7,16 @@ use paceline_cc::{Span, Stream};
 use paceline_live::emulator::Element;
 use paceline_live::shell::onoff::OnOff as Line;
 
-use super::loss::Way;
+use super::loss::LossDirection;
 use crate::args;
-use crate::emulation::{DEFAULT_SEED, Emulation, Plan, Side};
+use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
 #[derive(Args)]
 #[command(after_help = "Example: paceline onoff down 10s 500ms -- bash")]
 pub(crate) struct OnOff {
     /// The direction
-    way: Way,
+    way: LossDirection,
     /// The mean time for which packets pass
     #[arg(value_parser = args::span)]
     on: Span,
@@ -34,16 +34,21 @@ impl OnOff {
 }
 
 /// An emulation of nothing but a line that comes and goes.
-pub(crate) fn plan(way: Way, on: Span, off: Span, options: Emulation) -> Result<Plan, Error> {
+pub(crate) fn plan(
+    way: LossDirection,
+    on: Span,
+    off: Span,
+    options: Emulation,
+) -> Result<Plan, Error> {
     if on.is_zero() && off.is_zero() {
         return Err(Error::Message("the mean times on and off cannot both be zero".into()));
     }
     let stream = Stream::new(options.seed.unwrap_or(DEFAULT_SEED), "onoff");
     let line = Element::OnOff(Box::new(Line::new(on, off, stream)));
-    let line = Side { hops: vec![line], ..Side::default() };
+    let line = DirectionSetup { hops: vec![line], ..DirectionSetup::default() };
     let (up, down, word) = match way {
-        Way::Up => (line, Side::default(), "up"),
-        Way::Down => (Side::default(), line, "down"),
+        LossDirection::Up => (line, DirectionSetup::default(), "up"),
+        LossDirection::Down => (DirectionSetup::default(), line, "down"),
     };
     let prompt = format!("[onoff ({word}) on={on} off={off}] ");
     Ok(Plan { kind: "onoff", prompt, up, down, options })

@@ -268,7 +268,17 @@ fn place(target: &Target) -> Result<(), Error> {
     match target {
         Target::Output | Target::Nowhere => Ok(()),
         Target::Folder(folder) => output::make_folder(folder),
-        Target::File(path) => output::has_folder(path),
+        Target::File(path) => {
+            // A file takes the place of what has its name: that must not be a device.
+            if path.metadata().is_ok_and(|about| !about.is_file()) {
+                return Err(Error::Usage(format!(
+                    "-o {}: this is no file, and would be replaced by one; to write into a device or \
+                     a pipe, say `-o - > {0}`",
+                    path.display()
+                )));
+            }
+            output::has_folder(path)
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_reproduce::{
-    Claim, Held, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict, Written,
-    claims, markdown, page, reproduce, write_scenarios,
+    BoundResult, Claim, Live, Progress, ReproduceFields, Reproduction, Setting, Store, Verdict,
+    WrittenScenarios, claims, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -75,11 +75,11 @@ pub(crate) struct Reproduce {
 /// The JSON of `reproduce --list`.
 #[derive(Serialize)]
 struct List<'a> {
-    claims: Vec<Listed<'a>>,
+    claims: Vec<ListedClaim<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedClaim<'a> {
     id: &'a str,
     paper: &'a str,
     place: &'a str,
@@ -89,9 +89,9 @@ struct Listed<'a> {
     checks: Vec<&'a str>,
 }
 
-impl Listed<'_> {
-    fn of(claim: &Claim) -> Listed<'_> {
-        Listed {
+impl ListedClaim<'_> {
+    fn of(claim: &Claim) -> ListedClaim<'_> {
+        ListedClaim {
             id: &claim.id,
             paper: &claim.paper,
             place: &claim.place,
@@ -104,12 +104,12 @@ impl Listed<'_> {
 }
 
 /// A progress bar over units of cost.
-struct Bar(ProgressBar);
+struct CostBar(ProgressBar);
 
 /// The bar counts thousandths, since costs are not whole.
 const FINE: f64 = 1000.0;
 
-impl Progress for Bar {
+impl Progress for CostBar {
     fn begin(&self, total: f64, done: f64) {
         self.0.set_length((total * FINE) as u64);
         self.0.set_position((done * FINE) as u64);
@@ -128,7 +128,7 @@ impl Reproduce {
         if self.list {
             if self.json {
                 return output::print_json(&List {
-                    claims: chosen.iter().map(Listed::of).collect(),
+                    claims: chosen.iter().map(ListedClaim::of).collect(),
                 });
             }
             return output::print(&list(&chosen));
@@ -164,7 +164,7 @@ impl Reproduce {
             bar.set_style(style);
         }
         bar.enable_steady_tick(args::wall(0.2));
-        let progress = Bar(bar.clone());
+        let progress = CostBar(bar.clone());
         let began = Instant::now();
         let done = pool.install(|| reproduce(&chosen, &setting, &store, &progress));
         bar.finish_and_clear();
@@ -175,15 +175,13 @@ impl Reproduce {
             output::print(&table(&done))
         };
         // What was measured is shown and written as far as that is possible.
-        let mut unwritten = unkept(&done);
+        let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
+        let mut unwritten: Vec<String> = output::unkept(&unkept).into_iter().collect();
         if let Some(folder) = &self.output {
             let seconds = began.elapsed().as_secs_f64();
             unwritten.extend(self.write(folder, &done, &chosen, seconds));
         }
-        let written = match unwritten.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Message(unwritten.join("\n"))),
-        };
+        let written = output::all_of(&unwritten);
         let warned = output::warn(&self.shortfalls(&done), self.strict);
         written.and(printed).and(warned)
     }
@@ -237,28 +235,8 @@ impl Reproduce {
             ("reproduce.md", Ok(markdown(done, chosen, &facts[0].1))),
             ("reproduce.json", json),
         ];
-        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
-        for (name, text) in files {
-            match text.and_then(|text| output::write(folder, name, &text)) {
-                Ok(path) => written.push(path.display().to_string()),
-                Err(error) => unwritten.push(error.to_string()),
-            }
-        }
-        if !self.quiet && !written.is_empty() {
-            output::note(&format!("wrote {}", written.join(", ")));
-        }
-        unwritten
+        output::write_each(folder, files, self.quiet)
     }
-}
-
-/// What to say of finished tasks whose results could not be kept: of the first, and how many there are.
-fn unkept(done: &Reproduction) -> Vec<String> {
-    let Some((_, problem)) = done.unkept.first() else { return Vec::new() };
-    let more = match done.unkept.len() - 1 {
-        0 => String::new(),
-        more => format!(", nor can {more} more"),
-    };
-    vec![format!("the result of a run cannot be kept: {problem}{more}; it will be run again")]
 }
 
 /// What runs programs for claims of running systems.
@@ -267,7 +245,7 @@ fn live() -> Result<Live, Error> {
     Live::open(&program).map_err(Error::Message)
 }
 
-fn summary(written: &Written, folder: &Path) -> String {
+fn summary(written: &WrittenScenarios, folder: &Path) -> String {
     let some = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -310,7 +288,7 @@ fn table(done: &Reproduction) -> String {
         }
         for (at, check) in judged.checks.iter().enumerate() {
             let first = |text: String| if at == 0 { text } else { String::new() };
-            let cell = |held: Option<&Held>| match held {
+            let cell = |held: Option<&BoundResult>| match held {
                 Some(held) if held.holds => held.measured.clone(),
                 Some(held) => format!("{} ✗", held.measured),
                 None => "withdrawn".into(),

@@ -11,7 +11,7 @@ use paceline_path::BufferSize;
 
 use crate::args;
 use crate::emulation::link::{QueueChoice, link_side, queue_choice};
-use crate::emulation::{Emulation, Plan, Side};
+use crate::emulation::{DirectionSetup, Emulation, Plan};
 use crate::output::{self, Error};
 
 #[derive(Args)]
@@ -93,6 +93,7 @@ impl RouterCommand {
             ..Emulation::default()
         };
         let prompt = format!("[router {}] ", self.device);
-        Plan { kind: "router", prompt, up, down: Side::default(), options }.route(router, end)
+        Plan { kind: "router", prompt, up, down: DirectionSetup::default(), options }
+            .route(router, end)
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Client {
     /// Measure one direction only; without --feedback this is needed, since acknowledgements would
     /// wait in the other direction's queue
     #[arg(long, value_name = "DIRECTION", required_unless_present = "feedback")]
-    only: Option<Only>,
+    only: Option<OnlyDirection>,
     /// For how long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
     duration: Span,
@@ -97,7 +97,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Only {
+enum OnlyDirection {
     /// To the server
     Up,
     /// From the server
@@ -197,51 +197,61 @@ impl Client {
             key: self.key.clone(),
             link: self.link.clone(),
             feedback: self.feedback.clone(),
-            up: self.only != Some(Only::Down),
-            down: self.only != Some(Only::Up),
+            up: self.only != Some(OnlyDirection::Down),
+            down: self.only != Some(OnlyDirection::Up),
             duration: self.duration,
             size: self.size,
             window: self.window,
             rule: if self.thesis { Rule::Thesis } else { Rule::Delivery },
             patience: self.timeout,
         };
+        // Better now than after the measurement.
+        self.output.as_deref().map_or(Ok(()), output::has_folder)?;
         let measured = client(&options).map_err(fail)?;
-        let mut rows = Vec::new();
+        // What was measured is shown, and written as far as that is possible.
+        let (mut rows, mut unwritten) = (Vec::new(), Vec::new());
         for (name, direction) in [("up", &measured.up), ("down", &measured.down)] {
-            if let Some(direction) = direction {
-                rows.push(self.keep(name, direction)?);
-            }
+            let Some(direction) = direction else { continue };
+            let file = match self.save(name, direction) {
+                Ok(file) => file,
+                Err(problem) => {
+                    unwritten.push(problem);
+                    None
+                }
+            };
+            rows.push(Client::row(name, direction, file));
         }
-        if self.json {
+        let printed = if self.json {
             output::print_json(&Rows { rows: &rows })
         } else {
             output::print(&rows.iter().map(words).collect::<String>())
-        }
+        };
+        output::all_of(&unwritten).and(printed)
     }
 
-    /// Writes the trace of a direction.
-    fn keep(&self, direction: &'static str, measured: &Direction) -> Result<Row, Error> {
-        let Direction { recorded, sent } = measured;
-        let mut file = None;
-        if let Some(output) = &self.output {
-            if recorded.duration_s < 0.001 {
-                return Err(Error::Message(format!(
-                    "{direction}: the round-trip time has not reached 750 ms, so that nothing was \
-                     recorded: measure for longer, or with a larger --window"
-                )));
-            }
-            let mut name = output.clone().into_os_string();
-            name.push(format!(".{direction}"));
-            let path = PathBuf::from(name);
-            let text = path.to_string_lossy().into_owned();
-            let trace = Trace::new(&text, recorded.opportunities.clone());
-            let saved = trace.and_then(|trace| paceline_trace::file::save(&trace, &text));
-            saved.map_err(|error| Error::Message(error.to_string()))?;
-            file = Some(path);
+    /// Writes the trace of a direction, if that is wanted; its file, or why it cannot be written.
+    fn save(&self, direction: &str, measured: &Direction) -> Result<Option<PathBuf>, String> {
+        let Some(output) = &self.output else { return Ok(None) };
+        if measured.recorded.duration_s < 0.001 {
+            return Err(format!(
+                "{direction}: the round-trip time has not reached 750 ms, so that nothing was \
+                 recorded: measure for longer, or with a larger --window"
+            ));
         }
+        let mut name = output.clone().into_os_string();
+        name.push(format!(".{direction}"));
+        let path = PathBuf::from(name);
+        let text = path.to_string_lossy().into_owned();
+        let trace = Trace::new(&text, measured.recorded.opportunities.clone());
+        let saved = trace.and_then(|trace| paceline_trace::file::save(&trace, &text));
+        saved.map(|()| Some(path)).map_err(|error| error.to_string())
+    }
+
+    fn row(direction: &'static str, measured: &Direction, file: Option<PathBuf>) -> Row {
+        let Direction { recorded, sent } = measured;
         let count = recorded.opportunities.len();
         let millis = |at: usize| f64::from(sent.rtt[at]) / 1e3;
-        Ok(Row {
+        Row {
             direction,
             file,
             duration_s: recorded.duration_s,
@@ -253,7 +263,7 @@ impl Client {
             rtt_in_band: f64::from(sent.in_band) / 1e6,
             rtt_ms: Rtt { p50: millis(0), p95: millis(1), p99: millis(2), max: millis(3) },
             sent: sent.sent,
-        })
+        }
     }
 }
 

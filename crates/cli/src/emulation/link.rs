@@ -7,7 +7,7 @@ use paceline_live::emulator::Element;
 use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Service, queue};
 use paceline_sim::scenario::{Capacity, LinkSpec, RouterChoice, Scenario, Stretch};
 
-use super::{DEFAULT_SEED, Side};
+use super::{DEFAULT_SEED, DirectionSetup};
 use crate::args;
 use crate::output::Error;
 
@@ -124,7 +124,7 @@ pub(crate) fn link_side(
     both: (BufferSize, &QueueChoice),
     seed: Option<u64>,
     again: bool,
-) -> Result<Side, Error> {
+) -> Result<DirectionSetup, Error> {
     let (buffer, choice) = both;
     let (name, mut capacity) = args::capacity(text).map_err(Error::Usage)?;
     if let Capacity::Trace { repeat, .. } = &mut capacity {
@@ -137,11 +137,11 @@ pub(crate) fn link_side(
     alone.seed = seed.unwrap_or(DEFAULT_SEED);
     let limit = limit(&alone, buffer, &spec.capacity, RTT);
     let made = link(&alone, &spec, &choice.queue, limit)?;
-    Ok(Side {
+    Ok(DirectionSetup {
         hops: vec![Element::Link(Box::new(made))],
         name: Some(name),
         queue: Some(format!("{choice} [{buffer}]")),
-        ..Side::default()
+        ..DirectionSetup::default()
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Direction {
 
 /// What `mm-link` or `mm-meter` was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Words {
+pub(crate) struct MahimahiArguments {
     pub(crate) up: Direction,
     pub(crate) down: Direction,
     pub(crate) once: bool,
@@ -56,12 +56,12 @@ const METER_OPTIONS: [(&str, bool); 3] =
 
 /// Reads the words after `mm-link` as `getopt_long` does: options stand anywhere before `--`, may
 /// be cut short as long as they are unique, and `-u` and `-d` name the logs.
-pub(crate) fn link_words(words: Vec<OsString>) -> Result<Words, String> {
+pub(crate) fn link_words(words: Vec<OsString>) -> Result<MahimahiArguments, String> {
     options(words, &LINK_OPTIONS, &[("-u", "uplink-log"), ("-d", "downlink-log")])
 }
 
 /// Reads the words after `mm-meter`.
-pub(crate) fn meter_words(words: Vec<OsString>) -> Result<Words, String> {
+pub(crate) fn meter_words(words: Vec<OsString>) -> Result<MahimahiArguments, String> {
     options(words, &METER_OPTIONS, &[])
 }
 
@@ -69,14 +69,15 @@ fn options(
     words: Vec<OsString>,
     known: &[(&'static str, bool)],
     short: &[(&str, &'static str)],
-) -> Result<Words, String> {
+) -> Result<MahimahiArguments, String> {
     let plain = Direction {
         log: None,
         meter: (false, false),
         queue: "infinite".into(),
         queue_args: String::new(),
     };
-    let mut read = Words { up: plain.clone(), down: plain, once: false, rest: Vec::new() };
+    let mut read =
+        MahimahiArguments { up: plain.clone(), down: plain, once: false, rest: Vec::new() };
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let text = word.to_str().unwrap_or_default();
@@ -131,7 +132,7 @@ fn find(name: &str, known: &[(&'static str, bool)]) -> Result<(&'static str, boo
     }
 }
 
-impl Words {
+impl MahimahiArguments {
     fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
         let text = || {
             let text = value.to_str().ok_or(format!("--{name}: expected text in UTF-8"))?;

@@ -98,7 +98,7 @@ impl Emulation {
 
 /// One direction.
 #[derive(Default)]
-pub(crate) struct Side {
+pub(crate) struct DirectionSetup {
     /// What packets pass, in order.
     pub(crate) hops: Vec<Element>,
     /// What its capacity is called: a trace, a file, a rate.
@@ -120,9 +120,9 @@ pub(crate) struct Plan {
     /// What stands before the prompt.
     pub(crate) prompt: String,
     /// From inside to outside.
-    pub(crate) up: Side,
+    pub(crate) up: DirectionSetup,
     /// From outside to inside.
-    pub(crate) down: Side,
+    pub(crate) down: DirectionSetup,
     /// The common options.
     pub(crate) options: Emulation,
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use paceline_cc::{Rate, Time};
 use paceline_live::emulator::{Direction, Element, Observer};
 use paceline_live::output::{
-    Accountant, LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, Watched,
+    LogHead, MahimahiLog, Meter, PageFacts, Pcapng, Releases, ReportObserver, WatchedElement,
 };
 use paceline_path::{Link, Service};
 
-use super::{DEFAULT_SEED, Plan, Side};
+use super::{DEFAULT_SEED, DirectionSetup, Plan};
 use crate::names::command_line;
 use crate::output::Error;
 
@@ -32,14 +32,14 @@ pub(super) fn observers(plan: &Plan) -> Result<Vec<Box<dyn Observer>>, Error> {
         made.push(Box::new(capture.map_err(fail(path))?));
     }
     if let Some(path) = &options.releases {
-        let last = |side: &Side| side.hops.len().saturating_sub(1);
+        let last = |side: &DirectionSetup| side.hops.len().saturating_sub(1);
         let releases = Releases::create(path, last(&plan.up), last(&plan.down));
         made.push(Box::new(releases.map_err(fail(path))?));
     }
     if options.summary.is_some() || options.output.is_some() {
         let links = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
         let warmup = Time::ZERO + options.warmup.unwrap_or_default();
-        let mut accountant = Accountant::new(links).with_warmup(warmup);
+        let mut accountant = ReportObserver::new(links).with_warmup(warmup);
         if let Some(path) = &options.summary {
             accountant = accountant.with_json(path).map_err(fail(path))?;
         }
@@ -60,7 +60,7 @@ fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
     |source| Error::Io { path, source }
 }
 
-fn first_link(side: &Side) -> Option<(usize, &Link)> {
+fn first_link(side: &DirectionSetup) -> Option<(usize, &Link)> {
     side.hops.iter().enumerate().find_map(|(stage, hop)| match hop {
         Element::Link(link) => Some((stage, &**link)),
         _ => None,
@@ -68,10 +68,10 @@ fn first_link(side: &Side) -> Option<(usize, &Link)> {
 }
 
 /// Every element of both ways; of a way without any, the one that only passes packets on.
-fn watched(plan: &Plan) -> Vec<Watched> {
+fn watched(plan: &Plan) -> Vec<WatchedElement> {
     let mut list = Vec::new();
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
-        let plain = |stage, name: &str| Watched {
+        let plain = |stage, name: &str| WatchedElement {
             direction,
             stage,
             name: name.into(),
@@ -80,14 +80,14 @@ fn watched(plan: &Plan) -> Vec<Watched> {
         };
         for (stage, hop) in side.hops.iter().enumerate() {
             list.push(match hop {
-                Element::Link(link) => Watched {
+                Element::Link(link) => WatchedElement {
                     name: side.name.clone().unwrap_or_else(|| "link".into()),
                     queue: side.queue.clone().unwrap_or_default(),
                     service: Some(link.service().clone()),
                     ..plain(stage, "")
                 },
                 // It has no capacity of its own.
-                Element::Shared(_) => Watched {
+                Element::Shared(_) => WatchedElement {
                     name: side.name.clone().unwrap_or_else(|| "shared".into()),
                     service: Some(Service::constant(Rate::ZERO)),
                     ..plain(stage, "")
@@ -103,13 +103,13 @@ fn watched(plan: &Plan) -> Vec<Watched> {
 }
 
 /// The links, or all elements where there are none.
-fn bottlenecks(watched: &[Watched]) -> Vec<Watched> {
+fn bottlenecks(watched: &[WatchedElement]) -> Vec<WatchedElement> {
     let links: Vec<_> = watched.iter().filter(|it| it.service.is_some()).cloned().collect();
     if links.is_empty() { watched.to_vec() } else { links }
 }
 
 /// What the live meter shows: rate, and delay where it is `true`.
-fn metered(plan: &Plan, watched: &[Watched]) -> Vec<(Watched, bool)> {
+fn metered(plan: &Plan, watched: &[WatchedElement]) -> Vec<(WatchedElement, bool)> {
     let mut shown = Vec::new();
     for it in bottlenecks(watched) {
         let side = if it.direction == Direction::Up { &plan.up } else { &plan.down };
@@ -121,7 +121,7 @@ fn metered(plan: &Plan, watched: &[Watched]) -> Vec<(Watched, bool)> {
     shown
 }
 
-fn head(side: &Side) -> LogHead {
+fn head(side: &DirectionSetup) -> LogHead {
     LogHead {
         trace: side.name.clone().unwrap_or_default(),
         command: words(),

@@ -106,7 +106,7 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
         return priority::real_time(priority::RealTime::Emulator);
     }
     // Without the right to, it competes as an equal with the programs inside.
-    priority::favour();
+    priority::raise_priority();
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use paceline_sim::scenario::{FlowSpec, LinkSpec, QueueChoice, Scenario};
 use paceline_sim::{BuildError, choose};
 
 use super::link::{limit, link, pipe};
-use super::{Emulation, Side, shared};
+use super::{DirectionSetup, Emulation, shared};
 use crate::commands::run::read_scenario;
 use crate::output::Error;
 
@@ -19,7 +19,7 @@ pub(crate) fn sides(
     file: &Path,
     flow: Option<&str>,
     options: &Emulation,
-) -> Result<(Side, Side), Error> {
+) -> Result<(DirectionSetup, DirectionSetup), Error> {
     let mut scenario = read_scenario(file)?;
     scenario.seed = options.seed.unwrap_or(scenario.seed);
     scenario.warmup = options.warmup.unwrap_or_default();
@@ -31,7 +31,7 @@ pub(crate) fn sides_of(
     scenario: &Scenario,
     file: &str,
     flow: Option<&str>,
-) -> Result<(Side, Side), Error> {
+) -> Result<(DirectionSetup, DirectionSetup), Error> {
     let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows: Vec<_> = scenario.flows.iter().chain(arrivals).collect();
     let first = choose_flow(file, &flows, flow)?;
@@ -84,8 +84,8 @@ fn side(
     names: &[String],
     (delay, stretch): (Span, &paceline_sim::scenario::Stretch),
     what: &str,
-) -> Result<Side, Error> {
-    let mut side = Side::default();
+) -> Result<DirectionSetup, Error> {
+    let mut side = DirectionSetup::default();
     let seed = scenario.seed;
     for name in names {
         let spec = scenario.links.iter().find(|link| link.name == *name).ok_or_else(|| {

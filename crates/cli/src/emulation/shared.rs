@@ -5,11 +5,11 @@ use paceline_live::emulator::{Direction, Element, SharedLane, SharedPath, Simula
 use paceline_sim::scenario::{FlowSpec, Scenario};
 use paceline_sim::{FlowEnd, Gateway};
 
-use super::Side;
+use super::DirectionSetup;
 use crate::output::Error;
 
 /// Data take the way up, acknowledgements the way down.
-struct Beside {
+struct SharedGateway {
     gateway: Gateway,
     /// The flow that is outside.
     flow: String,
@@ -30,7 +30,7 @@ fn to(direction: Direction) -> FlowEnd {
     }
 }
 
-impl SharedPath for Beside {
+impl SharedPath for SharedGateway {
     fn push(&mut self, now: Time, direction: Direction, packet: &Packet) {
         self.gateway.push(now, from(direction), packet);
     }
@@ -72,14 +72,14 @@ pub(super) fn sides(
     scenario: &Scenario,
     file: &str,
     flow: &FlowSpec,
-) -> Result<(Side, Side), Error> {
+) -> Result<(DirectionSetup, DirectionSetup), Error> {
     let gateway = Gateway::new(scenario, &paceline_remy::names(), &flow.name)
         .map_err(|error| Error::Usage(format!("{file}: {error}")))?;
-    let (data, acks) = SharedLane::both(Beside { gateway, flow: flow.name.clone() });
-    let side = |lane| Side {
+    let (data, acks) = SharedLane::both(SharedGateway { gateway, flow: flow.name.clone() });
+    let side = |lane| DirectionSetup {
         hops: vec![Element::Shared(lane)],
         name: Some(flow.name.clone()),
-        ..Side::default()
+        ..DirectionSetup::default()
     };
     Ok((side(data), side(acks)))
 }

@@ -2,6 +2,7 @@
 //! make networks, tests are skipped, which they say on standard error.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -49,6 +50,10 @@ look() {
 }
 "#;
 
+/// What times are measured with: where the right to is, `$REALTIME` puts an emulator and `$AHEAD` a
+/// program ahead of what else this machine does.
+const AHEAD: &str = "chrt -f 1 true 2>/dev/null && export AHEAD='chrt -f 1' REALTIME=--realtime";
+
 /// Runs a script in a network of its own: `$P` is the program. Afterwards nothing may be left of
 /// it: no interface, rule, setting, mount or process. `None` if the test is skipped.
 pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> {
@@ -83,11 +88,14 @@ pub(crate) fn alone_within(
     let mark = format!("PACELINE_TEST={test}");
     // A new network begins with the first one's settings.
     let whole = format!(
-        "{LOOK}\necho 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n{script}\nstatus=$?\nafter=$(look)\n\
+        "{LOOK}\n{AHEAD}\necho 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n{script}\nstatus=$?\nafter=$(look)\n\
          if [ \"$before\" != \"$after\" ]; then\n\
          echo \"LEFT BEHIND: was:\n$before\nis:\n$after\" >&2; fi\nexit $status"
     );
-    let output = Command::new("timeout")
+    // Files, not pipes: a process that is left behind would keep a pipe open, and this test waiting.
+    let said = Folder::new(&format!("said-{test}"));
+    let file = |name: &str| File::create(said.path(name)).expect("a file");
+    let status = Command::new("timeout")
         .args(["--signal=KILL", seconds, "unshare"])
         .args(options)
         .args(["bash", "-c", &whole])
@@ -100,8 +108,12 @@ pub(crate) fn alone_within(
         .env_remove("PACELINE_BASE6")
         .env_remove("PACELINE_NETWORK")
         .stdin(Stdio::null())
-        .output()
+        .stdout(file("out"))
+        .stderr(file("err"))
+        .status()
         .expect("bash runs");
+    let read = |name: &str| std::fs::read(said.path(name)).expect("a file");
+    let output = Output { status, stdout: read("out"), stderr: read("err") };
     let err = text(&output.stderr);
     assert!(!err.contains("LEFT BEHIND"), "{err}");
     assert_eq!(processes(&mark), Vec::<String>::new(), "processes are left behind");

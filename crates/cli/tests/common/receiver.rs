@@ -1,7 +1,7 @@
 //! `paceline recv` that runs beside a test, and what is sent to it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::Folder;
@@ -9,6 +9,9 @@ use crate::common::Folder;
 /// A receiver that runs, with its key and its address.
 pub(crate) struct Receiver {
     pub(crate) child: Child,
+    err: BufReader<ChildStderr>,
+    /// What it has said on standard error, as far as it was waited for.
+    said: String,
     pub(crate) key: String,
     pub(crate) at: String,
 }
@@ -38,17 +41,23 @@ impl Receiver {
             .read_line(&mut line)
             .expect("a line");
         let key = line.trim().strip_prefix("key ").expect("a key").to_string();
-        child.stderr = Some(err.into_inner());
-        Receiver { child, key, at }
+        Receiver { child, err, said: String::new(), key, at }
+    }
+
+    /// Waits until it says that somebody has connected.
+    #[allow(dead_code, reason = "each test program uses a part")]
+    pub(crate) fn connected(&mut self) {
+        while !self.said.contains("connected") {
+            let read = self.err.read_line(&mut self.said).expect("a line");
+            assert!(read > 0, "it ended before anybody connected: {}", self.said);
+        }
     }
 
     /// Waits for its end; its status and what it said.
     pub(crate) fn finish(&mut self, patience: u64) -> (Option<i32>, String) {
         let code = wait(&mut self.child, patience);
-        let mut err = String::new();
-        let mut pipe = self.child.stderr.take().expect("a pipe");
-        pipe.read_to_string(&mut err).expect("text");
-        (code, err)
+        self.err.read_to_string(&mut self.said).expect("text");
+        (code, std::mem::take(&mut self.said))
     }
 }
 
@@ -70,6 +79,16 @@ pub(crate) fn wait(child: &mut Child, patience: u64) -> Option<i32> {
     }
     let _ = child.kill();
     panic!("not over within {patience} s");
+}
+
+/// Waits for something that must come about sooner or later.
+#[allow(dead_code, reason = "each test program uses a part")]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "in vain for a minute: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A file's content.

@@ -4,7 +4,7 @@ use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 
 use super::bound::{Bound, Tolerance};
-use super::case::{Case, Check, Observations, Ours};
+use super::case::{Case, Check, Observations, OwnScheme};
 use super::network::{self, Settings};
 use crate::compare::Comparison;
 use paceline_sim::scenario::{Capacity, check_scheme};
@@ -209,9 +209,9 @@ const WHY_BBR: &str = "ns-3's BBR has no bursts of two packets, no pacing margin
 
 /// What runs here for a peer's scheme over a peer's queue: the default first, then variants with
 /// what they change.
-fn ours(simulator: &str, run: &Run) -> Vec<Ours> {
-    let default = |scheme: &str| Ours::default(scheme);
-    let variant = |scheme: String, why| Ours::variant(&scheme, why);
+fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
+    let default = |scheme: &str| OwnScheme::default(scheme);
+    let variant = |scheme: String, why| OwnScheme::variant(&scheme, why);
     match (simulator, run.scheme, run.queue) {
         ("ns-3", "TcpCubic", "fifo") => {
             vec![default("cubic"), variant(CUBIC_NS3.into(), WHY_CUBIC)]

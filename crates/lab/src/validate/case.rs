@@ -9,20 +9,20 @@ pub(crate) type Observations = Vec<Vec<f64>>;
 
 /// A scheme that runs here for a peer's.
 #[derive(Clone, Debug)]
-pub struct Ours {
+pub struct OwnScheme {
     /// The scheme and its queue.
     pub scheme: String,
     /// For a variant: what of the peer it copies. `None` for the default, whose verdict counts.
     pub why: Option<&'static str>,
 }
 
-impl Ours {
-    pub(crate) fn default(scheme: &str) -> Ours {
-        Ours { scheme: scheme.into(), why: None }
+impl OwnScheme {
+    pub(crate) fn default(scheme: &str) -> OwnScheme {
+        OwnScheme { scheme: scheme.into(), why: None }
     }
 
-    pub(crate) fn variant(scheme: &str, why: &'static str) -> Ours {
-        Ours { scheme: scheme.into(), why: Some(why) }
+    pub(crate) fn variant(scheme: &str, why: &'static str) -> OwnScheme {
+        OwnScheme { scheme: scheme.into(), why: Some(why) }
     }
 }
 
@@ -47,7 +47,7 @@ pub struct Case<'a> {
     /// The peer's run. Cases of one group stand side by side: a default, then its variants.
     pub group: String,
     /// What runs here.
-    pub ours: Ours,
+    pub ours: OwnScheme,
     /// What is checked.
     pub checks: Vec<Check>,
     pub(crate) run: Box<dyn Fn() -> Result<Observations, String> + Send + Sync + 'a>,
@@ -253,7 +253,7 @@ mod tests {
     use super::super::bound::Tolerance;
     use super::*;
 
-    fn case(ours: Ours, runs: &'static [f64]) -> Case<'static> {
+    fn case(ours: OwnScheme, runs: &'static [f64]) -> Case<'static> {
         let stated = Tolerance::Either(0.1, 2.0);
         let bound = Bound { stated, changed: Some(Tolerance::Within(0.5)) };
         Case {
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn verdicts_follow_from_bounds_spread_and_variants() {
         use Verdict::{Agrees, Differs, Explained, Spread, Unmeasured};
-        let ours = || Ours::default("cubic");
+        let ours = || OwnScheme::default("cubic");
         let one = |runs| verdicts(&[case(ours(), runs)]).1;
         assert_eq!(one(&[10.4]), [Agrees]);
         assert_eq!(one(&[11.0]), [Differs]);
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(one(&[10.99, 11.01]), [Differs]);
         assert_eq!(one(&[]), [Unmeasured]);
         assert_eq!(one(&[f64::NAN]), [Differs]);
-        let variant = |runs| case(Ours::variant("cubic[c=1]", "a larger c"), runs);
+        let variant = |runs| case(OwnScheme::variant("cubic[c=1]", "a larger c"), runs);
         let (rows, both) = verdicts(&[case(ours(), &[11.0]), variant(&[10.1])]);
         assert_eq!(both, [Explained, Agrees]);
         assert_eq!(rows[0].reason, "cubic[c=1] agrees: a larger c");
@@ -296,8 +296,9 @@ mod tests {
 
     #[test]
     fn counts_are_of_defaults_by_both_bounds() {
-        let variant = Ours::variant("newreno", "another");
-        let (rows, _) = verdicts(&[case(Ours::default("cubic"), &[11.0]), case(variant, &[10.0])]);
+        let variant = OwnScheme::variant("newreno", "another");
+        let (rows, _) =
+            verdicts(&[case(OwnScheme::default("cubic"), &[11.0]), case(variant, &[10.0])]);
         let counts = Counts::of(&rows);
         // Within 2 of it as stated, not within 0.5; the variant is not counted.
         assert_eq!((counts.checks, counts.agree_as_stated, counts.agree), (1, 1, 0));

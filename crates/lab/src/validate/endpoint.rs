@@ -1,7 +1,7 @@
 //! ABC at a real Linux endpoint, behind its authors' router.
 
 use super::bound::{Bound, Tolerance};
-use super::case::{Case, Check, Ours};
+use super::case::{Case, Check, OwnScheme};
 use super::recorded::Recorded;
 
 /// Figures of a real Linux endpoint with the authors' module behind their router: 50 ms each way, 250
@@ -36,7 +36,9 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for run in &RUNS {
         let variant = "the sender's second window, Cubic's, never limits it there";
-        for ours in [Ours::default("abc"), Ours::variant("abc[dual_window=false]", variant)] {
+        for ours in
+            [OwnScheme::default("abc"), OwnScheme::variant("abc[dual_window=false]", variant)]
+        {
             let scheme = ours.scheme.clone();
             let check =
                 |(figure, expected, bound)| Check::new(figure, expected, Bound::stated(bound));

@@ -3,7 +3,7 @@
 use paceline_cc::{AckPolicy, Rate, Span};
 
 use super::bound::{Bound, Tolerance};
-use super::case::{Case, Check, Observations, Ours};
+use super::case::{Case, Check, Observations, OwnScheme};
 use super::network::{self, Settings};
 use crate::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, check_scheme};
@@ -113,7 +113,7 @@ pub(super) fn cases<'a>() -> impl Iterator<Item = Case<'a>> {
     FACTS.iter().map(|fact| Case {
         peer: fact.source,
         group: fact.name.into(),
-        ours: Ours::default(fact.scheme),
+        ours: OwnScheme::default(fact.scheme),
         checks: vec![Check::new(fact.what, fact.expected, Bound::stated(fact.tolerance))],
         run: Box::new(move || measure(fact)),
     })

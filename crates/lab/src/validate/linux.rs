@@ -3,8 +3,8 @@
 use paceline_cc::Span;
 
 use super::bound::{Bound, Tolerance};
-use super::case::{Case, Check, Ours};
-use super::recorded::{Recorded, Way};
+use super::case::{Case, Check, OwnScheme};
+use super::recorded::{PathSetup, Recorded};
 
 /// Figures of kernel 6.18 behind Mahimahi: 50 ms each way, 250 packets, 60 s; means of several runs.
 struct Run {
@@ -47,26 +47,32 @@ const CODEL: &str = "cubic+codel[target=50ms,interval=100ms]";
 const WHY_LINUX: &str =
     "Linux' Reno-friendly window grows by half a packet per round trip for good";
 
-fn ours(scheme: &str) -> Vec<Ours> {
+fn ours(scheme: &str) -> Vec<OwnScheme> {
     match scheme {
         "cubic+codel" => {}
         "cubic" => {
-            return vec![Ours::default(scheme), Ours::variant("cubic[growth=linux]", WHY_LINUX)];
+            return vec![
+                OwnScheme::default(scheme),
+                OwnScheme::variant("cubic[growth=linux]", WHY_LINUX),
+            ];
         }
-        _ => return vec![Ours::default(scheme)],
+        _ => return vec![OwnScheme::default(scheme)],
     }
     vec![
-        Ours::default(CODEL),
-        Ours::variant(
+        OwnScheme::default(CODEL),
+        OwnScheme::variant(
             "cubic+codel-mahimahi[target=50ms,interval=100ms]",
             "Mahimahi's CoDel delivers the packet that it means to drop, and drops the next",
         ),
-        Ours::variant("cubic[growth=linux]+codel-mahimahi[target=50ms,interval=100ms]", WHY_LINUX),
-        Ours::variant(
+        OwnScheme::variant(
+            "cubic[growth=linux]+codel-mahimahi[target=50ms,interval=100ms]",
+            WHY_LINUX,
+        ),
+        OwnScheme::variant(
             "cubic[hystart=off,growth=linux]+codel-mahimahi[target=50ms,interval=100ms]",
             WHY_LINUX,
         ),
-        Ours::variant(
+        OwnScheme::variant(
             "cubic[hystart=off]+codel-mahimahi[target=50ms,interval=100ms]",
             "its slow start overshoots, as in those real runs whose logs hold over a hundred drops \
              at a full buffer",
@@ -80,7 +86,8 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
     for run in &RUNS {
         for ours in ours(run.scheme) {
             let scheme = ours.scheme.clone();
-            let way = Way { trace: run.trace, reverse: run.reverse, rtt_ms: 100, seconds: 60 };
+            let way =
+                PathSetup { trace: run.trace, reverse: run.reverse, rtt_ms: 100, seconds: 60 };
             let quarter = Bound::stated(Tolerance::Share(0.25));
             let runs = if run.runs == 1 { "1 run".into() } else { format!("{} runs", run.runs) };
             cases.push(Case {

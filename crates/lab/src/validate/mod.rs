@@ -19,7 +19,7 @@ mod userspace;
 
 use std::path::Path;
 
-pub use case::{Case, Check, Counts, Ours, Row, Verdict, explain};
+pub use case::{Case, Check, Counts, OwnScheme, Row, Verdict, explain};
 pub use page::page;
 
 use recorded::Recorded;

@@ -17,7 +17,7 @@ pub(super) struct Recorded<'a> {
 
 /// A path over a recorded link, or one of a constant rate.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct PathSetup {
     /// The capacity that data has: a trace's name, or `12Mbps`.
     pub(super) trace: &'static str,
     /// The capacity of the other direction.
@@ -52,7 +52,7 @@ impl Recorded<'_> {
         named.map_err(|error| error.to_string())
     }
 
-    fn comparison(self, way: &Way, scheme: &str) -> Result<Comparison, String> {
+    fn comparison(self, way: &PathSetup, scheme: &str) -> Result<Comparison, String> {
         let scheme = self.scheme(scheme)?;
         Ok(Comparison {
             reverse: Some(self.capacity(way.reverse)?),
@@ -66,7 +66,7 @@ impl Recorded<'_> {
     /// random delay of acknowledgements.
     pub(super) fn one_way(
         self,
-        way: &Way,
+        way: &PathSetup,
         scheme: &str,
         jitter: Span,
         seed: u64,
@@ -82,13 +82,18 @@ impl Recorded<'_> {
         scheme: &str,
         ack: Option<AckPolicy>,
     ) -> Result<CompareRow, String> {
-        let way = Way { trace, reverse: "12Mbps", rtt_ms: 100, seconds: 60 };
+        let way = PathSetup { trace, reverse: "12Mbps", rtt_ms: 100, seconds: 60 };
         let comparison = Comparison { reverse: None, ..self.comparison(&way, scheme)? };
         network::plain(&comparison, ack)
     }
 
     /// Data both ways at once.
-    pub(super) fn two_ways(self, way: &Way, scheme: &str, seed: u64) -> Result<CompareRow, String> {
+    pub(super) fn two_ways(
+        self,
+        way: &PathSetup,
+        scheme: &str,
+        seed: u64,
+    ) -> Result<CompareRow, String> {
         network::two_ways(&Comparison { seed, ..self.comparison(way, scheme)? })
     }
 }

@@ -3,8 +3,8 @@
 use paceline_cc::Span;
 
 use super::bound::{Bound, Tolerance};
-use super::case::{Case, Check, Observations, Ours};
-use super::recorded::{Recorded, Way};
+use super::case::{Case, Check, Observations, OwnScheme};
+use super::recorded::{PathSetup, Recorded};
 use crate::compare::CompareRow;
 
 /// The figures of one run of a program; 250 packets of droptail, the whole run counted.
@@ -134,7 +134,12 @@ impl Setting {
         name
     }
 
-    fn run(&self, recorded: Recorded<'_>, way: &Way, seed: u64) -> Result<CompareRow, String> {
+    fn run(
+        &self,
+        recorded: Recorded<'_>,
+        way: &PathSetup,
+        seed: u64,
+    ) -> Result<CompareRow, String> {
         let scheme = self.scheme.ok_or_else(|| "there is no such scheme here".to_string())?;
         if self.two_ways {
             return recorded.two_ways(way, scheme, seed);
@@ -200,7 +205,11 @@ fn ours(program: &str) -> Vec<Setting> {
 /// Runs of what depends on random numbers, each with a seed of its own.
 const RANDOM: u64 = 10;
 
-fn measure(recorded: Recorded<'_>, setting: &Setting, way: &Way) -> Result<Observations, String> {
+fn measure(
+    recorded: Recorded<'_>,
+    setting: &Setting,
+    way: &PathSetup,
+) -> Result<Observations, String> {
     let figures = |row: &CompareRow| vec![row.utilization, row.queue_delay_ms.p95];
     let first = setting.run(recorded, way, 1)?;
     let second = setting.run(recorded, way, 2)?;
@@ -220,7 +229,7 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
     for (number, run) in RUNS.iter().enumerate() {
         for setting in ours(run.program) {
             let Run { program, trace, reverse, rtt_ms, seconds, .. } = *run;
-            let way = Way { trace, reverse, rtt_ms, seconds };
+            let way = PathSetup { trace, reverse, rtt_ms, seconds };
             cases.push(Case {
                 peer: "programs",
                 group: format!(
@@ -228,7 +237,7 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
                     number + 1,
                     run.note
                 ),
-                ours: Ours { scheme: setting.name(), why: setting.why },
+                ours: OwnScheme { scheme: setting.name(), why: setting.why },
                 checks: vec![
                     Check::new(
                         "utilisation",

@@ -7,7 +7,7 @@
 use paceline_cc::{Packet, Time};
 use paceline_path::LinkEvent;
 
-use super::element::{Element, Place};
+use super::element::{Element, LoggedElement};
 use super::marks::Marks;
 use super::observe::{ElementKind, StageSummary};
 use super::pool::Pool;
@@ -27,16 +27,16 @@ pub struct Release {
 
 /// The elements of one direction.
 pub struct Chain {
-    places: Vec<Place>,
+    places: Vec<LoggedElement>,
     moving: Packet,
 }
 
 impl Chain {
     /// Elements in the order in which packets pass. Without any, packets pass as they come.
     pub fn new(elements: Vec<Element>) -> Chain {
-        let mut places: Vec<_> = elements.into_iter().map(Place::new).collect();
+        let mut places: Vec<_> = elements.into_iter().map(LoggedElement::new).collect();
         if places.is_empty() {
-            places.push(Place::new(Element::meter()));
+            places.push(LoggedElement::new(Element::meter()));
         }
         Chain { places, moving: Packet::opaque(0) }
     }
@@ -82,7 +82,7 @@ impl Chain {
     /// When there is something to do next; [`Time::NEVER`] when idle.
     #[inline]
     pub fn wake(&self) -> Time {
-        self.places.iter().map(Place::wake).min().unwrap_or(Time::NEVER)
+        self.places.iter().map(LoggedElement::wake).min().unwrap_or(Time::NEVER)
     }
 
     /// Takes the logs of all elements: of each, its events in the order of their times.

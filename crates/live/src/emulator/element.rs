@@ -32,7 +32,7 @@ impl Element {
 }
 
 /// An element with its log.
-pub(super) struct Place {
+pub(super) struct LoggedElement {
     pub(super) element: Element,
     recording: bool,
     /// Events of elements that keep no log themselves: arrivals and losses, and departures.
@@ -45,14 +45,14 @@ pub(super) struct Place {
     pub(super) lost: Vec<u32>,
 }
 
-impl Place {
-    pub(super) fn new(mut element: Element) -> Place {
+impl LoggedElement {
+    pub(super) fn new(mut element: Element) -> LoggedElement {
         match &mut element {
             Element::Link(link) => link.keep_drops(true),
             Element::Pipe(pipe) => pipe.keep_lost(true),
             Element::OnOff(_) | Element::Shared(_) | Element::Meter(_) => {}
         }
-        Place {
+        LoggedElement {
             element,
             recording: false,
             arrivals: VecDeque::new(),

@@ -1,7 +1,7 @@
 use paceline_cc::Stream;
 
 use super::super::packet::parse;
-use super::super::testing::{Like, header_is_right};
+use super::super::testing::{PacketSpec, header_is_right};
 use super::*;
 
 const UDP: u8 = 17;
@@ -10,7 +10,7 @@ const TO: [u8; 4] = [192, 0, 2, 9];
 
 /// A packet of so many bytes; in IPv4 it must not be fragmented.
 fn packet(ipv4: bool, length: usize) -> Vec<u8> {
-    let like = Like { ipv4, ..Like::UDP4 };
+    let like = PacketSpec { ipv4, ..PacketSpec::UDP4 };
     let mut packet = like.build(&vec![7; length - like.headers()], false);
     if ipv4 {
         packet[6] = DONT_FRAGMENT;

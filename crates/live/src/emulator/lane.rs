@@ -23,7 +23,7 @@ const MOST_WAITING: usize = 65_536;
 
 /// Whether a device still works.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Health {
+pub(super) enum DeviceState {
     /// It does.
     Open,
     /// It takes or has nothing more at the moment.
@@ -122,21 +122,25 @@ impl Lane {
     }
 
     /// Reads one piece and lets its packets enter at the time of the read.
-    pub(super) fn receive<P: Port>(&mut self, port: &mut P, clock: &impl Clock) -> (Health, Time) {
+    pub(super) fn receive<P: Port>(
+        &mut self,
+        port: &mut P,
+        clock: &impl Clock,
+    ) -> (DeviceState, Time) {
         let length = match port.read(self.pool.staging()) {
-            Ok(0) => return (Health::Closed, clock.now()),
+            Ok(0) => return (DeviceState::Closed, clock.now()),
             Ok(length) => length,
-            Err(error) if is_closed(&error) => return (Health::Closed, clock.now()),
+            Err(error) if is_closed(&error) => return (DeviceState::Closed, clock.now()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {
-                return (Health::Open, clock.now());
+                return (DeviceState::Open, clock.now());
             }
             // Also EIO, while the interface is down.
-            Err(_) => return (Health::Exhausted, clock.now()),
+            Err(_) => return (DeviceState::Exhausted, clock.now()),
         };
         let now = clock.now();
         let headers = if port.has_header() { HEADER } else { 0 };
         self.enter(now, length, headers);
-        (Health::Open, now)
+        (DeviceState::Open, now)
     }
 
     /// The packets of the piece just read enter.
@@ -181,10 +185,10 @@ impl Lane {
         now: Time,
         port: &mut P,
         clock: &impl Clock,
-    ) -> Health {
+    ) -> DeviceState {
         self.chain.advance(now, &mut self.pool, &mut self.out);
         if self.out.is_empty() {
-            return Health::Open;
+            return DeviceState::Open;
         }
         // The kernel carries a packet on before it returns from the write.
         let mut next = clock.now();
@@ -193,18 +197,18 @@ impl Lane {
             let actual = next;
             let written = self.write(first, count, port);
             next = clock.now();
-            let mut health = Health::Open;
+            let mut health = DeviceState::Open;
             let mut sent = true;
             match written {
                 Ok(_) => {}
                 Err(error) if is_full(&error) && self.out.len() <= MOST_WAITING => {
-                    return Health::Exhausted;
+                    return DeviceState::Exhausted;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
                     sent = false;
                     if is_closed(&error) {
-                        health = Health::Closed;
+                        health = DeviceState::Closed;
                     }
                 }
             }
@@ -222,11 +226,11 @@ impl Lane {
                 }
                 self.done.push(release.handle);
             }
-            if health == Health::Closed {
+            if health == DeviceState::Closed {
                 return health;
             }
         }
-        Health::Open
+        DeviceState::Open
     }
 
     /// How many packets at the front can be written as one piece: neighbours of one piece with

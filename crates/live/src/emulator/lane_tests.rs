@@ -10,7 +10,7 @@ use super::*;
 use crate::emulator::element::Element;
 use crate::emulator::observe::{Observer, Summary};
 use crate::emulator::packet::TCP;
-use crate::emulator::testing::{Like, Lists, Still, header_is_right};
+use crate::emulator::testing::{FixedClock, ListDevice, PacketSpec, header_is_right};
 
 const MEMORY: usize = 1 << 26;
 
@@ -37,9 +37,9 @@ fn way() -> (Pipe, Link) {
 /// One lane between two lists, and the time.
 struct Bench {
     lane: Lane,
-    from: Lists,
-    to: Lists,
-    clock: Still,
+    from: ListDevice,
+    to: ListDevice,
+    clock: FixedClock,
     watchers: Watchers,
 }
 
@@ -47,9 +47,9 @@ impl Bench {
     fn new(elements: Vec<Element>, header: bool) -> Bench {
         Bench {
             lane: Lane::new(Direction::Up, Chain::new(elements), MEMORY),
-            from: Lists::new(header),
-            to: Lists::new(header),
-            clock: Still(Cell::new(Time::ZERO)),
+            from: ListDevice::new(header),
+            to: ListDevice::new(header),
+            clock: FixedClock(Cell::new(Time::ZERO)),
             watchers: Watchers::default(),
         }
     }
@@ -60,11 +60,11 @@ impl Bench {
     }
 
     /// The emulator gets round to its work at this time.
-    fn turn(&mut self, now: Time) -> Health {
+    fn turn(&mut self, now: Time) -> DeviceState {
         self.clock.0.set(now);
         let health = self.lane.release(now, &mut self.to, &self.clock);
         self.lane.settle(now, &mut self.watchers);
-        while self.lane.receive(&mut self.from, &self.clock).0 == Health::Open {}
+        while self.lane.receive(&mut self.from, &self.clock).0 == DeviceState::Open {}
         health
     }
 
@@ -179,7 +179,7 @@ fn packets_leave_when_they_leave_in_the_simulator() {
             if late < at {
                 bench.turn(late.max(bench.clock.now()));
             }
-            bench.push(at, Like::UDP4.build(&vec![0; payload], false));
+            bench.push(at, PacketSpec::UDP4.build(&vec![0; payload], false));
         }
         bench.finish();
         let told = told.lock().expect("not poisoned");
@@ -202,7 +202,7 @@ fn packets_leave_when_they_leave_in_the_simulator() {
 
 #[test]
 fn a_large_piece_is_as_many_packets_and_is_written_as_few() {
-    let like = Like { protocol: TCP, ecn: Ecn::Ect0, ..Like::UDP4 };
+    let like = PacketSpec { protocol: TCP, ecn: Ecn::Ect0, ..PacketSpec::UDP4 };
     let piece = like.piece(&vec![3; 14_480], 1448);
     // Enough for three packets at once, then for one.
     let service = trace(vec![1, 1, 1, 2, 3, 3, 3, 3, 3, 3]);
@@ -250,7 +250,7 @@ fn marks_are_written_into_the_header() {
         let link = link.with_router(Box::new(Middle(0)));
         let mut bench = Bench::new(vec![Element::Link(Box::new(link))], header);
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::NotEct, Ecn::NotEct, Ecn::NotEct] {
-            let like = Like { ipv4, ecn, ..Like::UDP4 };
+            let like = PacketSpec { ipv4, ecn, ..PacketSpec::UDP4 };
             let packet = if header { like.piece(&[1; 50], 0) } else { like.build(&[1; 50], false) };
             bench.push(Time::ZERO, packet);
         }
@@ -308,16 +308,16 @@ fn routers_find_congestion_headers_and_what_they_write_leaves() {
         let (scribe, told) = Scribe::new(usize::MAX);
         bench.watch(scribe);
         let four: Vec<u8> = (0..4).flat_map(|_| datagram(500.0)).collect();
-        let piece = Like::UDP4.piece(&four, 1000);
+        let piece = PacketSpec::UDP4.piece(&four, 1000);
         match header {
             true => bench.push(Time::ZERO, piece),
             false => (0..4).for_each(|_| {
-                bench.push(Time::ZERO, Like::UDP4.build(&datagram(500.0), false));
+                bench.push(Time::ZERO, PacketSpec::UDP4.build(&datagram(500.0), false));
             }),
         }
         // Somebody else's packet.
-        let other = Like::UDP4.build(&[0x42; 1000], false);
-        let other = if header { Like::UDP4.piece(&[0x42; 1000], 0) } else { other };
+        let other = PacketSpec::UDP4.build(&[0x42; 1000], false);
+        let other = if header { PacketSpec::UDP4.piece(&[0x42; 1000], 0) } else { other };
         bench.push(Time::ZERO, other.clone());
         bench.finish();
         assert_eq!(*seen.lock().expect("not poisoned"), 4);
@@ -338,7 +338,7 @@ fn routers_find_congestion_headers_and_what_they_write_leaves() {
 
 #[test]
 fn marked_segments_are_written_singly() {
-    let like = Like { protocol: TCP, ecn: Ecn::Ect0, ..Like::UDP4 };
+    let like = PacketSpec { protocol: TCP, ecn: Ecn::Ect0, ..PacketSpec::UDP4 };
     let link = Link::new(Box::new(Fifo::new(Limit::NONE)), Service::constant(Rate::from_mbps(1e6)));
     let link = link.with_router(Box::new(Middle(0)));
     let mut bench = Bench::new(vec![Element::Link(Box::new(link))], true);
@@ -355,7 +355,7 @@ fn marked_segments_are_written_singly() {
 #[test]
 fn what_is_no_packet_is_counted_and_what_is_large_passes() {
     let mut bench = Bench::new(Vec::new(), false);
-    let large = Like::UDP4.build(&vec![7; 65_000], false);
+    let large = PacketSpec::UDP4.build(&vec![7; 65_000], false);
     for piece in [vec![0; 1], vec![0x45; 19], vec![0x60; 40], vec![0xff; 65_535], large.clone()] {
         bench.push(Time::ZERO, piece);
     }
@@ -370,7 +370,7 @@ fn an_outage_of_an_hour_is_sat_out() {
         vec![Element::Link(Box::new(link("droptail", trace(vec![1, 3_600_001]))))],
         false,
     );
-    let packet = Like::UDP4.build(&[0; 1472], false);
+    let packet = PacketSpec::UDP4.build(&[0; 1472], false);
     for _ in 0..2 {
         bench.push(Time::ZERO, packet.clone());
     }
@@ -391,7 +391,8 @@ fn ten_thousand_flows_are_told_apart() {
     for _ in 0..2 {
         for port in 0..10_000 {
             // As much as a flow may send in its turn.
-            bench.push(Time::ZERO, Like { port, ..Like::UDP4 }.build(&[0; 1486], false));
+            bench
+                .push(Time::ZERO, PacketSpec { port, ..PacketSpec::UDP4 }.build(&[0; 1486], false));
         }
     }
     bench.finish();
@@ -413,7 +414,7 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
     let (other, all) = Scribe::new(usize::MAX);
     bench.watch(other);
     for ms in 0..50 {
-        bench.push(Time::from_millis(ms), Like::UDP4.build(&[0; 40], false));
+        bench.push(Time::from_millis(ms), PacketSpec::UDP4.build(&[0; 40], false));
     }
     bench.finish();
     assert_eq!(bench.to.written.len(), 50);
@@ -444,7 +445,7 @@ fn a_device_that_is_full_loses_nothing() {
     let (scribe, told) = Scribe::new(usize::MAX);
     bench.watch(scribe);
     bench.to.errors.extend([libc::EAGAIN, libc::ENOBUFS, libc::ENOMEM]);
-    bench.push(Time::ZERO, Like::UDP4.build(&[0; 40], false));
+    bench.push(Time::ZERO, PacketSpec::UDP4.build(&[0; 40], false));
     let mut ms = 0;
     while bench.to.written.is_empty() {
         ms += 1;
@@ -465,13 +466,13 @@ fn a_packet_that_is_refused_is_counted_and_a_closed_device_told() {
     let mut bench = Bench::new(Vec::new(), false);
     bench.to.errors.extend([libc::EINVAL, libc::EIO]);
     for _ in 0..3 {
-        bench.push(Time::ZERO, Like::UDP4.build(&[0; 40], false));
+        bench.push(Time::ZERO, PacketSpec::UDP4.build(&[0; 40], false));
     }
-    assert_eq!(bench.turn(Time::from_millis(1)), Health::Open);
+    assert_eq!(bench.turn(Time::from_millis(1)), DeviceState::Open);
     assert_eq!((bench.lane.counts.refused, bench.to.written.len()), (2, 1));
-    bench.push(Time::from_millis(2), Like::UDP4.build(&[0; 40], false));
+    bench.push(Time::from_millis(2), PacketSpec::UDP4.build(&[0; 40], false));
     bench.to.errors.push_back(libc::EBADFD);
-    assert_eq!(bench.turn(Time::from_millis(3)), Health::Closed);
+    assert_eq!(bench.turn(Time::from_millis(3)), DeviceState::Closed);
 }
 
 #[test]
@@ -480,7 +481,7 @@ fn packets_that_arrive_twice_are_written_twice() {
     let pipe = Pipe::with_impairments(Span::ZERO, impairments, Stream::new(1, "twice"));
     let mut bench = Bench::new(vec![Element::Pipe(Box::new(pipe.expect("a pipe")))], false);
     for ms in 0..10 {
-        bench.push(Time::from_millis(ms), Like::UDP4.build(&[ms as u8; 40], false));
+        bench.push(Time::from_millis(ms), PacketSpec::UDP4.build(&[ms as u8; 40], false));
     }
     bench.finish();
     assert_eq!(bench.to.written.len(), 20);
@@ -492,7 +493,7 @@ fn no_memory_is_counted() {
     let mut bench = Bench::new(vec![Element::Pipe(Box::new(Pipe::new(Span::from_secs(1))))], false);
     bench.lane.pool = Pool::new(200_000);
     for _ in 0..200 {
-        bench.push(Time::ZERO, Like::UDP4.build(&[0; 1000], false));
+        bench.push(Time::ZERO, PacketSpec::UDP4.build(&[0; 1000], false));
     }
     bench.finish();
     let counts = &bench.lane.counts;

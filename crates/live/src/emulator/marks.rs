@@ -43,7 +43,7 @@ impl Marks {
 
     /// The bytes of the congestion header, if they differ from those in this datagram.
     #[inline]
-    pub(super) fn rewritten(&self, datagram: &[u8]) -> Option<Rewritten> {
+    pub(super) fn rewritten(&self, datagram: &[u8]) -> Option<RewrittenHeader> {
         if self.header == Header::None {
             return None;
         }
@@ -52,25 +52,25 @@ impl Marks {
         let there = datagram.get(HEADER_AT..HEADER_AT + length)?;
         // Routers change what a header says, never its kind, so that its length stays.
         let differs = there.first() == bytes.first() && Some(there) != bytes.get(..length);
-        differs.then_some(Rewritten { bytes, length })
+        differs.then_some(RewrittenHeader { bytes, length })
     }
 }
 
 /// The new bytes of a congestion header.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Rewritten {
+pub(super) struct RewrittenHeader {
     bytes: [u8; LONGEST],
     length: usize,
 }
 
-impl Rewritten {
+impl RewrittenHeader {
     /// Bytes of a datagram up to the end of its congestion header.
     pub(super) fn end(&self) -> usize {
         HEADER_AT + self.length
     }
 
     /// Writes the header into the beginning of a UDP packet (its own header, then the datagram up
-    /// to [`Rewritten::end`]); `complete` says that its checksum is in place and is to be mended.
+    /// to [`RewrittenHeader::end`]); `complete` says that its checksum is in place and is to be mended.
     pub(super) fn write(&self, udp: &mut [u8], complete: bool) {
         let at = UDP_HEADER + HEADER_AT;
         let checksum = udp.get(UDP_CHECKSUM..).and_then(|rest| rest.first_chunk::<2>());

@@ -1,12 +1,13 @@
 use paceline_cc::Stream;
 
 use super::super::packet::{fold, sum};
-use super::super::testing::Like;
+use super::super::testing::PacketSpec;
 use super::*;
 
 /// A packet that opens a connection, with these twelve bytes of options.
 fn syn(ipv4: bool, options: [u8; 12], flags: u8) -> Vec<u8> {
-    let mut packet = Like { ipv4, protocol: TCP, flags, ..Like::UDP4 }.build(&[], false);
+    let mut packet =
+        PacketSpec { ipv4, protocol: TCP, flags, ..PacketSpec::UDP4 }.build(&[], false);
     let at = if ipv4 { 20 } else { 40 };
     packet[at + 20..at + 32].copy_from_slice(&options);
     packet[at + 16..at + 18].fill(0);
@@ -59,7 +60,7 @@ fn what_fits_and_what_opens_nothing_stays() {
         assert_eq!(packet, before);
     }
     assert_eq!(opening(&syn(true, PLAIN, 0x10)), None);
-    assert_eq!(opening(&Like::UDP4.build(&[2; 40], false)), None);
+    assert_eq!(opening(&PacketSpec::UDP4.build(&[2; 40], false)), None);
     let mut later = syn(true, PLAIN, SYN);
     later[7] = 9;
     assert_eq!(opening(&later), None, "a fragment without TCP's header");

@@ -6,8 +6,8 @@
 //! [`Layout::head`] makes the headers of some of them, for writing the payload on from where it
 //! lies.
 
-use super::marks::{Marks, Rewritten};
-use super::packet::{Malformed, Parsed, TCP, UDP, fold, mend, set_ecn, sum};
+use super::marks::{Marks, RewrittenHeader};
+use super::packet::{PacketError, ParsedPacket, TCP, UDP, fold, mend, set_ecn, sum};
 use paceline_cc::Ecn;
 
 /// Bytes of the header before each packet.
@@ -107,7 +107,7 @@ impl Layout {
     ///
     /// # Errors
     /// The header and the packet contradict each other.
-    pub fn new(header: &[u8], packet: &[u8], parsed: &Parsed) -> Result<Layout, Malformed> {
+    pub fn new(header: &[u8], packet: &[u8], parsed: &ParsedPacket) -> Result<Layout, PacketError> {
         let mut layout = Layout {
             division: Division::Whole,
             ipv4: parsed.ipv4,
@@ -135,17 +135,17 @@ impl Layout {
             // A checksum within the IP header would overwrite it.
             let within = usize::from(start) < if parsed.ipv4 { 20 } else { 40 };
             if within || usize::from(start) + usize::from(offset) + 2 > parsed.length {
-                return Err(Malformed::Offload);
+                return Err(PacketError::Offload);
             }
             layout.missing = Some((start, offset));
         }
         if kind & !GSO_ECN != GSO_NONE {
-            layout.divide(kind & !GSO_ECN, step, packet, parsed).ok_or(Malformed::Offload)?;
+            layout.divide(kind & !GSO_ECN, step, packet, parsed).ok_or(PacketError::Offload)?;
         }
         Ok(layout)
     }
 
-    fn divide(&mut self, kind: u8, step: u16, packet: &[u8], parsed: &Parsed) -> Option<()> {
+    fn divide(&mut self, kind: u8, step: u16, packet: &[u8], parsed: &ParsedPacket) -> Option<()> {
         let transport = parsed.transport?;
         let (division, headers) = match (kind, parsed.protocol) {
             (GSO_TCP4 | GSO_TCP6, TCP) => {
@@ -271,7 +271,7 @@ impl Layout {
         &self,
         packet: &[u8],
         (from, to): (usize, usize),
-        rewritten: &Rewritten,
+        rewritten: &RewrittenHeader,
         head: &mut Head,
     ) -> (usize, usize) {
         let begin =

@@ -2,9 +2,9 @@ use paceline_cc::{Header, Load, Rate, RcpHeader, Span, Stream, XcpHeader};
 
 use super::*;
 use crate::emulator::packet::parse;
-use crate::emulator::testing::Like;
+use crate::emulator::testing::PacketSpec;
 
-fn layout(piece: &[u8]) -> Result<Layout, Malformed> {
+fn layout(piece: &[u8]) -> Result<Layout, PacketError> {
     let (header, packet) = piece.split_at(HEADER);
     Layout::new(header, packet, &parse(packet)?)
 }
@@ -21,7 +21,7 @@ fn complete(piece: &[u8], ecn: Ecn) -> Vec<Vec<u8>> {
 }
 
 /// What a sender without offload would have sent.
-fn segments(like: Like, payload: &[u8], step: usize, ecn: Ecn) -> Vec<Vec<u8>> {
+fn segments(like: PacketSpec, payload: &[u8], step: usize, ecn: Ecn) -> Vec<Vec<u8>> {
     let count = payload.len().div_ceil(step);
     let segment = |(index, part): (usize, &[u8])| {
         let mut flags = like.flags;
@@ -33,7 +33,7 @@ fn segments(like: Like, payload: &[u8], step: usize, ecn: Ecn) -> Vec<Vec<u8>> {
         }
         let id = like.id.wrapping_add(index as u16);
         let sequence = like.sequence.wrapping_add((index * step) as u32);
-        let mut packet = Like { id, sequence, flags, ecn, ..like }.build(part, false);
+        let mut packet = PacketSpec { id, sequence, flags, ecn, ..like }.build(part, false);
         let place = packet.len() - part.len() - 2;
         // A UDP checksum of zero is sent as all ones.
         if like.protocol == UDP && packet[place..place + 2] == [0, 0] {
@@ -45,11 +45,11 @@ fn segments(like: Like, payload: &[u8], step: usize, ecn: Ecn) -> Vec<Vec<u8>> {
 }
 
 /// Pieces of all kinds, with their payloads and steps.
-fn pieces(mut test: impl FnMut(Like, &[u8], u16, &mut Stream)) {
+fn pieces(mut test: impl FnMut(PacketSpec, &[u8], u16, &mut Stream)) {
     let mut stream = Stream::new(9, "pieces");
     for round in 0..400 {
         let protocol = if stream.chance(0.7) { TCP } else { UDP };
-        let like = Like {
+        let like = PacketSpec {
             ipv4: stream.chance(0.5),
             protocol,
             ecn: Ecn::Ect0,
@@ -102,12 +102,12 @@ fn a_part_of_a_piece_is_a_piece() {
 fn packets_with_missing_checksums_pass() {
     for ipv4 in [true, false] {
         for protocol in [TCP, UDP] {
-            let like = Like { ipv4, protocol, ..Like::UDP4 };
+            let like = PacketSpec { ipv4, protocol, ..PacketSpec::UDP4 };
             let piece = like.piece(&[7; 99], 0);
             let whole = layout(&piece).expect("a layout");
             let same = Marks::ecn(Ecn::NotEct);
             assert!(whole.is_whole(&piece[HEADER..], &same) && !whole.has_checksum());
-            let marked = Like { ecn: Ecn::Ce, ..like };
+            let marked = PacketSpec { ecn: Ecn::Ce, ..like };
             assert_eq!(complete(&piece, Ecn::Ce), [marked.build(&[7; 99], false)]);
             // The same with the checksum still missing.
             let mut head = Head::new();
@@ -121,7 +121,7 @@ fn packets_with_missing_checksums_pass() {
 
 #[test]
 fn contradictions_are_refused() {
-    let like = Like { protocol: TCP, ..Like::UDP4 };
+    let like = PacketSpec { protocol: TCP, ..PacketSpec::UDP4 };
     let good = like.piece(&[0; 3000], 1000);
     let with = |at: usize, value: u8| {
         let mut piece = good.clone();
@@ -132,20 +132,20 @@ fn contradictions_are_refused() {
     // No checksum to be made; a kind nobody asked for; UDP segments of TCP; the checksum
     // elsewhere, or outside.
     for (at, value) in [(0, 0), (1, 3), (1, 5), (1, 6), (6, 24), (8, 6), (7, 0xff)] {
-        assert_eq!(with(at, value), Err(Malformed::Offload), "{at}");
+        assert_eq!(with(at, value), Err(PacketError::Offload), "{at}");
     }
     // A whole packet whose checksum would be written into its IP header.
     let mut inside = good.clone();
     (inside[1], inside[6]) = (0, 4);
-    assert_eq!(layout(&inside), Err(Malformed::Offload));
+    assert_eq!(layout(&inside), Err(PacketError::Offload));
     let mut empty = good.clone();
     empty[4..6].copy_from_slice(&[0, 0]);
-    assert_eq!(layout(&empty), Err(Malformed::Offload));
+    assert_eq!(layout(&empty), Err(PacketError::Offload));
     // A TCP header that is longer than the packet, or shorter than a TCP header.
     let mut short = like.piece(&[0; 3], 1);
     for length in [0xf0, 0x40] {
         short[HEADER + 32] = length;
-        assert_eq!(layout(&short), Err(Malformed::Offload));
+        assert_eq!(layout(&short), Err(PacketError::Offload));
     }
 }
 
@@ -197,7 +197,7 @@ fn headers() -> [(Header, Header); 3] {
 #[test]
 fn congestion_headers_are_rewritten_and_checksums_stay_right() {
     for ipv4 in [true, false] {
-        let like = Like { ipv4, ..Like::UDP4 };
+        let like = PacketSpec { ipv4, ..PacketSpec::UDP4 };
         for ((old, new), length) in headers().into_iter().zip([1400, 1401, 64]) {
             let (came, goes) = (datagram(&old, length, 3), datagram(&new, length, 3));
             let marks = Marks { ecn: Ecn::NotEct, header: new };
@@ -226,7 +226,7 @@ fn congestion_headers_are_rewritten_and_checksums_stay_right() {
             let layout = self::layout(&piece).expect("a layout");
             assert!(layout.is_rewritten(packet, 1, &marks));
             let (from, to) = layout.head(packet, 1, 1, &marks, &mut head);
-            let one = Like { id: if ipv4 { 8 } else { 7 }, ..like };
+            let one = PacketSpec { id: if ipv4 { 8 } else { 7 }, ..like };
             let written = [head.bytes(), &packet[from..to]].concat();
             assert_eq!(written[HEADER..], one.build(&goes, true));
             assert_eq!(complete(&written, Ecn::NotEct), [one.build(&goes, false)]);
@@ -237,12 +237,12 @@ fn congestion_headers_are_rewritten_and_checksums_stay_right() {
 #[test]
 fn a_missing_udp_checksum_stays_missing() {
     let [(old, new), ..] = headers();
-    let mut packet = Like::UDP4.build(&datagram(&old, 500, 1), false);
+    let mut packet = PacketSpec::UDP4.build(&datagram(&old, 500, 1), false);
     packet[26..28].fill(0);
     let layout = Layout::new(&[], &packet, &parse(&packet).expect("a packet")).expect("a layout");
     let mut out = Vec::new();
     layout.complete(&packet, 0, &Marks { ecn: Ecn::NotEct, header: new }, &mut out);
-    let mut wanted = Like::UDP4.build(&datagram(&new, 500, 1), false);
+    let mut wanted = PacketSpec::UDP4.build(&datagram(&new, 500, 1), false);
     wanted[26..28].fill(0);
     assert_eq!(out, wanted);
 }
@@ -250,12 +250,13 @@ fn a_missing_udp_checksum_stays_missing() {
 #[test]
 fn a_header_of_another_kind_is_never_written() {
     let [(xcp, _), (_, rcp), _] = headers();
-    let packet = Like::UDP4.build(&datagram(&xcp, 500, 1), false);
+    let packet = PacketSpec::UDP4.build(&datagram(&xcp, 500, 1), false);
     let layout = Layout::new(&[], &packet, &parse(&packet).expect("a packet")).expect("a layout");
     assert!(layout.is_whole(&packet, &Marks { ecn: Ecn::NotEct, header: rcp }));
     // Nor into anything that is too short, or that is not UDP.
-    let short = Like::UDP4.build(&datagram(&xcp, 26, 1)[..20], false);
-    let tcp = Like { protocol: TCP, ..Like::UDP4 }.build(&datagram(&xcp, 500, 1), false);
+    let short = PacketSpec::UDP4.build(&datagram(&xcp, 26, 1)[..20], false);
+    let tcp =
+        PacketSpec { protocol: TCP, ..PacketSpec::UDP4 }.build(&datagram(&xcp, 500, 1), false);
     for packet in [short, tcp] {
         let parsed = parse(&packet).expect("a packet");
         let layout = Layout::new(&[], &packet, &parsed).expect("a layout");

@@ -27,7 +27,7 @@ const UDP_LITE: u8 = 136;
 
 /// Why something read is no packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Malformed {
+pub enum PacketError {
     /// Neither IPv4 nor IPv6.
     Version,
     /// The headers are longer than the packet.
@@ -40,7 +40,7 @@ pub enum Malformed {
 
 /// What matters of an IP packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedPacket {
     /// True for IPv4, false for IPv6.
     pub ipv4: bool,
     /// Bytes of the whole packet, by its own account.
@@ -62,23 +62,23 @@ pub struct Parsed {
 ///
 /// # Errors
 /// What contradicts itself. Bytes beyond the packet's own length are no error.
-pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
+pub fn parse(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
     match bytes.first().map(|first| first >> 4) {
         Some(4) => parse4(bytes),
         Some(6) => parse6(bytes),
-        _ => Err(Malformed::Version),
+        _ => Err(PacketError::Version),
     }
 }
 
-fn parse4(bytes: &[u8]) -> Result<Parsed, Malformed> {
-    let header: &[u8; 20] = bytes.first_chunk().ok_or(Malformed::Headers)?;
+fn parse4(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
+    let header: &[u8; 20] = bytes.first_chunk().ok_or(PacketError::Headers)?;
     let headers = usize::from(header[0] & 0x0f) * 4;
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if headers < 20 || length < headers {
-        return Err(Malformed::Headers);
+        return Err(PacketError::Headers);
     }
     if length > bytes.len() {
-        return Err(Malformed::Truncated);
+        return Err(PacketError::Truncated);
     }
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let transport = (!fragment).then_some(headers);
@@ -87,13 +87,21 @@ fn parse4(bytes: &[u8]) -> Result<Parsed, Malformed> {
     hash.add(&header[12..20]);
     hash.add_ports(bytes, protocol, transport);
     let flow = hash.end();
-    Ok(Parsed { ipv4: true, length, ecn: ecn(header[1]), protocol, transport, fragment, flow })
+    Ok(ParsedPacket {
+        ipv4: true,
+        length,
+        ecn: ecn(header[1]),
+        protocol,
+        transport,
+        fragment,
+        flow,
+    })
 }
 
-fn parse6(bytes: &[u8]) -> Result<Parsed, Malformed> {
-    let header: &[u8; 40] = bytes.first_chunk().ok_or(Malformed::Headers)?;
+fn parse6(bytes: &[u8]) -> Result<ParsedPacket, PacketError> {
+    let header: &[u8; 40] = bytes.first_chunk().ok_or(PacketError::Headers)?;
     let length = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));
-    let Some(bytes) = bytes.get(..length) else { return Err(Malformed::Truncated) };
+    let Some(bytes) = bytes.get(..length) else { return Err(PacketError::Truncated) };
     let (protocol, upper, offset) = walk(bytes, header[6]);
     let fragment = offset.is_some();
     let transport = upper.filter(|_| !fragment);
@@ -101,7 +109,7 @@ fn parse6(bytes: &[u8]) -> Result<Parsed, Malformed> {
     hash.add(&header[8..40]);
     hash.add_ports(bytes, protocol, transport);
     let ecn = ecn(header[1] >> 4);
-    Ok(Parsed { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
+    Ok(ParsedPacket { ipv4: false, length, ecn, protocol, transport, fragment, flow: hash.end() })
 }
 
 /// Walks over the extension headers: the protocol after them, where its header begins, and, if this is a

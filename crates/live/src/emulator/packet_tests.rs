@@ -1,7 +1,7 @@
 use paceline_cc::Stream;
 
 use super::*;
-use crate::emulator::testing::{Like, header_is_right};
+use crate::emulator::testing::{PacketSpec, header_is_right};
 
 const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
@@ -9,7 +9,7 @@ const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 fn packets_are_understood() {
     for ipv4 in [true, false] {
         for (protocol, ecn) in [TCP, UDP].into_iter().zip([Ecn::Ect0, Ecn::Ce]) {
-            let like = Like { ipv4, protocol, ecn, ..Like::UDP4 };
+            let like = PacketSpec { ipv4, protocol, ecn, ..PacketSpec::UDP4 };
             let packet = like.build(&[1, 2, 3], false);
             let parsed = parse(&packet).expect("a packet");
             let transport = if ipv4 { 20 } else { 40 };
@@ -25,7 +25,7 @@ fn packets_are_understood() {
 
 #[test]
 fn flows_differ_by_ports_and_fragments_do_not() {
-    let packet = |port| Like { port, ..Like::UDP4 }.build(&[0; 8], false);
+    let packet = |port| PacketSpec { port, ..PacketSpec::UDP4 }.build(&[0; 8], false);
     let flow = |packet: &[u8]| parse(packet).expect("a packet").flow;
     assert_eq!(flow(&packet(1)), flow(&packet(1)));
     let mut flows: Vec<_> = (0..20_000).map(|port| flow(&packet(port))).collect();
@@ -45,7 +45,7 @@ fn flows_differ_by_ports_and_fragments_do_not() {
 
 #[test]
 fn extension_headers_are_walked_over() {
-    let inner = Like { ipv4: false, ..Like::UDP4 }.build(&[5; 20], false);
+    let inner = PacketSpec { ipv4: false, ..PacketSpec::UDP4 }.build(&[5; 20], false);
     let with = |kind: u8, extension: &[u8]| {
         let mut packet = inner[..40].to_vec();
         packet[6] = kind;
@@ -69,22 +69,22 @@ fn extension_headers_are_walked_over() {
 
 #[test]
 fn what_is_no_packet_is_refused() {
-    let good = Like::UDP4.build(&[0; 100], false);
-    let six = Like { ipv4: false, ..Like::UDP4 }.build(&[0; 100], false);
+    let good = PacketSpec::UDP4.build(&[0; 100], false);
+    let six = PacketSpec { ipv4: false, ..PacketSpec::UDP4 }.build(&[0; 100], false);
     let changed = |at: usize, value: u8| {
         let mut packet = good.clone();
         packet[at] = value;
         packet
     };
     for (packet, reason) in [
-        (vec![], Malformed::Version),
-        (vec![0x15; 40], Malformed::Version),
-        (good[..19].to_vec(), Malformed::Headers),
-        (changed(0, 0x44), Malformed::Headers),
-        (changed(3, 19), Malformed::Headers),
-        (good[..good.len() - 1].to_vec(), Malformed::Truncated),
-        (six[..39].to_vec(), Malformed::Headers),
-        (six[..six.len() - 1].to_vec(), Malformed::Truncated),
+        (vec![], PacketError::Version),
+        (vec![0x15; 40], PacketError::Version),
+        (good[..19].to_vec(), PacketError::Headers),
+        (changed(0, 0x44), PacketError::Headers),
+        (changed(3, 19), PacketError::Headers),
+        (good[..good.len() - 1].to_vec(), PacketError::Truncated),
+        (six[..39].to_vec(), PacketError::Headers),
+        (six[..six.len() - 1].to_vec(), PacketError::Truncated),
     ] {
         assert_eq!(parse(&packet), Err(reason), "{packet:?}");
     }
@@ -93,7 +93,7 @@ fn what_is_no_packet_is_refused() {
 #[test]
 fn nothing_panics() {
     let mut stream = Stream::new(3, "packets");
-    let models = [true, false].map(|ipv4| Like { ipv4, protocol: TCP, ..Like::UDP4 });
+    let models = [true, false].map(|ipv4| PacketSpec { ipv4, protocol: TCP, ..PacketSpec::UDP4 });
     for _ in 0..200_000 {
         let mut packet = models[stream.below(2) as usize].build(&[0; 40], false);
         for _ in 0..stream.below(6) {
@@ -111,7 +111,7 @@ fn marks_keep_the_checksum_right() {
     let mut stream = Stream::new(4, "marks");
     for id in 0..=u16::MAX {
         let before = ALL[stream.below(4) as usize];
-        let mut packet = Like { id, ecn: before, ..Like::UDP4 }.build(&[], false);
+        let mut packet = PacketSpec { id, ecn: before, ..PacketSpec::UDP4 }.build(&[], false);
         let wrong = id.is_multiple_of(5);
         packet[11] ^= u8::from(wrong);
         for after in ALL {
@@ -126,10 +126,14 @@ fn marks_keep_the_checksum_right() {
 #[test]
 fn marks_of_ipv6_change_two_bits() {
     for before in ALL {
-        let mut packet = Like { ipv4: false, ecn: before, ..Like::UDP4 }.build(&[1], false);
+        let mut packet =
+            PacketSpec { ipv4: false, ecn: before, ..PacketSpec::UDP4 }.build(&[1], false);
         for after in ALL {
             set_ecn(&mut packet, after);
-            assert_eq!(packet, Like { ipv4: false, ecn: after, ..Like::UDP4 }.build(&[1], false));
+            assert_eq!(
+                packet,
+                PacketSpec { ipv4: false, ecn: after, ..PacketSpec::UDP4 }.build(&[1], false)
+            );
         }
     }
 }

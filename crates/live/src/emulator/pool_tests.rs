@@ -1,10 +1,10 @@
 use super::*;
 use crate::emulator::packet::parse;
-use crate::emulator::testing::Like;
+use crate::emulator::testing::PacketSpec;
 
 /// Reads a packet with this payload, or a piece of such segments; its handles.
 fn keep(pool: &mut Pool, payload: &[u8], step: u16) -> Option<Vec<u32>> {
-    let piece = Like { protocol: 6, ..Like::UDP4 }.piece(payload, step);
+    let piece = PacketSpec { protocol: 6, ..PacketSpec::UDP4 }.piece(payload, step);
     pool.staging()[..piece.len()].copy_from_slice(&piece);
     let (header, packet) = piece.split_at(10);
     let layout = Layout::new(header, packet, &parse(packet).expect("valid")).expect("valid");

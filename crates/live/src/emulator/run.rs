@@ -8,7 +8,7 @@ use paceline_cc::{Span, Time};
 use super::chain::Chain;
 use super::clock::{Clock, Monotonic, cpu_time};
 use super::element::Element;
-use super::lane::{Health, Lane};
+use super::lane::{DeviceState, Lane};
 use super::observe::{Direction, Ended, LatenessSummary, Observer, Summary, View};
 use super::port::Port;
 use super::reactor::Reactor;
@@ -159,8 +159,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
             self.watchers.tick(now, &view);
         }
         match (up, down) {
-            (Health::Closed, _) => Some(Direction::Down),
-            (_, Health::Closed) => Some(Direction::Up),
+            (DeviceState::Closed, _) => Some(Direction::Down),
+            (_, DeviceState::Closed) => Some(Direction::Up),
             _ => None,
         }
     }
@@ -179,8 +179,8 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
                     Direction::Up => self.up.receive(&mut self.inner, clock),
                     Direction::Down => self.down.receive(&mut self.outer, clock),
                 };
-                *ready = health == Health::Open;
-                if health == Health::Closed {
+                *ready = health == DeviceState::Open;
+                if health == DeviceState::Closed {
                     return Some(direction);
                 }
                 due |= self.up.wake().min(self.down.wake()) <= now;

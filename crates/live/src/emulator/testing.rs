@@ -13,16 +13,16 @@ use super::packet::{TCP, UDP, fold, sum};
 use super::port::Port;
 
 /// A clock that stands where it was put.
-pub(super) struct Still(pub(super) Cell<Time>);
+pub(super) struct FixedClock(pub(super) Cell<Time>);
 
-impl Clock for Still {
+impl Clock for FixedClock {
     fn now(&self) -> Time {
         self.0.get()
     }
 }
 
 /// A device with lists of packets.
-pub(super) struct Lists {
+pub(super) struct ListDevice {
     pub(super) header: bool,
     pub(super) incoming: VecDeque<Vec<u8>>,
     pub(super) written: Vec<Vec<u8>>,
@@ -31,9 +31,9 @@ pub(super) struct Lists {
     file: File,
 }
 
-impl Lists {
-    pub(super) fn new(header: bool) -> Lists {
-        Lists {
+impl ListDevice {
+    pub(super) fn new(header: bool) -> ListDevice {
+        ListDevice {
             header,
             incoming: VecDeque::new(),
             written: Vec::new(),
@@ -43,13 +43,13 @@ impl Lists {
     }
 }
 
-impl AsFd for Lists {
+impl AsFd for ListDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Port for Lists {
+impl Port for ListDevice {
     fn has_header(&self) -> bool {
         self.header
     }
@@ -69,7 +69,7 @@ impl Port for Lists {
 
 /// What a packet shall be like.
 #[derive(Copy, Clone)]
-pub(super) struct Like {
+pub(super) struct PacketSpec {
     pub(super) ipv4: bool,
     pub(super) protocol: u8,
     pub(super) ecn: Ecn,
@@ -79,8 +79,8 @@ pub(super) struct Like {
     pub(super) flags: u8,
 }
 
-impl Like {
-    pub(super) const UDP4: Like = Like {
+impl PacketSpec {
+    pub(super) const UDP4: PacketSpec = PacketSpec {
         ipv4: true,
         protocol: UDP,
         ecn: Ecn::NotEct,

@@ -78,7 +78,7 @@ pub fn set_niceness(nice: i32) -> std::io::Result<()> {
 /// Gives this thread the largest share among ordinary ones, where that is allowed: it needs
 /// CAP_SYS_NICE. A nice value that somebody has chosen stays. What the thread starts later has
 /// that of before.
-pub fn favour() -> bool {
+pub fn raise_priority() -> bool {
     if niceness() != 0 {
         return false;
     }

@@ -7,12 +7,12 @@ use paceline_report::TimeSeries;
 use serde::Serialize;
 
 use super::series::Bins;
-use super::watched::Watched;
+use super::watched::WatchedElement;
 use crate::emulator::{Direction, DirectionSummary, LatenessSummary, SimulatedFlow, Summary};
 
 /// An emulation in numbers; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Account {
+pub struct EmulationReport {
     /// The version of the fields' names and meanings: [`paceline_measure::SCHEMA_VERSION`].
     pub schema_version: u32,
     /// True when the run has ended as it should. Until then, and if the emulator is killed, a file
@@ -29,9 +29,9 @@ pub struct Account {
     /// Processor time of the emulator, in seconds.
     pub cpu_s: f64,
     /// From inside to outside.
-    pub up: Way,
+    pub up: DirectionReport,
     /// From outside to inside.
-    pub down: Way,
+    pub down: DirectionReport,
     /// Flows that were simulated beside the program's packets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub simulated_flows: Vec<SimulatedFlow>,
@@ -57,7 +57,7 @@ pub struct Lateness {
 
 /// One direction.
 #[derive(Clone, Debug, Serialize)]
-pub struct Way {
+pub struct DirectionReport {
     /// Its first link, if it has one.
     #[serde(flatten)]
     pub link: Option<LinkRow>,
@@ -115,7 +115,7 @@ pub struct LinkRow {
 
 /// What is counted at one link.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LinkTotals {
     delays: Histogram,
     bytes: u64,
     drops: u64,
@@ -127,7 +127,7 @@ pub(super) struct Tally {
 /// The least size of a packet that is none of a handshake.
 const DATA_SIZE: u32 = 200;
 
-impl Tally {
+impl LinkTotals {
     #[inline]
     pub(super) fn event(&mut self, event: &LinkEvent, bytes: u64, warmup: Time) {
         let counts = event.time >= warmup;
@@ -149,7 +149,7 @@ impl Tally {
         self.marks += u64::from(event.marked && counts);
     }
 
-    fn row(&self, element: &Watched, service: &Service, warmup: Time, end: Time) -> LinkRow {
+    fn row(&self, element: &WatchedElement, service: &Service, warmup: Time, end: Time) -> LinkRow {
         let begin = warmup.min(end);
         let seconds = end.since(begin).as_secs_f64();
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
@@ -171,9 +171,13 @@ impl Tally {
     }
 }
 
-impl Account {
+impl EmulationReport {
     /// What happened at links until `warmup` was not counted.
-    pub(super) fn new(summary: &Summary, links: &[(Watched, Tally)], warmup: Time) -> Account {
+    pub(super) fn new(
+        summary: &Summary,
+        links: &[(WatchedElement, LinkTotals)],
+        warmup: Time,
+    ) -> EmulationReport {
         let end = Time::ZERO + summary.duration;
         let way = |direction: Direction, told: &DirectionSummary| {
             let mut rows = links
@@ -182,7 +186,7 @@ impl Account {
                 .filter_map(|(watched, tally)| {
                     Some(tally.row(watched, watched.service.as_ref()?, warmup, end))
                 });
-            Way {
+            DirectionReport {
                 link: rows.next(),
                 more_links: rows.collect(),
                 received_packets: told.received_packets,
@@ -195,7 +199,7 @@ impl Account {
             }
         };
         let bound = Some(summary.bound.as_millis_f64());
-        Account {
+        EmulationReport {
             schema_version: SCHEMA_VERSION,
             complete: true,
             warmup_s: warmup.since(Time::ZERO).as_secs_f64(),

@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use paceline_cc::{Span, Time};
 use paceline_path::{EventKind, LinkEvent, Service};
 
-use super::opportunities::Offers;
+use super::opportunities::LinkOpportunities;
 use super::sink::Sink;
 use crate::emulator::{Direction, LiveEvent, Observer, Summary, View};
 
@@ -132,7 +132,7 @@ fn head(direction: Direction, head: &LogHead, log: &str, started: SystemTime, ou
 /// From the events of one link to the lines of its log.
 #[derive(Clone, Debug)]
 struct Lines {
-    offers: Offers,
+    offers: LinkOpportunities,
     overhead: u64,
     /// Drops of the same time are one line: when, packets, bytes.
     drops: Option<(Time, u64, u64)>,
@@ -153,7 +153,11 @@ fn say(out: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {
 
 impl Lines {
     fn new(service: &Service) -> Lines {
-        Lines { offers: Offers::new(service), overhead: service.overhead().into(), drops: None }
+        Lines {
+            offers: LinkOpportunities::new(service),
+            overhead: service.overhead().into(),
+            drops: None,
+        }
     }
 
     fn event(&mut self, event: &LinkEvent, out: &mut Vec<u8>) {

@@ -14,7 +14,7 @@ use std::io::{self, IsTerminal as _};
 use paceline_cc::{Span, Time};
 
 use self::screen::Screen;
-use super::watched::Watched;
+use super::watched::WatchedElement;
 use crate::emulator::{LiveEvent, Observer, Summary, View};
 use crate::linux::terminal;
 
@@ -34,7 +34,7 @@ pub struct Meter {
 
 impl Meter {
     /// Shows these elements; of each, the rate, and the queue and delay if `true`.
-    pub fn new(elements: Vec<(Watched, bool)>) -> Meter {
+    pub fn new(elements: Vec<(WatchedElement, bool)>) -> Meter {
         let error = io::stderr();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");

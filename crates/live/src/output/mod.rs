@@ -16,12 +16,12 @@ pub mod summary;
 mod testing;
 mod watched;
 
-pub use account::Account;
+pub use account::EmulationReport;
 pub use log_graph::{LogError, LogGraph};
 pub use mahimahi_log::{LogHead, MahimahiLog};
 pub use meter::Meter;
 pub use page::PageFacts;
 pub use pcapng::Pcapng;
 pub use releases::Releases;
-pub use summary::Accountant;
-pub use watched::{Watched, word};
+pub use summary::ReportObserver;
+pub use watched::{WatchedElement, word};

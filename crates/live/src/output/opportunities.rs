@@ -8,19 +8,19 @@ const MILLISECOND: Span = Span::from_millis(1);
 
 /// What a link offers, one opportunity after the other.
 #[derive(Clone, Debug)]
-pub(super) enum Offers {
+pub(super) enum LinkOpportunities {
     /// At the instants of a trace.
-    Trace(Box<TraceOffers>),
+    Trace(Box<TraceOpportunities>),
     /// All the time: what each millisecond offered, at its end.
     Steady { service: Box<Service>, until: Time, told: u64 },
 }
 
 /// The opportunities of a trace, and which of them the packets used.
 #[derive(Clone, Debug)]
-pub(super) struct TraceOffers {
+pub(super) struct TraceOpportunities {
     bytes: u32,
-    told: Walk,
-    used: Walk,
+    told: OpportunityWalk,
+    used: OpportunityWalk,
     /// What packets left of the last opportunity that they used, and its time.
     credit: u64,
     at: Option<Time>,
@@ -28,18 +28,18 @@ pub(super) struct TraceOffers {
 
 /// A walk over the opportunities of a link.
 #[derive(Clone, Debug)]
-struct Walk {
+struct OpportunityWalk {
     cursor: Cursor,
     /// How many are still to come; `None` for a trace that repeats.
     left: Option<usize>,
     passed: u64,
 }
 
-impl Walk {
-    fn new(opportunities: &Opportunities) -> Walk {
+impl OpportunityWalk {
+    fn new(opportunities: &Opportunities) -> OpportunityWalk {
         let trace = opportunities.trace();
         let left = (!opportunities.repeats()).then_some(trace.len());
-        Walk { cursor: trace.cursor(), left, passed: 0 }
+        OpportunityWalk { cursor: trace.cursor(), left, passed: 0 }
     }
 
     fn next(&self) -> Time {
@@ -55,29 +55,33 @@ impl Walk {
     }
 }
 
-impl Offers {
-    pub(super) fn new(service: &Service) -> Offers {
+impl LinkOpportunities {
+    pub(super) fn new(service: &Service) -> LinkOpportunities {
         match service {
-            Service::Trace(trace) => Offers::Trace(Box::new(TraceOffers {
+            Service::Trace(trace) => LinkOpportunities::Trace(Box::new(TraceOpportunities {
                 bytes: trace.bytes(),
-                told: Walk::new(trace),
-                used: Walk::new(trace),
+                told: OpportunityWalk::new(trace),
+                used: OpportunityWalk::new(trace),
                 credit: 0,
                 at: None,
             })),
-            _ => Offers::Steady { service: Box::new(service.clone()), until: Time::ZERO, told: 0 },
+            _ => LinkOpportunities::Steady {
+                service: Box::new(service.clone()),
+                until: Time::ZERO,
+                told: 0,
+            },
         }
     }
 
     /// Tells the opportunities up to and including `time` that have not been told.
     pub(super) fn pass(&mut self, time: Time, tell: &mut dyn FnMut(Time, u64)) {
         match self {
-            Offers::Trace(trace) => {
+            LinkOpportunities::Trace(trace) => {
                 while trace.told.next() <= time && trace.told.next() != Time::NEVER {
                     tell(trace.told.take(), trace.bytes.into());
                 }
             }
-            Offers::Steady { service, until, told } => {
+            LinkOpportunities::Steady { service, until, told } => {
                 while let next = *until + MILLISECOND
                     && next <= time
                     && next != Time::NEVER
@@ -102,13 +106,13 @@ impl Offers {
         tell: &mut dyn FnMut(Time, u64),
     ) {
         match self {
-            Offers::Trace(trace) => trace.depart(event.time, sojourn, bytes, tell),
-            Offers::Steady { .. } => self.pass(event.time, tell),
+            LinkOpportunities::Trace(trace) => trace.depart(event.time, sojourn, bytes, tell),
+            LinkOpportunities::Steady { .. } => self.pass(event.time, tell),
         }
     }
 }
 
-impl TraceOffers {
+impl TraceOpportunities {
     /// The link serves one packet after the other, and turns to the next in the same opportunity
     /// if that has come by then. From that follows which opportunities each has used.
     fn depart(&mut self, time: Time, sojourn: Span, bytes: u64, tell: &mut dyn FnMut(Time, u64)) {

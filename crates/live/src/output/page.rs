@@ -7,7 +7,7 @@ use paceline_report::{
     Page, Palette, Quantiles, RunView, table_of, time_series_figure, time_series_svg,
 };
 
-use super::account::{Account, LinkRow};
+use super::account::{EmulationReport, LinkRow};
 
 /// What a page says about how it came about.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct PageFacts {
 
 /// Writes `emulation.html`, `emulation.json`, and a plot of each direction with a link, into a
 /// folder.
-pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::Result<()> {
+pub(super) fn write(folder: &Path, facts: &PageFacts, account: &EmulationReport) -> io::Result<()> {
     let file = |name: &str, text: &str| {
         std::fs::write(folder.join(name), text)
             .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))
@@ -37,7 +37,7 @@ pub(super) fn write(folder: &Path, facts: &PageFacts, account: &Account) -> io::
     file("emulation.html", &page(facts, account))
 }
 
-fn page(facts: &PageFacts, account: &Account) -> String {
+fn page(facts: &PageFacts, account: &EmulationReport) -> String {
     let mut page = Page::new(&facts.title);
     let seconds = account.duration_s;
     page.paragraph(&format!(
@@ -86,7 +86,7 @@ fn page(facts: &PageFacts, account: &Account) -> String {
 }
 
 /// The links of each direction that has any: its name for files, its title, its runs.
-fn views(account: &Account) -> Vec<(&'static str, &'static str, Vec<RunView>)> {
+fn views(account: &EmulationReport) -> Vec<(&'static str, &'static str, Vec<RunView>)> {
     let ways = [
         ("up", "Up: from inside to outside", &account.up),
         ("down", "Down: from outside to inside", &account.down),

@@ -16,7 +16,7 @@ use paceline_cc::Ecn;
 use paceline_path::{DropReason, EventKind, LinkEvent};
 
 use super::sink::Sink;
-use super::watched::{Watched, word};
+use super::watched::{WatchedElement, word};
 use crate::emulator::{ElementKind, LiveEvent, Observer, Summary, View};
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -42,7 +42,7 @@ const WHOLE: u32 = 65_535;
 pub struct Pcapng {
     sink: Sink,
     snaplen: u32,
-    elements: Vec<Watched>,
+    elements: Vec<WatchedElement>,
     /// Time zero, in nanoseconds since 1970.
     started: u64,
     comment: String,
@@ -54,7 +54,11 @@ impl Pcapng {
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn create(path: &Path, elements: Vec<Watched>, snaplen: Option<u32>) -> io::Result<Pcapng> {
+    pub fn create(
+        path: &Path,
+        elements: Vec<WatchedElement>,
+        snaplen: Option<u32>,
+    ) -> io::Result<Pcapng> {
         let sink = Sink::create(path)?;
         let snaplen = snaplen.unwrap_or(WHOLE).min(WHOLE);
         Ok(Pcapng { sink, snaplen, elements, started: 0, comment: String::new() })
@@ -70,7 +74,7 @@ impl Pcapng {
             option(out, 0, b"");
         });
         for element in &self.elements {
-            let Watched { direction, name, queue, stage, .. } = element;
+            let WatchedElement { direction, name, queue, stage, .. } = element;
             let way = word(*direction);
             let sides = [
                 ("in", "packets that arrive"),

@@ -7,35 +7,35 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::Time;
 
-use super::account::{Account, Tally};
+use super::account::{EmulationReport, LinkTotals};
 use super::page::{self, PageFacts};
-use super::watched::Watched;
+use super::watched::WatchedElement;
 use crate::emulator::{LiveEvent, Observer, Summary};
 
-/// Where an [`Account`] is found after the run.
-pub type Found = Arc<Mutex<Option<Account>>>;
+/// Where an [`EmulationReport`] is found after the run.
+pub type SharedReport = Arc<Mutex<Option<EmulationReport>>>;
 
 /// An [`Observer`] that keeps account of the links.
 #[derive(Debug, Default)]
-pub struct Accountant {
-    links: Vec<(Watched, Tally)>,
+pub struct ReportObserver {
+    links: Vec<(WatchedElement, LinkTotals)>,
     json: Option<(PathBuf, File)>,
     report: Option<(PathBuf, PageFacts)>,
     warmup: Time,
-    found: Found,
+    found: SharedReport,
 }
 
-impl Accountant {
+impl ReportObserver {
     /// Keeps account of these links.
-    pub fn new(links: Vec<Watched>) -> Accountant {
-        let links = links.into_iter().map(|link| (link, Tally::default())).collect();
-        Accountant { links, ..Accountant::default() }
+    pub fn new(links: Vec<WatchedElement>) -> ReportObserver {
+        let links = links.into_iter().map(|link| (link, LinkTotals::default())).collect();
+        ReportObserver { links, ..ReportObserver::default() }
     }
 
     /// Leaves out what happens at links before a time.
     #[must_use]
-    pub fn with_warmup(self, warmup: Time) -> Accountant {
-        Accountant { warmup, ..self }
+    pub fn with_warmup(self, warmup: Time) -> ReportObserver {
+        ReportObserver { warmup, ..self }
     }
 
     /// Writes the account as JSON to the file `path`, too. Until the end, the file says that it is
@@ -43,7 +43,7 @@ impl Accountant {
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn with_json(mut self, path: &Path) -> io::Result<Accountant> {
+    pub fn with_json(mut self, path: &Path) -> io::Result<ReportObserver> {
         let mut file = File::create(path)?;
         // Pipes and devices get nothing but the account.
         if file.metadata()?.is_file() {
@@ -61,19 +61,19 @@ impl Accountant {
     ///
     /// # Errors
     /// The folder cannot be made.
-    pub fn with_report(mut self, folder: &Path, facts: PageFacts) -> io::Result<Accountant> {
+    pub fn with_report(mut self, folder: &Path, facts: PageFacts) -> io::Result<ReportObserver> {
         std::fs::create_dir_all(folder)?;
         self.report = Some((folder.into(), facts));
         Ok(self)
     }
 
     /// Where the account will be.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> SharedReport {
         Arc::clone(&self.found)
     }
 }
 
-impl Observer for Accountant {
+impl Observer for ReportObserver {
     fn name(&self) -> String {
         "summary".into()
     }
@@ -90,7 +90,7 @@ impl Observer for Accountant {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let account = Account::new(summary, &self.links, self.warmup);
+        let account = EmulationReport::new(summary, &self.links, self.warmup);
         let json = self.json.take().map(|(path, mut file)| {
             let mut text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
             text.push('\n');

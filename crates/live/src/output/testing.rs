@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use paceline_cc::{Packet, Rate, Span, Time};
 use paceline_path::{EventKind, LinkEvent, Service};
 
-use super::Watched;
+use super::WatchedElement;
 use crate::emulator::{
     Chain, Direction, ElementKind, Ended, LatenessSummary, LiveEvent, Observer, Summary, View,
 };
@@ -15,8 +15,8 @@ use crate::emulator::{
 pub(super) const STARTED: u64 = 1_700_000_000;
 
 /// The first link up, of 12 Mbit/s.
-pub(super) fn watched() -> Watched {
-    Watched {
+pub(super) fn watched() -> WatchedElement {
+    WatchedElement {
         direction: Direction::Up,
         stage: 0,
         name: "12Mbps".into(),

@@ -6,7 +6,7 @@ use crate::emulator::{Direction, LiveEvent};
 
 /// An element of a chain.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct WatchedElement {
     /// The way that its packets go.
     pub direction: Direction,
     /// Its number, in the order in which packets pass.
@@ -19,7 +19,7 @@ pub struct Watched {
     pub service: Option<Service>,
 }
 
-impl Watched {
+impl WatchedElement {
     /// True if the event is of this element.
     #[inline]
     pub fn is_of(&self, event: &LiveEvent<'_>) -> bool {

@@ -9,8 +9,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 
 use super::leftovers::{network_of, processes};
-use super::mark::Mark;
 use super::record::Record;
+use super::shell_id::ShellId;
 use crate::LiveError;
 use crate::linux::namespace::NetworkId;
 use crate::linux::process;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// What was found and done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct CleanupReport {
     /// Settings and rules that were put back.
     pub undone: Vec<String>,
     /// Processes that were killed: number and name.
@@ -40,9 +40,9 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// The system does not tell which network namespace this is.
-pub fn cleanup() -> Result<Cleaned, LiveError> {
+pub fn cleanup() -> Result<CleanupReport, LiveError> {
     let here = NetworkId::current().map_err(LiveError::system("asking for this network"))?;
-    let mut cleaned = Cleaned::default();
+    let mut cleaned = CleanupReport::default();
     let deadline = Instant::now() + PATIENCE;
     for (place, record) in Record::all() {
         while record.shell.is_over() && record.is_alive() && Instant::now() < deadline {
@@ -54,7 +54,7 @@ pub fn cleanup() -> Result<Cleaned, LiveError> {
         }
         let inside = record.inside.filter(|inside| inside.cookie != 0);
         end(&mut cleaned, |process| {
-            Mark::of(process) == Some(record.shell)
+            ShellId::of(process) == Some(record.shell)
                 || inside.is_some_and(|inside| is_in(process, inside))
         });
         if record.outside == here {
@@ -65,7 +65,7 @@ pub fn cleanup() -> Result<Cleaned, LiveError> {
             place.remove();
         }
     }
-    end(&mut cleaned, |process| Mark::of(process).is_some_and(Mark::is_over));
+    end(&mut cleaned, |process| ShellId::of(process).is_some_and(ShellId::is_over));
     Ok(cleaned)
 }
 
@@ -104,7 +104,7 @@ fn ancestors() -> Vec<i32> {
 }
 
 /// Kills processes until there are no more of them.
-fn end(cleaned: &mut Cleaned, of: impl Fn(&Path) -> bool) {
+fn end(cleaned: &mut CleanupReport, of: impl Fn(&Path) -> bool) {
     let spared = ancestors();
     let deadline = Instant::now() + PATIENCE;
     loop {

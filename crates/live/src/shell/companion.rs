@@ -14,8 +14,8 @@ use nix::unistd::{Pid, getpid, getppid, setpgid};
 use super::ShellOptions;
 use super::addresses::Addresses;
 use super::leftovers::{GRACE, end_descendants, reap};
-use super::mark::Mark;
 use super::program;
+use super::shell_id::ShellId;
 use super::supervisor::{self, ORPHANED};
 use crate::LiveError;
 use crate::linux::priority;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn start(
     options: &ShellOptions,
     addresses: &Addresses,
-    mark: Option<Mark>,
+    mark: Option<ShellId>,
     before: SigSet,
 ) -> Result<Option<Process>, LiveError> {
     let Some(text) = &options.outside else { return Ok(None) };

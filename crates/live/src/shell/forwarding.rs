@@ -94,7 +94,7 @@ fn told(interface: &Interface) -> Option<Vec<Setting>> {
 }
 
 /// What the shell will turn on, and why something will not work, in words for the user.
-pub(crate) struct Wanted {
+pub(crate) struct ForwardingPlan {
     /// Off before this shell or those that run: to be put back when the last of them ends.
     pub(crate) claimed: Vec<Setting>,
     /// To be turned on now.
@@ -107,12 +107,13 @@ const FOUR: &str = "by IPv4 the inside reaches only this machine";
 
 /// Finds out what must be turned on, and tells other shells by the interface `own`. Nothing is
 /// changed yet: what was found must be written down first.
-pub(crate) fn plan(links: &mut Links, own: u32) -> Result<Wanted, LiveError> {
+pub(crate) fn plan(links: &mut Links, own: u32) -> Result<ForwardingPlan, LiveError> {
     let interfaces = links.interfaces()?;
     let settings = Settings::of(&interfaces);
     let others = || interfaces.iter().filter(|it| it.index != own);
     let earlier: Vec<Setting> = others().filter_map(told).flatten().collect();
-    let mut wanted = Wanted { claimed: Vec::new(), turn_on: Vec::new(), remarks: Vec::new() };
+    let mut wanted =
+        ForwardingPlan { claimed: Vec::new(), turn_on: Vec::new(), remarks: Vec::new() };
     let shells: Vec<u32> = others().filter(|it| told(it).is_some()).map(|it| it.index).collect();
     // Interfaces that routes lead through; those of default routes first.
     let mut outward = |six: bool| -> Vec<(u32, bool)> {
@@ -178,7 +179,7 @@ pub(crate) fn plan(links: &mut Links, own: u32) -> Result<Wanted, LiveError> {
 const LOOPBACK: u32 = 1;
 
 /// Turns on what was found to be off. Returns remarks for the user.
-pub(crate) fn turn_on(links: &mut Links, wanted: &mut Wanted) -> Result<(), LiveError> {
+pub(crate) fn turn_on(links: &mut Links, wanted: &mut ForwardingPlan) -> Result<(), LiveError> {
     let settings = Settings::of(&links.interfaces()?);
     for setting in std::mem::take(&mut wanted.turn_on) {
         if let Err(error) = settings.set(setting, true) {

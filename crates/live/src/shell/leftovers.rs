@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use super::mark::Mark;
+use super::shell_id::ShellId;
 use crate::linux::process::shell_status;
 
 /// How long programs left over may take to end by themselves.
@@ -89,24 +89,24 @@ pub(super) fn network_of(process: &Path) -> Option<u64> {
 
 /// What became the emulator's children when a supervisor was killed.
 #[derive(Debug)]
-pub(super) struct Adopted {
+pub(super) struct AdoptedChildren {
     own_network: Option<u64>,
     /// Children that this process had before: it may have been a shell that became the emulator.
     before: Vec<Pid>,
 }
 
-impl Adopted {
+impl AdoptedChildren {
     /// To be asked before any process is started.
-    pub(super) fn watch() -> Adopted {
+    pub(super) fn watch() -> AdoptedChildren {
         // Without this, orphans would become children of the first process.
         let _ = nix::sys::prctl::set_child_subreaper(true);
         let before = children().into_iter().map(|(child, _)| child).collect();
-        Adopted { own_network: network_of(Path::new("/proc/self")), before }
+        AdoptedChildren { own_network: network_of(Path::new("/proc/self")), before }
     }
 
     /// Kills those that are in another network than this one, or that say by their environment that
     /// they belong to this shell, until there are none.
-    pub(super) fn end(&self, shell: Option<Mark>) {
+    pub(super) fn end(&self, shell: Option<ShellId>) {
         let deadline = Instant::now() + GRACE * 2;
         loop {
             let ours: Vec<Pid> = children()
@@ -114,7 +114,7 @@ impl Adopted {
                 .filter(|(child, path)| {
                     let network = network_of(path);
                     let away = network.is_some() && network != self.own_network;
-                    let marked = || shell.is_some() && Mark::of(path) == shell;
+                    let marked = || shell.is_some() && ShellId::of(path) == shell;
                     !self.before.contains(child) && (away || marked())
                 })
                 .map(|(child, _)| child)

@@ -28,7 +28,7 @@ fn addresses() -> Vec<(u32, IpAddr)> {
 
 /// What is held.
 #[derive(Debug)]
-enum Held {
+enum HeldLock {
     File(#[expect(dead_code, reason = "closing it gives the lock back")] File),
     Device(#[expect(dead_code, reason = "closing it gives the lock back")] Tun),
 }
@@ -36,7 +36,7 @@ enum Held {
 /// Keeps other shells of the same network namespace waiting for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    held: Option<Held>,
+    held: Option<HeldLock>,
 }
 
 impl Lock {
@@ -48,12 +48,12 @@ impl Lock {
         loop {
             let held = match &file {
                 Some(file) => match file.try_lock() {
-                    Ok(()) => file.try_clone().ok().map(Held::File),
+                    Ok(()) => file.try_clone().ok().map(HeldLock::File),
                     Err(TryLockError::WouldBlock) => None,
                     // Locks do not work here: that is no reason not to start.
                     Err(TryLockError::Error(_)) => return Lock { held: None },
                 },
-                None => Tun::open(&TunOptions::new(DEVICE)).ok().map(Held::Device),
+                None => Tun::open(&TunOptions::new(DEVICE)).ok().map(HeldLock::Device),
             };
             if held.is_some() {
                 return Lock { held };

@@ -12,12 +12,12 @@ mod firewall;
 mod forwarding;
 mod leftovers;
 mod lock;
-mod mark;
 pub mod onoff;
 mod outside;
 mod program;
 mod record;
 mod resolver;
+mod shell_id;
 mod supervisor;
 
 use std::ffi::OsString;
@@ -36,11 +36,11 @@ use crate::linux::process::{self, Process};
 use crate::linux::{Tun, TunOptions, capability, namespace};
 
 use addresses::{Addresses, Network};
-use leftovers::Adopted;
-use mark::{Being, Mark};
-use outside::{Outside, Undo, Wish};
+use leftovers::AdoptedChildren;
+use outside::{OuterEnd, OuterEndRequest, Undo};
 use resolver::Resolver;
-use supervisor::{Begin, Ready};
+use shell_id::{ProcessIdentity, ShellId};
+use supervisor::{SupervisorReady, SupervisorStart};
 
 /// How long a program that is asked to end may take, in milliseconds.
 const PATIENCE: u16 = 1000;
@@ -111,8 +111,8 @@ pub struct Shell {
     /// The outer device, kept until things are put back.
     device: OwnedFd,
     companion: Option<Process>,
-    mark: Option<Mark>,
-    adopted: Adopted,
+    mark: Option<ShellId>,
+    adopted: AdoptedChildren,
     _rules: Vec<crate::linux::nat::Nat>,
 }
 
@@ -197,7 +197,7 @@ fn start(
     before: SigSet,
 ) -> Result<(Shell, Devices), LiveError> {
     let emulator = getpid();
-    let adopted = Adopted::watch();
+    let adopted = AdoptedChildren::watch();
     let supervisor = |socket| supervisor::live(emulator, &socket, options, !able, before);
     let (process, socket) =
         process::copy(supervisor).map_err(LiveError::system("starting the supervisor"))?;
@@ -213,7 +213,7 @@ fn finish_start(
     options: &ShellOptions,
     able: bool,
     before: SigSet,
-    adopted: Adopted,
+    adopted: AdoptedChildren,
     socket: &OwnedFd,
     process: &Arc<Process>,
 ) -> Result<(Shell, Devices), LiveError> {
@@ -224,13 +224,13 @@ fn finish_start(
         queue_len: options.queue_len,
         ..TunOptions::new(name)
     };
-    let mark = Mark::own();
-    let mut outside = Outside::make(Wish {
+    let mark = ShellId::own();
+    let mut outside = OuterEnd::make(OuterEndRequest {
         tun: tun.clone(),
         beyond: able,
         network: options.network,
         shell: mark,
-        watchers: Being::of(process.id()).into_iter().collect(),
+        watchers: ProcessIdentity::of(process.id()).into_iter().collect(),
     })?;
     let addresses = outside.addresses;
     let resolver = if able {
@@ -238,7 +238,7 @@ fn finish_start(
     } else {
         Resolver::default()
     };
-    let begin = Begin {
+    let begin = SupervisorStart {
         addresses,
         resolver: resolver.text,
         undo: outside.undo.clone(),
@@ -254,10 +254,10 @@ fn finish_start(
     let started = hand_over(socket, &begin, outside.tun.as_fd()).and_then(|(fd, ready)| {
         outside.save_inside(ready.network, None);
         let companion = companion::start(options, &addresses, mark, before)?;
-        outside.save_inside(None, companion.as_ref().and_then(|it| Being::of(it.id())));
+        outside.save_inside(None, companion.as_ref().and_then(|it| ProcessIdentity::of(it.id())));
         Ok((fd, companion))
     });
-    let Outside { tun: outer, mut remarks, undo, rules, .. } = outside;
+    let OuterEnd { tun: outer, mut remarks, undo, rules, .. } = outside;
     let (inner, companion) = match started {
         Ok((fd, companion)) => {
             let options = TunOptions { name: supervisor::INTERFACE.into(), ..tun };
@@ -310,9 +310,9 @@ fn finish_start(
 /// Tells the supervisor what it needs, and takes the inner device from it.
 fn hand_over(
     socket: &OwnedFd,
-    begin: &Begin,
+    begin: &SupervisorStart,
     outer: BorrowedFd<'_>,
-) -> Result<(OwnedFd, Ready), LiveError> {
+) -> Result<(OwnedFd, SupervisorReady), LiveError> {
     let lost = "word from the supervisor";
     let text = serde_json::to_vec(begin).map_err(|error| LiveError::Message(error.to_string()))?;
     // If it has failed already, what it says is of more interest.

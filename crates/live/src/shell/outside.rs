@@ -15,8 +15,8 @@ use super::addresses::{Addresses, Network};
 use super::firewall::{self, run, words};
 use super::forwarding::{self, Setting};
 use super::lock::Lock;
-use super::mark::{Being, Mark};
 use super::record::{Place, Record};
+use super::shell_id::{ProcessIdentity, ShellId};
 
 /// What must be undone outside when the shell is over. All else goes with its processes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub(crate) struct Undo {
 
 /// The outer end of a shell.
 #[derive(Debug)]
-pub(crate) struct Outside {
+pub(crate) struct OuterEnd {
     pub(crate) tun: Tun,
     pub(crate) addresses: Addresses,
     /// Whether the inside reaches what lies beyond this machine, as far as that is up to us.
@@ -45,19 +45,19 @@ pub(crate) struct Outside {
 
 /// What a shell asks of its outer end.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct OuterEndRequest {
     pub(crate) tun: TunOptions,
     /// Whether packets are passed on beyond this machine.
     pub(crate) beyond: bool,
     pub(crate) network: Network,
-    pub(crate) shell: Option<Mark>,
+    pub(crate) shell: Option<ShellId>,
     /// The supervisor.
-    pub(crate) watchers: Vec<Being>,
+    pub(crate) watchers: Vec<ProcessIdentity>,
 }
 
-impl Outside {
+impl OuterEnd {
     /// Makes the device in this network namespace.
-    pub(crate) fn make(wish: Wish) -> Result<Outside, LiveError> {
+    pub(crate) fn make(wish: OuterEndRequest) -> Result<OuterEnd, LiveError> {
         let here = NetworkId::current().ok();
         for (place, record) in Record::all() {
             // Nobody else will do it.
@@ -82,7 +82,7 @@ impl Outside {
             .shell
             .zip(here)
             .map(|(shell, here)| Record::new(shell, wish.watchers, here, undo.clone()));
-        let mut outside = Outside {
+        let mut outside = OuterEnd {
             tun,
             addresses,
             translated: false,
@@ -137,7 +137,11 @@ impl Outside {
     }
 
     /// Writes down where the programs run, and who watches over them.
-    pub(crate) fn save_inside(&mut self, inside: Option<NetworkId>, watcher: Option<Being>) {
+    pub(crate) fn save_inside(
+        &mut self,
+        inside: Option<NetworkId>,
+        watcher: Option<ProcessIdentity>,
+    ) {
         if let Some(record) = &mut self.record {
             record.inside = inside.or(record.inside);
             record.watchers.extend(watcher);

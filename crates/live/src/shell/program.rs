@@ -8,7 +8,7 @@ use nix::unistd::{User, getuid};
 
 use super::ShellOptions;
 use super::addresses::Addresses;
-use super::mark::{Mark, VARIABLE};
+use super::shell_id::{ShellId, VARIABLE};
 
 /// What stands before the prompt, of this shell and those around it. Mahimahi's name for it, so
 /// that both nest in each other.
@@ -16,7 +16,7 @@ const PREFIX: &str = "MAHIMAHI_SHELL_PREFIX";
 
 impl ShellOptions {
     /// The program to start, or the user's shell.
-    pub(crate) fn command(&self, addresses: &Addresses, mark: Option<Mark>) -> Command {
+    pub(crate) fn command(&self, addresses: &Addresses, mark: Option<ShellId>) -> Command {
         let mut words = self.command.iter();
         let mut command = match words.next() {
             Some(program) => Command::new(program),
@@ -44,7 +44,7 @@ pub(crate) fn environment(
     command: &mut Command,
     addresses: &Addresses,
     own: bool,
-    shell: Option<Mark>,
+    shell: Option<ShellId>,
 ) {
     if let Some(shell) = shell {
         command.env(VARIABLE, shell.to_string());

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
-use super::mark::{Being, Mark};
 use super::outside::Undo;
+use super::shell_id::{ProcessIdentity, ShellId};
 use crate::linux::namespace::NetworkId;
 
 /// Its contents. A field that is missing is one of an older version.
@@ -20,9 +20,9 @@ use crate::linux::namespace::NetworkId;
 pub(crate) struct Record {
     /// The running kernel: numbers of namespaces and processes mean nothing after the next start.
     boot: String,
-    pub(crate) shell: Mark,
+    pub(crate) shell: ShellId,
     /// The process inside, and the one that watches over the program of `--outside`.
-    pub(crate) watchers: Vec<Being>,
+    pub(crate) watchers: Vec<ProcessIdentity>,
     /// The network outside, in which things were changed.
     pub(crate) outside: NetworkId,
     /// The network inside, once it stands.
@@ -61,7 +61,12 @@ fn is_own(folder: &Path) -> bool {
 }
 
 impl Record {
-    pub(crate) fn new(shell: Mark, watchers: Vec<Being>, outside: NetworkId, undo: Undo) -> Record {
+    pub(crate) fn new(
+        shell: ShellId,
+        watchers: Vec<ProcessIdentity>,
+        outside: NetworkId,
+        undo: Undo,
+    ) -> Record {
         Record { boot: boot(), shell, watchers, outside, inside: None, undo }
     }
 

@@ -22,8 +22,8 @@ use crate::linux::{Tun, TunOptions, capability, namespace, priority};
 use super::ShellOptions;
 use super::addresses::Addresses;
 use super::leftovers::{GRACE, end_descendants, reap};
-use super::mark::Mark;
 use super::outside::Undo;
+use super::shell_id::ShellId;
 
 /// The name of the interface inside, as in Mahimahi.
 pub(crate) const INTERFACE: &str = "ingress";
@@ -76,19 +76,19 @@ pub(crate) fn from_terminal(code: i32) -> bool {
 
 /// From the emulator, when the outer end stands.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Begin {
+pub(crate) struct SupervisorStart {
     pub(crate) addresses: Addresses,
     /// The text of /etc/resolv.conf inside, if it differs.
     pub(crate) resolver: Option<String>,
     pub(crate) undo: Undo,
     pub(crate) tun: (bool, u32, u32),
     /// What the program's environment says of its shell.
-    pub(crate) shell: Option<Mark>,
+    pub(crate) shell: Option<ShellId>,
 }
 
 /// To the emulator, when the inner end stands.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct SupervisorReady {
     pub(crate) network: Option<NetworkId>,
 }
 
@@ -164,7 +164,7 @@ fn prepare(
     emulator: Pid,
     socket: &OwnedFd,
     keep: bool,
-) -> Result<(OwnedFd, Begin, OwnedFd), LiveError> {
+) -> Result<(OwnedFd, SupervisorStart, OwnedFd), LiveError> {
     set_pdeathsig(ORPHANED)
         .and_then(|()| set_child_subreaper(true))
         .map_err(LiveError::system("supervising processes"))?;
@@ -176,7 +176,7 @@ fn prepare(
     let (text, device) =
         receive(socket.as_fd()).map_err(LiveError::system("word from the emulator"))?;
     let device = device.ok_or_else(|| LiveError::Message("no outer device".into()))?;
-    let begin: Begin = serde_json::from_slice(&text)
+    let begin: SupervisorStart = serde_json::from_slice(&text)
         .map_err(|error| LiveError::Message(format!("word from the emulator: {error}")))?;
     let (offload, mtu, queue_len) = begin.tun;
     let tun = Tun::open(&TunOptions { offload, mtu, queue_len, ..TunOptions::new(INTERFACE) })?;
@@ -197,7 +197,7 @@ fn prepare(
         let all = [capability::NET_ADMIN, capability::NET_RAW, capability::SYS_ADMIN];
         capability::keep(&all).map_err(LiveError::system("keeping capabilities inside"))?;
     }
-    let ready = Ready { network: NetworkId::current().ok() };
+    let ready = SupervisorReady { network: NetworkId::current().ok() };
     let ready =
         serde_json::to_vec(&ready).map_err(|error| LiveError::Message(error.to_string()))?;
     send(socket.as_fd(), &ready, Some(tun.as_fd()))

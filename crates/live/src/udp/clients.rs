@@ -11,6 +11,7 @@ use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
 use super::arrivals::Arrivals;
 use super::files::{Saving, Target};
 use super::note::Note;
+use super::output::Output;
 use super::qlog::Qlog;
 use super::server::{Event, Received, ServerOptions};
 
@@ -31,6 +32,7 @@ pub(super) struct Clients<'a> {
     clients: HashMap<u32, Client>,
     /// How many there have been, at all loops.
     count: &'a AtomicU64,
+    output: Output<'a>,
     events: mpsc::Sender<Event>,
 }
 
@@ -43,9 +45,10 @@ impl<'a> Clients<'a> {
     pub(super) fn new(
         options: &'a ServerOptions,
         count: &'a AtomicU64,
+        output: Output<'a>,
         events: mpsc::Sender<Event>,
     ) -> Clients<'a> {
-        Clients { options, clients: HashMap::new(), count, events }
+        Clients { options, clients: HashMap::new(), count, output, events }
     }
 
     /// Tells what has happened.
@@ -83,7 +86,7 @@ impl<'a> Clients<'a> {
     }
 
     fn client(&mut self, connection: u32, now: Time) -> &mut Client {
-        let Clients { options, clients, count, events } = self;
+        let Clients { options, clients, count, events, .. } = self;
         clients.entry(connection).or_insert_with(|| {
             let count = 1 + count.fetch_add(1, Ordering::Relaxed);
             let begun = options.qlog.as_ref().map(|to| to.begin(count, connection, now));
@@ -133,7 +136,7 @@ impl Client {
         &mut self,
         connection: u32,
         bytes: &[u8],
-        target: &Target,
+        (target, output): (&Target, Output<'_>),
         events: &mpsc::Sender<Event>,
     ) {
         if self.broken {
@@ -159,7 +162,7 @@ impl Client {
             }
             Record::Piece { file, bytes } => {
                 if let Some(saving) = files.get_mut(&file)
-                    && let Err(error) = saving.write(bytes)
+                    && let Err(error) = saving.write(bytes, output)
                 {
                     files.remove(&file);
                     fail(file, format!("a file cannot be written: {error}"));
@@ -193,9 +196,9 @@ impl Client {
 
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
-        let target = &self.options.target;
+        let place = (&self.options.target, self.output);
         if let Some(client) = self.clients.get_mut(&connection) {
-            client.on_stream(connection, bytes, target, &self.events);
+            client.on_stream(connection, bytes, place, &self.events);
         }
     }
     fn on_packet(&mut self, connection: u32, now: Time, arrival: &Arrival) {

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::output::Output;
 use crate::linux::unnamed;
 
 /// Where what arrives goes.
@@ -25,7 +26,6 @@ pub(super) struct Saving {
     out: Option<BufWriter<File>>,
     output: bool,
     names: Option<Names>,
-    pub(super) bytes: u64,
 }
 
 /// The last part of a name, if it is one for a file: no folder, nothing hidden.
@@ -131,7 +131,7 @@ impl Saving {
     /// As [`Saving::begin`]; `named` if the file is to have a name on its way in any case.
     fn begin_as(target: &Target, name: &str, unique: &str, named: bool) -> io::Result<Saving> {
         let output = *target == Target::Output;
-        let mut saving = Saving { out: None, output, names: None, bytes: 0 };
+        let mut saving = Saving { out: None, output, names: None };
         let last = match target {
             Target::Nowhere | Target::Output => return Ok(saving),
             Target::File(path) => path.clone(),
@@ -150,10 +150,10 @@ impl Saving {
         Ok(saving)
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes += bytes.len() as u64;
+    /// Takes the next bytes of it; `output` is where they go if that is standard output.
+    pub(super) fn write(&mut self, bytes: &[u8], output: Output<'_>) -> io::Result<()> {
         if self.output {
-            return io::stdout().lock().write_all(bytes);
+            return output.write(bytes);
         }
         match &mut self.out {
             Some(out) => out.write_all(bytes),
@@ -163,9 +163,6 @@ impl Saving {
 
     /// All of it is there: gives it its name. Returns where it is.
     pub(super) fn keep(mut self) -> io::Result<String> {
-        if self.output {
-            io::stdout().lock().flush()?;
-        }
         let (Some(out), Some(mut names)) = (self.out.take(), self.names.take()) else {
             return Ok("nowhere".into());
         };
@@ -177,6 +174,8 @@ impl Saving {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd as _;
+
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
@@ -204,6 +203,13 @@ mod tests {
         }
     }
 
+    fn write(file: &mut Saving, bytes: &[u8]) {
+        // Nothing is written to standard output here.
+        let input = io::stdin();
+        let output = Output { ends: [input.as_fd(); 2] };
+        file.write(bytes, output).expect("room");
+    }
+
     fn entries(folder: &Path) -> usize {
         std::fs::read_dir(folder).expect("the folder").count()
     }
@@ -215,7 +221,7 @@ mod tests {
             let begin =
                 |name, unique| Saving::begin_as(&target, name, unique, named).expect("a file");
             let mut file = begin("a.txt", "1");
-            file.write(b"hello").expect("room");
+            write(&mut file, b"hello");
             assert!(!folder.join("a.txt").exists());
             assert_eq!(entries(folder), usize::from(named));
             let name = file.keep().expect("a name");
@@ -247,7 +253,7 @@ mod tests {
             let target = Target::File(folder.join("out"));
             for content in [b"one", b"two"] {
                 let mut file = Saving::begin_as(&target, "in", "1", named).expect("a file");
-                file.write(content).expect("room");
+                write(&mut file, content);
                 file.keep().expect("a name");
             }
             assert_eq!(std::fs::read(folder.join("out")).expect("the file"), b"two");

@@ -12,6 +12,7 @@ mod course;
 mod files;
 mod note;
 pub(crate) mod outbox;
+mod output;
 mod qlog;
 mod server;
 mod server_loop;

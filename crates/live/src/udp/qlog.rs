@@ -6,7 +6,7 @@
 //! acknowledgements are packet numbers on the wire. Packets with neither are not logged.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -52,8 +52,12 @@ impl Qlog {
     /// Begins a log of a connection at `now`, from which its times count.
     pub(super) fn create(path: &Path, vantage: Vantage, now: Time) -> Result<Qlog, LiveError> {
         let file = File::create(path).map_err(LiveError::system(path.display().to_string()))?;
-        let (out, path) = (BufWriter::new(file), path.to_path_buf());
-        let (zero, told) = (now, now);
+        Ok(Qlog::begin(file, path.to_path_buf(), vantage, now))
+    }
+
+    /// The same in an empty file.
+    fn begin(file: File, path: PathBuf, vantage: Vantage, now: Time) -> Qlog {
+        let (out, zero, told) = (BufWriter::new(file), now, now);
         let mut log = Qlog { out, path, failed: None, zero, metrics: None, told };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (kind, name) = match vantage {
@@ -73,7 +77,7 @@ impl Qlog {
                 },
             },
         }));
-        Ok(log)
+        log
     }
 
     /// Writes a record of a JSON text sequence (RFC 7464).
@@ -196,25 +200,28 @@ pub enum LogTarget {
     /// The first connection's log into this file, and those of further ones beside it, with `-2`, `-3`
     /// and so on in the name.
     File(PathBuf),
-    /// Into this folder, under the connections' identifiers.
+    /// Into this folder, under the connections' identifiers. A later connection may have the identifier
+    /// of an earlier one: its log gets `-2`, `-3` and so on in the name.
     Folder(PathBuf),
 }
 
 impl LogTarget {
-    /// The file for connection number `count`, from 1 on, whose identifier is `connection`.
+    /// The file for connection number `count`, from 1 on, or, in a folder, for the log number `count` of
+    /// the identifier `connection`.
     fn path(&self, count: u64, connection: u32) -> PathBuf {
-        match self {
+        let first = match self {
             LogTarget::Folder(folder) => folder.join(format!("recv-{connection:08x}.sqlog")),
-            LogTarget::File(path) if count <= 1 => path.clone(),
-            LogTarget::File(path) => {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                let name = match path.extension() {
-                    Some(end) => format!("{stem}-{count}.{}", end.to_string_lossy()),
-                    None => format!("{stem}-{count}"),
-                };
-                path.with_file_name(name)
-            }
+            LogTarget::File(path) => path.clone(),
+        };
+        if count <= 1 {
+            return first;
         }
+        let stem = first.file_stem().unwrap_or_default().to_string_lossy();
+        let name = match first.extension() {
+            Some(end) => format!("{stem}-{count}.{}", end.to_string_lossy()),
+            None => format!("{stem}-{count}"),
+        };
+        first.with_file_name(name)
     }
 
     /// An error if no log can be written there: before anybody connects.
@@ -232,7 +239,18 @@ impl LogTarget {
 
     /// Begins a log of a connection.
     pub(super) fn begin(&self, count: u64, connection: u32, now: Time) -> Result<Qlog, LiveError> {
-        Qlog::create(&self.path(count, connection), Vantage::Server, now)
+        if let LogTarget::File(_) = self {
+            return Qlog::create(&self.path(count, connection), Vantage::Server, now);
+        }
+        let mut number = 1;
+        loop {
+            let path = self.path(number, connection);
+            match File::create_new(&path) {
+                Ok(file) => return Ok(Qlog::begin(file, path, Vantage::Server, now)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(LiveError::system(path.display().to_string())(error)),
+            }
+        }
     }
 }
 
@@ -248,5 +266,22 @@ mod tests {
         assert_eq!(LogTarget::File("log".into()).path(2, 7), PathBuf::from("log-2"));
         let folder = LogTarget::Folder("logs".into());
         assert_eq!(folder.path(1, 0xab), PathBuf::from("logs/recv-000000ab.sqlog"));
+    }
+
+    #[test]
+    fn connections_of_the_same_identifier_do_not_replace_each_others_logs() {
+        let folder = std::env::temp_dir().join(format!("paceline-qlog-{}", std::process::id()));
+        let target = LogTarget::Folder(folder.clone());
+        target.check().expect("a folder");
+        for count in 1..=3 {
+            let log = target.begin(count, 0xab, Time::ZERO).expect("a log");
+            log.finish(Time::ZERO, None).expect("written");
+        }
+        let names = std::fs::read_dir(&folder).expect("the folder");
+        let mut names: Vec<_> = names.map(|entry| entry.expect("a file").file_name()).collect();
+        names.sort();
+        std::fs::remove_dir_all(&folder).expect("removed");
+        let wanted = ["recv-000000ab-2.sqlog", "recv-000000ab-3.sqlog", "recv-000000ab.sqlog"];
+        assert_eq!(names, wanted);
     }
 }

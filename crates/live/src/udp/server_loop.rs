@@ -13,6 +13,7 @@ use super::client::mark;
 use super::clients::Clients;
 use super::clock::{Clock, wait};
 use super::outbox::Outbox;
+use super::output::Output;
 use super::server::{Event, ServerOptions};
 use crate::linux::priority;
 use crate::linux::udp::{Inbox, Socket};
@@ -85,7 +86,8 @@ impl<'a> Loop<'a> {
         server: Server,
         events: mpsc::Sender<Event>,
     ) -> Loop<'a> {
-        let clients = Clients::new(shared.options, &shared.clients, events);
+        let output = Output { ends: [shared.interrupts.as_fd(), shared.stop.asked.as_fd()] };
+        let clients = Clients::new(shared.options, &shared.clients, output, events);
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
         {

@@ -20,18 +20,18 @@ const MAX_SENDERS: f64 = 10_000.0;
 
 /// Reads a specification; traces in files are looked for in `folder`.
 pub(super) fn read(text: &str, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
-    let written: Written =
+    let written: FileSpecification =
         toml::from_str(text).map_err(|error| SpecificationError::Syntax(error.to_string()))?;
     written.read(folder).map_err(|error| error.in_text(text))
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct FileSpecification {
     duration: Option<String>,
     networks: Networks,
     #[serde(default)]
-    objective: WrittenObjective,
+    objective: FileObjective,
     /// How a table is trained: read by [`crate::train::Settings`].
     #[serde(default, rename = "training")]
     _training: serde::de::IgnoredAny,
@@ -45,7 +45,7 @@ struct Networks {
     second_link: Option<Values>,
     rtt: Values,
     senders: Values,
-    others: Option<WrittenOthers>,
+    others: Option<FileOthers>,
     on: Option<Values>,
     on_bytes: Option<Values>,
     on_icsi: Option<Values>,
@@ -58,7 +58,7 @@ struct Networks {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenOthers {
+struct FileOthers {
     scheme: Option<String>,
     file: Option<String>,
     #[serde(default)]
@@ -66,7 +66,7 @@ struct WrittenOthers {
     senders: Values,
 }
 
-impl WrittenOthers {
+impl FileOthers {
     /// Their scheme; `None` if they follow a second table, which is trained, too.
     fn choice(
         &self,
@@ -97,7 +97,7 @@ impl WrittenOthers {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenObjective {
+struct FileObjective {
     metric: Option<Metric>,
     alpha: Option<f64>,
     beta: Option<f64>,
@@ -105,7 +105,7 @@ struct WrittenObjective {
     others_delta: Option<f64>,
 }
 
-impl WrittenObjective {
+impl FileObjective {
     fn read(&self, networks: &Networks) -> Result<Objective, SpecificationError> {
         let fail = |key, problem: &str| Err(SpecificationError::value(key, problem));
         let default = Objective::default();
@@ -153,7 +153,7 @@ impl WrittenObjective {
     }
 }
 
-impl Written {
+impl FileSpecification {
     fn read(&self, folder: Option<&Path>) -> Result<Specification, SpecificationError> {
         let kind = |key, least, most, read| Kind { key, least, most, read };
         let value = |key, problem: String| SpecificationError::value(key, problem);

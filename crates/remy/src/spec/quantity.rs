@@ -19,12 +19,12 @@ pub(super) enum Quantity {
 #[serde(untagged)]
 pub(super) enum Values {
     One(Quantity),
-    Range(WrittenRange),
+    Range(FileRange),
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenRange {
+pub(super) struct FileRange {
     from: Quantity,
     to: Quantity,
     steps: Option<u32>,

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// What candidates of one step were worth on networks: candidate and network, by their numbers.
 pub(super) struct Memo {
     step: u64,
-    known: Mutex<Known>,
+    known: Mutex<KnownScores>,
 }
 
-struct Known {
+struct KnownScores {
     scores: BTreeMap<(usize, usize), f64>,
     sink: Option<Box<dyn Write + Send>>,
 }
@@ -28,7 +28,7 @@ struct Line {
 impl Memo {
     /// The memo of a step of which nothing is known, written to `sink`.
     pub(super) fn new(step: u64, sink: Option<Box<dyn Write + Send>>) -> Memo {
-        Memo { step, known: Mutex::new(Known { scores: BTreeMap::new(), sink }) }
+        Memo { step, known: Mutex::new(KnownScores { scores: BTreeMap::new(), sink }) }
     }
 
     /// True if a line of the file is of this step.

@@ -6,8 +6,8 @@
 //! is kept too. Equal specifications and seeds give equal tables on any number of threads.
 
 mod divide;
+mod evaluator;
 mod folder;
-mod frugal;
 mod memo;
 mod neighbours;
 mod race;
@@ -22,10 +22,10 @@ use std::time::Instant;
 use paceline_cc::schemes::remy::RuleTable;
 use thiserror::Error;
 
+pub use evaluator::{TrainingEvaluator, Work};
 pub use folder::{Folder, FolderError};
-pub use frugal::{Frugal, Work};
 pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
-pub use state::{Entry, Spent, State};
+pub use state::{Entry, State, TrainingCost};
 
 use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::readable::Readable;

@@ -58,18 +58,18 @@ impl Confirm {
 /// How it is written.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum WrittenConfirm {
+enum FileConfirm {
     Always(bool),
     Word(String),
 }
 
-impl WrittenConfirm {
+impl FileConfirm {
     fn read(&self) -> Result<Confirm, SpecificationError> {
         match self {
-            WrittenConfirm::Always(true) => Ok(Confirm::Always),
-            WrittenConfirm::Always(false) => Ok(Confirm::Never),
-            WrittenConfirm::Word(word) if word == "doubtful" => Ok(Confirm::Doubtful),
-            WrittenConfirm::Word(word) => fail(
+            FileConfirm::Always(true) => Ok(Confirm::Always),
+            FileConfirm::Always(false) => Ok(Confirm::Never),
+            FileConfirm::Word(word) if word == "doubtful" => Ok(Confirm::Doubtful),
+            FileConfirm::Word(word) => fail(
                 "training.confirm",
                 format!("`{word}` is none of true, false and \"doubtful\""),
             ),
@@ -212,16 +212,16 @@ impl Settings {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    training: Written,
+    training: FileSettings,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct FileSettings {
     procedure: Option<Procedure>,
     signals: Option<Vec<String>>,
     vary: Option<Vec<String>>,
-    start: Option<WrittenAction>,
+    start: Option<FileAction>,
     m: Option<Bounds>,
     b: Option<Bounds>,
     r: Option<Bounds>,
@@ -230,14 +230,14 @@ struct Written {
     max_rules: Option<usize>,
     racing: Option<bool>,
     incremental: Option<bool>,
-    confirm: Option<WrittenConfirm>,
+    confirm: Option<FileConfirm>,
     prune: Option<bool>,
     least_gain: Option<f64>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenAction {
+struct FileAction {
     m: f64,
     b: i32,
     r: f64,
@@ -247,7 +247,7 @@ fn fail<T>(key: &'static str, problem: impl Into<String>) -> Result<T, Specifica
     Err(SpecificationError::value(key, problem))
 }
 
-impl Written {
+impl FileSettings {
     fn read(self) -> Result<Settings, SpecificationError> {
         let mut settings = Settings::of(self.procedure.unwrap_or_default());
         if let Some(names) = &self.signals {
@@ -256,7 +256,7 @@ impl Written {
         if let Some(names) = &self.vary {
             settings.vary = vary(names)?;
         }
-        if let Some(WrittenAction { m, b, r }) = self.start {
+        if let Some(FileAction { m, b, r }) = self.start {
             settings.start = Action::new(m, b, r);
         }
         for (key, written, bounds, least, most) in [

@@ -41,7 +41,7 @@ pub(super) enum Phase {
 /// What was spent since training began.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spent {
+pub struct TrainingCost {
     /// Simulated seconds.
     pub simulated_s: f64,
     /// Processor seconds, of all threads together.
@@ -55,7 +55,7 @@ pub struct Spent {
 /// One of two tables that are trained in turn: the one whose turn it is not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Partner {
+pub(super) struct PartnerTable {
     /// True if it is the first of the two: that of the senders for which the table is trained.
     pub(super) first: bool,
     /// How often all its rules were improved.
@@ -91,14 +91,14 @@ pub struct State {
     /// The score of the table, on the networks that were drawn last.
     pub score: f64,
     /// What was spent.
-    pub spent: Spent,
+    pub spent: TrainingCost,
     /// The table of the last check.
     pub kept: Option<Readable>,
     /// The table.
     pub table: Readable,
     /// The other table, if two are trained in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) partner: Option<Partner>,
+    pub(super) partner: Option<PartnerTable>,
 }
 
 /// The table of a readable one.
@@ -110,7 +110,7 @@ fn table(readable: &Readable) -> Result<RuleTable, String> {
 impl State {
     /// Before the first step; with `two` tables that are trained in turn.
     pub(super) fn first(specification: &str, seed: u64, tree: &RuleTree, two: bool) -> State {
-        let partner = Partner {
+        let partner = PartnerTable {
             first: false,
             generation: 0,
             generations: vec![0; tree.rules()],
@@ -127,7 +127,7 @@ impl State {
             phase: Phase::Choose,
             generations: vec![0; tree.rules()],
             score: 0.0,
-            spent: Spent::default(),
+            spent: TrainingCost::default(),
             kept: None,
             table: Readable::of(tree, ""),
             partner: two.then_some(partner),
@@ -225,7 +225,7 @@ pub struct Entry {
     /// What happened, in words.
     pub note: String,
     /// What was spent since training began.
-    pub spent: Spent,
+    pub spent: TrainingCost,
 }
 
 #[cfg(test)]

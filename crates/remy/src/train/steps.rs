@@ -25,7 +25,7 @@ const CONFIRMED: usize = 2;
 const CHECKS: u64 = 3;
 
 /// What a step led to.
-pub(super) struct Done {
+pub(super) struct StepOutcome {
     pub state: State,
     /// The new table, if it is another.
     pub table: Option<Arc<RuleTable>>,
@@ -36,9 +36,17 @@ pub(super) struct Done {
     pub note: String,
 }
 
-impl Done {
-    fn new(state: State, what: &'static str) -> Done {
-        Done { state, table: None, what, rule: None, gain: 0.0, candidates: 0, note: String::new() }
+impl StepOutcome {
+    fn new(state: State, what: &'static str) -> StepOutcome {
+        StepOutcome {
+            state,
+            table: None,
+            what,
+            rule: None,
+            gain: 0.0,
+            candidates: 0,
+            note: String::new(),
+        }
     }
 }
 
@@ -48,7 +56,7 @@ impl<E: Evaluator> Trainer<E> {
         &mut self,
         memo: &Memo,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Done, TrainError> {
+    ) -> Result<StepOutcome, TrainError> {
         if stop() {
             return Err(TrainError::Stopped);
         }
@@ -137,7 +145,7 @@ impl<E: Evaluator> Trainer<E> {
         Ok(confirmed)
     }
 
-    fn choose(&mut self) -> Result<Done, TrainError> {
+    fn choose(&mut self) -> Result<StepOutcome, TrainError> {
         let mut state = self.state.clone();
         state.draws += 1;
         let rules_at_once = self.settings.rules_at_once;
@@ -161,7 +169,7 @@ impl<E: Evaluator> Trainer<E> {
             state.generations.fill(state.generation);
             Phase::Choose
         };
-        Ok(Done { note, ..Done::new(state, "choose") })
+        Ok(StepOutcome { note, ..StepOutcome::new(state, "choose") })
     }
 
     fn improve(
@@ -171,7 +179,7 @@ impl<E: Evaluator> Trainer<E> {
         change: Option<Change>,
         memo: &Memo,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Done, TrainError> {
+    ) -> Result<StepOutcome, TrainError> {
         self.baseline()?;
         let mut state = self.state.clone();
         let mut candidates = Vec::new();
@@ -219,7 +227,12 @@ impl<E: Evaluator> Trainer<E> {
             };
             let note = format!("none of {tried} candidates gains");
             let rule = (rules.len() == 1).then(|| rules[0]);
-            return Ok(Done { rule, candidates: tried, note, ..Done::new(state, "improve") });
+            return Ok(StepOutcome {
+                rule,
+                candidates: tried,
+                note,
+                ..StepOutcome::new(state, "improve")
+            });
         };
         let (mut table, mut gain) = (Arc::clone(&candidates[first].table), first_gain);
         let mut changed = vec![first];
@@ -253,17 +266,21 @@ impl<E: Evaluator> Trainer<E> {
             format!("rule {rule}: {} -> {}", short(&before(at)), short(&actions[at]))
         };
         let note = changed.iter().map(words).collect::<Vec<_>>().join("; ");
-        Ok(Done {
+        Ok(StepOutcome {
             table: Some(table),
             rule: (rules.len() == 1).then(|| rules[0]),
             gain,
             candidates: tried,
             note,
-            ..Done::new(state, "improve")
+            ..StepOutcome::new(state, "improve")
         })
     }
 
-    fn check(&mut self, memo: &Memo, stop: &(dyn Fn() -> bool + Sync)) -> Result<Done, TrainError> {
+    fn check(
+        &mut self,
+        memo: &Memo,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<StepOutcome, TrainError> {
         let mut state = self.state.clone();
         let mut specimens = Vec::new();
         for _ in 0..CHECKS {
@@ -307,11 +324,11 @@ impl<E: Evaluator> Trainer<E> {
         state.generations = vec![state.generation; table.rules().len()];
         let room = table.rules().len() < self.settings.max_rules;
         state.phase = if room { Phase::Aim } else { Phase::Choose };
-        Ok(Done { table: Some(table), gain, note, ..Done::new(state, "check") })
+        Ok(StepOutcome { table: Some(table), gain, note, ..StepOutcome::new(state, "check") })
     }
 
     /// Chooses the rules that are divided: the one used most; in the racing procedure half of them.
-    fn aim(&mut self) -> Result<Done, TrainError> {
+    fn aim(&mut self) -> Result<StepOutcome, TrainError> {
         let mut state = self.state.clone();
         state.draws += 1;
         let baseline = self.measure(state.draws)?;
@@ -328,7 +345,7 @@ impl<E: Evaluator> Trainer<E> {
         rules.sort_unstable();
         let note = format!("may divide rules {rules:?}");
         state.phase = if rules.is_empty() { Phase::Choose } else { Phase::Split { rules } };
-        Ok(Done { note, ..Done::new(state, "aim") })
+        Ok(StepOutcome { note, ..StepOutcome::new(state, "aim") })
     }
 
     fn split(
@@ -336,12 +353,12 @@ impl<E: Evaluator> Trainer<E> {
         mut rules: Vec<usize>,
         memo: &Memo,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Done, TrainError> {
+    ) -> Result<StepOutcome, TrainError> {
         self.baseline()?;
         let mut state = self.state.clone();
         let Some(number) = rules.pop() else {
             state.phase = Phase::Choose;
-            return Ok(Done::new(state, "split"));
+            return Ok(StepOutcome::new(state, "split"));
         };
         let Some(baseline) = &self.baseline else { return Err(TrainError::Stopped) };
         let rule = self.table.rules()[number];
@@ -363,8 +380,8 @@ impl<E: Evaluator> Trainer<E> {
             let added = table.rules().len() - self.table.rules().len();
             insert(&mut state, number, added);
             let note = format!("rule {number} is divided: {}", places(&cuts));
-            let done = Done::new(state, "split");
-            return Ok(Done { table: Some(table), rule: Some(number), note, ..done });
+            let done = StepOutcome::new(state, "split");
+            return Ok(StepOutcome { table: Some(table), rule: Some(number), note, ..done });
         }
         // Each axis by itself, and another action for one half.
         let mut candidates = Vec::new();
@@ -385,8 +402,8 @@ impl<E: Evaluator> Trainer<E> {
         let tried = candidates.len();
         let Some(&(gain, at)) = self.confirmed(&race, best, &candidates)?.first() else {
             let note = format!("none of {tried} divisions of rule {number} gains");
-            let done = Done::new(state, "split");
-            return Ok(Done { rule: Some(number), candidates: tried, note, ..done });
+            let done = StepOutcome::new(state, "split");
+            return Ok(StepOutcome { rule: Some(number), candidates: tried, note, ..done });
         };
         insert(&mut state, number, 1);
         state.score = baseline.total() + gain;
@@ -398,13 +415,13 @@ impl<E: Evaluator> Trainer<E> {
             short(&rule.action),
             short(&action)
         );
-        Ok(Done {
+        Ok(StepOutcome {
             table: Some(Arc::clone(&candidates[at].table)),
             rule: Some(number),
             gain,
             candidates: tried,
             note,
-            ..Done::new(state, "split")
+            ..StepOutcome::new(state, "split")
         })
     }
 }

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from .. import _units
 from . import _spaces
 
 __all__ = ["CongestionEnv"]
@@ -17,7 +18,8 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
 
     Args:
         traces: Links to draw from: built-in traces, files, rates. Without any, constant rates.
-        rate_mbps: The constant rates in Mbit/s, drawn such that their logarithms are uniform.
+        rate_mbps: The constant rates in Mbit/s, drawn such that their logarithms are uniform: two
+            numbers, or one for a rate that is always the same. So are the next three.
         rtt_ms: Round-trip times without a queue in milliseconds, drawn the same way.
         buffer_bdp: Buffers in bandwidth-delay products, drawn the same way.
         loss: Shares of packets lost behind the link, drawn uniformly.
@@ -27,6 +29,7 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
         history: How many steps an observation goes back.
         weights: The weights of throughput, delay and loss in the reward.
         digest: Adds the run's digest to ``info``.
+        render_mode: Only ``None``: nothing is drawn.
 
     Raises:
         ValueError: If an argument makes no sense.
@@ -44,6 +47,8 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, *, render_mode: str | None = None, **arguments: Any) -> None:
+        if render_mode is not None:
+            raise ValueError(f"render_mode: nothing is drawn; expected None, not {render_mode!r}")
         self._native, self.observation_space, self.action_space = _spaces.environments(
             1, **arguments
         )
@@ -58,13 +63,18 @@ class CongestionEnv(gymnasium.Env):  # type: ignore[type-arg]
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(2**63))
         if seed is not None:
-            self._native.seed(0, seed)
+            self._native.seed(0, _units.whole("seed", seed))
             self._seeded = True
         data = self._native.reset(b"\x01")
         return _spaces.observations(data, 1)[0], self._native.info(0)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Multiplies the rate by two to the power of the action, and simulates one step."""
+        """Multiplies the rate by two to the power of the action, and simulates one step. After the
+        end of an episode, it begins the next one instead, with reward 0.
+
+        Raises:
+            ValueError: If the action is not one finite number.
+        """
         if not self._seeded:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         data, rewards, over = self._native.step(_spaces.actions(action, 1))

@@ -49,7 +49,11 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begins an episode in each environment, or in those of ``options["reset_mask"]``."""
+        """Begins an episode in each environment, or in those of ``options["reset_mask"]``.
+
+        Raises:
+            ValueError: If there is not one seed, or one value of the mask, for each environment.
+        """
         if isinstance(seed, (int, np.integer)):
             seed = [int(seed) + index for index in range(self.num_envs)]
         elif seed is None:
@@ -65,13 +69,19 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[type-arg]
         self._seeded = True
         mask = (options or {}).get("reset_mask")
         chosen = np.ones(self.num_envs, np.uint8) if mask is None else np.asarray(mask, np.uint8)
+        if chosen.shape != (self.num_envs,):
+            raise ValueError(f"reset_mask: expected {self.num_envs} values, not {chosen.size}")
         data = self._native.reset(chosen.tobytes())
         return _spaces.observations(data, self.num_envs), {}
 
     def step(
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """A step of each environment."""
+        """A step of each environment.
+
+        Raises:
+            ValueError: If there is not one finite action for each environment.
+        """
         if not self._seeded:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         data, rewards, over = self._native.step(_spaces.actions(actions, self.num_envs))

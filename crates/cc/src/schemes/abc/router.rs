@@ -3,7 +3,7 @@
 
 use super::params::{AbcParams, Credit};
 use super::rates::LinkRates;
-use super::target::{Departing, TargetRate};
+use super::target::{DepartingPacket, TargetRate};
 use super::tokens::TokenBucket;
 use crate::packet::{Ecn, Packet, TrafficClass};
 use crate::route::{Batch, LinkView, Router};
@@ -76,7 +76,7 @@ impl Router for AbcRouter {
         self.size = size as f64;
         self.rates.count_departure(now, size);
         let (capacity, rate) = self.rates.at_departure(now, size);
-        let departing = Departing { now, size, sojourn, capacity, rate };
+        let departing = DepartingPacket { now, size, sojourn, capacity, rate };
         self.fraction = self.target.fraction(&departing, self.credit, link);
         let accelerates = match self.proxied {
             false => packet.ecn == Ecn::ACCELERATE,

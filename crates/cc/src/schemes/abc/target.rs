@@ -6,7 +6,7 @@ use crate::route::LinkView;
 use crate::units::{Span, Time};
 
 /// A packet that leaves, and what the router has measured by then.
-pub(super) struct Departing {
+pub(super) struct DepartingPacket {
     pub(super) now: Time,
     pub(super) size: u32,
     pub(super) sojourn: Span,
@@ -67,7 +67,7 @@ impl TargetRate {
 
     /// The queueing delay that counts, in seconds.
     #[inline]
-    fn queueing_delay(&self, packet: &Departing, link: &LinkView<'_>) -> f64 {
+    fn queueing_delay(&self, packet: &DepartingPacket, link: &LinkView<'_>) -> f64 {
         match self.delay {
             Delay::Sojourn => packet.sojourn.as_secs_f64(),
             Delay::Estimate => {
@@ -80,7 +80,7 @@ impl TargetRate {
     #[inline]
     pub(super) fn fraction(
         &mut self,
-        packet: &Departing,
+        packet: &DepartingPacket,
         credit: Credit,
         link: &LinkView<'_>,
     ) -> f64 {

@@ -8,7 +8,7 @@ use crate::units::{Rate, Span, Time};
 const PARTS: u64 = 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Received {
+pub(super) struct ReceivedBytes {
     part: Span,
     /// When each part began, and its bytes.
     parts: VecDeque<(Time, u64)>,
@@ -17,11 +17,11 @@ pub(super) struct Received {
     latest: Time,
 }
 
-impl Received {
-    pub(super) fn new(window: Span) -> Received {
+impl ReceivedBytes {
+    pub(super) fn new(window: Span) -> ReceivedBytes {
         let part = (window / PARTS).max(Span::from_nanos(1));
         let parts = VecDeque::with_capacity(PARTS as usize + 2);
-        Received { part, parts, bytes: 0, first: None, latest: Time::ZERO }
+        ReceivedBytes { part, parts, bytes: 0, first: None, latest: Time::ZERO }
     }
 
     /// Bytes arrived, by the receiver's clock.
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn counts_the_window() {
-        let mut received = Received::new(Span::from_millis(500));
+        let mut received = ReceivedBytes::new(Span::from_millis(500));
         for i in 0..=1000u64 {
             received.on_packet(Time::from_millis(5000 + i), 1500);
             assert_eq!(received.rate().is_some(), i >= 500, "{i}");

@@ -5,7 +5,7 @@ use super::detector::{Detector, Usage};
 use super::groups::{Groups, Variation};
 use super::kalman::Kalman;
 use super::loss::Loss;
-use super::received::Received;
+use super::received::ReceivedBytes;
 use super::trendline::Trendline;
 use super::{Filter, GccParams};
 use crate::control::{Controller, Fate, Feedback, Outgoing, Plan, Signals};
@@ -31,7 +31,7 @@ pub struct GccSender {
     groups: Groups,
     slope: Slope,
     detector: Detector,
-    received: Received,
+    received: ReceivedBytes,
     aimd: Aimd,
     loss: Loss,
     /// Groups so far.
@@ -54,7 +54,7 @@ impl GccSender {
             groups: Groups::new(params.burst_time),
             slope,
             detector: Detector::new(params.filter, params.overuse_time),
-            received: Received::new(params.window),
+            received: ReceivedBytes::new(params.window),
             aimd: Aimd::new(params.beta, params.initial_rate),
             loss: Loss::new(params.initial_rate),
             count: 0,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::RcpParams;
-use super::law::{Law, Measured, believable};
+use super::law::{IntervalMeasurement, Law, believable};
 use crate::parts::RateMeter;
 use crate::route::LinkView;
 use crate::units::{Rate, Span, Time};
@@ -69,7 +69,7 @@ impl DepartureEvaluation {
         self.evaluated = now;
         self.d0 = self.empty_rtt + self.sum / self.sojourns.len() as u64;
         let t = self.t.as_secs_f64();
-        let measured = Measured {
+        let measured = IntervalMeasurement {
             t: t.min(believable(self.d0)),
             d0: believable(self.d0),
             capacity: link.capacity.offered(now - self.t, now) as f64 / t,

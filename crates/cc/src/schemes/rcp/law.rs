@@ -22,7 +22,7 @@ pub(super) struct Law {
 
 /// What was measured over an interval.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct IntervalMeasurement {
     /// The time that one step makes good for, in seconds.
     pub(super) t: f64,
     /// The mean RTT in seconds.
@@ -46,8 +46,8 @@ impl Law {
     }
 
     /// By what the rate is to be multiplied; may be negative. Without capacity, the limit.
-    pub(super) fn factor(&self, measured: &Measured) -> f64 {
-        let Measured { t, d0, capacity, traffic, queue } = *measured;
+    pub(super) fn factor(&self, measured: &IntervalMeasurement) -> f64 {
+        let IntervalMeasurement { t, d0, capacity, traffic, queue } = *measured;
         let aim = self.aim(capacity);
         if aim > 0.0 {
             1.0 + t / d0 * (self.alpha * (aim - traffic) - self.beta * queue / d0) / aim
@@ -63,8 +63,8 @@ impl Law {
 mod tests {
     use super::*;
 
-    fn measured(traffic: f64, queue: f64) -> Measured {
-        Measured { t: 0.1, d0: 0.1, capacity: 1e6, traffic, queue }
+    fn measured(traffic: f64, queue: f64) -> IntervalMeasurement {
+        IntervalMeasurement { t: 0.1, d0: 0.1, capacity: 1e6, traffic, queue }
     }
 
     #[test]
@@ -82,14 +82,15 @@ mod tests {
         let law = Law { eta: 1.0, ..Law::new(&RcpParams::default()) };
         // One RTT's worth of queue: beta of the rate.
         assert_eq!(law.factor(&measured(1e6, 1e5)), 0.75);
-        let half = Measured { t: 0.05, ..measured(1e6, 1e5) };
+        let half = IntervalMeasurement { t: 0.05, ..measured(1e6, 1e5) };
         assert_eq!(law.factor(&half), 0.875);
     }
 
     #[test]
     fn without_capacity_it_is_the_limit() {
         let law = Law::new(&RcpParams::default());
-        let none = |traffic, queue| Measured { capacity: 0.0, ..measured(traffic, queue) };
+        let none =
+            |traffic, queue| IntervalMeasurement { capacity: 0.0, ..measured(traffic, queue) };
         assert_eq!(law.factor(&none(0.0, 0.0)), 1.0);
         assert_eq!(law.factor(&none(1.0, 0.0)), f64::NEG_INFINITY);
         assert_eq!(law.factor(&none(0.0, 1.0)), f64::NEG_INFINITY);

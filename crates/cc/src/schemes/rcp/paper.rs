@@ -1,7 +1,7 @@
 //! The law by a timer, as in the thesis and in RCP's ns-2 model.
 
 use super::RcpParams;
-use super::law::{Law, Measured, believable};
+use super::law::{IntervalMeasurement, Law, believable};
 use crate::header::RcpHeader;
 use crate::packet::Packet;
 use crate::route::LinkView;
@@ -85,7 +85,7 @@ impl TimerEvaluation {
     fn evaluate(&mut self, queue: u64, link: &LinkView<'_>) {
         let t = self.ends.since(self.began).as_secs_f64();
         self.average();
-        let measured = Measured {
+        let measured = IntervalMeasurement {
             t,
             d0: self.d0,
             capacity: link.capacity.offered(self.began, self.ends) as f64 / t,

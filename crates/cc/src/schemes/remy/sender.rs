@@ -39,13 +39,13 @@ pub struct RemySender {
     gap: Span,
     /// One more than the newest number sent, and than the newest number acknowledged; `None`
     /// before the first packet.
-    numbers: Option<Numbers>,
+    numbers: Option<PacketCounts>,
     /// The window in bytes, as the driver counts what is in flight.
     cwnd: u64,
 }
 
 #[derive(Copy, Clone, Debug)]
-struct Numbers {
+struct PacketCounts {
     sent: u64,
     acked: u64,
 }
@@ -167,7 +167,7 @@ impl Controller for RemySender {
         let sent = packet.number + 1;
         match &mut self.numbers {
             Some(numbers) => numbers.sent = sent,
-            None => self.numbers = Some(Numbers { sent, acked: packet.number }),
+            None => self.numbers = Some(PacketCounts { sent, acked: packet.number }),
         }
         0
     }

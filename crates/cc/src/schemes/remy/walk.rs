@@ -14,11 +14,11 @@ pub(super) struct Walk {
 struct Node {
     lower: [f64; SIGNALS],
     upper: [f64; SIGNALS],
-    next: Next,
+    next: NodeTarget,
 }
 
 #[derive(Copy, Clone)]
-enum Next {
+enum NodeTarget {
     Rule(usize),
     /// The first child and how many there are.
     Children(usize, usize),
@@ -36,13 +36,13 @@ impl Walk {
     fn lay_out(&mut self, tree: &RuleTree, place: usize, rule: &mut usize) {
         match tree {
             RuleTree::Leaf(_) => {
-                self.nodes[place].next = Next::Rule(*rule);
+                self.nodes[place].next = NodeTarget::Rule(*rule);
                 *rule += 1;
             }
             RuleTree::Inner { children, .. } => {
                 let first = self.nodes.len();
                 self.nodes.extend(children.iter().map(Node::of));
-                self.nodes[place].next = Next::Children(first, children.len());
+                self.nodes[place].next = NodeTarget::Children(first, children.len());
                 for (number, child) in children.iter().enumerate() {
                     self.lay_out(child, first + number, rule);
                 }
@@ -59,8 +59,8 @@ impl Walk {
         let mut node = self.nodes.first()?;
         loop {
             match node.next {
-                Next::Rule(rule) => return node.contains(&values).then_some(rule),
-                Next::Children(first, count) => {
+                NodeTarget::Rule(rule) => return node.contains(&values).then_some(rule),
+                NodeTarget::Children(first, count) => {
                     let children = &self.nodes[first..first + count];
                     node = children.iter().find(|child| child.contains(&values))?;
                 }
@@ -76,7 +76,7 @@ impl Node {
         Node {
             lower: std::array::from_fn(|axis| end(axis, domain.lower[axis], f64::NEG_INFINITY)),
             upper: std::array::from_fn(|axis| end(axis, domain.upper[axis], f64::INFINITY)),
-            next: Next::Children(0, 0),
+            next: NodeTarget::Children(0, 0),
         }
     }
 

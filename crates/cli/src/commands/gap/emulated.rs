@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use paceline_cc::SchemeSpec;
@@ -18,6 +16,7 @@ use serde_json::Value;
 use crate::commands::{recv, traffic};
 use crate::emulation::{Emulation, Plan, scenario};
 use crate::output::Error;
+use crate::temporary::Folder;
 
 /// The status of a program that Ctrl-C has ended: 128 and the number of SIGINT.
 const INTERRUPTED: u8 = 130;
@@ -99,36 +98,6 @@ fn counted_since(program: &Program, before: &Counters) -> Result<Counters, Error
     }
 }
 
-/// A folder for the files of one run, which goes with this value.
-struct Folder(PathBuf);
-
-impl Folder {
-    /// A new folder that nobody else can write to: the temporary one is everybody's.
-    fn make() -> Result<Folder, Error> {
-        let name = |n| format!("paceline-gap-{}-{n}", std::process::id());
-        let mut paths = (0..100).map(|n| std::env::temp_dir().join(name(n)));
-        loop {
-            let path = paths.next().unwrap_or_default();
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::Io { path: Some(path), source }),
-            }
-        }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Left over, it does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The comparison's scheme, which has a name wherever arguments are read.
 fn named(comparison: &Comparison) -> Result<&SchemeSpec, Error> {
     let unnamed = || Error::Message(format!("`{}` has no name here", comparison.scheme));
@@ -152,7 +121,7 @@ pub(super) fn run(
             known.join(", ")
         )));
     }
-    let folder = Folder::make()?;
+    let folder = Folder::make("gap")?;
     let (json, counts, bytes) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("bytes"));
     let own = std::env::current_exe()
@@ -199,7 +168,7 @@ pub(super) fn run_udp(
     scenario: &Scenario,
     priority: Emulation,
 ) -> Result<Emulated, Error> {
-    let folder = Folder::make()?;
+    let folder = Folder::make("gap")?;
     let (json, counts, identity) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
     recv::make_identity(&identity)?;

@@ -11,7 +11,7 @@ use paceline_kernel::{Options, PROGRAMS, Program};
 use crate::output::Error;
 
 /// A program, and what is chosen when it is loaded.
-pub(crate) struct Chosen {
+pub(crate) struct ProgramChoice {
     pub(crate) program: &'static Program,
     pub(crate) options: Options,
 }
@@ -29,7 +29,7 @@ pub(crate) fn scheme(text: &str) -> Result<String, String> {
 
 /// The program that is this scheme, if there is one: the parameters are the program's own and such
 /// as can be chosen.
-pub(crate) fn chosen(scheme: &Spec) -> Result<Option<Chosen>, Error> {
+pub(crate) fn chosen(scheme: &Spec) -> Result<Option<ProgramChoice>, Error> {
     for program in &PROGRAMS {
         let own = Spec::parse(program.scheme).map_err(|error| Error::Usage(error.to_string()))?;
         if own.name != scheme.name || !scheme.args.starts_with(&own.args) {
@@ -42,7 +42,7 @@ pub(crate) fn chosen(scheme: &Spec) -> Result<Option<Chosen>, Error> {
             _ => false,
         };
         if more.iter().all(|(name, _)| chooses(name)) {
-            return Ok(Some(Chosen { program, options: options(program, scheme)? }));
+            return Ok(Some(ProgramChoice { program, options: options(program, scheme)? }));
         }
     }
     Ok(None)

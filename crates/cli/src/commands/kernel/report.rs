@@ -9,7 +9,7 @@ use crate::output::{self, Error};
 use crate::table::Grid;
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ProgramList<'a> {
     programs: &'a [State],
 }
 
@@ -17,7 +17,7 @@ struct Listed<'a> {
 pub(super) fn list(json: bool) -> Result<(), Error> {
     let states = kernel::list();
     if json {
-        return output::print_json(&Listed { programs: &states });
+        return output::print_json(&ProgramList { programs: &states });
     }
     let mut grid = Grid::after(3, &["name", "state", "what it does"]);
     for state in &states {

@@ -60,14 +60,14 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Moment<'a> {
+struct WatchSample<'a> {
     schema_version: u32,
     time_s: f64,
     sockets: &'a [Row],
 }
 
 /// What is remembered of a socket.
-type Seen = BTreeMap<u64, (Instant, u64, Totals)>;
+type SocketHistory = BTreeMap<u64, (Instant, u64, Totals)>;
 
 impl Watch {
     pub(crate) fn run(self) -> Result<(), Error> {
@@ -85,12 +85,12 @@ impl Watch {
         let begun = Instant::now();
         let end = self.length.map(|length| begun + args::wall(length.as_secs_f64()));
         let screen = stdout().is_terminal() && !self.json;
-        let mut seen = Seen::new();
+        let mut seen = SocketHistory::new();
         loop {
             let rows = rows(&programs, &mut seen)?;
             let time_s = begun.elapsed().as_secs_f64();
             if self.json {
-                let text = serde_json::to_string(&Moment {
+                let text = serde_json::to_string(&WatchSample {
                     schema_version: SCHEMA_VERSION,
                     time_s,
                     sockets: &rows,
@@ -113,10 +113,10 @@ impl Watch {
 }
 
 /// The sockets of this network namespace that use these programs.
-fn rows(programs: &[&'static Program], seen: &mut Seen) -> Result<Vec<Row>, Error> {
+fn rows(programs: &[&'static Program], seen: &mut SocketHistory) -> Result<Vec<Row>, Error> {
     let now = Instant::now();
     let mut rows = Vec::new();
-    let mut still = Seen::new();
+    let mut still = SocketHistory::new();
     for program in programs.iter().filter(|program| kernel::loaded(program)) {
         let map = kernel::sockets(program).map_err(fail)?;
         let all = tcp_sockets(Some(map.as_fd()));

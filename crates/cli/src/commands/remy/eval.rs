@@ -36,7 +36,7 @@ pub(crate) struct Eval {
     /// How long senders are on, in the mean [default: 5s]; or the networks of a specification, a file
     /// whose name ends in .toml
     #[arg(long, value_name = "TIME|SPEC", value_parser = on, allow_hyphen_values = true)]
-    on: Option<Where>,
+    on: Option<OnArgument>,
     #[command(flatten)]
     network: OneNetwork,
     /// How long each run is [default: 1000s, or what the specification says]
@@ -94,17 +94,17 @@ impl OneNetwork {
 
 /// What `--on` says.
 #[derive(Clone, Debug)]
-enum Where {
+enum OnArgument {
     Time(Span),
     Specification(PathBuf),
 }
 
 /// A time, or a file with a specification.
-fn on(text: &str) -> Result<Where, String> {
+fn on(text: &str) -> Result<OnArgument, String> {
     if text.ends_with(".toml") {
-        return Ok(Where::Specification(PathBuf::from(text)));
+        return Ok(OnArgument::Specification(PathBuf::from(text)));
     }
-    args::length(text).map(Where::Time).map_err(|problem| {
+    args::length(text).map(OnArgument::Time).map_err(|problem| {
         format!("{problem}, or a specification, a file whose name ends in .toml")
     })
 }
@@ -136,7 +136,7 @@ impl Eval {
     pub(crate) fn run(self) -> Result<(), Error> {
         let seeds: Vec<u64> = (0..self.seeds).map(|n| self.seed.wrapping_add(n.into())).collect();
         match &self.on {
-            Some(Where::Specification(file)) => {
+            Some(OnArgument::Specification(file)) => {
                 if let Some(name) = self.network.given() {
                     let file = file.display();
                     return Err(Error::Usage(format!(
@@ -145,7 +145,7 @@ impl Eval {
                 }
                 self.on_specification(specification(file)?, &seeds)
             }
-            Some(Where::Time(on)) => self.on_network(*on, &seeds),
+            Some(OnArgument::Time(on)) => self.on_network(*on, &seeds),
             None => self.on_network(Span::from_secs(5), &seeds),
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUs
         if !active[across.index()] || !active[up.index()] {
             continue;
         }
-        for what in [What::Window, What::Pace] {
+        for what in [MapQuantity::Window, MapQuantity::Pace] {
             let tiles = map(table, &memories, (across, up), what);
             let caption = format!(
                 "{name}: {} with each acknowledgement, by {} and {}; the other signals are at their \
@@ -40,16 +40,18 @@ pub(super) fn add(page: &mut Page, name: &str, table: &RuleTable, uses: &[RuleUs
 
 /// What a map shows.
 #[derive(Copy, Clone, PartialEq)]
-enum What {
+enum MapQuantity {
     Window,
     Pace,
 }
 
-impl What {
+impl MapQuantity {
     fn words(self) -> &'static str {
         match self {
-            What::Window => "where the window goes (packets; the stronger the colour, the larger)",
-            What::Pace => {
+            MapQuantity::Window => {
+                "where the window goes (packets; the stronger the colour, the larger)"
+            }
+            MapQuantity::Pace => {
                 "how fast packets may follow each other (the stronger the colour, the faster)"
             }
         }
@@ -59,14 +61,14 @@ impl What {
     fn value(self, action: &Action) -> f64 {
         let Action { multiple, increment, intersend_ms } = *action;
         match self {
-            What::Pace if intersend_ms > 0.0 => 1.0 / intersend_ms,
-            What::Pace => f64::NAN,
-            What::Window if multiple < 1.0 => {
+            MapQuantity::Pace if intersend_ms > 0.0 => 1.0 / intersend_ms,
+            MapQuantity::Pace => f64::NAN,
+            MapQuantity::Window if multiple < 1.0 => {
                 (f64::from(increment.max(0)) / (1.0 - multiple)).clamp(1.0, GROWS)
             }
-            What::Window if multiple == 1.0 && increment == 0 => f64::NAN,
-            What::Window if multiple == 1.0 && increment < 0 => 1.0,
-            What::Window => GROWS,
+            MapQuantity::Window if multiple == 1.0 && increment == 0 => f64::NAN,
+            MapQuantity::Window if multiple == 1.0 && increment < 0 => 1.0,
+            MapQuantity::Window => GROWS,
         }
     }
 
@@ -74,18 +76,18 @@ impl What {
     fn text(self, action: &Action) -> String {
         let Action { multiple, increment, intersend_ms } = *action;
         match self {
-            What::Pace if intersend_ms > 0.0 => {
+            MapQuantity::Pace if intersend_ms > 0.0 => {
                 let mbps = f64::from(PACKET) * 8.0 / 1e3 / intersend_ms;
                 format!("{intersend_ms:.3} ms = {mbps:.1} Mbit/s")
             }
-            What::Pace => "no pacing".into(),
-            What::Window if multiple < 1.0 => {
+            MapQuantity::Pace => "no pacing".into(),
+            MapQuantity::Window if multiple < 1.0 => {
                 let target = f64::from(increment.max(0)) / (1.0 - multiple);
                 format!("{:.1} % to {target:.0}", 100.0 * (1.0 - multiple))
             }
-            What::Window if multiple == 1.0 && increment == 0 => "stays".into(),
-            What::Window if multiple == 1.0 => format!("{increment:+}"),
-            What::Window => format!("× {multiple} {increment:+}"),
+            MapQuantity::Window if multiple == 1.0 && increment == 0 => "stays".into(),
+            MapQuantity::Window if multiple == 1.0 => format!("{increment:+}"),
+            MapQuantity::Window => format!("× {multiple} {increment:+}"),
         }
     }
 }
@@ -110,7 +112,7 @@ fn map(
     table: &RuleTable,
     memories: &[&Memory],
     (across, up): (Signal, Signal),
-    what: What,
+    what: MapQuantity,
 ) -> Tiles {
     let medians = Memory { values: Signal::ALL.map(|signal| quantile(memories, signal, 0.5)) };
     let within = |domain: &Domain| {
@@ -136,7 +138,7 @@ fn map(
         y_title: titled(up),
         x: shown(memories, across),
         y: shown(memories, up),
-        paint: if what == What::Window { Paint::GOOD } else { Paint::BAD },
+        paint: if what == MapQuantity::Window { Paint::GOOD } else { Paint::BAD },
         log: true,
         tiles: rules.filter(|(_, domain, _)| within(domain)).map(tile).collect(),
         points: points.map(|memory| (memory.get(across), memory.get(up))).collect(),

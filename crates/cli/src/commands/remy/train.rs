@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
-use paceline_remy::train::{Entry, Folder, Frugal, Plan, TrainError, Trainer, Work};
+use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
 use serde::Serialize;
 
 use super::page;
@@ -90,7 +90,7 @@ impl Train {
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
         let work = Arc::new(Work::default());
-        let evaluator = || Frugal { work: Arc::clone(&work) };
+        let evaluator = || TrainingEvaluator { work: Arc::clone(&work) };
         let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
         let fail = |error| match error {
             TrainError::Specification(error) => self.problem(error),
@@ -142,7 +142,7 @@ impl Train {
     /// Does steps until there is no more time, or enough generations are over.
     fn go_on(
         &self,
-        trainer: &mut Trainer<Frugal>,
+        trainer: &mut Trainer<TrainingEvaluator>,
         log: &mut Vec<Entry>,
         work: &Work,
         begun: Instant,

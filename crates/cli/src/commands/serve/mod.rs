@@ -129,7 +129,7 @@ const BUSY: Refusal = Refusal(503, "too many connections are open; try again");
 fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let until = Instant::now() + PATIENCE;
-    match http::read(&mut BufReader::new(Until { stream, until })) {
+    match http::read(&mut BufReader::new(DeadlineStream { stream, until })) {
         Ok(None) => Ok(()),
         Ok(Some(request)) => {
             let answer = match is_here(request.host.as_deref()) {
@@ -147,7 +147,7 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
             refuse(stream, &refusal, false)?;
             // What is not read when a connection is closed makes the other end forget the answer.
             stream.shutdown(Shutdown::Write)?;
-            let rest = Until { stream, until: Instant::now() + REST_TIME };
+            let rest = DeadlineStream { stream, until: Instant::now() + REST_TIME };
             io::copy(&mut rest.take(REST), &mut io::sink()).map(|_| ())
         }
     }
@@ -159,12 +159,12 @@ fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -
 }
 
 /// A connection from which is read until some time, however slowly its bytes come.
-struct Until<'a> {
+struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     until: Instant,
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -204,7 +204,7 @@ mod tests {
         });
         let (stream, _) = listener.accept().expect("a connection");
         let until = Instant::now() + Duration::from_millis(300);
-        let read = http::read(&mut BufReader::new(Until { stream: &stream, until }));
+        let read = http::read(&mut BufReader::new(DeadlineStream { stream: &stream, until }));
         assert_eq!(read.expect_err("no whole line").0, 400);
         drop(stream);
         assert!(trickle.join().expect("no panic") < 600);

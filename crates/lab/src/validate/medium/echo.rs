@@ -11,7 +11,7 @@ use paceline_path::queue::Fifo;
 use super::figures::{ECHO, Row};
 use super::saturated::PACKET;
 use crate::validate::bound::{Bound, Tolerance};
-use crate::validate::case::{Case, Check, Ours};
+use crate::validate::case::{Case, Check, OwnScheme};
 
 const ANSWER: u32 = 40;
 const SEEDS: u64 = 5;
@@ -84,8 +84,8 @@ pub(super) fn cases() -> Vec<Case<'static>> {
         let way = if row.load == Load::Up { "up" } else { "down" };
         let Row { standard, mbps, stations, .. } = row;
         let settings = [
-            (false, Ours::default("medium")),
-            (true, Ours::variant("medium, access_at_arrival=true", WHY)),
+            (false, OwnScheme::default("medium")),
+            (true, OwnScheme::variant("medium, access_at_arrival=true", WHY)),
         ];
         for (access_at_arrival, ours) in settings {
             let bound = Bound::stated(Tolerance::Share(0.03));

@@ -11,7 +11,7 @@ use paceline_sim::Outcome;
 use paceline_sim::scenario::{Direction, Layer, Scenario};
 
 use crate::validate::bound::{Bound, Tolerance};
-use crate::validate::case::{Case, Check, Observations, Ours};
+use crate::validate::case::{Case, Check, Observations, OwnScheme};
 use crate::validate::network::Settings;
 use crate::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, network};
 
@@ -298,29 +298,29 @@ const WHY_XCP_RENO: &str = "ns-2's XCP repairs losses as Reno does, without sele
                             acknowledgements, and waits for its timer after a second loss in a window";
 
 /// What runs here for a row: the default first, then variants.
-fn ours(row: &Row) -> Vec<Ours> {
+fn ours(row: &Row) -> Vec<OwnScheme> {
     match row.flows {
         Xcp { limit, .. } => {
             let mut ours = vec![
-                Ours::default("xcp"),
-                Ours::variant(
+                OwnScheme::default("xcp"),
+                OwnScheme::variant(
                     "xcp[initial_window=2], after_own_collision=eifs",
                     WHY_XCP_COLLISIONS,
                 ),
             ];
             // Longer queues lose nothing.
             if limit < 1000 {
-                ours.push(Ours::variant("xcp[initial_window=2], recovery=reno", WHY_XCP_RENO));
+                ours.push(OwnScheme::variant("xcp[initial_window=2], recovery=reno", WHY_XCP_RENO));
             }
             ours
         }
         _ => vec![
-            Ours::default("newreno"),
-            Ours::variant(
+            OwnScheme::default("newreno"),
+            OwnScheme::variant(
                 "newreno[initial_window=2,counts=acks], recovery=newreno, timestamps=false",
                 WHY_TCP,
             ),
-            Ours::variant(
+            OwnScheme::variant(
                 "newreno[initial_window=2,counts=acks], recovery=newreno, timestamps=false, \
                  after_own_collision=eifs",
                 WHY_COLLISIONS,

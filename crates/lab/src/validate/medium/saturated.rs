@@ -8,7 +8,7 @@ use paceline_path::medium::{Load, MediumConfig, Phy, Preamble, saturate};
 
 use super::figures::{self, Row};
 use crate::validate::bound::{Bound, Tolerance};
-use crate::validate::case::{Case, Check, Observations, Ours};
+use crate::validate::case::{Case, Check, Observations, OwnScheme};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u32 = 1300;
@@ -55,14 +55,14 @@ enum Setting {
 }
 
 impl Setting {
-    fn ours(self) -> Ours {
+    fn ours(self) -> OwnScheme {
         let why = "stations wait for a DIFS after a collision there, and for an EIFS here";
         match self {
-            Setting::Default => Ours::default("medium"),
-            Setting::FastAnswers => Ours::default("medium --basic-rate 1Mbps,11Mbps"),
-            Setting::Difs => Ours::variant("medium --after-collision difs", why),
+            Setting::Default => OwnScheme::default("medium"),
+            Setting::FastAnswers => OwnScheme::default("medium --basic-rate 1Mbps,11Mbps"),
+            Setting::Difs => OwnScheme::variant("medium --after-collision difs", why),
             Setting::FastDifs => {
-                Ours::variant("medium --basic-rate 1Mbps,11Mbps --after-collision difs", why)
+                OwnScheme::variant("medium --basic-rate 1Mbps,11Mbps --after-collision difs", why)
             }
         }
     }
@@ -121,7 +121,7 @@ fn slow(peer: &'static str, load: Load, rates: [f64; 3], throughput: f64) -> Cas
     Case {
         peer,
         group: format!("802.11b, stations at {first}, {second} and {third} Mbit/s, {way}"),
-        ours: Ours::default("medium"),
+        ours: OwnScheme::default("medium"),
         checks: vec![Check::new("throughput, Mbit/s", throughput, Bound::stated(SLOW))],
         run: Box::new(move || {
             let mut config = MediumConfig::new(Standard::B.phy(), 3, Rate::from_mbps(11.0));

@@ -3,13 +3,13 @@
 use paceline_cc::{Capacity as _, Span, Time};
 use paceline_path::{EventKind, LinkEvent};
 
-use super::super::watched::{Watched, word};
+use super::super::watched::{WatchedElement, word};
 use crate::emulator::LiveEvent;
 
 /// What passed an element since it was last looked at.
 #[derive(Clone, Debug)]
 pub struct Gauge {
-    watched: Watched,
+    watched: WatchedElement,
     with_delay: bool,
     bytes: u64,
     drops: u64,
@@ -24,7 +24,7 @@ const BAR: usize = 10;
 
 impl Gauge {
     /// Nothing has passed yet.
-    pub fn new(watched: Watched, with_delay: bool) -> Gauge {
+    pub fn new(watched: WatchedElement, with_delay: bool) -> Gauge {
         let (bytes, drops, queue, packets) = (0, 0, 0, 0);
         let (delay, longest) = (Span::ZERO, Span::ZERO);
         Gauge { watched, with_delay, bytes, drops, queue, packets, delay, longest }
@@ -177,7 +177,7 @@ mod tests {
     use paceline_path::{DropReason, Service};
 
     fn gauge() -> Gauge {
-        let watched = Watched {
+        let watched = WatchedElement {
             direction: Direction::Up,
             stage: 0,
             name: "12Mbps".into(),

@@ -4,7 +4,7 @@ use paceline_cc::{Span, Time};
 use paceline_path::{DropReason, EventKind};
 
 /// A 12 Mbit/s link for two seconds: 100 packets of 1500 bytes, delayed by 1 to 100 ms.
-fn feed(accountant: &mut Accountant) {
+fn feed(accountant: &mut ReportObserver) {
     testing::start(accountant);
     let mut tell = |time, kind, marked| {
         let mut event = testing::event(time, kind, 1500);
@@ -25,7 +25,7 @@ fn feed(accountant: &mut Accountant) {
 #[test]
 fn numbers_are_those_computed_by_hand() {
     let path = testing::file("summary");
-    let mut accountant = Accountant::new(vec![testing::watched()]);
+    let mut accountant = ReportObserver::new(vec![testing::watched()]);
     accountant = accountant.with_json(&path).expect("can be made");
     let found = accountant.found();
     feed(&mut accountant);
@@ -64,7 +64,7 @@ fn a_page_says_when_it_is_late() {
         version: "0".into(),
         seed: Some(1),
     };
-    let accountant = Accountant::new(vec![testing::watched()]);
+    let accountant = ReportObserver::new(vec![testing::watched()]);
     feed(&mut accountant.with_report(&folder, facts).expect("can be made"));
     let page = std::fs::read_to_string(folder.join("emulation.html")).expect("a page");
     let plot = std::fs::read_to_string(folder.join("up.svg")).expect("a plot");
@@ -85,9 +85,10 @@ fn a_page_says_when_it_is_late() {
 #[test]
 fn what_cannot_be_written_is_told_at_once_or_once() {
     let nowhere = Path::new("/proc/none/summary.json");
-    assert!(Accountant::default().with_json(nowhere).is_err());
-    assert!(Accountant::default().with_report(nowhere, PageFacts::default()).is_err());
-    let mut full = Accountant::default().with_json(Path::new("/dev/full")).expect("can be opened");
+    assert!(ReportObserver::default().with_json(nowhere).is_err());
+    assert!(ReportObserver::default().with_report(nowhere, PageFacts::default()).is_err());
+    let mut full =
+        ReportObserver::default().with_json(Path::new("/dev/full")).expect("can be opened");
     testing::start(&mut full);
     assert!(full.finish(&testing::summary(Span::ZERO)).is_err());
     assert!(full.finish(&testing::summary(Span::ZERO)).is_ok());

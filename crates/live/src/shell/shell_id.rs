@@ -15,34 +15,34 @@ pub(crate) const VARIABLE: &str = "PACELINE_SHELL";
 /// A process that is not mistaken for a later one with the same number: its number, and when it
 /// was started, in the kernel's ticks since boot.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Being {
+pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
     started: u64,
 }
 
-impl Being {
+impl ProcessIdentity {
     /// The process of this number, if there is one.
-    pub(crate) fn of(pid: i32) -> Option<Being> {
+    pub(crate) fn of(pid: i32) -> Option<ProcessIdentity> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in parentheses and may contain any character.
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_whitespace();
         let state = fields.next()?;
         let started = fields.nth(18)?.parse().ok()?;
-        (!matches!(state, "Z" | "X")).then_some(Being { pid, started })
+        (!matches!(state, "Z" | "X")).then_some(ProcessIdentity { pid, started })
     }
 
     /// Whether it still runs. One that has ended and was not waited for does not.
     pub(crate) fn lives(self) -> bool {
-        Being::of(self.pid) == Some(self)
+        ProcessIdentity::of(self.pid) == Some(self)
     }
 }
 
 /// A shell's name: its emulator, as numbered in one process namespace.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct ShellId {
     namespace: u64,
-    pub(crate) emulator: Being,
+    pub(crate) emulator: ProcessIdentity,
 }
 
 /// The process namespace whose numbers `/proc` shows to this process.
@@ -50,35 +50,37 @@ fn namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for ShellId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.namespace, self.emulator.pid, self.emulator.started)
     }
 }
 
-impl Mark {
+impl ShellId {
     /// That of the shell whose emulator is this process.
-    pub(crate) fn own() -> Option<Mark> {
-        let emulator = Being::of(std::process::id().cast_signed())?;
-        Some(Mark { namespace: namespace(), emulator })
+    pub(crate) fn own() -> Option<ShellId> {
+        let emulator = ProcessIdentity::of(std::process::id().cast_signed())?;
+        Some(ShellId { namespace: namespace(), emulator })
     }
 
-    pub(crate) fn parse(text: &str) -> Option<Mark> {
+    pub(crate) fn parse(text: &str) -> Option<ShellId> {
         let mut words = text.split('.');
         let namespace = words.next()?.parse().ok()?;
-        let emulator =
-            Being { pid: words.next()?.parse().ok()?, started: words.next()?.parse().ok()? };
-        words.next().is_none().then_some(Mark { namespace, emulator })
+        let emulator = ProcessIdentity {
+            pid: words.next()?.parse().ok()?,
+            started: words.next()?.parse().ok()?,
+        };
+        words.next().is_none().then_some(ShellId { namespace, emulator })
     }
 
     /// The shell that started a process, as its environment tells; `None` also for processes of
     /// others, whose environment this one may not read.
-    pub(crate) fn of(process: &Path) -> Option<Mark> {
+    pub(crate) fn of(process: &Path) -> Option<ShellId> {
         let environment = fs::read(process.join("environ")).ok()?;
         let mut variables = environment.split(|&byte| byte == 0);
         let value = variables
             .find_map(|variable| variable.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))?;
-        Mark::parse(OsStr::from_bytes(value).to_str()?)
+        ShellId::parse(OsStr::from_bytes(value).to_str()?)
     }
 
     /// Whether the emulator has ended. Of those in other process namespaces nothing is known.
@@ -93,21 +95,21 @@ mod tests {
 
     #[test]
     fn marks_are_read_back() {
-        let own = Mark::own().expect("this process");
-        assert_eq!(Mark::parse(&own.to_string()), Some(own));
+        let own = ShellId::own().expect("this process");
+        assert_eq!(ShellId::parse(&own.to_string()), Some(own));
         assert!(!own.is_over());
         for wrong in ["", "1.2", "1.2.3.4", "a.b.c"] {
-            assert_eq!(Mark::parse(wrong), None, "{wrong}");
+            assert_eq!(ShellId::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_later_process_of_the_same_number_is_another() {
-        let own = Mark::own().expect("this process");
-        let earlier = Being { started: own.emulator.started - 1, ..own.emulator };
+        let own = ShellId::own().expect("this process");
+        let earlier = ProcessIdentity { started: own.emulator.started - 1, ..own.emulator };
         assert!(own.emulator.lives() && !earlier.lives());
-        assert!(Mark { emulator: earlier, ..own }.is_over());
-        let elsewhere = Mark { namespace: own.namespace + 1, emulator: earlier };
+        assert!(ShellId { emulator: earlier, ..own }.is_over());
+        let elsewhere = ShellId { namespace: own.namespace + 1, emulator: earlier };
         assert!(!elsewhere.is_over());
     }
 }

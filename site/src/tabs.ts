@@ -3,7 +3,7 @@
 export const TABS = ["ratatouille", "compare", "claims"] as const;
 
 /** The tab of the address, and what stands behind it. */
-export function place(): { tab: (typeof TABS)[number]; rest: string } {
+export function currentTab(): { tab: (typeof TABS)[number]; rest: string } {
   const found = /^#(\w+)[?/]?(.*)$/.exec(location.hash);
   const tab = TABS.find((name) => name === found?.[1]) ?? "ratatouille";
   return { tab, rest: found?.[1] === tab ? found[2]! : "" };

@@ -40,12 +40,12 @@ impl Work {
 /// All cores of this machine, as [`Local`](crate::evaluate::Local), for tables that may be very
 /// poor: of those that flood a network no packet counts as arrived.
 #[derive(Clone, Debug, Default)]
-pub struct Frugal {
+pub struct TrainingEvaluator {
     /// What it has done so far.
     pub work: Arc<Work>,
 }
 
-impl Evaluator for Frugal {
+impl Evaluator for TrainingEvaluator {
     fn trials(
         &self,
         table: &Arc<RuleTable>,
@@ -57,7 +57,7 @@ impl Evaluator for Frugal {
     }
 }
 
-impl Frugal {
+impl TrainingEvaluator {
     fn trial(
         &self,
         table: &Arc<RuleTable>,

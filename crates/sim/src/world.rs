@@ -191,10 +191,10 @@ impl World {
         let next = seat.next as usize;
         let Endpoint::Foreign(end) = &mut seat.endpoint else { return };
         let packet = end.stamp(packet);
-        match self.recorder {
-            None => self.carry::<false>(next, &packet),
-            Some(_) => self.carry::<true>(next, &packet),
-        };
+        match (&self.recorder, &self.digest) {
+            (None, None) => self.carry::<false>(next, &packet),
+            _ => self.carry::<true>(next, &packet),
+        }
     }
 
     /// Keeps packets that are dropped or lost from now on for [`World::drain_drops`].
@@ -307,8 +307,10 @@ impl World {
         answer: &mut Packet,
     ) {
         self.hand_overs += 1;
-        let direct = answered && self.carry::<WATCHED>(next as usize, answer);
-        if wake <= self.now || direct {
+        if answered {
+            self.carry::<WATCHED>(next as usize, answer);
+        }
+        if wake <= self.now {
             self.answer_on::<WATCHED>(id, answer);
         } else {
             self.set_endpoint(id, wake);
@@ -333,9 +335,8 @@ impl World {
             let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
             let (popped, wake) = seat.endpoint.pop_into(now, answer);
             let next = seat.next as usize;
-            if popped && self.carry::<WATCHED>(next, answer) {
-                // The other endpoint, or what it answered, may have changed this one.
-                continue;
+            if popped {
+                self.carry::<WATCHED>(next, answer);
             }
             if !popped || wake > now {
                 return self.set_endpoint(id, wake);
@@ -343,18 +344,16 @@ impl World {
         }
     }
 
-    /// Hands a packet to carrier `id`. True if it went to an endpoint instead, directly.
+    /// Hands a packet to stage `id`: a carrier, or the other endpoint of the flow.
     #[inline(always)]
-    fn carry<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) -> bool {
+    fn carry<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let Some(carrier) = self.carriers.get_mut(id) else {
-            self.hand_directly(id, packet);
-            return true;
+            return self.hand_directly::<WATCHED>(id, packet);
         };
         let wake = carrier.push(self.now, packet);
         self.timetable.set_carrier(id, wake);
         self.record_link::<WATCHED>(id);
         self.hand_overs += 1;
-        false
     }
 
     /// Takes over what a link has logged, if somebody records.
@@ -372,16 +371,17 @@ impl World {
     }
 
     /// Hands a packet from one endpoint to the other with nothing between them. Only one direction
-    /// of a flow can be like that, so that calls end.
+    /// of a flow can be like that, so that calls end, and the endpoint that handed it on stays as it
+    /// was.
     #[cold]
     #[inline(never)]
-    fn hand_directly(&mut self, id: usize, packet: &Packet) {
+    fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let mut answer = Packet::opaque(0);
         let World { carriers, seats, recorder, digest, .. } = self;
         let Some(seat) = seats.get_mut(id - carriers.len()) else { return };
-        let told = Some((recorder.as_mut(), digest.as_mut()));
+        let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
         let answered = tell(self.now, seat, packet, &mut answer, told);
-        self.go_on::<true>(id, answered, &mut answer);
+        self.go_on::<WATCHED>(id, answered, &mut answer);
     }
 }
 

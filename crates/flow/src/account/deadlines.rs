@@ -82,6 +82,9 @@ impl Account {
 
     /// Handles one thing that is due; call it until it says [`Expired::Nothing`].
     pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
+        if self.is_quiet_until(now + Span::from_nanos(1)) {
+            return Expired::Nothing;
+        }
         if self.timers.loss <= now {
             let prior = self.in_flight();
             self.fates.clear();

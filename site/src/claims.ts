@@ -104,8 +104,9 @@ export class Claims {
   private trial(id: string): HTMLElement {
     const place = element("section", { class: "trial" });
     const claim = this.listed.get(id);
-    if (claim?.unmeasured) return place;
-    if (claim?.tables || !claim) {
+    // Without the simulator there is no list of claims; why, stands at the top of the page.
+    if (!claim || claim.unmeasured) return place;
+    if (claim.tables) {
       place.append("It is about published tables of rules, which are no part of this page.");
       return place;
     }

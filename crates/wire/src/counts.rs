@@ -27,29 +27,29 @@ impl ConnectionCounts {
         self.half_open.load(Ordering::Relaxed)
     }
     /// Counts one more connection, if there are fewer than `limit`.
-    pub(crate) fn count_open(&self, limit: usize) -> Option<Counted> {
-        Counted::new(&self.open, limit)
+    pub(crate) fn count_open(&self, limit: usize) -> Option<CountGuard> {
+        CountGuard::new(&self.open, limit)
     }
     /// Counts one more half-open connection, if there are fewer than `limit`.
-    pub(crate) fn count_half_open(&self, limit: usize) -> Option<Counted> {
-        Counted::new(&self.half_open, limit)
+    pub(crate) fn count_half_open(&self, limit: usize) -> Option<CountGuard> {
+        CountGuard::new(&self.half_open, limit)
     }
 }
 
 /// One connection in a count, until this is dropped: with the connection, or with its server.
 #[derive(Debug)]
-pub(crate) struct Counted(Arc<AtomicUsize>);
+pub(crate) struct CountGuard(Arc<AtomicUsize>);
 
-impl Counted {
-    fn new(count: &Arc<AtomicUsize>, limit: usize) -> Option<Counted> {
+impl CountGuard {
+    fn new(count: &Arc<AtomicUsize>, limit: usize) -> Option<CountGuard> {
         let more = |count| (count < limit).then_some(count + 1);
         // The number alone matters: no other memory is read or written because of it.
         count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Counted(Arc::clone(count)))
+        Some(CountGuard(Arc::clone(count)))
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@ use paceline_cc::{Ecn, Span, Time};
 use ring::hmac;
 
 use crate::connection::{Connection, Limits, Role, Sink, Transmit};
-use crate::counts::{ConnectionCounts, Counted};
+use crate::counts::{ConnectionCounts, CountGuard};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
 use crate::noise;
@@ -69,7 +69,7 @@ pub struct ServerStats {
 /// A connection's place in the table.
 struct Slot {
     connection: Connection,
-    _counted: Counted,
+    _count_guard: CountGuard,
     /// When it is next worth looking at, as the timetable has it.
     wake: Time,
     /// Until a packet shows that the initiator has the keys.
@@ -78,7 +78,7 @@ struct Slot {
 
 /// A handshake that was answered.
 struct HalfOpen {
-    _counted: Counted,
+    _count_guard: CountGuard,
     /// When it is given up.
     end: Time,
     /// Which it was, and the response, in case that is lost.
@@ -310,12 +310,12 @@ impl Server {
             return None;
         }
         let room = self.used.len() < 16 * self.limits.half_open;
-        let counted = room.then(|| self.counts.count_half_open(self.limits.half_open)).flatten();
-        let Some(counted) = counted else {
+        let guard = room.then(|| self.counts.count_half_open(self.limits.half_open)).flatten();
+        let Some(guard) = guard else {
             self.stats.crowded += 1;
             return None;
         };
-        self.accept(now, from, packet, (handshake, counted))
+        self.accept(now, from, packet, (handshake, guard))
     }
 
     /// An initiation has come again: its response was lost, or it is being replayed.
@@ -333,7 +333,7 @@ impl Server {
         now: Time,
         from: SocketAddr,
         packet: &Initiation<'_>,
-        (handshake, half_open): ([u8; COOKIE], Counted),
+        (handshake, half_open): ([u8; COOKIE], CountGuard),
     ) -> Option<usize> {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
@@ -346,21 +346,21 @@ impl Server {
         self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
         let admitted = self.admit(&offer, index);
-        let mut answered = Answered { state, remote: packet.sender, local };
-        let counted = match admitted {
-            Ok(counted) => counted,
+        let mut responder = HandshakeResponder { state, remote: packet.sender, local };
+        let guard = match admitted {
+            Ok(guard) => guard,
             Err(reason) => {
                 self.stats.refused += 1;
-                self.answer = answered.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
+                self.answer = responder.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
                 return None;
             }
         };
-        let (connection, response) = self.connect(now, from, &offer, answered)?;
+        let (connection, response) = self.connect(now, from, &offer, responder)?;
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
         let end = now + HALF_OPEN_LIFE;
-        let half_open = HalfOpen { _counted: half_open, end, handshake, response };
-        self.keep(index, connection, counted, half_open);
+        let half_open = HalfOpen { _count_guard: half_open, end, handshake, response };
+        self.keep(index, connection, guard, half_open);
         Some(index)
     }
 
@@ -375,7 +375,7 @@ impl Server {
     }
 
     /// Counts the connection that is offered, or says why it cannot be accepted.
-    fn admit(&self, offer: &Offer, index: usize) -> Result<Counted, String> {
+    fn admit(&self, offer: &Offer, index: usize) -> Result<CountGuard, String> {
         if offer.plaintext != self.limits.plaintext {
             let (on, off) = ("it was started with --plaintext", "it encrypts");
             let text = if self.limits.plaintext { on } else { off };
@@ -398,19 +398,19 @@ impl Server {
         now: Time,
         from: SocketAddr,
         offer: &Offer,
-        mut answered: Answered,
+        mut responder: HandshakeResponder,
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
-        let response = answered.write(&Answer::Accepted { window: limits.window })?;
-        let keys = noise::keys(answered.state)?;
-        let ids = (answered.local, answered.remote);
+        let response = responder.write(&Answer::Accepted { window: limits.window })?;
+        let keys = noise::keys(responder.state)?;
+        let ids = (responder.local, responder.remote);
         let made = Connection::new(now, Role::Responder, keys, ids, from, offer, limits);
         made.ok().map(|connection| (connection, response))
     }
 
-    fn keep(&mut self, index: usize, connection: Connection, counted: Counted, half: HalfOpen) {
+    fn keep(&mut self, index: usize, connection: Connection, guard: CountGuard, half: HalfOpen) {
         let wake = connection.wake().min(half.end);
-        let slot = Slot { connection, _counted: counted, wake, half_open: Some(half) };
+        let slot = Slot { connection, _count_guard: guard, wake, half_open: Some(half) };
         if self.free.pop().is_none() {
             self.slots.push(None);
         }
@@ -421,14 +421,14 @@ impl Server {
     }
 }
 
-/// A handshake that is being answered.
-struct Answered {
+/// The answering end of a handshake, which writes the response.
+struct HandshakeResponder {
     state: snow::HandshakeState,
     remote: u32,
     local: u32,
 }
 
-impl Answered {
+impl HandshakeResponder {
     fn write(&mut self, answer: &Answer) -> Option<Vec<u8>> {
         let noise = noise::write(&mut self.state, &answer.write().ok()?)?;
         let mut bytes = vec![0; noise.len() + 16];

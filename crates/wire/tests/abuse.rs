@@ -4,7 +4,7 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::{Arrived, SERVER, Weather, World, offer};
+use common::{PathConditions, RecordingSink, SERVER, TestNetwork, offer};
 use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{Initiator, Limits, Offer, Server, ServerLimits, Service};
@@ -36,7 +36,7 @@ fn strangers_get_no_answer_and_leave_no_trace() {
     let (mut server, identity) = server();
     let (_, other) = self::server();
     let mut random = Stream::new(1, "strangers");
-    let mut sink = Arrived::default();
+    let mut sink = RecordingSink::default();
     let forged = initiation(&other);
     let good = initiation(&identity);
     for i in 0..MANY {
@@ -81,7 +81,7 @@ fn a_replayed_initiation_leads_to_a_cookie_for_its_own_address_and_no_further() 
     let (mut server, identity) = server();
     let good = initiation(&identity);
     let mut random = Stream::new(2, "replay");
-    let mut sink = Arrived::default();
+    let mut sink = RecordingSink::default();
     for i in 0..MANY {
         let from = anybody(&mut random);
         let now = Time::from_nanos(i * 10_000);
@@ -96,18 +96,18 @@ fn a_replayed_initiation_leads_to_a_cookie_for_its_own_address_and_no_further() 
 }
 
 /// Records everything of a whole connection: of a stream, or of a tunnel.
-fn recorded(service: Service) -> (World, Vec<(bool, Vec<u8>)>) {
+fn recorded(service: Service) -> (TestNetwork, Vec<(bool, Vec<u8>)>) {
     let datagrams = service == Service::Datagrams;
     let limits = ServerLimits { datagrams, ..ServerLimits::default() };
     let offer = Offer { service, ..offer("cubic") };
-    let mut world = World::new(3, Weather::fair(), offer, limits);
+    let mut network = TestNetwork::new(3, PathConditions::clean(), offer, limits);
     let mut record = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
-    world.run(Time::from_secs(3), |world| {
-        let new = world.wire.iter().filter(|(key, _)| seen.insert(**key));
+    network.run(Time::from_secs(3), |network| {
+        let new = network.wire.iter().filter(|(key, _)| seen.insert(**key));
         record.extend(new.map(|(_, (to_server, _, _, bytes))| (*to_server, bytes.clone())));
-        if let Some(connection) = &mut world.connection
-            && world.now < Time::from_secs(3)
+        if let Some(connection) = &mut network.connection
+            && network.now < Time::from_secs(3)
         {
             match datagrams {
                 true if connection.waiting_datagrams() == 0 => {
@@ -120,11 +120,12 @@ fn recorded(service: Service) -> (World, Vec<(bool, Vec<u8>)>) {
         false
     });
     // What is still on its way arrives.
-    world
-        .run(Time::from_secs(6), |world| world.connection.as_ref().is_some_and(|c| c.is_drained()));
-    world.run(world.now + Span::from_millis(500), |_| false);
+    network.run(Time::from_secs(6), |network| {
+        network.connection.as_ref().is_some_and(|c| c.is_drained())
+    });
+    network.run(network.now + Span::from_millis(500), |_| false);
     assert!(record.len() > 1000, "{}", record.len());
-    (world, record)
+    (network, record)
 }
 
 #[test]
@@ -135,17 +136,17 @@ fn a_recorded_connection_played_again_or_reflected_changes_nothing() {
 }
 
 fn nothing_changes(service: Service) {
-    let (mut world, record) = recorded(service);
-    let arrived = |world: &World| {
-        let Arrived { stream, datagrams, packets, .. } = &world.at_server;
-        (stream.len(), datagrams.len(), *packets, world.server.remembered_cookies())
+    let (mut network, record) = recorded(service);
+    let arrived = |network: &TestNetwork| {
+        let RecordingSink { stream, datagrams, packets, .. } = &network.at_server;
+        (stream.len(), datagrams.len(), *packets, network.server.remembered_cookies())
     };
-    let before = (arrived(&world), world.server.open());
+    let before = (arrived(&network), network.server.open());
     assert!(before.0.2 > 300, "{before:?}");
-    let accepted = world.server.stats().accepted;
+    let accepted = network.server.stats().accepted;
     let mut random = Stream::new(4, "recorded");
-    let slot = world.slot.expect("a connection");
-    let received = world.server.connection(slot).and_then(|c| c.received()).expect("data");
+    let slot = network.slot.expect("a connection");
+    let received = network.server.connection(slot).and_then(|c| c.received()).expect("data");
     for _ in 0..MANY {
         let (_, bytes) = &record[random.below(record.len() as u64) as usize];
         let mut bytes = bytes.clone();
@@ -159,25 +160,25 @@ fn nothing_changes(service: Service) {
             _ => {}
         }
         let from = match random.below(2) {
-            0 => world.client,
+            0 => network.client,
             _ => anybody(&mut random),
         };
-        let now = world.now;
-        world.server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut world.at_server);
-        world.server.take_answer();
+        let now = network.now;
+        network.server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut network.at_server);
+        network.server.take_answer();
     }
-    assert_eq!((arrived(&world), world.server.open()), before);
-    assert_eq!(world.server.stats().accepted, accepted);
-    let connection = world.server.connection(slot).expect("a connection");
+    assert_eq!((arrived(&network), network.server.open()), before);
+    assert_eq!(network.server.stats().accepted, accepted);
+    let connection = network.server.connection(slot).expect("a connection");
     assert_eq!(connection.received(), Some(received), "nothing was counted");
-    assert_eq!(connection.remote(), (world.client, 0));
+    assert_eq!(connection.remote(), (network.client, 0));
 }
 
 #[test]
 fn those_who_have_the_key_cannot_fill_the_server_either() {
     let (mut server, identity) = server();
     let mut random = Stream::new(5, "flood");
-    let mut sink = Arrived::default();
+    let mut sink = RecordingSink::default();
     let mut place = [0; 2048];
     let to = SocketAddr::from(SERVER);
     let limits = ServerLimits::default();

@@ -5,7 +5,7 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::{Arrived, SERVER, offer};
+use common::{RecordingSink, SERVER, offer};
 use paceline_cc::{Ecn, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{
@@ -53,7 +53,7 @@ impl Servers {
         let from = SocketAddr::from(([10, 2, 0, 1], self.clients));
         let (to, limits) = (SocketAddr::from(SERVER), Limits::default());
         let mut one = Initiator::new(now, self.identity.key(), to, offer("cubic"), limits)?;
-        let (mut place, mut sink) = ([0; 2048], Arrived::default());
+        let (mut place, mut sink) = ([0; 2048], RecordingSink::default());
         let server = &mut self.all[number];
         for _ in 0..2 {
             let length = one.transmit(now, &mut place)?.expect("due");
@@ -68,7 +68,7 @@ impl Servers {
 
     /// The first packet after the handshake.
     fn establish(&mut self, now: Time, number: usize, (from, mut one): (SocketAddr, Connection)) {
-        let (mut place, mut sink) = ([0; 2048], Arrived::default());
+        let (mut place, mut sink) = ([0; 2048], RecordingSink::default());
         one.send_message(b"here".to_vec());
         let out = one.transmit(now, &mut place).expect("a packet");
         let bytes = &mut place[..out.length];

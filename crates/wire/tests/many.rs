@@ -5,7 +5,7 @@ mod common;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use common::{Arrived, SERVER, offer};
+use common::{RecordingSink, SERVER, offer};
 use paceline_cc::{Ecn, Span, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{Connection, Initiator, Limits, Server, ServerLimits, Sink};
@@ -54,7 +54,7 @@ fn a_thousand_connections_at_once_carry_their_own_bytes() {
         }
         SocketAddr::V6(_) => MANY,
     };
-    let (mut streams, mut nobody) = (Streams::default(), Arrived::default());
+    let (mut streams, mut nobody) = (Streams::default(), RecordingSink::default());
     let (mut place, mut back) = (vec![0; 2048], VecDeque::new());
     let mut most_open = 0;
     for step in 0..2000u64 {

@@ -8,8 +8,8 @@ use paceline_cc::{
 };
 use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
-use super::parts::Parts;
-use super::reassembly::Reassembly;
+use super::datagram_reassembly::DatagramReassembly;
+use super::segment_reassembly::SegmentReassembly;
 use super::{Arrival, Sink};
 use crate::frame::{self, Kind};
 use crate::terms::Service;
@@ -41,11 +41,11 @@ pub(super) struct Incoming {
     /// The first segment that is missing.
     next: u64,
     /// What has come beyond it.
-    held: BTreeMap<u64, Vec<u8>>,
-    held_bytes: u64,
+    out_of_order: BTreeMap<u64, Vec<u8>>,
+    out_of_order_bytes: u64,
     /// Segments of which parts have come, and datagrams.
-    parts: Parts,
-    reassembly: Reassembly,
+    parts: SegmentReassembly,
+    reassembly: DatagramReassembly,
     /// The last acknowledgement, and whether it is to be sent again.
     last: Option<Ack>,
     again: bool,
@@ -66,10 +66,10 @@ impl Incoming {
             class,
             window,
             next: 0,
-            held: BTreeMap::new(),
-            held_bytes: 0,
-            parts: Parts::default(),
-            reassembly: Reassembly::default(),
+            out_of_order: BTreeMap::new(),
+            out_of_order_bytes: 0,
+            parts: SegmentReassembly::default(),
+            reassembly: DatagramReassembly::default(),
             last: None,
             again: false,
             early: VecDeque::new(),
@@ -104,8 +104,8 @@ impl Incoming {
         self.again = self.last.is_some();
     }
     /// Bytes that wait for those before them.
-    pub(super) fn held(&self) -> u64 {
-        self.held_bytes + self.parts.held() + self.reassembly.held()
+    pub(super) fn buffered_bytes(&self) -> u64 {
+        self.out_of_order_bytes + self.parts.buffered_bytes() + self.reassembly.buffered_bytes()
     }
 
     /// Takes a part of a segment in. The segment counts as arrived when it is whole. False if the part
@@ -121,13 +121,13 @@ impl Incoming {
     ) -> bool {
         let frame::Part { data, offset, total } = *part;
         let (end, total) = (usize::from(offset) + data.bytes.len(), usize::from(total));
-        if data.segment < self.next || self.held.contains_key(&data.segment) {
+        if data.segment < self.next || self.out_of_order.contains_key(&data.segment) {
             // The segment is here already: the last part has the transmission acknowledged.
             let known = frame::Data { bytes: &[], ..data };
             return end < total || self.on_data(now, &known, envelope, connection, sink);
         }
         // The segment that all others wait for always has room: without it nothing would ever leave.
-        let fits = data.segment == self.next || self.held() + total as u64 <= self.window;
+        let fits = data.segment == self.next || self.buffered_bytes() + total as u64 <= self.window;
         if !self.takes(&data) || !fits {
             return false;
         }
@@ -211,7 +211,7 @@ impl Incoming {
         match (self.service, data.kind) {
             (Service::Stream, Kind::Stream) => {
                 let ahead = data.segment.saturating_sub(self.next);
-                let fits = self.held() + data.bytes.len() as u64 <= self.window;
+                let fits = self.buffered_bytes() + data.bytes.len() as u64 <= self.window;
                 !empty && (ahead == 0 || (ahead <= self.window / LEAST_DATA + 16 && fits))
             }
             // Repetitions of what has arrived, and packets that only keep control going.
@@ -224,8 +224,8 @@ impl Incoming {
 
     fn deliver(&mut self, data: &frame::Data<'_>, connection: u32, sink: &mut dyn Sink) {
         if data.segment > self.next {
-            self.held.entry(data.segment).or_insert_with(|| {
-                self.held_bytes += data.bytes.len() as u64;
+            self.out_of_order.entry(data.segment).or_insert_with(|| {
+                self.out_of_order_bytes += data.bytes.len() as u64;
                 data.bytes.to_vec()
             });
             return;
@@ -235,9 +235,11 @@ impl Incoming {
         }
         sink.on_stream(connection, data.bytes);
         self.next += 1;
-        while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() == self.next) {
+        while let Some(entry) =
+            self.out_of_order.first_entry().filter(|entry| *entry.key() == self.next)
+        {
             let bytes = entry.remove();
-            self.held_bytes -= bytes.len() as u64;
+            self.out_of_order_bytes -= bytes.len() as u64;
             sink.on_stream(connection, &bytes);
             self.next += 1;
         }
@@ -277,13 +279,13 @@ mod tests {
         for segment in [1, 2] {
             assert!(incoming.on_data(now, &data(segment, &[7; 2048]), envelope, 1, &mut stream));
         }
-        assert_eq!(incoming.held(), 4096);
+        assert_eq!(incoming.buffered_bytes(), 4096);
         let later = frame::Part { data: data(3, &[3; 700]), offset: 0, total: 1400 };
         assert!(!incoming.on_part(now, &later, envelope, 1, &mut stream), "there is no room");
         for offset in [0, 700] {
             let part = frame::Part { data: data(0, &[0; 700]), offset, total: 1400 };
             assert!(incoming.on_part(now, &part, envelope, 1, &mut stream));
         }
-        assert_eq!((stream.0.len(), incoming.held()), (1400 + 4096, 0));
+        assert_eq!((stream.0.len(), incoming.buffered_bytes()), (1400 + 4096, 0));
     }
 }

@@ -1,12 +1,12 @@
 //! A connection: packets in, packets out, and what time it is.
 
 mod blackhole;
+mod datagram_reassembly;
 mod incoming;
 mod messages;
 mod outgoing;
-mod parts;
 mod path;
-mod reassembly;
+mod segment_reassembly;
 mod setup;
 
 pub use setup::{Limits, Role};
@@ -202,8 +202,8 @@ impl Connection {
         self.ignored
     }
     /// Bytes that have come and wait for those before them.
-    pub fn held(&self) -> u64 {
-        self.incoming.as_ref().map_or(0, Incoming::held)
+    pub fn buffered_bytes(&self) -> u64 {
+        self.incoming.as_ref().map_or(0, Incoming::buffered_bytes)
     }
 
     /// Takes bytes of the stream to be sent, as many as there is room for.

@@ -35,8 +35,9 @@ impl Datagram {
     }
 }
 
-/// What is cut: a packet's piece, where the next part begins, and the data that a packet carries.
-struct Cut<'a> {
+/// The part of a segment that is written next: its packet and piece, where it begins, and the bytes of
+/// data that a packet carries.
+struct NextPart<'a> {
     packet: &'a Packet,
     from: u32,
     capacity: usize,
@@ -287,7 +288,7 @@ impl Outgoing {
                     return of(Kind::Filler, data.segment, room, padding);
                 };
                 if piece.length as usize > capacity {
-                    let part = Cut { packet, from, capacity, piece };
+                    let part = NextPart { packet, from, capacity, piece };
                     return self.fill_part(now, data, &part, room);
                 }
                 let at = of(Kind::Stream, data.segment, room, padding)?;
@@ -325,10 +326,10 @@ impl Outgoing {
         &mut self,
         now: Time,
         data: &Data,
-        cut: &Cut<'_>,
+        part: &NextPart<'_>,
         room: &mut [u8],
     ) -> Result<usize, FormatError> {
-        let Cut { packet, from, capacity, piece } = *cut;
+        let NextPart { packet, from, capacity, piece } = *part;
         let most = capacity.saturating_sub(PART - DATA).max(1) as u32;
         let length = piece.length.saturating_sub(from).min(most);
         let head = frame::Part {

@@ -13,7 +13,7 @@ use paceline_wire::{
 
 /// What a path does to datagrams.
 #[derive(Clone, Debug)]
-pub struct Weather {
+pub struct PathConditions {
     pub delay: Span,
     pub jitter: Span,
     pub loss: f64,
@@ -29,10 +29,10 @@ pub struct Weather {
     pub batches: bool,
 }
 
-impl Weather {
+impl PathConditions {
     /// 20 ms each way at 12 Mbit/s.
-    pub fn fair() -> Weather {
-        Weather {
+    pub fn clean() -> PathConditions {
+        PathConditions {
             delay: Span::from_millis(20),
             jitter: Span::ZERO,
             loss: 0.0,
@@ -45,21 +45,21 @@ impl Weather {
             batches: false,
         }
     }
-    pub fn foul() -> Weather {
-        Weather {
+    pub fn poor() -> PathConditions {
+        PathConditions {
             jitter: Span::from_millis(5),
             loss: 0.02,
             duplicate: 0.02,
             corrupt: 0.01,
             replay: 0.05,
-            ..Weather::fair()
+            ..PathConditions::clean()
         }
     }
 }
 
 /// What has arrived at an end.
 #[derive(Default)]
-pub struct Arrived {
+pub struct RecordingSink {
     pub stream: Vec<u8>,
     pub datagrams: Vec<Vec<u8>>,
     pub packets: u64,
@@ -67,7 +67,7 @@ pub struct Arrived {
     pub rtts: u64,
 }
 
-impl Sink for Arrived {
+impl Sink for RecordingSink {
     fn on_stream(&mut self, _connection: u32, bytes: &[u8]) {
         self.stream.extend(bytes);
     }
@@ -87,10 +87,10 @@ impl Sink for Arrived {
 
 type Datagram = (bool, SocketAddr, Ecn, Vec<u8>);
 
-pub struct World {
+pub struct TestNetwork {
     pub now: Time,
     pub random: Stream,
-    pub weather: Weather,
+    pub conditions: PathConditions,
     pub wire: BTreeMap<(Time, u64), Datagram>,
     pub old: Vec<Datagram>,
     count: u64,
@@ -101,8 +101,8 @@ pub struct World {
     pub failure: Option<ConnectError>,
     pub server: Server,
     pub slot: Option<usize>,
-    pub at_client: Arrived,
-    pub at_server: Arrived,
+    pub at_client: RecordingSink,
+    pub at_server: RecordingSink,
     pub to_server: u64,
 }
 
@@ -123,17 +123,22 @@ pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
     (0..length).map(|_| random.next_u64() as u8).collect()
 }
 
-impl World {
-    pub fn new(seed: u64, weather: Weather, offer: Offer, limits: ServerLimits) -> World {
+impl TestNetwork {
+    pub fn new(
+        seed: u64,
+        conditions: PathConditions,
+        offer: Offer,
+        limits: ServerLimits,
+    ) -> TestNetwork {
         let identity = Identity::generate().expect("random numbers");
         let key = identity.key().clone();
         let client = SocketAddr::from(([10, 0, 0, 2], 4000));
         let to = SocketAddr::from(SERVER);
         let initiator = Initiator::new(Time::ZERO, &key, to, offer, Limits::default());
-        World {
+        TestNetwork {
             now: Time::ZERO,
             random: Stream::new(seed, "world"),
-            weather,
+            conditions,
             wire: BTreeMap::new(),
             old: Vec::new(),
             count: 0,
@@ -144,14 +149,14 @@ impl World {
             failure: None,
             server: Server::new(identity, limits).expect("random numbers"),
             slot: None,
-            at_client: Arrived::default(),
-            at_server: Arrived::default(),
+            at_client: RecordingSink::default(),
+            at_server: RecordingSink::default(),
             to_server: 0,
         }
     }
 
     fn put(&mut self, to_server: bool, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        let Weather { mtu, loss, byte, longest_wait, .. } = self.weather;
+        let PathConditions { mtu, loss, byte, longest_wait, .. } = self.conditions;
         self.to_server += u64::from(to_server);
         let busy = &mut self.busy[usize::from(to_server)];
         if bytes.len() > mtu || self.random.chance(loss) {
@@ -163,23 +168,23 @@ impl World {
         *busy = (*busy).max(self.now) + byte * (bytes.len() as u64 + 28);
         let out = *busy;
         let mut bytes = bytes.to_vec();
-        if self.random.chance(self.weather.corrupt) {
+        if self.random.chance(self.conditions.corrupt) {
             let at = self.random.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << self.random.below(8);
         }
         let datagram = (to_server, from, ecn, bytes);
-        let copies = 1 + u64::from(self.random.chance(self.weather.duplicate));
+        let copies = 1 + u64::from(self.random.chance(self.conditions.duplicate));
         for _ in 0..copies {
             self.arrive(out, datagram.clone());
         }
-        if self.weather.replay > 0.0 {
+        if self.conditions.replay > 0.0 {
             if self.old.len() < 1000 {
                 self.old.push(datagram);
             } else {
                 let at = self.random.below(1000) as usize;
                 self.old[at] = datagram;
             }
-            if self.random.chance(self.weather.replay) {
+            if self.random.chance(self.conditions.replay) {
                 let at = self.random.below(self.old.len() as u64) as usize;
                 let again = self.old[at].clone();
                 self.arrive(out, again);
@@ -188,9 +193,9 @@ impl World {
     }
 
     fn arrive(&mut self, out: Time, datagram: Datagram) {
-        let jitter = self.weather.jitter.mul_f64(self.random.uniform());
+        let jitter = self.conditions.jitter.mul_f64(self.random.uniform());
         self.count += 1;
-        self.wire.insert((out + self.weather.delay + jitter, self.count), datagram);
+        self.wire.insert((out + self.conditions.delay + jitter, self.count), datagram);
     }
 
     fn deliver(&mut self) {
@@ -208,7 +213,7 @@ impl World {
                     Err(error) => self.failure = Some(error),
                 }
             }
-            if !self.weather.batches {
+            if !self.conditions.batches {
                 self.transmit();
             }
         }
@@ -256,7 +261,7 @@ impl World {
     }
 
     /// Goes on until `done`, or until `end`; false if it is not done then.
-    pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut World) -> bool) -> bool {
+    pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut TestNetwork) -> bool) -> bool {
         for _ in 0..3_000_000u64 {
             self.deliver();
             if done(self) {

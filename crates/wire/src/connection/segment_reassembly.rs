@@ -9,7 +9,7 @@ const MOST_PARTS: usize = 64;
 
 /// A segment of which some parts have come.
 #[derive(Debug)]
-struct Segment {
+struct PartialSegment {
     bytes: Vec<u8>,
     /// The ranges that have come.
     ranges: Vec<(usize, usize)>,
@@ -19,16 +19,16 @@ struct Segment {
 
 /// The segments that are not whole yet.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    segments: BTreeMap<u64, Segment>,
+pub(super) struct SegmentReassembly {
+    segments: BTreeMap<u64, PartialSegment>,
     /// The bytes of all of them together.
-    held: u64,
+    buffered_bytes: u64,
 }
 
-impl Parts {
+impl SegmentReassembly {
     /// Bytes that are kept for segments that are not whole yet.
-    pub(super) fn held(&self) -> u64 {
-        self.held
+    pub(super) fn buffered_bytes(&self) -> u64 {
+        self.buffered_bytes
     }
 
     /// Takes a part in, whose packet has `size` bytes on the wire. Returns the segment and the bytes on
@@ -46,10 +46,10 @@ impl Parts {
         if end > total || from == end {
             return Err(());
         }
-        let held = &mut self.held;
+        let buffered_bytes = &mut self.buffered_bytes;
         let segment = self.segments.entry(part.data.segment).or_insert_with(|| {
-            *held += total as u64;
-            Segment { bytes: vec![0; total], ranges: Vec::new(), size: 0 }
+            *buffered_bytes += total as u64;
+            PartialSegment { bytes: vec![0; total], ranges: Vec::new(), size: 0 }
         });
         if segment.bytes.len() != total {
             return Err(());
@@ -76,14 +76,14 @@ impl Parts {
             return Ok(None);
         }
         let whole = self.segments.remove(&part.data.segment);
-        self.held -= total as u64;
+        self.buffered_bytes -= total as u64;
         Ok(whole.map(|segment| (segment.bytes, segment.size)))
     }
 
     /// Forgets the parts of segments below this one, which have arrived in another way.
     pub(super) fn forget_below(&mut self, next: u64) {
         while let Some(entry) = self.segments.first_entry().filter(|entry| *entry.key() < next) {
-            self.held -= entry.remove().bytes.len() as u64;
+            self.buffered_bytes -= entry.remove().bytes.len() as u64;
         }
     }
 }
@@ -100,27 +100,27 @@ mod tests {
 
     #[test]
     fn a_segment_is_whole_when_all_its_bytes_have_come() {
-        let mut parts = Parts::default();
+        let mut parts = SegmentReassembly::default();
         assert_eq!(parts.push(&part(3, 6, b"ghij"), 100), Ok(None));
         assert_eq!(parts.push(&part(3, 6, b"ghij"), 100), Ok(None), "twice");
-        assert_eq!(parts.held(), 10);
+        assert_eq!(parts.buffered_bytes(), 10);
         // Cut at another place the second time.
         assert_eq!(parts.push(&part(3, 0, b"abcd"), 100), Ok(None));
         let whole = parts.push(&part(3, 3, b"defg"), 100);
         assert_eq!(whole, Ok(Some((b"abcdefghij".to_vec(), 400))));
-        assert_eq!(parts.held(), 0);
+        assert_eq!(parts.buffered_bytes(), 0);
     }
 
     #[test]
     fn what_does_not_fit_is_refused_and_what_is_old_forgotten() {
-        let mut parts = Parts::default();
+        let mut parts = SegmentReassembly::default();
         assert_eq!(parts.push(&part(1, 8, b"abc"), 1), Err(()));
         assert_eq!(parts.push(&part(1, 8, b""), 1), Err(()));
         assert_eq!(parts.push(&part(1, 8, b"ab"), 1), Ok(None));
         assert_eq!(parts.push(&Part { total: 12, ..part(1, 8, b"ab") }, 1), Err(()));
         parts.forget_below(1);
-        assert_eq!(parts.held(), 10);
+        assert_eq!(parts.buffered_bytes(), 10);
         parts.forget_below(2);
-        assert_eq!(parts.held(), 0);
+        assert_eq!(parts.buffered_bytes(), 0);
     }
 }

@@ -9,7 +9,7 @@ const LONGEST: usize = 65_535;
 
 /// A datagram of which some parts have come.
 #[derive(Debug)]
-struct Open {
+struct PartialDatagram {
     /// Its parts in their order, those that have not come empty.
     parts: Vec<Option<Box<[u8]>>>,
     missing: usize,
@@ -18,16 +18,16 @@ struct Open {
 
 /// The datagrams that are not whole yet, by the segment of their first part.
 #[derive(Debug, Default)]
-pub(super) struct Reassembly {
-    open: BTreeMap<u64, Open>,
+pub(super) struct DatagramReassembly {
+    open: BTreeMap<u64, PartialDatagram>,
     /// The bytes of all of them together.
-    held: u64,
+    buffered_bytes: u64,
 }
 
-impl Reassembly {
+impl DatagramReassembly {
     /// Bytes that are kept for datagrams that are not whole yet.
-    pub(super) fn held(&self) -> u64 {
-        self.held
+    pub(super) fn buffered_bytes(&self) -> u64 {
+        self.buffered_bytes
     }
 
     /// Takes part `index` of `count` in, which came as this segment. Returns the datagram once it is whole.
@@ -41,7 +41,7 @@ impl Reassembly {
     ) -> Option<Vec<u8>> {
         let first = segment.checked_sub(u64::from(index))?;
         let count = usize::from(count);
-        let open = self.open.entry(first).or_insert_with(|| Open {
+        let open = self.open.entry(first).or_insert_with(|| PartialDatagram {
             parts: vec![None; count],
             missing: count,
             bytes: 0,
@@ -53,7 +53,7 @@ impl Reassembly {
             *place = Some(bytes.into());
             open.missing -= 1;
             open.bytes += bytes.len();
-            self.held += bytes.len() as u64;
+            self.buffered_bytes += bytes.len() as u64;
         }
         if open.missing == 0 {
             let whole = self.forget(first)?;
@@ -67,9 +67,9 @@ impl Reassembly {
         None
     }
 
-    fn forget(&mut self, first: u64) -> Option<Open> {
+    fn forget(&mut self, first: u64) -> Option<PartialDatagram> {
         let open = self.open.remove(&first)?;
-        self.held -= open.bytes as u64;
+        self.buffered_bytes -= open.bytes as u64;
         Some(open)
     }
 }
@@ -80,33 +80,33 @@ mod tests {
 
     #[test]
     fn a_datagram_is_whole_when_all_its_parts_have_come_in_any_order() {
-        let mut reassembly = Reassembly::default();
+        let mut reassembly = DatagramReassembly::default();
         assert_eq!(reassembly.push(12, (2, 3), b"ef"), None);
         assert_eq!(reassembly.push(14, (1, 2), b"yz"), None);
         assert_eq!(reassembly.push(10, (0, 3), b"ab"), None);
         assert_eq!(reassembly.push(10, (0, 3), b"??"), None, "it is there already");
-        assert_eq!(reassembly.held(), 6);
+        assert_eq!(reassembly.buffered_bytes(), 6);
         assert_eq!(reassembly.push(11, (1, 3), b"cd"), Some(b"abcdef".to_vec()));
         assert_eq!(reassembly.push(13, (0, 2), b"wx"), Some(b"wxyz".to_vec()));
-        assert_eq!((reassembly.held(), reassembly.open.len()), (0, 0));
+        assert_eq!((reassembly.buffered_bytes(), reassembly.open.len()), (0, 0));
     }
 
     #[test]
     fn parts_that_contradict_each_other_are_forgotten() {
-        let mut reassembly = Reassembly::default();
+        let mut reassembly = DatagramReassembly::default();
         assert_eq!(reassembly.push(0, (1, 2), b"b"), None, "a datagram before the first segment");
         assert_eq!(reassembly.push(10, (0, 3), b"a"), None);
         assert_eq!(reassembly.push(11, (1, 2), b"b"), None);
         assert_eq!(reassembly.push(11, (1, 3), &[0; LONGEST]), None, "too long together");
-        assert_eq!((reassembly.held(), reassembly.open.len()), (1, 1));
+        assert_eq!((reassembly.buffered_bytes(), reassembly.open.len()), (1, 1));
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut reassembly = Reassembly::default();
+        let mut reassembly = DatagramReassembly::default();
         for first in (0..10_000).map(|number| number * 2) {
             assert_eq!(reassembly.push(first, (0, 2), &[7; 100]), None);
-            assert!(reassembly.held() <= (MOST_OPEN * 100) as u64);
+            assert!(reassembly.buffered_bytes() <= (MOST_OPEN * 100) as u64);
         }
         // The newest are there still, the oldest are not.
         assert_eq!(reassembly.push(19_999, (1, 2), b"").map(|whole| whole.len()), Some(100));

@@ -229,8 +229,8 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
 }
 
 /// Takes nothing in.
-struct Nobody;
-impl Sink for Nobody {}
+struct DiscardingSink;
+impl Sink for DiscardingSink {}
 
 /// A whole connection: all datagrams of both directions.
 fn record(server: &Server, service: Service) -> Result<Vec<Vec<u8>>, Failure> {
@@ -265,7 +265,13 @@ fn record(server: &Server, service: Service) -> Result<Vec<Vec<u8>>, Failure> {
         record.push(place[..length].to_vec());
         match &mut connection {
             Some(connection) => {
-                connection.on_datagram(now(), from, Ecn::NotEct, &mut place[..length], &mut Nobody);
+                connection.on_datagram(
+                    now(),
+                    from,
+                    Ecn::NotEct,
+                    &mut place[..length],
+                    &mut DiscardingSink,
+                );
             }
             None => connection = initiator.on_datagram(now(), &place[..length])?,
         }

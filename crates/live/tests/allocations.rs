@@ -19,7 +19,7 @@ use paceline_live::emulator::{
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Link, Pipe, Service};
 
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
     /// Allocations of this thread.
@@ -32,7 +32,7 @@ fn note() {
 }
 
 // SAFETY: every call goes on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note();
         unsafe { System.alloc(layout) }
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Ticks in the emulator's thread: allocations and events so far.
 type Ticks = Arc<Mutex<Vec<(u64, u64)>>>;

@@ -13,8 +13,8 @@ use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Ser
 const CONNECTIONS: usize = 40;
 const HALF_OPEN: usize = 24;
 
-struct Nobody;
-impl Sink for Nobody {}
+struct DiscardingSink;
+impl Sink for DiscardingSink {}
 
 /// Clients of the server, several of them at each socket: a socket's handshakes all reach one loop.
 struct Clients {
@@ -72,7 +72,7 @@ impl Clients {
             self.flush(socket, one);
             if let Ok((length, from)) = socket.recv_from(&mut place) {
                 let bytes = &mut place[..length];
-                if one.on_datagram(self.now(), from, Ecn::NotEct, bytes, &mut Nobody) {
+                if one.on_datagram(self.now(), from, Ecn::NotEct, bytes, &mut DiscardingSink) {
                     return;
                 }
             }
@@ -171,7 +171,7 @@ fn silent_and_others(clients: &Clients) {
         clients.flush(&sockets[2], &mut second);
         if let Ok((length, from)) = sockets[2].recv_from(&mut place) {
             let bytes = &mut place[..length];
-            second.on_datagram(clients.now(), from, Ecn::NotEct, bytes, &mut Nobody);
+            second.on_datagram(clients.now(), from, Ecn::NotEct, bytes, &mut DiscardingSink);
         }
     }
     let Some(End::There { code: 1, reason }) = second.ended() else {

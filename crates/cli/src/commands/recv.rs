@@ -9,7 +9,8 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::priority;
 use paceline_live::udp::{
-    Event, LogTarget, MOST_LOOPS, Received, ServerOptions, Summary, Target, connect_to, serve,
+    ConnectionResult, Event, LogTarget, MOST_LOOPS, ServerOptions, Summary, Target, connect_to,
+    serve,
 };
 use paceline_wire::ServerLimits;
 use paceline_wire::key::Identity;
@@ -103,7 +104,7 @@ struct Report {
 }
 
 impl Report {
-    fn add(&mut self, from: SocketAddr, problem: &str, received: &Received) {
+    fn add(&mut self, from: SocketAddr, problem: &str, received: &ConnectionResult) {
         // Handshakes that led to nothing: of several, a sender goes on with one.
         if received.summary.packets == 0 {
             return;

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use paceline_cc::Span;
 use paceline_live::saturate::window::Rule;
-use paceline_live::saturate::{ClientOptions, Direction, Event, ServerOptions, client, server};
+use paceline_live::saturate::{
+    ClientOptions, DirectionResult, Event, ServerOptions, client, server,
+};
 use paceline_live::udp::connect_to;
 use paceline_trace::Trace;
 use paceline_wire::key::{Identity, Key};
@@ -230,7 +232,7 @@ impl Client {
     }
 
     /// Writes the trace of a direction, if that is wanted; its file, or why it cannot be written.
-    fn save(&self, direction: &str, measured: &Direction) -> Result<Option<PathBuf>, String> {
+    fn save(&self, direction: &str, measured: &DirectionResult) -> Result<Option<PathBuf>, String> {
         let Some(output) = &self.output else { return Ok(None) };
         if measured.recorded.duration_s < 0.001 {
             return Err(format!(
@@ -247,8 +249,8 @@ impl Client {
         saved.map(|()| Some(path)).map_err(|error| error.to_string())
     }
 
-    fn row(direction: &'static str, measured: &Direction, file: Option<PathBuf>) -> Row {
-        let Direction { recorded, sent } = measured;
+    fn row(direction: &'static str, measured: &DirectionResult, file: Option<PathBuf>) -> Row {
+        let DirectionResult { recorded, sent } = measured;
         let count = recorded.opportunities.len();
         let millis = |at: usize| f64::from(sent.rtt[at]) / 1e3;
         Row {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::compare::P95;
-use paceline_live::udp::{ClientOptions, Delays, Finished, SentSeries, Source, connect_to, send};
+use paceline_live::udp::{
+    ClientOptions, Delays, SentSeries, Source, TransferResult, connect_to, send,
+};
 use paceline_sim::scenario::Workload;
 use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
@@ -211,7 +213,7 @@ impl Send {
     fn write(
         &self,
         folder: &Path,
-        finished: &Finished,
+        finished: &TransferResult,
         series: &SentSeries,
         runs: &Runs<'_>,
     ) -> Result<(), Error> {
@@ -267,8 +269,8 @@ impl Send {
         Err(Error::Usage(format!("{}: {problem}", path.display())))
     }
 
-    fn row(&self, finished: &Finished) -> Row {
-        let Finished { summary, sent, .. } = finished;
+    fn row(&self, finished: &TransferResult) -> Row {
+        let TransferResult { summary, sent, .. } = finished;
         let seconds = finished.duration.as_secs_f64().max(1e-9);
         let rate = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         let half = finished.least_rtt.as_millis_f64() / 2.0;

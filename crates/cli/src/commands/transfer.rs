@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use paceline_live::udp::{Delays, Finished, Received, ReceivedSeries, SentSeries};
+use paceline_live::udp::{ConnectionResult, Delays, ReceivedSeries, SentSeries, TransferResult};
 use paceline_report::{Fold, Line, Lines, PageInfo, Quantiles, TransferView};
 use serde::Serialize;
 
@@ -29,8 +29,8 @@ fn lines(title: &str, unit: &str, lines: Vec<Line>) -> Lines {
 }
 
 /// What the page of a sender shows.
-pub(super) fn sent(scheme: &str, finished: &Finished, series: &SentSeries) -> TransferView {
-    let Finished { summary, sent, .. } = finished;
+pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries) -> TransferView {
+    let TransferResult { summary, sent, .. } = finished;
     let seconds = finished.duration.as_secs_f64().max(1e-9);
     let SentSeries { acked_mbps, sent_mbps, rtt_ms, .. } = series;
     let lost: Vec<f64> = series.lost_packets.iter().map(|&lost| lost as f64).collect();
@@ -71,8 +71,8 @@ pub(super) fn sent(scheme: &str, finished: &Finished, series: &SentSeries) -> Tr
 }
 
 /// What the page of a receiver shows of a connection.
-pub(super) fn received(name: String, problem: &str, received: &Received) -> TransferView {
-    let Received { scheme, summary, series } = received;
+pub(super) fn received(name: String, problem: &str, received: &ConnectionResult) -> TransferView {
+    let ConnectionResult { scheme, summary, series } = received;
     let ReceivedSeries { throughput_mbps, queue_delay_ms, .. } = series;
     let seconds = summary.duration_s.max(1e-9);
     TransferView {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paceline_cc::Time;
-use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, Ended, Summary};
+use paceline_live::emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
 use paceline_live::linux::priority;
 use paceline_live::router::Router;
 use paceline_live::shell::{Shell, ShellOptions};
@@ -56,15 +56,16 @@ impl Plan {
                 return Err(told(error));
             }
         };
-        if let Ended::Closed(_) | Ended::Over = summary.ended {
+        if let EndReason::Closed(_) | EndReason::Over = summary.ended {
             shell.stop();
         }
         let status = shell.finish().map_err(told)?;
         // Mahimahi ends well with its trace, too.
-        let status = if summary.ended == Ended::Over { 0 } else { status };
+        let status = if summary.ended == EndReason::Over { 0 } else { status };
         report(&summary, &who, &options);
-        let went_wrong =
-            summary.late || !summary.errors.is_empty() || matches!(summary.ended, Ended::Closed(_));
+        let went_wrong = summary.late
+            || !summary.errors.is_empty()
+            || matches!(summary.ended, EndReason::Closed(_));
         let status = if options.strict && went_wrong && status == 0 { 1 } else { status };
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
@@ -83,9 +84,11 @@ impl Plan {
         let summary = router.run(Chain::new(up.hops), tuning, observers, &interrupts);
         let summary = summary.map_err(told)?;
         match summary.ended {
-            Ended::Closed(_) => Err(Error::Message("the router's device was taken away".into())),
+            EndReason::Closed(_) => {
+                Err(Error::Message("the router's device was taken away".into()))
+            }
             // Nothing is ended by a trace's end: it is repeated.
-            Ended::Stopped | Ended::Over => {
+            EndReason::Stopped | EndReason::Over => {
                 report_errors(&summary, &name(&prompt), &options);
                 Ok(())
             }
@@ -113,11 +116,11 @@ fn tune(options: &Emulation) -> Result<(), LiveError> {
 /// Says what went wrong on the way.
 fn report(summary: &Summary, who: &str, options: &Emulation) {
     match summary.ended {
-        Ended::Stopped => {}
-        Ended::Over => {
+        EndReason::Stopped => {}
+        EndReason::Over => {
             output::note(&format!("note: {who}: the uplink's trace is over; the program was ended"))
         }
-        Ended::Closed(_) => output::note(&format!(
+        EndReason::Closed(_) => output::note(&format!(
             "warning: {who}: a device of the emulator was taken away; the program was ended"
         )),
     }

@@ -88,25 +88,25 @@ impl Bench {
     }
 }
 
-type Told = Arc<Mutex<Vec<(usize, paceline_path::LinkEvent, Time, Vec<u8>)>>>;
+type ObservedEvents = Arc<Mutex<Vec<(usize, paceline_path::LinkEvent, Time, Vec<u8>)>>>;
 
 /// Writes everything down, and fails after a number of events if there is one.
-struct Scribe {
-    told: Told,
+struct RecordingObserver {
+    told: ObservedEvents,
     fails_at: usize,
     finished: Arc<Mutex<Vec<String>>>,
 }
 
-impl Scribe {
-    fn new(fails_at: usize) -> (Scribe, Told) {
-        let told = Told::default();
-        (Scribe { told: told.clone(), fails_at, finished: Default::default() }, told)
+impl RecordingObserver {
+    fn new(fails_at: usize) -> (RecordingObserver, ObservedEvents) {
+        let told = ObservedEvents::default();
+        (RecordingObserver { told: told.clone(), fails_at, finished: Default::default() }, told)
     }
 }
 
-impl Observer for Scribe {
+impl Observer for RecordingObserver {
     fn name(&self) -> String {
-        "scribe".into()
+        "observer".into()
     }
     fn wants_bytes(&self) -> bool {
         true
@@ -171,8 +171,8 @@ fn packets_leave_when_they_leave_in_the_simulator() {
         let (pipe, link) = way();
         let elements = vec![Element::Pipe(Box::new(pipe)), Element::Link(Box::new(link))];
         let mut bench = Bench::new(elements, false);
-        let (scribe, told) = Scribe::new(usize::MAX);
-        bench.watch(scribe);
+        let (observer, told) = RecordingObserver::new(usize::MAX);
+        bench.watch(observer);
         for &(at, payload) in &arrivals {
             // Between arrivals it works late, or not at all.
             let late = bench.lane.wake() + Span::from_nanos(lag);
@@ -305,8 +305,8 @@ fn routers_find_congestion_headers_and_what_they_write_leaves() {
         let link = Link::new(Box::new(Fifo::new(Limit::NONE)), service);
         let link = link.with_router(Box::new(Miser(seen.clone())));
         let mut bench = Bench::new(vec![Element::Link(Box::new(link))], header);
-        let (scribe, told) = Scribe::new(usize::MAX);
-        bench.watch(scribe);
+        let (observer, told) = RecordingObserver::new(usize::MAX);
+        bench.watch(observer);
         let four: Vec<u8> = (0..4).flat_map(|_| datagram(500.0)).collect();
         let piece = PacketSpec::UDP4.piece(&four, 1000);
         match header {
@@ -408,10 +408,10 @@ fn ten_thousand_flows_are_told_apart() {
 #[test]
 fn a_full_disk_ends_the_log_and_not_the_run() {
     let mut bench = Bench::new(Vec::new(), false);
-    let (scribe, told) = Scribe::new(5);
-    let finished = scribe.finished.clone();
-    bench.watch(scribe);
-    let (other, all) = Scribe::new(usize::MAX);
+    let (observer, told) = RecordingObserver::new(5);
+    let finished = observer.finished.clone();
+    bench.watch(observer);
+    let (other, all) = RecordingObserver::new(usize::MAX);
     bench.watch(other);
     for ms in 0..50 {
         bench.push(Time::from_millis(ms), PacketSpec::UDP4.build(&[0; 40], false));
@@ -423,7 +423,7 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
     let summary = Summary {
         started: std::time::SystemTime::now(),
         duration: Span::ZERO,
-        ended: crate::emulator::Ended::Stopped,
+        ended: crate::emulator::EndReason::Stopped,
         lateness: Default::default(),
         bound: Span::ZERO,
         late: false,
@@ -435,15 +435,15 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
     };
     let summary = bench.watchers.finish(summary);
     assert_eq!(summary.errors.len(), 1);
-    assert!(summary.errors[0].contains("scribe") && summary.errors[0].contains("space"));
+    assert!(summary.errors[0].contains("observer") && summary.errors[0].contains("space"));
     assert_eq!(*finished.lock().expect("not poisoned"), summary.errors);
 }
 
 #[test]
 fn a_device_that_is_full_loses_nothing() {
     let mut bench = Bench::new(Vec::new(), false);
-    let (scribe, told) = Scribe::new(usize::MAX);
-    bench.watch(scribe);
+    let (observer, told) = RecordingObserver::new(usize::MAX);
+    bench.watch(observer);
     bench.to.errors.extend([libc::EAGAIN, libc::ENOBUFS, libc::ENOMEM]);
     bench.push(Time::ZERO, PacketSpec::UDP4.build(&[0; 40], false));
     let mut ms = 0;

@@ -31,7 +31,7 @@ pub use element::Element;
 pub use lateness::Lateness;
 pub use marks::Marks;
 pub use observe::{
-    Direction, DirectionSummary, ElementKind, Ended, LatenessSummary, LiveEvent, Observer,
+    Direction, DirectionSummary, ElementKind, EndReason, LatenessSummary, LiveEvent, Observer,
     StageSummary, Summary, View,
 };
 pub use pool::Pool;

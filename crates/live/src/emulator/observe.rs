@@ -117,7 +117,7 @@ pub struct LatenessSummary {
 
 /// Why a run ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndReason {
     /// It was asked to stop.
     Stopped,
     /// A device was closed or has vanished: the one that packets of this direction come from.
@@ -134,7 +134,7 @@ pub struct Summary {
     /// How long it ran.
     pub duration: Span,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: EndReason,
     /// Release errors of both directions.
     pub lateness: LatenessSummary,
     /// The largest 99th percentile of release errors with which a run counts as exact.

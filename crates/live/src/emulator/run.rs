@@ -9,7 +9,7 @@ use super::chain::Chain;
 use super::clock::{Clock, Monotonic, cpu_time};
 use super::element::Element;
 use super::lane::{DeviceState, Lane};
-use super::observe::{Direction, Ended, LatenessSummary, Observer, Summary, View};
+use super::observe::{Direction, EndReason, LatenessSummary, Observer, Summary, View};
 use super::port::Port;
 use super::reactor::Reactor;
 use super::watch::Watchers;
@@ -112,10 +112,10 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         let ended = loop {
             let now = clock.now();
             if let Some(closed) = self.release(now, &clock) {
-                break Ended::Closed(closed);
+                break EndReason::Closed(closed);
             }
             if now >= self.options.end {
-                break Ended::Over;
+                break EndReason::Over;
             }
             reactor.wait(self.wake(now), &clock)?;
             let (mut inner, mut outer, mut stop) = (false, false, false);
@@ -127,10 +127,10 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
                 }
             }
             if stop {
-                break Ended::Stopped;
+                break EndReason::Stopped;
             }
             if let Some(closed) = self.receive(inner, outer, &clock) {
-                break Ended::Closed(closed);
+                break EndReason::Closed(closed);
             }
         };
         let end = clock.now();
@@ -206,7 +206,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.up.lateness.summary_with(&self.down.lateness)
     }
 
-    fn end(self, end: Time, started: SystemTime, ended: Ended, cpu: Span) -> Summary {
+    fn end(self, end: Time, started: SystemTime, ended: EndReason, cpu: Span) -> Summary {
         let lateness = self.lateness();
         let (up, down) = (self.up.summary(end), self.down.summary(end));
         let simulated = self.up.chain.elements().flat_map(|element| match element {

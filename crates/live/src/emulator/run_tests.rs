@@ -86,7 +86,7 @@ fn packets_take_as_long_as_the_link_says() {
     // 2 ms, and 100 times 1 ms.
     assert!(spans.iter().all(|span| *span >= Duration::from_millis(102)), "{spans:?}");
     assert_eq!((summary.up.sent_packets, summary.down.sent_packets), (100, 100));
-    assert_eq!(summary.ended, Ended::Stopped);
+    assert_eq!(summary.ended, EndReason::Stopped);
     assert_eq!(summary.lateness.count, 200);
     assert!(summary.lateness.p50 < Span::from_millis(1), "{:?}", summary.lateness);
     let p99 = summary.up.lateness.p99.max(summary.down.lateness.p99);
@@ -113,7 +113,7 @@ fn a_closed_device_ends_the_run() {
         thread::sleep(Duration::from_millis(50));
         program
     });
-    assert_eq!(summary.ended, Ended::Closed(Direction::Down));
+    assert_eq!(summary.ended, EndReason::Closed(Direction::Down));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_run_may_have_an_end() {
         send(port, &PacketSpec::UDP4.build(&[0; 100], false));
     }
     let summary = emulator.run(&[], &mut |_| Control::Stop).expect("a run");
-    assert_eq!(summary.ended, Ended::Over);
+    assert_eq!(summary.ended, EndReason::Over);
     assert!(summary.duration >= Span::from_millis(300), "{:?}", summary.duration);
     assert_eq!((summary.up.sent_packets, summary.down.sent_packets), (1, 0));
 }

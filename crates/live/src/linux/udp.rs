@@ -35,7 +35,7 @@ pub struct Socket {
 
 /// What happened to a group that was to be sent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendOutcome {
     /// All of it is on its way.
     All,
     /// The kernel has no room: try again once the socket is writable.
@@ -239,7 +239,7 @@ impl Socket {
     }
 
     /// Sends a group of datagrams of `size` bytes each, of which the last may be shorter.
-    pub fn send(&mut self, to: SocketAddr, ecn: u8, bytes: &[u8], size: usize) -> Sent {
+    pub fn send(&mut self, to: SocketAddr, ecn: u8, bytes: &[u8], size: usize) -> SendOutcome {
         if bytes.len() <= size || self.groups {
             let sent = self.send_once(to, ecn, bytes, size);
             if !(bytes.len() > size && sent == Err(libc::EIO)) {
@@ -250,11 +250,11 @@ impl Socket {
         }
         for datagram in bytes.chunks(size.max(1)) {
             match outcome(self.send_once(to, ecn, datagram, size)) {
-                Sent::All => {}
+                SendOutcome::All => {}
                 other => return other,
             }
         }
-        Sent::All
+        SendOutcome::All
     }
 
     fn send_once(
@@ -302,12 +302,12 @@ impl AsFd for Socket {
     }
 }
 
-fn outcome(sent: Result<(), libc::c_int>) -> Sent {
+fn outcome(sent: Result<(), libc::c_int>) -> SendOutcome {
     match sent {
-        Ok(()) => Sent::All,
-        Err(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Sent::Full,
-        Err(libc::EMSGSIZE) => Sent::TooLarge,
-        Err(_) => Sent::Lost,
+        Ok(()) => SendOutcome::All,
+        Err(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => SendOutcome::Full,
+        Err(libc::EMSGSIZE) => SendOutcome::TooLarge,
+        Err(_) => SendOutcome::Lost,
     }
 }
 
@@ -461,7 +461,7 @@ mod tests {
             let to = two.local().expect("an address");
             for ecn in 0..4 {
                 let bytes: Vec<u8> = (0..10_000u32).map(|i| (i / 1000) as u8).collect();
-                assert_eq!(one.send(to, ecn, &bytes[..9_500], 1000), Sent::All);
+                assert_eq!(one.send(to, ecn, &bytes[..9_500], 1000), SendOutcome::All);
                 let came = receive(&two, 10);
                 assert_eq!(came.len(), 10);
                 for (i, (from, mark, stamped, bytes)) in came.iter().enumerate() {
@@ -478,12 +478,12 @@ mod tests {
         let Ok(mut six) = Socket::bind("[::]:0".parse().expect("an address")) else { return };
         let mut four = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
         let to = four.local().expect("an address");
-        assert_eq!(six.send(to, 2, b"hello", 5), Sent::All);
+        assert_eq!(six.send(to, 2, b"hello", 5), SendOutcome::All);
         let (from, ecn, _, bytes) = receive(&four, 1).remove(0);
         assert_eq!((ecn, &bytes[..]), (2, &b"hello"[..]));
         let back = SocketAddr::from(([127, 0, 0, 1], six.local().expect("an address").port()));
         assert_eq!(from, back);
-        assert_eq!(four.send(back, 1, b"well", 4), Sent::All);
+        assert_eq!(four.send(back, 1, b"well", 4), SendOutcome::All);
         let (from, ecn, _, bytes) = receive(&six, 1).remove(0);
         assert_eq!((ecn, &bytes[..], from), (1, &b"well"[..], to));
     }

@@ -8,7 +8,7 @@ use paceline_path::{EventKind, LinkEvent, Service};
 
 use super::WatchedElement;
 use crate::emulator::{
-    Chain, Direction, ElementKind, Ended, LatenessSummary, LiveEvent, Observer, Summary, View,
+    Chain, Direction, ElementKind, EndReason, LatenessSummary, LiveEvent, Observer, Summary, View,
 };
 
 /// When runs start, in seconds since 1970.
@@ -52,7 +52,7 @@ pub(super) fn summary(duration: Span) -> Summary {
     Summary {
         started: UNIX_EPOCH + Duration::from_secs(STARTED),
         duration,
-        ended: Ended::Stopped,
+        ended: EndReason::Stopped,
         lateness: LatenessSummary { count: 100, p50, p99, max },
         bound: Span::from_millis(1),
         late: true,

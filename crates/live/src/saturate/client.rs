@@ -9,7 +9,7 @@ use paceline_wire::saturator::{
     Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, SentStats, new_session,
 };
 
-use super::record::{Record, Recorded};
+use super::record::{ArrivalRecord, RecordedTrace};
 use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
 use crate::Interrupts;
@@ -52,20 +52,20 @@ pub struct ClientOptions {
 
 /// What was measured of one direction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Direction {
+pub struct DirectionResult {
     /// What arrived since the link was saturated.
-    pub recorded: Recorded,
+    pub recorded: RecordedTrace,
     /// What the sending end has measured.
     pub sent: SentStats,
 }
 
 /// What was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct SaturationResult {
     /// To the server.
-    pub up: Option<Direction>,
+    pub up: Option<DirectionResult>,
     /// From the server.
-    pub down: Option<Direction>,
+    pub down: Option<DirectionResult>,
 }
 
 struct Client<'a> {
@@ -83,11 +83,11 @@ struct Client<'a> {
     cookies: [[u8; COOKIE]; 2],
     window: Window,
     /// Arrivals here, the newest of them, and the first one of the saturated link.
-    down: Record,
+    down: ArrivalRecord,
     newest: Arrivals,
     down_steady: Option<u32>,
     /// Arrivals at the server, as it says.
-    up: Record,
+    up: ArrivalRecord,
     stats: Option<SentStats>,
     heard: Time,
     stopped: bool,
@@ -97,7 +97,7 @@ struct Client<'a> {
 ///
 /// # Errors
 /// Nobody answers, or the server falls silent; an interface is not there.
-pub fn client(options: &ClientOptions) -> Result<Measured, LiveError> {
+pub fn client(options: &ClientOptions) -> Result<SaturationResult, LiveError> {
     let any = match options.to.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -123,10 +123,10 @@ pub fn client(options: &ClientOptions) -> Result<Measured, LiveError> {
         ready: [false; 2],
         cookies: [[0; COOKIE]; 2],
         window: Window::new(now, options.rule, options.window),
-        down: Record::default(),
+        down: ArrivalRecord::default(),
         newest: Arrivals::default(),
         down_steady: None,
-        up: Record::default(),
+        up: ArrivalRecord::default(),
         stats: None,
         heard: now,
         stopped: false,
@@ -297,14 +297,14 @@ impl Client<'_> {
         }
     }
 
-    fn measured(&self) -> Measured {
+    fn measured(&self) -> SaturationResult {
         let size = u64::from(self.options.size);
-        let direction = |record: &Record, steady: Option<u32>, sent: SentStats| {
+        let direction = |record: &ArrivalRecord, steady: Option<u32>, sent: SentStats| {
             let recorded = steady.map(|first| record.recorded(first, size)).unwrap_or_default();
-            Direction { recorded, sent }
+            DirectionResult { recorded, sent }
         };
         let ClientOptions { up, down, .. } = *self.options;
-        Measured {
+        SaturationResult {
             up: up.then(|| direction(&self.up, self.window.steady(), self.window.stats())),
             down: down
                 .then(|| direction(&self.down, self.down_steady, self.stats.unwrap_or_default())),

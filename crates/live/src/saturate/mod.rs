@@ -15,7 +15,7 @@ use paceline_cc::{Ecn, Span, Time};
 use paceline_wire::Transmit;
 use paceline_wire::saturator::{Body, Codec, Message};
 
-pub use client::{ClientOptions, Direction, Measured, client};
+pub use client::{ClientOptions, DirectionResult, SaturationResult, client};
 pub use server::{Event, ServerOptions, server};
 
 use self::window::Window;

@@ -9,13 +9,13 @@ const MOST: usize = 20_000_000;
 
 /// The arrivals of data at one end: numbers, and times in microseconds on that end's clock.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct ArrivalRecord {
     arrivals: BTreeMap<u32, u64>,
 }
 
 /// What was recorded of a direction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct RecordedTrace {
     /// The number of the first packet in it.
     pub first: u32,
     /// Packets that arrived, and those among their numbers that did not.
@@ -28,7 +28,7 @@ pub struct Recorded {
     pub opportunities: Vec<u32>,
 }
 
-impl Record {
+impl ArrivalRecord {
     /// Packet `number` has arrived; what comes twice counts once.
     pub fn push(&mut self, number: u32, at: u64) {
         if self.arrivals.len() < MOST {
@@ -38,11 +38,11 @@ impl Record {
 
     /// What arrived of the packets from `first` on, of `size` bytes with their IP headers each: an
     /// opportunity for each 1500 bytes.
-    pub fn recorded(&self, first: u32, size: u64) -> Recorded {
+    pub fn recorded(&self, first: u32, size: u64) -> RecordedTrace {
         let mut times: Vec<u64> = self.arrivals.range(first..).map(|(_, at)| *at).collect();
         times.sort_unstable();
         let (Some(start), Some(end)) = (times.first().copied(), times.last().copied()) else {
-            return Recorded { first, ..Recorded::default() };
+            return RecordedTrace { first, ..RecordedTrace::default() };
         };
         let numbers =
             self.arrivals.keys().next_back().map_or(0, |last| u64::from(last - first) + 1);
@@ -56,7 +56,7 @@ impl Record {
             }
         }
         let packets = times.len() as u64;
-        Recorded {
+        RecordedTrace {
             first,
             packets,
             lost: numbers.saturating_sub(packets),
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn full_packets_are_opportunities() {
-        let mut record = Record::default();
+        let mut record = ArrivalRecord::default();
         // Numbers 3 to 12 without 7, a millisecond and a half apart; 5 and 6 the other way round.
         for number in (3..13).filter(|number| *number != 7) {
             let at = match number {
@@ -89,6 +89,9 @@ mod tests {
         assert!((recorded.duration_s - 0.012).abs() < 1e-9);
         // Packets of 1000 bytes: two opportunities for three of them.
         assert_eq!(record.recorded(4, 1000).opportunities, [1, 3, 7, 9, 12]);
-        assert_eq!(record.recorded(50, 1500), Recorded { first: 50, ..Recorded::default() });
+        assert_eq!(
+            record.recorded(50, 1500),
+            RecordedTrace { first: 50, ..RecordedTrace::default() }
+        );
     }
 }

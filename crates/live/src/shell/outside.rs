@@ -15,7 +15,7 @@ use super::addresses::{Addresses, Network};
 use super::firewall::{self, run, words};
 use super::forwarding::{self, Setting};
 use super::lock::Lock;
-use super::record::{Place, Record};
+use super::record::{Record, RecordFile};
 use super::shell_id::{ProcessIdentity, ShellId};
 
 /// What must be undone outside when the shell is over. All else goes with its processes.
@@ -27,7 +27,7 @@ pub(crate) struct Undo {
     commands: Vec<Vec<String>>,
     /// Where all this is written down.
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
+    place: Option<RecordFile>,
 }
 
 /// The outer end of a shell.
@@ -235,7 +235,7 @@ fn clashes(
 
 impl Undo {
     /// The same, with the place where it was found.
-    pub(crate) fn at(self, place: Place) -> Undo {
+    pub(crate) fn at(self, place: RecordFile) -> Undo {
         Undo { place: Some(place), ..self }
     }
 

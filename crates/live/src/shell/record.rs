@@ -32,7 +32,7 @@ pub(crate) struct Record {
 
 /// The file of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Place(PathBuf);
+pub(crate) struct RecordFile(PathBuf);
 
 fn boot() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -74,7 +74,7 @@ impl Record {
     ///
     /// # Errors
     /// There is no folder that is safe, or no room.
-    pub(crate) fn write(&self, place: Option<&Place>) -> io::Result<Place> {
+    pub(crate) fn write(&self, place: Option<&RecordFile>) -> io::Result<RecordFile> {
         if let Some(place) = place {
             self.write_to(&place.0)?;
             return Ok(place.clone());
@@ -98,7 +98,7 @@ impl Record {
                 }
                 let path = folder.join(&name);
                 match self.write_to(&path) {
-                    Ok(()) => return Ok(Place(path)),
+                    Ok(()) => return Ok(RecordFile(path)),
                     Err(refused) => error = refused,
                 }
                 if error.kind() != io::ErrorKind::NotFound {
@@ -129,7 +129,7 @@ impl Record {
 
     /// Every record of this user and this start of the system, with its place. Files that are none
     /// and those of earlier starts are removed.
-    pub(crate) fn all() -> Vec<(Place, Record)> {
+    pub(crate) fn all() -> Vec<(RecordFile, Record)> {
         let boot = boot();
         let mut found = Vec::new();
         for folder in folders().into_iter().filter(|folder| is_own(folder)) {
@@ -140,8 +140,8 @@ impl Record {
                 }
                 let Ok(text) = fs::read(&path) else { continue };
                 match serde_json::from_slice::<Record>(&text) {
-                    Ok(record) if record.boot == boot => found.push((Place(path), record)),
-                    _ => Place(path).remove(),
+                    Ok(record) if record.boot == boot => found.push((RecordFile(path), record)),
+                    _ => RecordFile(path).remove(),
                 }
             }
         }
@@ -154,7 +154,7 @@ impl Record {
     }
 }
 
-impl Place {
+impl RecordFile {
     /// Takes the file away, and its folder with the last one.
     pub(crate) fn remove(&self) {
         // Errors could only be told to somebody who can do nothing about them.

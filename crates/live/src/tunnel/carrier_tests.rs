@@ -15,13 +15,13 @@ struct Pair {
     client: Connection,
     server: Server,
     slot: usize,
-    arrived: Arrived,
+    arrived: RecordingSink,
 }
 
 #[derive(Default)]
-struct Arrived(Vec<Vec<u8>>);
+struct RecordingSink(Vec<Vec<u8>>);
 
-impl Sink for Arrived {
+impl Sink for RecordingSink {
     fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
         self.0.push(bytes.to_vec());
     }
@@ -47,7 +47,7 @@ impl Pair {
         let made = Initiator::new(now, identity.key(), to, offer, Limits::default());
         let (mut initiator, mut place) = (made.expect("a good offer"), vec![0; 65_536]);
         let mut server = Server::new(identity, limits).expect("random numbers");
-        let mut arrived = Arrived::default();
+        let mut arrived = RecordingSink::default();
         // The first initiation is answered with a cookie, the second with a response.
         let mut client = None;
         for _ in 0..2 {
@@ -79,7 +79,7 @@ impl Pair {
             while let Some(slot) = self.server.due(self.now) {
                 let Some(sent) = self.server.transmit(self.now, slot, &mut place) else { continue };
                 let bytes = &mut place[..sent.length];
-                let nobody = &mut Arrived::default();
+                let nobody = &mut RecordingSink::default();
                 self.client.on_datagram(self.now, address(1), sent.ecn, bytes, nobody);
             }
             self.now += Span::from_millis(1);

@@ -16,7 +16,7 @@ use super::course::{SentCourse, SentSeries};
 use super::note::Note;
 use super::outbox::Outbox;
 use super::qlog::{Qlog, Vantage};
-use super::source::{Reading, Source};
+use super::source::{Source, SourceReader};
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
 
@@ -50,7 +50,7 @@ pub struct ClientOptions {
 
 /// What has come of a client's work.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct TransferResult {
     /// From the first packet until all has arrived, or until sending stopped.
     pub duration: Span,
     /// Bytes of the file.
@@ -168,9 +168,9 @@ fn message(error: ConnectError) -> LiveError {
 ///
 /// # Errors
 /// There is no connection, it breaks, or the server could not keep the file.
-pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
+pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     // Before anything is sent: the file must be there.
-    let reading = Reading::open(&options.source)?;
+    let reader = SourceReader::open(&options.source)?;
     let qlog = options.qlog.as_ref();
     let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
     let any = match options.to.ip() {
@@ -195,7 +195,7 @@ pub fn send(options: &ClientOptions) -> Result<Finished, LiveError> {
         qlog.on_scheme(Time::ZERO, &options.offer.scheme);
     }
     let (connection, mtu) = client.connect(options)?;
-    client.carry(options, connection, reading, mtu)
+    client.carry(options, connection, reader, mtu)
 }
 
 impl Client {
@@ -238,16 +238,19 @@ impl Client {
         &mut self,
         options: &ClientOptions,
         mut connection: Connection,
-        mut reading: Option<Reading>,
+        mut reader: Option<SourceReader>,
         mtu: u16,
-    ) -> Result<Finished, LiveError> {
+    ) -> Result<TransferResult, LiveError> {
         let start = self.clock.now();
-        let stop = match reading {
+        let stop = match reader {
             Some(_) => Time::NEVER,
             None => start + options.limits.stop,
         };
-        let mut work =
-            Work { abandons: options.abandons, idle: options.limits.idle, ..Work::default() };
+        let mut progress = TransferProgress {
+            abandons: options.abandons,
+            idle: options.limits.idle,
+            ..TransferProgress::default()
+        };
         let (mut ready, mut due, mut told) = (true, Time::NEVER, start);
         let mut postponed = false;
         if self.rtts.qlog.is_some() {
@@ -258,12 +261,12 @@ impl Client {
         loop {
             // What was due happens at its time, so that a wait that ends late costs no rate.
             let now = self.clock.on_time(due, told);
-            if let Some(reading) = &mut reading
+            if let Some(reader) = &mut reader
                 && connection.ended().is_none()
             {
-                reading.pump(&mut connection, ready)?;
+                reader.pump(&mut connection, ready)?;
             }
-            work.step(now, stop, &mut connection, reading.as_ref())?;
+            progress.step(now, stop, &mut connection, reader.as_ref())?;
             let Client { socket, outbox, rtts, .. } = self;
             let watching = rtts.is_watching();
             let count = outbox.send(socket, BURST, |place| {
@@ -280,22 +283,22 @@ impl Client {
                 rtts.on_change(now, &mut connection);
             }
             if let Some(end) = connection.ended() {
-                work.check(end)?;
+                progress.check(end)?;
                 break;
             }
-            if work.asked && work.abandons {
+            if progress.asked && progress.abandons {
                 break;
             }
             let full = count == BURST;
             told = now;
             due = connection.wake();
-            let next = due.min(work.deadline).min(stop.max(work.stopped));
+            let next = due.min(progress.deadline).min(stop.max(progress.stopped));
             let until = if full { Time::ZERO } else { next };
-            let input = reading.as_ref().and_then(Reading::awaited);
+            let input = reader.as_ref().and_then(SourceReader::awaited);
             let found = wait(&mut self.clock, until, self.socket.as_fd(), input, &self.interrupts)?;
             ready = found.input;
             if found.interrupted {
-                work.interrupted = true;
+                progress.interrupted = true;
                 connection.close(1, "the sender was interrupted");
             }
             // What was due before this is done first, once.
@@ -313,12 +316,12 @@ impl Client {
         let logged = qlog.map(|qlog| qlog.finish(self.clock.now(), connection.ended()));
         let rtts = &self.rtts;
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
-        Ok(Finished {
-            duration: work.finished.since(start),
-            file_bytes: reading.as_ref().map_or(0, |reading| reading.bytes),
-            kept: work.kept,
+        Ok(TransferResult {
+            duration: progress.finished.since(start),
+            file_bytes: reader.as_ref().map_or(0, |reader| reader.bytes),
+            kept: progress.kept,
             sent,
-            summary: work.summary.unwrap_or_default(),
+            summary: progress.summary.unwrap_or_default(),
             rtt_ms: rtts.samples.quantiles().into(),
             least_rtt: if rtts.least == Span::MAX { Span::ZERO } else { rtts.least },
             mtu: connection.mtu(),
@@ -371,7 +374,7 @@ pub(crate) fn mark(bits: u8) -> Ecn {
 
 /// How far a client has come.
 #[derive(Default)]
-struct Work {
+struct TransferProgress {
     /// All has been sent and has arrived, or sending has stopped: when.
     finished: Time,
     /// [`Time::NEVER`] once sending has stopped.
@@ -394,14 +397,14 @@ fn patience(idle: Span, rtt: Span) -> Span {
     idle.max(rtt * ROUND_TRIPS)
 }
 
-impl Work {
+impl TransferProgress {
     /// Does what is next.
     fn step(
         &mut self,
         now: Time,
         stop: Time,
         connection: &mut Connection,
-        reading: Option<&Reading>,
+        reader: Option<&SourceReader>,
     ) -> Result<(), LiveError> {
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
@@ -411,8 +414,8 @@ impl Work {
                 Some(Note::Summarize) | None => {}
             }
         }
-        let sent = match reading {
-            Some(reading) => reading.is_done() && connection.is_drained(),
+        let sent = match reader {
+            Some(reader) => reader.is_done() && connection.is_drained(),
             None => now >= stop,
         };
         if !self.asked {
@@ -430,7 +433,7 @@ impl Work {
                 connection.send_message(Note::Summarize.to_bytes());
             }
         }
-        let settled = reading.is_none() || self.kept.is_some() || self.failed.is_some();
+        let settled = reader.is_none() || self.kept.is_some() || self.failed.is_some();
         let done = self.summary.is_some() && settled;
         if self.failed.is_some() || done {
             connection.close(u16::from(self.failed.is_some()), "");

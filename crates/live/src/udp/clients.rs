@@ -9,17 +9,17 @@ use paceline_wire::records::{Record, Unpacker};
 use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
 
 use super::arrivals::Arrivals;
-use super::files::{Saving, Target};
+use super::files::{IncomingFile, Target};
 use super::note::Note;
 use super::output::Output;
 use super::qlog::Qlog;
-use super::server::{Event, Received, ServerOptions};
+use super::server::{ConnectionResult, Event, ServerOptions};
 
 /// What the server knows of a client.
 struct Client {
     arrivals: Arrivals,
     unpacker: Unpacker,
-    files: HashMap<u32, Saving>,
+    files: HashMap<u32, IncomingFile>,
     notes: Vec<Note>,
     /// What came is no stream of records: nothing more is done about it.
     broken: bool,
@@ -69,8 +69,10 @@ impl<'a> Clients<'a> {
                 format!("nothing has come for {span}: the other end has died, or the path is down")
             }
         };
-        let mut received =
-            Received { scheme: connection.peer_scheme().into(), ..Received::default() };
+        let mut received = ConnectionResult {
+            scheme: connection.peer_scheme().into(),
+            ..ConnectionResult::default()
+        };
         if let Some(client) = client {
             let stats = connection.received().unwrap_or_default();
             received.summary = client.arrivals.summary(stats);
@@ -153,28 +155,28 @@ impl Client {
         let read = unpacker.push(bytes, &mut |record| match record {
             Record::Open { file, name, .. } => {
                 let unique = format!("{connection:08x}-{file}");
-                match Saving::begin(target, name, &unique) {
-                    Ok(saving) => {
-                        files.insert(file, saving);
+                match IncomingFile::begin(target, name, &unique) {
+                    Ok(incoming) => {
+                        files.insert(file, incoming);
                     }
                     Err(error) => fail(file, format!("a file cannot be made: {error}")),
                 }
             }
             Record::Piece { file, bytes } => {
-                if let Some(saving) = files.get_mut(&file)
-                    && let Err(error) = saving.write(bytes, output)
+                if let Some(incoming) = files.get_mut(&file)
+                    && let Err(error) = incoming.write(bytes, output)
                 {
                     files.remove(&file);
                     fail(file, format!("a file cannot be written: {error}"));
                 }
             }
             Record::Close { file, length, whole, .. } => {
-                let Some(saving) = files.remove(&file) else { return };
+                let Some(incoming) = files.remove(&file) else { return };
                 if !whole {
                     fail(file, "its hash is not the one that the sender says".into());
                     return;
                 }
-                match saving.keep() {
+                match incoming.keep() {
                     Ok(name) => kept.push((file, name, length)),
                     Err(error) => fail(file, format!("a file cannot be kept: {error}")),
                 }

@@ -78,7 +78,7 @@ impl Clock {
 
 /// What a wait has found.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ready {
+pub(crate) struct Readiness {
     pub(crate) socket: bool,
     pub(crate) input: bool,
     pub(crate) interrupted: bool,
@@ -91,7 +91,7 @@ pub(crate) fn wait(
     socket: BorrowedFd<'_>,
     input: Option<BorrowedFd<'_>>,
     interrupts: &Interrupts,
-) -> Result<Ready, LiveError> {
+) -> Result<Readiness, LiveError> {
     let readable = |file| PollFd::new(file, PollFlags::POLLIN);
     let mut files = [readable(socket), readable(interrupts.as_fd()), readable(socket)];
     let mut count = 2;
@@ -107,7 +107,7 @@ pub(crate) fn wait(
         Err(error) => return Err(LiveError::system("waiting for packets")(error)),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| file.any() == Some(true));
-    Ok(Ready {
+    Ok(Readiness {
         socket: is_ready(0),
         interrupted: is_ready(1) && interrupts.came(),
         input: count == 3 && is_ready(2),

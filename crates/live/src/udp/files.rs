@@ -22,10 +22,10 @@ pub enum Target {
 }
 
 /// A file that is being received.
-pub(super) struct Saving {
+pub(super) struct IncomingFile {
     out: Option<BufWriter<File>>,
     output: bool,
-    names: Option<Names>,
+    names: Option<FileNames>,
 }
 
 /// The last part of a name, if it is one for a file: no folder, nothing hidden.
@@ -36,7 +36,7 @@ fn plain(name: &str) -> Option<&str> {
 }
 
 /// The names of a file that is being received.
-struct Names {
+struct FileNames {
     /// The one that it shall have.
     last: PathBuf,
     /// True if it may replace a file of that name.
@@ -46,7 +46,7 @@ struct Names {
     is_named: bool,
 }
 
-impl Names {
+impl FileNames {
     /// Begins the file. `named` is false if it may be without a name.
     fn create(&mut self, named: bool) -> io::Result<File> {
         let folder = self.last.parent().unwrap_or(Path::new(""));
@@ -113,7 +113,7 @@ impl Names {
     }
 }
 
-impl Drop for Names {
+impl Drop for FileNames {
     fn drop(&mut self) {
         // What is not whole does not stay, nor does the first name of what is.
         if self.is_named {
@@ -122,18 +122,23 @@ impl Drop for Names {
     }
 }
 
-impl Saving {
+impl IncomingFile {
     /// Begins a file that the sender calls `name`; `unique` tells it from others on their way.
-    pub(super) fn begin(target: &Target, name: &str, unique: &str) -> io::Result<Saving> {
-        Saving::begin_as(target, name, unique, false)
+    pub(super) fn begin(target: &Target, name: &str, unique: &str) -> io::Result<IncomingFile> {
+        IncomingFile::begin_as(target, name, unique, false)
     }
 
-    /// As [`Saving::begin`]; `named` if the file is to have a name on its way in any case.
-    fn begin_as(target: &Target, name: &str, unique: &str, named: bool) -> io::Result<Saving> {
+    /// As [`IncomingFile::begin`]; `named` if the file is to have a name on its way in any case.
+    fn begin_as(
+        target: &Target,
+        name: &str,
+        unique: &str,
+        named: bool,
+    ) -> io::Result<IncomingFile> {
         let output = *target == Target::Output;
-        let mut saving = Saving { out: None, output, names: None };
+        let mut incoming = IncomingFile { out: None, output, names: None };
         let last = match target {
-            Target::Nowhere | Target::Output => return Ok(saving),
+            Target::Nowhere | Target::Output => return Ok(incoming),
             Target::File(path) => path.clone(),
             Target::Folder(folder) => {
                 std::fs::create_dir_all(folder)?;
@@ -143,11 +148,11 @@ impl Saving {
         let short = last.file_name().unwrap_or_default().to_string_lossy();
         let temporary = last.with_file_name(format!(".{short}.{unique}.part"));
         let replaces = matches!(target, Target::File(_));
-        let mut names = Names { last, replaces, temporary, is_named: false };
+        let mut names = FileNames { last, replaces, temporary, is_named: false };
         let out = names.create(named)?;
-        saving.out = Some(BufWriter::with_capacity(256 << 10, out));
-        saving.names = Some(names);
-        Ok(saving)
+        incoming.out = Some(BufWriter::with_capacity(256 << 10, out));
+        incoming.names = Some(names);
+        Ok(incoming)
     }
 
     /// Takes the next bytes of it; `output` is where they go if that is standard output.
@@ -203,7 +208,7 @@ mod tests {
         }
     }
 
-    fn write(file: &mut Saving, bytes: &[u8]) {
+    fn write(file: &mut IncomingFile, bytes: &[u8]) {
         // Nothing is written to standard output here.
         let input = io::stdin();
         let output = Output { ends: [input.as_fd(); 2] };
@@ -218,8 +223,9 @@ mod tests {
     fn files_appear_when_they_are_whole() {
         both_ways("whole", |folder, named| {
             let target = Target::Folder(folder.to_path_buf());
-            let begin =
-                |name, unique| Saving::begin_as(&target, name, unique, named).expect("a file");
+            let begin = |name, unique| {
+                IncomingFile::begin_as(&target, name, unique, named).expect("a file")
+            };
             let mut file = begin("a.txt", "1");
             write(&mut file, b"hello");
             assert!(!folder.join("a.txt").exists());
@@ -252,7 +258,7 @@ mod tests {
         both_ways("replaced", |folder, named| {
             let target = Target::File(folder.join("out"));
             for content in [b"one", b"two"] {
-                let mut file = Saving::begin_as(&target, "in", "1", named).expect("a file");
+                let mut file = IncomingFile::begin_as(&target, "in", "1", named).expect("a file");
                 write(&mut file, content);
                 file.keep().expect("a name");
             }
@@ -260,7 +266,7 @@ mod tests {
             assert_eq!(entries(folder), 1);
             // A folder cannot be replaced; then nothing half stays.
             let target = Target::File(folder.join("taken"));
-            let file = Saving::begin_as(&target, "in", "1", named).expect("a file");
+            let file = IncomingFile::begin_as(&target, "in", "1", named).expect("a file");
             std::fs::create_dir(folder.join("taken")).expect("a folder");
             assert!(file.keep().is_err());
             assert_eq!(entries(folder), 2);
@@ -272,7 +278,9 @@ mod tests {
         let folder = folder("names");
         let target = Target::Folder(folder.clone());
         for name in ["../../etc/passwd", "/etc/passwd", "..", "", ".bashrc", "a/../../b", "x\ny"] {
-            let kept = Saving::begin(&target, name, "1").and_then(Saving::keep).expect("a file");
+            let kept = IncomingFile::begin(&target, name, "1")
+                .and_then(IncomingFile::keep)
+                .expect("a file");
             let kept = PathBuf::from(kept);
             assert_eq!(kept.parent(), Some(folder.as_path()), "{name}");
             assert!(!kept.file_name().expect("a name").to_string_lossy().starts_with('.'));

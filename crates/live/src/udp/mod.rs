@@ -19,10 +19,10 @@ mod server_loop;
 mod source;
 
 pub use arrivals::{Delays, Summary};
-pub use client::{ClientOptions, Finished, connect_to, send};
+pub use client::{ClientOptions, TransferResult, connect_to, send};
 pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
 
 pub use qlog::LogTarget;
-pub use server::{Event, MOST_LOOPS, Received, ServerOptions, serve};
+pub use server::{ConnectionResult, Event, MOST_LOOPS, ServerOptions, serve};
 pub use source::Source;

@@ -7,7 +7,7 @@ use paceline_cc::Ecn;
 use paceline_wire::Transmit;
 
 use super::clock::wait_for_room;
-use crate::linux::udp::{MOST_BYTES, Sent, Socket};
+use crate::linux::udp::{MOST_BYTES, SendOutcome, Socket};
 
 /// The longest packet.
 const LONGEST: usize = 65_535;
@@ -82,12 +82,12 @@ impl Outbox {
         let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
         for _ in 0..TRIES {
             match socket.send(to, ecn as u8, bytes, size) {
-                Sent::Full => wait_for_room(socket.as_fd()),
-                Sent::TooLarge => {
+                SendOutcome::Full => wait_for_room(socket.as_fd()),
+                SendOutcome::TooLarge => {
                     self.too_large = true;
                     break;
                 }
-                Sent::All | Sent::Lost => break,
+                SendOutcome::All | SendOutcome::Lost => break,
             }
         }
         self.length = 0;

@@ -13,7 +13,7 @@ use super::arrivals::Summary;
 use super::course::ReceivedSeries;
 use super::files::Target;
 use super::qlog::LogTarget;
-use super::server_loop::{Ended, Loop, Shared, Stop};
+use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
 use crate::linux::udp::{MOST_SOCKETS, Socket};
 use crate::{Interrupts, LiveError};
 
@@ -46,7 +46,7 @@ pub struct ServerOptions {
 
 /// What was measured of a connection that is over.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Received {
+pub struct ConnectionResult {
     /// The scheme of the sender.
     pub scheme: String,
     /// What arrived.
@@ -78,7 +78,7 @@ pub enum Event {
         /// Why, if there is something to say.
         reason: String,
         /// What was measured.
-        received: Box<Received>,
+        received: Box<ConnectionResult>,
     },
     /// A log could not be written.
     NoLog(String),
@@ -104,13 +104,13 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before there are threads, so that signals are blocked in all of them.
     let interrupts = Interrupts::watch()?;
-    let stop = Stop::new().map_err(LiveError::system("making a pipe"))?;
+    let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     if let Some(socket) = sockets.first() {
         tell(Event::Listening(socket.local()?));
     }
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();
-    let shared = Shared { options, interrupts: &interrupts, clients, counts, stop, ordinary };
+    let shared = SharedState { options, interrupts: &interrupts, clients, counts, stop, ordinary };
     let (events, told) = mpsc::channel();
     let all = thread::scope(|scope| {
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
@@ -128,7 +128,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        loops.into_iter().map(join).collect::<Result<Vec<Ended>, LiveError>>()
+        loops.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
     })?;
     if all.iter().any(|ended| ended.interrupted) {
         tell(Event::Stopping(sum(&all)));
@@ -137,7 +137,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
 }
 
 /// Asks all loops to end when it is dropped, also by a panic.
-struct AskAtEnd<'a>(&'a Stop);
+struct AskAtEnd<'a>(&'a StopSignal);
 
 impl Drop for AskAtEnd<'_> {
     fn drop(&mut self) {
@@ -147,11 +147,11 @@ impl Drop for AskAtEnd<'_> {
 
 /// One loop, from its beginning to its end.
 fn run(
-    shared: &Shared<'_>,
+    shared: &SharedState<'_>,
     socket: Socket,
     number: u8,
     events: mpsc::Sender<Event>,
-) -> Result<Ended, LiveError> {
+) -> Result<LoopResult, LiveError> {
     let options = shared.options;
     let mut server = Server::new(options.identity.clone(), options.limits.clone())
         .map_err(|error| LiveError::Message(error.to_string()))?;
@@ -162,8 +162,8 @@ fn run(
 }
 
 /// The counters of all loops together.
-fn sum(all: &[Ended]) -> ServerStats {
-    let add = |sum: ServerStats, Ended { stats, .. }: &Ended| ServerStats {
+fn sum(all: &[LoopResult]) -> ServerStats {
+    let add = |sum: ServerStats, LoopResult { stats, .. }: &LoopResult| ServerStats {
         ignored: sum.ignored + stats.ignored,
         retries: sum.retries + stats.retries,
         accepted: sum.accepted + stats.accepted,

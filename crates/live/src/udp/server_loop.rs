@@ -20,20 +20,20 @@ use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
 
 /// What all loops of a server share.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedState<'a> {
     pub(super) options: &'a ServerOptions,
     pub(super) interrupts: &'a Interrupts,
     /// How many clients there have been.
     pub(super) clients: AtomicU64,
     /// How many connections there are, at all loops.
     pub(super) counts: ConnectionCounts,
-    pub(super) stop: Stop,
+    pub(super) stop: StopSignal,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,
 }
 
 /// How one loop asks all of them to end.
-pub(super) struct Stop {
+pub(super) struct StopSignal {
     /// Readable for good once something was written to the other end.
     asked: PipeReader,
     ask: PipeWriter,
@@ -41,10 +41,10 @@ pub(super) struct Stop {
     interrupted: AtomicBool,
 }
 
-impl Stop {
-    pub(super) fn new() -> io::Result<Stop> {
+impl StopSignal {
+    pub(super) fn new() -> io::Result<StopSignal> {
         let (asked, ask) = io::pipe()?;
-        Ok(Stop { asked, ask, interrupted: AtomicBool::new(false) })
+        Ok(StopSignal { asked, ask, interrupted: AtomicBool::new(false) })
     }
 
     /// Asks all loops to end.
@@ -56,7 +56,7 @@ impl Stop {
 
 /// How a loop has ended.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct LoopResult {
     /// False if a connection has ended badly.
     pub(super) good: bool,
     /// True if all loops were interrupted.
@@ -66,7 +66,7 @@ pub(super) struct Ended {
 
 /// A loop.
 pub(super) struct Loop<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a SharedState<'a>,
     clock: Clock,
     socket: Socket,
     server: Server,
@@ -81,7 +81,7 @@ pub(super) struct Loop<'a> {
 impl<'a> Loop<'a> {
     /// A loop for the thread that calls this.
     pub(super) fn new(
-        shared: &'a Shared<'a>,
+        shared: &'a SharedState<'a>,
         socket: Socket,
         server: Server,
         events: mpsc::Sender<Event>,
@@ -99,10 +99,10 @@ impl<'a> Loop<'a> {
     }
 
     /// Goes round until all loops are asked to end, or, with `once`, until a connection is over.
-    pub(super) fn run(mut self) -> Result<Ended, LiveError> {
+    pub(super) fn run(mut self) -> Result<LoopResult, LiveError> {
         let mut inbox = Inbox::default();
         let mut touched = Vec::new();
-        let Shared { stop, interrupts, .. } = self.shared;
+        let SharedState { stop, interrupts, .. } = self.shared;
         loop {
             let (wake, asked) = (self.server.wake(), Some(stop.asked.as_fd()));
             let ready = wait(&mut self.clock, wake, self.socket.as_fd(), asked, interrupts)?;
@@ -183,14 +183,14 @@ impl<'a> Loop<'a> {
     }
 
     /// All loops were asked to end, or this one is to be the first.
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> LoopResult {
         let interrupted = self.shared.stop.interrupted.load(Ordering::Acquire);
         self.close_all(match (interrupted, self.shared.options.once) {
             (true, _) => "the receiver was interrupted",
             (false, true) => "the receiver has ended with its first connection (--once)",
             (false, false) => "the receiver has failed",
         });
-        Ended { good: self.good, interrupted, stats: self.server.stats() }
+        LoopResult { good: self.good, interrupted, stats: self.server.stats() }
     }
 
     /// Tells everybody who is connected that this end is going, and why.

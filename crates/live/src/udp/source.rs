@@ -24,14 +24,14 @@ pub enum Source {
     Packets,
 }
 
-enum Open {
+enum OpenSource {
     File(File),
     Input(Stdin),
 }
 
 /// A source that is being read.
-pub(super) struct Reading {
-    open: Open,
+pub(super) struct SourceReader {
+    open: OpenSource,
     packer: Option<Packer>,
     place: Vec<u8>,
     /// Records that the connection has no room for yet, from `at` on.
@@ -41,14 +41,14 @@ pub(super) struct Reading {
     pub(super) bytes: u64,
 }
 
-impl Reading {
+impl SourceReader {
     /// Opens a source; `None` if there is nothing to read.
-    pub(super) fn open(source: &Source) -> Result<Option<Reading>, LiveError> {
+    pub(super) fn open(source: &Source) -> Result<Option<SourceReader>, LiveError> {
         let mut waiting = Vec::new();
         let (open, packer) = match source {
             Source::Packets => return Ok(None),
             Source::Input => {
-                (Open::Input(io::stdin()), Packer::new(1, "input", None, &mut waiting))
+                (OpenSource::Input(io::stdin()), Packer::new(1, "input", None, &mut waiting))
             }
             Source::File(path) => {
                 let text = path.display().to_string();
@@ -59,11 +59,11 @@ impl Reading {
                 }
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let size = about.is_file().then_some(about.len());
-                (Open::File(file), Packer::new(1, &name, size, &mut waiting))
+                (OpenSource::File(file), Packer::new(1, &name, size, &mut waiting))
             }
         };
         let place = vec![0; PIECE];
-        Ok(Some(Reading { open, packer: Some(packer), place, waiting, at: 0, bytes: 0 }))
+        Ok(Some(SourceReader { open, packer: Some(packer), place, waiting, at: 0, bytes: 0 }))
     }
 
     /// True once all of it has been handed to the connection.
@@ -71,11 +71,11 @@ impl Reading {
         self.packer.is_none() && self.at == self.waiting.len()
     }
 
-    /// The file to wait for before the next [`Reading::pump`], if it is one that one waits for.
+    /// The file to wait for before the next [`SourceReader::pump`], if it is one that one waits for.
     pub(super) fn awaited(&self) -> Option<BorrowedFd<'_>> {
         let hungry = self.packer.is_some() && self.at == self.waiting.len();
         match &self.open {
-            Open::Input(input) if hungry => Some(input.as_fd()),
+            OpenSource::Input(input) if hungry => Some(input.as_fd()),
             _ => None,
         }
     }
@@ -83,7 +83,7 @@ impl Reading {
     /// Moves bytes from the source to the connection, as many as it takes. `ready` says that
     /// standard input can be read without waiting.
     pub(super) fn pump(&mut self, to: &mut Connection, ready: bool) -> Result<(), LiveError> {
-        let mut ready = ready || matches!(self.open, Open::File(_));
+        let mut ready = ready || matches!(self.open, OpenSource::File(_));
         loop {
             let left = self.waiting.get(self.at..).unwrap_or(&[]);
             self.at += to.write(left);
@@ -96,8 +96,8 @@ impl Reading {
             self.waiting.clear();
             self.at = 0;
             let read = match &mut self.open {
-                Open::File(file) => file.read(&mut self.place),
-                Open::Input(input) => input.lock().read(&mut self.place),
+                OpenSource::File(file) => file.read(&mut self.place),
+                OpenSource::Input(input) => input.lock().read(&mut self.place),
             };
             match read {
                 Ok(0) => {
@@ -115,7 +115,7 @@ impl Reading {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(LiveError::system("reading what is to be sent")(error)),
             }
-            ready = matches!(self.open, Open::File(_));
+            ready = matches!(self.open, OpenSource::File(_));
         }
     }
 }

@@ -4,7 +4,7 @@ use paceline_cc::{Span, Time};
 
 /// A block read back: an interface's name, or a packet.
 #[derive(Debug, PartialEq)]
-enum Read {
+enum ParsedBlock {
     Section,
     Interface {
         name: String,
@@ -41,7 +41,7 @@ fn text(options: &[(u16, Vec<u8>)], code: u16) -> String {
     value.map_or(String::new(), |(_, value)| String::from_utf8_lossy(value).into())
 }
 
-fn read(mut bytes: &[u8]) -> Vec<Read> {
+fn read(mut bytes: &[u8]) -> Vec<ParsedBlock> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
         let (kind, length) = (u32_at(bytes, 0), u32_at(bytes, 4) as usize);
@@ -51,20 +51,20 @@ fn read(mut bytes: &[u8]) -> Vec<Read> {
         found.push(match kind {
             SECTION => {
                 assert_eq!(u32_at(body, 0), 0x1a2b_3c4d);
-                Read::Section
+                ParsedBlock::Section
             }
             INTERFACE => {
                 assert_eq!(body[..2], LINKTYPE_NULL.to_le_bytes());
                 let options = options(&body[8..]);
                 assert!(options.contains(&(IF_TSRESOL, vec![9])));
-                Read::Interface { name: text(&options, IF_NAME), snaplen: u32_at(body, 4) }
+                ParsedBlock::Interface { name: text(&options, IF_NAME), snaplen: u32_at(body, 4) }
             }
             PACKET => {
                 let captured = u32_at(body, 12) as usize;
                 let options = options(&body[20 + captured.next_multiple_of(4)..]);
                 let flags =
                     options.iter().find(|(code, value)| *code == EPB_FLAGS && value.len() == 4);
-                Read::Packet {
+                ParsedBlock::Packet {
                     interface: u32_at(body, 0),
                     nanos: (u64::from(u32_at(body, 4)) << 32) | u64::from(u32_at(body, 8)),
                     bytes: body[20..20 + captured].to_vec(),
@@ -108,9 +108,9 @@ fn packets_come_back() {
     std::fs::remove_file(&path).expect("removable");
 
     let mut blocks = read(&file).into_iter();
-    assert_eq!(blocks.next(), Some(Read::Section));
+    assert_eq!(blocks.next(), Some(ParsedBlock::Section));
     for name in ["up.0.in", "up.0.out", "up.0.drop"] {
-        assert_eq!(blocks.next(), Some(Read::Interface { name: name.into(), snaplen: 10 }));
+        assert_eq!(blocks.next(), Some(ParsedBlock::Interface { name: name.into(), snaplen: 10 }));
     }
     let wanted = [
         (0, "", 1),
@@ -122,7 +122,7 @@ fn packets_come_back() {
         (2, "dropped: active queue management; queue 100 bytes", 0),
     ];
     for (at, (interface, comment, flags)) in wanted.into_iter().enumerate() {
-        let wanted = Read::Packet {
+        let wanted = ParsedBlock::Packet {
             interface,
             nanos: testing::STARTED * 1_000_000_000 + 5_000_000_001 + at as u64,
             bytes: vec![2, 0, 0, 0, 0x45, 0, 0, 7, 5, 6],

@@ -9,7 +9,9 @@ use paceline_lab::written;
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial};
 use paceline_remy::remote;
 use paceline_remy::spec::Specimen;
-use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
+use paceline_remy::train::{
+    Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
+};
 use pyo3::prelude::*;
 
 use crate::error::{argument_error, run_error};
@@ -23,7 +25,7 @@ enum TrialEvaluator {
     /// This machine.
     Local(TrainingEvaluator),
     /// A function in Python, which takes a list of questions and gives a list of answers.
-    Remote { ask: Py<PyAny>, work: Arc<Work>, control: Arc<RunControl> },
+    Remote { ask: Py<PyAny>, work: Arc<EvaluatorWork>, control: Arc<RunControl> },
 }
 
 impl Evaluator for TrialEvaluator {
@@ -95,7 +97,7 @@ pub(crate) fn train(
 ) -> PyResult<(String, Vec<String>, String)> {
     let budget = budget.map(|text| written::length(&text).map_err(|e| argument_error("budget", e)));
     let budget_s = budget.transpose()?.map(|budget| budget.as_secs_f64());
-    let work = Arc::new(Work::default());
+    let work = Arc::new(EvaluatorWork::default());
     let control = Arc::new(RunControl::default());
     let evaluator = match ask {
         None => TrialEvaluator::Local(TrainingEvaluator { work: Arc::clone(&work) }),
@@ -136,7 +138,7 @@ impl TrainingJob<'_> {
     fn run(
         &self,
         evaluator: TrialEvaluator,
-        work: &Arc<Work>,
+        work: &Arc<EvaluatorWork>,
         control: &RunControl,
         report: Option<&Py<PyAny>>,
     ) -> Result<(String, Vec<String>, String), TrainError> {

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use paceline_remy::train::{Plan, Trainer, TrainingEvaluator, Work};
+use paceline_remy::train::{EvaluatorWork, Plan, Trainer, TrainingEvaluator};
 
 /// The thesis' general-purpose networks: 36 of 100 s.
 const NETWORKS: &str = "duration = \"100s\"\n[networks]\n\
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let confirm = arguments.next().unwrap_or_else(|| "true".into());
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
     let text = format!("{NETWORKS}[training]\nconfirm = {confirm}\n");
-    let work = Arc::new(Work::default());
+    let work = Arc::new(EvaluatorWork::default());
     let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     let plan = Plan { text: &text, folder: None, seed };
     let mut trainer = Trainer::new(&plan, evaluator, Arc::clone(&work))?;

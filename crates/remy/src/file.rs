@@ -48,7 +48,7 @@ pub enum Problem {
 
 /// A table from a file, with what the file says beside its rules.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct TableFile {
     /// The table.
     pub table: RuleTable,
     /// What a readable file says of it.
@@ -61,12 +61,12 @@ pub struct Loaded {
 ///
 /// # Errors
 /// If the file cannot be read or is no table.
-pub fn load(path: impl AsRef<Path>) -> Result<Loaded, FileError> {
+pub fn load(path: impl AsRef<Path>) -> Result<TableFile, FileError> {
     let path = path.as_ref();
     read(path).map_err(|problem| FileError { path: path.to_path_buf(), problem })
 }
 
-fn read(path: &Path) -> Result<Loaded, Problem> {
+fn read(path: &Path) -> Result<TableFile, Problem> {
     let length = std::fs::metadata(path)?.len();
     if length > LARGEST {
         return Err(Problem::TooLarge(length));
@@ -79,18 +79,18 @@ fn read(path: &Path) -> Result<Loaded, Problem> {
 ///
 /// # Errors
 /// If they are no table.
-pub fn parse(bytes: &[u8], extension: &str) -> Result<Loaded, Problem> {
+pub fn parse(bytes: &[u8], extension: &str) -> Result<TableFile, Problem> {
     let readable = match extension {
         "toml" => Readable::from_toml(&String::from_utf8_lossy(bytes))?,
         "json" => Readable::from_json(&String::from_utf8_lossy(bytes))?,
         _ => {
             let dna = Dna::read(bytes)?;
-            return Ok(Loaded { table: whole(dna.tree())?, about: String::new(), dna });
+            return Ok(TableFile { table: whole(dna.tree())?, about: String::new(), dna });
         }
     };
     let tree = readable.tree()?;
     let dna = Dna::of(&tree).with_others(from_hex(&readable.published)?);
-    Ok(Loaded { table: whole(tree)?, about: readable.about, dna })
+    Ok(TableFile { table: whole(tree)?, about: readable.about, dna })
 }
 
 /// A table that has a rule for each memory.
@@ -107,7 +107,7 @@ fn whole(tree: RuleTree) -> Result<RuleTable, Problem> {
     }
 }
 
-impl Loaded {
+impl TableFile {
     /// The readable form.
     pub fn readable(&self) -> Readable {
         let mut readable = Readable::of(&self.table.tree(), self.about.clone());

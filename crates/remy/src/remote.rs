@@ -13,13 +13,13 @@ use crate::evaluate::{Evaluator, EvaluatorError, Trial};
 use crate::readable::Readable;
 use crate::score::SenderFigures;
 use crate::spec::{Specification, Specimen};
-use crate::train::{TrainingEvaluator, Work};
+use crate::train::{EvaluatorWork, TrainingEvaluator};
 use crate::usage::RuleUse;
 
 /// What is asked: a table, on some networks of a specification that both sides know.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Question {
+struct TrialsRequest {
     /// The table in its readable form.
     table: String,
     /// The draw and the number of each network.
@@ -32,7 +32,7 @@ struct Question {
 /// What is answered. Numbers that are no integers are told by their bits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct TrialsResponse {
     trials: Vec<TrialBits>,
     simulated_s: f64,
     cpu_s: f64,
@@ -71,7 +71,7 @@ pub fn question(
     };
     let networks =
         specimens.iter().map(|specimen| (specimen.origin.draw, specimen.origin.index)).collect();
-    let question = Question { table: readable(table)?, networks, beside, uses };
+    let question = TrialsRequest { table: readable(table)?, networks, beside, uses };
     serde_json::to_string(&question).map_err(other)
 }
 
@@ -86,7 +86,7 @@ pub fn answer(
     question: &str,
 ) -> Result<String, EvaluatorError> {
     let specification = Specification::parse_in(specification, folder).map_err(other)?;
-    let question: Question = serde_json::from_str(question).map_err(other)?;
+    let question: TrialsRequest = serde_json::from_str(question).map_err(other)?;
     let table = read(&question.table)?;
     let beside = match question.beside {
         Some((table, swapped)) => Some((read(&table)?, swapped)),
@@ -111,7 +111,7 @@ pub fn answer(
     let trials = evaluator.trials(&table, &specimens, question.uses)?;
     let TrainingEvaluator { work } = evaluator;
     let trials = trials.iter().map(TrialBits::of).collect();
-    let answer = Answer { trials, simulated_s: work.simulated_s(), cpu_s: work.cpu_s() };
+    let answer = TrialsResponse { trials, simulated_s: work.simulated_s(), cpu_s: work.cpu_s() };
     serde_json::to_string(&answer).map_err(other)
 }
 
@@ -119,8 +119,8 @@ pub fn answer(
 ///
 /// # Errors
 /// If the text is no answer.
-pub fn trials(answer: &str, work: &Work) -> Result<Vec<Trial>, EvaluatorError> {
-    let answer: Answer = serde_json::from_str(answer).map_err(other)?;
+pub fn trials(answer: &str, work: &EvaluatorWork) -> Result<Vec<Trial>, EvaluatorError> {
+    let answer: TrialsResponse = serde_json::from_str(answer).map_err(other)?;
     work.add(answer.simulated_s, answer.cpu_s);
     answer.trials.into_iter().map(TrialBits::trial).collect()
 }
@@ -198,7 +198,7 @@ mod tests {
         let some = [specimens[1].clone(), specimens[0].clone()];
         let here = TrainingEvaluator::default().trials(&table, &some, true).expect("runs");
         let asked = question(&table, &some, true).expect("text");
-        let work = Work::default();
+        let work = EvaluatorWork::default();
         let there = trials(&answer(TEXT, None, &asked).expect("answered"), &work).expect("trials");
         assert_eq!(here.len(), there.len());
         for (here, there) in here.iter().zip(&there) {
@@ -212,7 +212,7 @@ mod tests {
     fn what_is_no_question_or_answer_is_an_error() {
         assert!(answer(TEXT, None, "{}").is_err());
         assert!(answer("duration = 1", None, "{}").is_err());
-        assert!(trials("[]", &Work::default()).is_err());
+        assert!(trials("[]", &EvaluatorWork::default()).is_err());
         let specification = Specification::parse_in(TEXT, None).expect("a specification");
         let named = crate::tables();
         let table = named.iter().next().expect("a built-in table").table().expect("sound");

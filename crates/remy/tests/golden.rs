@@ -26,13 +26,13 @@ struct State {
 }
 
 /// A sender that writes down its states.
-struct Watched {
+struct RecordingSender {
     sender: RemySender,
     acked: u64,
     states: Arc<Mutex<Vec<State>>>,
 }
 
-impl Watched {
+impl RecordingSender {
     fn note(&mut self, now: Time) {
         let (at_ms, acked) = (now.as_nanos() as f64 / 1e6, self.acked);
         let state = State { at_ms, acked, sender: self.sender.clone() };
@@ -40,7 +40,7 @@ impl Watched {
     }
 }
 
-impl Controller for Watched {
+impl Controller for RecordingSender {
     fn needs(&self) -> Signals {
         self.sender.needs()
     }
@@ -73,7 +73,7 @@ fn states(table: RuleTable, packets_per_ms: f64, rtt: Span, duration: Span) -> V
     let halves = Halves {
         ack: AckPolicy::EACH,
         reliable: false,
-        ..Halves::sender(move |setup| Watched {
+        ..Halves::sender(move |setup| RecordingSender {
             sender: RemySender::new(&params, table.clone(), setup),
             acked: 0,
             states: all.clone(),

@@ -8,7 +8,9 @@ use paceline_cc::schemes::remy::RuleTable;
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial, evaluate};
 use paceline_remy::spec::{Specification, Specimen};
-use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
+use paceline_remy::train::{
+    Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
+};
 
 /// Small networks, so that tests are quick: 4 of 3 s.
 const SPECIFICATION: &str = r#"
@@ -27,7 +29,7 @@ fn plan(text: &str, seed: u64) -> Plan<'_> {
 }
 
 fn trainer(text: &str, seed: u64) -> Trainer<TrainingEvaluator> {
-    let work = Arc::new(Work::default());
+    let work = Arc::new(EvaluatorWork::default());
     let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     Trainer::new(&plan(text, seed), evaluator, work).expect("a specification")
 }
@@ -149,9 +151,9 @@ fn two_tables_are_trained_in_turn_each_for_its_own_delta() {
 
 #[test]
 fn a_training_of_two_tables_goes_on_where_it_stopped() {
-    let folder = Temporary::new("two");
+    let folder = TemporaryFolder::new("two");
     let open = || {
-        let work = Arc::new(Work::default());
+        let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
         let opened = Folder::open(&folder.0).expect("a folder");
         Trainer::open(&plan(TWO, 1), evaluator, work, opened).expect("a training").0
@@ -194,24 +196,24 @@ fn tables_can_be_trained_for_completion_times() {
 }
 
 /// A folder that is removed in the end.
-struct Temporary(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Temporary {
-    fn new(name: &str) -> Temporary {
+impl TemporaryFolder {
+    fn new(name: &str) -> TemporaryFolder {
         let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        Temporary(path)
+        TemporaryFolder(path)
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-fn open(folder: &Temporary) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
-    let work = Arc::new(Work::default());
+fn open(folder: &TemporaryFolder) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
+    let work = Arc::new(EvaluatorWork::default());
     let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
     let folder = Folder::open(&folder.0).expect("a folder");
     Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, folder).expect("opens")
@@ -220,7 +222,7 @@ fn open(folder: &Temporary) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
 #[test]
 fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
     let (table, notes) = trained(SPECIFICATION, 3, 3);
-    let folder = Temporary::new("stopped");
+    let folder = TemporaryFolder::new("stopped");
     let mut stops = 0;
     loop {
         let (mut trainer, log) = open(&folder);
@@ -251,13 +253,13 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
 #[test]
 fn what_gains_beyond_doubt_need_not_be_confirmed() {
     let runs = |confirm: &str| {
-        let counting = Counting::default();
+        let counting = CountingEvaluator::default();
         // The same network again and again, on which the first rule sends far too much all the time.
         let text = format!(
             "duration = \"3s\"\n[networks]\nlink = \"2Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"100s\"\n\
              off = \"1ms\"\ndraws = 16\n[training]\nconfirm = {confirm}\n"
         );
-        let work = Arc::new(Work::default());
+        let work = Arc::new(EvaluatorWork::default());
         let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");
         (0..2).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
         (trainer.table().rules()[0].action, counting.0.load(Ordering::Relaxed))
@@ -270,9 +272,9 @@ fn what_gains_beyond_doubt_need_not_be_confirmed() {
 
 /// Counts runs.
 #[derive(Default)]
-struct Counting(AtomicU32);
+struct CountingEvaluator(AtomicU32);
 
-impl Evaluator for &Counting {
+impl Evaluator for &CountingEvaluator {
     fn trials(
         &self,
         table: &Arc<RuleTable>,
@@ -287,9 +289,9 @@ impl Evaluator for &Counting {
 #[test]
 fn whoever_evaluates_may_be_anybody_and_racing_saves_runs() {
     let runs = |racing: bool| {
-        let counting = Counting::default();
+        let counting = CountingEvaluator::default();
         let text = format!("{SPECIFICATION}[training]\nracing = {racing}\n");
-        let work = Arc::new(Work::default());
+        let work = Arc::new(EvaluatorWork::default());
         let mut trainer = Trainer::new(&plan(&text, 1), &counting, work).expect("a specification");
         (0..4).for_each(|_| drop(trainer.step(&|| false).expect("a step")));
         counting.0.load(Ordering::Relaxed)
@@ -299,7 +301,7 @@ fn whoever_evaluates_may_be_anybody_and_racing_saves_runs() {
 
 #[test]
 fn broken_files_are_named_with_a_remedy() {
-    let folder = Temporary::new("broken");
+    let folder = TemporaryFolder::new("broken");
     let (mut trainer, _) = open(&folder);
     trainer.step(&|| false).expect("a step");
     let second = Folder::open(&folder.0).expect_err("a training runs there");
@@ -309,7 +311,7 @@ fn broken_files_are_named_with_a_remedy() {
     let good = std::fs::read_to_string(&state).expect("a state");
     let again = |text: &str| {
         std::fs::write(&state, text).expect("written");
-        let work = Arc::new(Work::default());
+        let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
         let opened = Folder::open(&folder.0).expect("a folder");
         Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, opened).map(|_| ())

@@ -14,12 +14,12 @@ use crate::usage::Usage;
 
 /// What an evaluator has done.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct EvaluatorWork {
     simulated_ns: AtomicU64,
     cpu_ns: AtomicU64,
 }
 
-impl Work {
+impl EvaluatorWork {
     /// Simulated seconds.
     pub fn simulated_s(&self) -> f64 {
         self.simulated_ns.load(Ordering::Relaxed) as f64 / 1e9
@@ -42,7 +42,7 @@ impl Work {
 #[derive(Clone, Debug, Default)]
 pub struct TrainingEvaluator {
     /// What it has done so far.
-    pub work: Arc<Work>,
+    pub work: Arc<EvaluatorWork>,
 }
 
 impl Evaluator for TrainingEvaluator {

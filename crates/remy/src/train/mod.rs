@@ -22,7 +22,7 @@ use std::time::Instant;
 use paceline_cc::schemes::remy::RuleTable;
 use thiserror::Error;
 
-pub use evaluator::{TrainingEvaluator, Work};
+pub use evaluator::{EvaluatorWork, TrainingEvaluator};
 pub use folder::{Folder, FolderError};
 pub use settings::{Bounds, Confirm, Procedure, Settings, Vary};
 pub use state::{Entry, State, TrainingCost};
@@ -83,7 +83,7 @@ pub struct Plan<'a> {
 /// Training on the way.
 pub struct Trainer<E> {
     evaluator: E,
-    work: Arc<Work>,
+    work: Arc<EvaluatorWork>,
     specification: Specification,
     settings: Settings,
     folder: Option<Folder>,
@@ -100,7 +100,11 @@ impl<E: Evaluator> Trainer<E> {
     ///
     /// # Errors
     /// If the specification makes no sense.
-    pub fn new(plan: &Plan<'_>, evaluator: E, work: Arc<Work>) -> Result<Trainer<E>, TrainError> {
+    pub fn new(
+        plan: &Plan<'_>,
+        evaluator: E,
+        work: Arc<EvaluatorWork>,
+    ) -> Result<Trainer<E>, TrainError> {
         let Plan { text, folder, seed } = *plan;
         let specification = Specification::parse_in(text, folder)?;
         let settings = Settings::parse(text)?;
@@ -131,7 +135,7 @@ impl<E: Evaluator> Trainer<E> {
     pub fn open(
         plan: &Plan<'_>,
         evaluator: E,
-        work: Arc<Work>,
+        work: Arc<EvaluatorWork>,
         folder: Folder,
     ) -> Result<(Trainer<E>, Vec<Entry>), TrainError> {
         let mut trainer = Trainer::new(plan, evaluator, work)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_remy::Loaded;
+use paceline_remy::TableFile;
 
 use crate::output::{self, Error};
 
@@ -27,7 +27,7 @@ pub(crate) struct Export {
     output: PathBuf,
 }
 
-fn load(path: &Path) -> Result<Loaded, Error> {
+fn load(path: &Path) -> Result<TableFile, Error> {
     paceline_remy::load(path).map_err(|error| Error::Usage(error.to_string()))
 }
 

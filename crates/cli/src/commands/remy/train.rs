@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
-use paceline_remy::train::{Entry, Folder, Plan, TrainError, Trainer, TrainingEvaluator, Work};
+use paceline_remy::train::{
+    Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
+};
 use serde::Serialize;
 
 use super::page;
@@ -89,7 +91,7 @@ impl Train {
             .num_threads(self.threads.into())
             .build()
             .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        let work = Arc::new(Work::default());
+        let work = Arc::new(EvaluatorWork::default());
         let evaluator = || TrainingEvaluator { work: Arc::clone(&work) };
         let plan = Plan { text: &text, folder: self.specification.parent(), seed: self.seed };
         let fail = |error| match error {
@@ -144,7 +146,7 @@ impl Train {
         &self,
         trainer: &mut Trainer<TrainingEvaluator>,
         log: &mut Vec<Entry>,
-        work: &Work,
+        work: &EvaluatorWork,
         begun: Instant,
     ) -> Result<&'static str, Error> {
         let bar = if self.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };

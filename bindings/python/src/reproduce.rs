@@ -134,7 +134,7 @@ pub(crate) fn measure_claims(
             let fail = |error| PyOSError::new_err(format!("{}: {error}", runs.display()));
             Store::open(&runs).map_err(fail)?
         }
-        None => Store::nowhere(),
+        None => Store::disabled(),
     };
     let control = RunControl::default();
     let progress = SilentProgress(&control);

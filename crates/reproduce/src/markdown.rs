@@ -35,7 +35,8 @@ pub fn markdown(reproduction: &Reproduction, claims: &[Claim], command: &str) ->
         reproduction.summary()
     );
     for judged in &reproduction.claims {
-        let ((stated, all_stated), (now, all)) = (judged.stated_held(), judged.held());
+        let ((stated, all_stated), (now, all)) =
+            (judged.stated_checks_held(), judged.checks_held());
         text += &format!(
             "| [{id}](#{anchor}) | {}, {} | {} | {} ({stated} of {all_stated}) | {} ({now} of \
              {all}) | {} |\n",

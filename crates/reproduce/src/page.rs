@@ -126,8 +126,8 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
             Cell::text(&judged.id).with_link(&judged.id),
             Cell::text(&judged.place),
             Cell::text(&judged.title),
-            cell(judged.stated_verdict, judged.stated_held()),
-            cell(judged.verdict, judged.held()),
+            cell(judged.stated_verdict, judged.stated_checks_held()),
+            cell(judged.verdict, judged.checks_held()),
             Cell::text(&judged.changes),
         ]
     };

@@ -102,7 +102,7 @@ impl Reproduction {
             measured.map(held).fold((0, 0), add)
         };
         let ((stated, all_stated), (now, all_now)) =
-            (sum(ClaimResult::stated_held), sum(ClaimResult::held));
+            (sum(ClaimResult::stated_checks_held), sum(ClaimResult::checks_held));
         format!(
             "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
@@ -266,8 +266,8 @@ impl Setting {
 mod tests {
     use super::*;
 
-    struct Silent;
-    impl Progress for Silent {
+    struct SilentProgress;
+    impl Progress for SilentProgress {
         fn begin(&self, _: f64, _: f64) {}
         fn done(&self, _: &str, _: f64) {}
     }
@@ -281,8 +281,9 @@ mod tests {
         let store = Store::open(&folder).expect("a folder");
         // The folder goes while tasks are done, as on a disk that is taken away.
         std::fs::remove_dir_all(&folder).expect("removed");
-        let done = reproduce(&claims, &setting, &store, &Silent).expect("measured");
-        let kept = reproduce(&claims, &setting, &Store::nowhere(), &Silent).expect("measured");
+        let done = reproduce(&claims, &setting, &store, &SilentProgress).expect("measured");
+        let kept =
+            reproduce(&claims, &setting, &Store::disabled(), &SilentProgress).expect("measured");
         assert_eq!(done.claims[0].measured, kept.claims[0].measured);
         assert!(done.failures.is_empty() && kept.unkept.is_empty());
         assert!(!done.unkept.is_empty());

@@ -27,7 +27,7 @@ impl Store {
     }
 
     /// A store that keeps nothing.
-    pub fn nowhere() -> Store {
+    pub fn disabled() -> Store {
         Store { folder: None, program: 0 }
     }
 

@@ -7,7 +7,8 @@ use paceline_sim::scenario::Scenario;
 
 use crate::record::Record;
 
-type Work = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
+/// What a task does.
+type TaskFunction = Box<dyn Fn() -> Result<Record, String> + Send + Sync>;
 
 /// One unit of work of an experiment.
 pub struct Task {
@@ -20,7 +21,7 @@ pub struct Task {
     /// True if it measures in real time, so that nothing else may run beside it.
     pub(crate) alone: bool,
     scenario: Option<Arc<Scenario>>,
-    work: Work,
+    work: TaskFunction,
 }
 
 impl Task {

@@ -87,8 +87,8 @@ mod tests {
     use crate::run::{Progress, reproduce};
     use crate::store::Store;
 
-    struct Silent;
-    impl Progress for Silent {
+    struct SilentProgress;
+    impl Progress for SilentProgress {
         fn begin(&self, _: f64, _: f64) {}
         fn done(&self, _: &str, _: f64) {}
     }
@@ -103,7 +103,8 @@ mod tests {
         while trial.step().expect("done").is_some() {}
         assert_eq!(trial.progress().0, trial.progress().1);
         let (judged, _) = trial.judge().expect("judged");
-        let all = reproduce(&[claim], &setting, &Store::nowhere(), &Silent).expect("measured");
+        let all =
+            reproduce(&[claim], &setting, &Store::disabled(), &SilentProgress).expect("measured");
         assert_eq!(judged.measured, all.claims[0].measured);
         assert_eq!(judged.checks.len(), all.claims[0].checks.len());
     }

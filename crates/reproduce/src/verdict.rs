@@ -305,13 +305,13 @@ impl ClaimResult {
     }
 
     /// How many checks hold, and how many there are: with later changes.
-    pub fn held(&self) -> (usize, usize) {
+    pub fn checks_held(&self) -> (usize, usize) {
         let now = || self.checks.iter().filter_map(|check| check.now.as_ref());
         (now().filter(|held| held.holds).count(), now().count())
     }
 
     /// How many checks hold, and how many there are: by what was stated in advance.
-    pub fn stated_held(&self) -> (usize, usize) {
+    pub fn stated_checks_held(&self) -> (usize, usize) {
         let held = self.checks.iter().filter(|check| check.stated.holds).count();
         (held, self.checks.len())
     }
@@ -383,9 +383,9 @@ pub fn judge(claim: &Claim, findings: &Findings, limits: Limits) -> ClaimResult 
         synthetic: limits.synthetic && claim.recording,
         ..limits
     };
-    let (held, all) = judged.held();
+    let (held, all) = judged.checks_held();
     judged.verdict = Verdict::of(held, all, limits);
-    let (held, all) = judged.stated_held();
+    let (held, all) = judged.stated_checks_held();
     // A setting that was chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, limits);
@@ -535,7 +535,7 @@ checks = [
             "changed = 'c', stated = { measure = 'b', least = 5 } }",
         );
         let judged = judged(&withdrawn, 10.0, 1.0, false);
-        assert_eq!((judged.held(), judged.stated_held()), ((1, 1), (1, 2)));
+        assert_eq!((judged.checks_held(), judged.stated_checks_held()), ((1, 1), (1, 2)));
     }
 
     #[test]

@@ -7,9 +7,9 @@ use paceline_reproduce::{
     Claim, Expectation, Progress, Reproduction, Setting, Store, Verdict, claims, reproduce,
 };
 
-struct Nobody;
+struct SilentProgress;
 
-impl Progress for Nobody {
+impl Progress for SilentProgress {
     fn begin(&self, _: f64, _: f64) {}
     fn done(&self, _: &str, _: f64) {}
 }
@@ -19,7 +19,7 @@ fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction)
     chosen.retain(|claim| ids.contains(&claim.id.as_str()));
     assert_eq!(chosen.len(), ids.len());
     let setting = Setting { quick: true, traces: None, tables, seed: 1, live: None };
-    let done = reproduce(&chosen, &setting, &Store::nowhere(), &Nobody).expect("planned");
+    let done = reproduce(&chosen, &setting, &Store::disabled(), &SilentProgress).expect("planned");
     assert!(done.failures.is_empty(), "{:?}", done.failures);
     (chosen, done)
 }

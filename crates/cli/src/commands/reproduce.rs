@@ -151,7 +151,7 @@ impl Reproduce {
                 let runs = Setting::runs(folder);
                 Store::open(&runs).map_err(|source| Error::Io { path: Some(runs), source })?
             }
-            None => Store::nowhere(),
+            None => Store::disabled(),
         };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())

@@ -93,7 +93,7 @@ fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, Strin
 }
 
 /// Runs whose measures begin with a prefix.
-type Prefixed = (&'static str, Runs);
+type PrefixedRuns = (&'static str, Runs);
 
 fn network(link: Capacity, rtt_ms: u64, senders: u32) -> Network {
     Network::new(Rate::ZERO, Span::from_millis(rtt_ms)).with(|network| {
@@ -110,7 +110,7 @@ fn runs(setting: &Setting, name: &str, network: Network, count: u64) -> Runs {
     Runs { name: name.to_string(), network, duration, count, seed: setting.seed }
 }
 
-fn dumbbell(setting: &Setting) -> Vec<Prefixed> {
+fn dumbbell(setting: &Setting) -> Vec<PrefixedRuns> {
     let link = Capacity::Constant(Rate::from_mbps(15.0));
     let icsi = network(link.clone(), 150, 12).with(|network| {
         network.on = On::Bytes(Amount::Icsi { plus: 16_000.0 });
@@ -122,7 +122,7 @@ fn dumbbell(setting: &Setting) -> Vec<Prefixed> {
     ]
 }
 
-fn cellular(setting: &Setting) -> Result<Vec<Prefixed>, String> {
+fn cellular(setting: &Setting) -> Result<Vec<PrefixedRuns>, String> {
     let trace = setting.verizon_down()?.trace;
     let link = Capacity::Trace { trace, opportunity: PACKET, overhead: 0, repeat: true };
     Ok(vec![
@@ -144,12 +144,12 @@ fn schemes(setting: &Setting, runs: &Runs) -> Result<Vec<Scheme>, String> {
     Ok(schemes)
 }
 
-fn plan(setting: &Setting, all: &[Prefixed]) -> Result<Vec<Task>, String> {
+fn plan(setting: &Setting, all: &[PrefixedRuns]) -> Result<Vec<Task>, String> {
     let each = all.iter().map(|(_, runs)| runs.tasks_of(&schemes(setting, runs)?));
     Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn find(setting: &Setting, results: &Results, all: &[Prefixed]) -> Result<Findings, String> {
+fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Findings, String> {
     let mut findings = Findings::default();
     note_missing(setting, &GENERAL, &mut findings);
     for (prefix, runs) in all {

@@ -47,7 +47,7 @@ pub(crate) struct DelayModel {
 
 /// The time from one move to the next.
 #[derive(Copy, Clone, Debug)]
-struct Stay {
+struct MoveInterval {
     /// When it began, in milliseconds; the first began before zero.
     start: f64,
     silence: f64,
@@ -58,28 +58,29 @@ struct Stay {
     peak: f64,
 }
 
-/// One stay after the other, the same for the capacity and the delay of a seed.
-struct Stays {
+/// One interval after the other, the same for the capacity and the delay of a seed.
+struct MoveIntervals {
     moves: Moves,
     random: Stream,
-    here: Stay,
+    here: MoveInterval,
 }
 
-impl Stays {
-    fn new(moves: Moves, name: &str, seed: u64, take: u32) -> Stays {
+impl MoveIntervals {
+    fn new(moves: Moves, name: &str, seed: u64, take: u32) -> MoveIntervals {
         let mut random = Stream::new(seed, &format!("trace {name} {take} moves"));
         let every = f64::from(moves.every_ms);
         let start = -every * random.uniform();
-        let mut stays = Stays { moves, random, here: Stay::nowhere(start - every) };
-        stays.next();
-        stays
+        let mut intervals =
+            MoveIntervals { moves, random, here: MoveInterval::before_first(start - every) };
+        intervals.next();
+        intervals
     }
 
     fn next(&mut self) {
         let Moves { every_ms, silence_ms: [short, long], delay, .. } = self.moves;
         let random = &mut self.random;
         let [least, most] = delay.moving;
-        self.here = Stay {
+        self.here = MoveInterval {
             start: self.here.start + f64::from(every_ms),
             silence: short + (long - short) * random.uniform(),
             rate: random.normal().clamp(-2.5, 2.5),
@@ -89,8 +90,8 @@ impl Stays {
         };
     }
 
-    /// The stay at a time, in milliseconds; times do not go back.
-    fn at(&mut self, time: f64) -> Stay {
+    /// The interval at a time, in milliseconds; times do not go back.
+    fn at(&mut self, time: f64) -> MoveInterval {
         while time >= self.here.start + f64::from(self.moves.every_ms) {
             self.next();
         }
@@ -98,9 +99,9 @@ impl Stays {
     }
 }
 
-impl Stay {
-    fn nowhere(start: f64) -> Stay {
-        Stay { start, silence: 0.0, rate: 0.0, delay: 0.0, moving: 0.0, peak: 0.0 }
+impl MoveInterval {
+    fn before_first(start: f64) -> MoveInterval {
+        MoveInterval { start, silence: 0.0, rate: 0.0, delay: 0.0, moving: 0.0, peak: 0.0 }
     }
 
     /// How much of its rate the link has so long after the move.
@@ -122,16 +123,16 @@ impl Moves {
         length: u32,
     ) -> Result<Vec<u32>, TraceError> {
         let Randomness { mut rate, mut grant, .. } = random;
-        let mut stays = Stays::new(self, name, seed, take);
+        let mut intervals = MoveIntervals::new(self, name, seed, take);
         let mut fast = Ar::new(model.fast_s, &mut rate);
         let mut entries = Vec::new();
         let (mut start, mut rest) = (0u32, 0.0);
         while start < length {
             let width = STEP_MS.min(length - start);
             let time = f64::from(start);
-            let stay = stays.at(time);
-            let share = stay.share(self.growth_ms, time - stay.start);
-            let level = (1.0 + self.level * stay.rate).max(0.1);
+            let interval = intervals.at(time);
+            let share = interval.share(self.growth_ms, time - interval.start);
+            let level = (1.0 + self.level * interval.rate).max(0.1);
             let burst = (1.0 + self.burst * grant.normal()).max(0.0);
             let mbps = model.rate(fast.step(&mut rate)) * level * share * burst;
             // Mbit/s times ms are kbit; a packet is 12 of them.
@@ -168,23 +169,23 @@ impl Moves {
     ) -> Result<Delays, TraceError> {
         let DelayModel { mean, level, noise, keep, least, .. } = self.delay;
         let mut random = Stream::new(seed, &format!("trace {name} {take} delay"));
-        let mut stays = Stays::new(self, name, seed, take);
+        let mut intervals = MoveIntervals::new(self, name, seed, take);
         let kick = libm::sqrt(1.0 - keep * keep);
         let mut deviation = random.normal();
         let step = STEP.as_millis_f64();
         let mut series = Vec::new();
         for index in 0..length.div_ceil(STEP_MS) {
             let time = f64::from(index) * step;
-            let stay = stays.at(time);
+            let interval = intervals.at(time);
             deviation = keep * deviation + kick * random.normal();
-            let own = (mean + level * stay.delay + noise * deviation).max(least);
+            let own = (mean + level * interval.delay + noise * deviation).max(least);
             // Steps since the end of the silence: the peak, and what is left of it.
-            let since = time - stay.start - stay.silence;
+            let since = time - interval.start - interval.silence;
             let ms = if since < 0.0 {
-                stay.moving
+                interval.moving
             } else if since < 6.0 * step {
                 let left = libm::pow(0.5, libm::floor(since / step));
-                own + (stay.moving + stay.peak - own) * left
+                own + (interval.moving + interval.peak - own) * left
             } else {
                 own
             };

@@ -226,9 +226,9 @@ fn a_large_piece_is_as_many_packets_and_is_written_as_few() {
 }
 
 /// Marks the third and the fourth of every six packets.
-struct Middle(u32);
+struct MarkingRouter(u32);
 
-impl paceline_cc::Router for Middle {
+impl paceline_cc::Router for MarkingRouter {
     fn on_departure(
         &mut self,
         _: Time,
@@ -247,7 +247,7 @@ impl paceline_cc::Router for Middle {
 fn marks_are_written_into_the_header() {
     for (ipv4, header) in [(true, true), (true, false), (false, true), (false, false)] {
         let link = Link::new(Box::new(Fifo::new(Limit::NONE)), trace(vec![1]));
-        let link = link.with_router(Box::new(Middle(0)));
+        let link = link.with_router(Box::new(MarkingRouter(0)));
         let mut bench = Bench::new(vec![Element::Link(Box::new(link))], header);
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::NotEct, Ecn::NotEct, Ecn::NotEct] {
             let like = PacketSpec { ipv4, ecn, ..PacketSpec::UDP4 };
@@ -268,9 +268,9 @@ fn marks_are_written_into_the_header() {
 }
 
 /// Grants every second packet no feedback, and counts the congestion headers that it sees.
-struct Miser(Arc<Mutex<u32>>);
+struct SparseFeedbackRouter(Arc<Mutex<u32>>);
 
-impl paceline_cc::Router for Miser {
+impl paceline_cc::Router for SparseFeedbackRouter {
     fn on_departure(
         &mut self,
         _: Time,
@@ -303,7 +303,7 @@ fn routers_find_congestion_headers_and_what_they_write_leaves() {
         let seen = Arc::new(Mutex::new(0));
         let service = Service::constant(Rate::from_mbps(1e6));
         let link = Link::new(Box::new(Fifo::new(Limit::NONE)), service);
-        let link = link.with_router(Box::new(Miser(seen.clone())));
+        let link = link.with_router(Box::new(SparseFeedbackRouter(seen.clone())));
         let mut bench = Bench::new(vec![Element::Link(Box::new(link))], header);
         let (observer, told) = RecordingObserver::new(usize::MAX);
         bench.watch(observer);
@@ -340,7 +340,7 @@ fn routers_find_congestion_headers_and_what_they_write_leaves() {
 fn marked_segments_are_written_singly() {
     let like = PacketSpec { protocol: TCP, ecn: Ecn::Ect0, ..PacketSpec::UDP4 };
     let link = Link::new(Box::new(Fifo::new(Limit::NONE)), Service::constant(Rate::from_mbps(1e6)));
-    let link = link.with_router(Box::new(Middle(0)));
+    let link = link.with_router(Box::new(MarkingRouter(0)));
     let mut bench = Bench::new(vec![Element::Link(Box::new(link))], true);
     bench.push(Time::ZERO, like.piece(&[3; 8000], 1000));
     bench.turn(Time::from_secs(1));

@@ -1,8 +1,8 @@
 //! No allocation per packet in steady state, counted by an allocator that counts.
 //!
 //! Rings and tables double when the backlog or the flight outgrows them, which a scheme that probes
-//! may bring about at any time: that is no allocation per packet. [`Counted::is_growth`] tells the
-//! two apart by what is kept.
+//! may bring about at any time: that is no allocation per packet.
+//! [`AllocationCounts::is_growth`] tells the two apart by what is kept.
 
 // A global allocator cannot be written without; it does nothing but count and pass on.
 #![allow(unsafe_code)]
@@ -16,11 +16,11 @@ use paceline_lab::compare::Comparison;
 use paceline_sim::Simulation;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
 
-struct Counting;
+struct CountingAllocator;
 
 /// What has been allocated.
 #[derive(Copy, Clone, Debug)]
-struct Counted {
+struct AllocationCounts {
     allocations: u64,
     /// Bytes of all allocations together.
     allocated: usize,
@@ -28,9 +28,9 @@ struct Counted {
     held: isize,
 }
 
-impl Counted {
-    fn since(self, before: Counted) -> Counted {
-        Counted {
+impl AllocationCounts {
+    fn since(self, before: AllocationCounts) -> AllocationCounts {
+        AllocationCounts {
             allocations: self.allocations - before.allocations,
             allocated: self.allocated - before.allocated,
             held: self.held - before.held,
@@ -48,15 +48,15 @@ impl Counted {
 
 thread_local! {
     /// Allocations of this thread; other tests run on others.
-    static COUNT: Cell<Counted> =
-        const { Cell::new(Counted { allocations: 0, allocated: 0, held: 0 }) };
+    static COUNT: Cell<AllocationCounts> =
+        const { Cell::new(AllocationCounts { allocations: 0, allocated: 0, held: 0 }) };
 }
 
 fn note(allocated: usize, freed: usize) {
     // While a thread ends there is nothing to count with.
     let _ = COUNT.try_with(|count| {
-        let Counted { allocations, allocated: before, held } = count.get();
-        count.set(Counted {
+        let AllocationCounts { allocations, allocated: before, held } = count.get();
+        count.set(AllocationCounts {
             allocations: allocations + u64::from(allocated > 0),
             allocated: before + allocated,
             held: held + allocated as isize - freed as isize,
@@ -65,7 +65,7 @@ fn note(allocated: usize, freed: usize) {
 }
 
 // SAFETY: every call goes on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size(), 0);
         unsafe { System.alloc(layout) }
@@ -85,10 +85,10 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// What is allocated between `warm` and `end` seconds, and the packets handed over meanwhile.
-fn count(mut scenario: Scenario, warm: u64, end: u64) -> (Counted, u64) {
+fn count(mut scenario: Scenario, warm: u64, end: u64) -> (AllocationCounts, u64) {
     scenario.record = Record::Counters;
     scenario.warmup = Span::ZERO;
     scenario.duration = Span::from_secs(end);

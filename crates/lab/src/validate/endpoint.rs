@@ -2,7 +2,7 @@
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, OwnScheme};
-use super::recorded::Recorded;
+use super::recorded::ValidationFolders;
 
 /// Figures of a real Linux endpoint with the authors' module behind their router: 50 ms each way, 250
 /// packets, 60 s.
@@ -32,7 +32,7 @@ static RUNS: [Run; 2] = [
 ];
 
 /// A case for each run and each scheme here.
-pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
+pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for run in &RUNS {
         let variant = "the sender's second window, Cubic's, never limits it there";
@@ -48,7 +48,7 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
                 ours,
                 checks: run.checks.iter().copied().map(check).collect(),
                 run: Box::new(move || {
-                    let row = recorded.alone(run.trace, &scheme, None)?;
+                    let row = folders.alone(run.trace, &scheme, None)?;
                     let delay = row.queue_delay_ms;
                     Ok(vec![match run.trace {
                         "12Mbps" => vec![row.utilization, delay.p95],

@@ -4,7 +4,7 @@ use paceline_cc::Span;
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, OwnScheme};
-use super::recorded::{PathSetup, Recorded};
+use super::recorded::{PathSetup, ValidationFolders};
 
 /// Figures of kernel 6.18 behind Mahimahi: 50 ms each way, 250 packets, 60 s; means of several runs.
 struct Run {
@@ -81,7 +81,7 @@ fn ours(scheme: &str) -> Vec<OwnScheme> {
 }
 
 /// A case for each run and each scheme here.
-pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
+pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for run in &RUNS {
         for ours in ours(run.scheme) {
@@ -104,7 +104,7 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
                     Check::new("p95 delay, ms", run.p95, quarter),
                 ],
                 run: Box::new(move || {
-                    let row = recorded.one_way(&way, &scheme, Span::ZERO, 1)?;
+                    let row = folders.one_way(&way, &scheme, Span::ZERO, 1)?;
                     let delay = row.queue_delay_ms;
                     Ok(vec![vec![row.utilization, delay.mean, delay.p95]])
                 }),

@@ -22,20 +22,20 @@ use std::path::Path;
 pub use case::{Case, Check, Counts, OwnScheme, Row, Verdict, explain};
 pub use page::page;
 
-use recorded::Recorded;
+use recorded::ValidationFolders;
 
 /// All cases. Recorded traces are looked for in `traces`, and published tables of rules in `tables`;
 /// without them their rows say so.
 pub fn cases<'a>(traces: Option<&'a Path>, tables: Option<&'a Path>) -> Vec<Case<'a>> {
-    let recorded = Recorded { traces, tables };
+    let folders = ValidationFolders { traces, tables };
     let mut cases: Vec<Case<'a>> = Vec::new();
     cases.extend(bottleneck::cases("ns-3", simulators::NS3));
     cases.extend(bottleneck::cases("ns-2", simulators::NS2));
     cases.extend(bottleneck::cases("htsim", simulators::HTSIM));
     cases.extend(medium::cases());
-    cases.extend(linux::cases(recorded));
-    cases.extend(userspace::cases(recorded));
-    cases.extend(endpoint::cases(recorded));
+    cases.extend(linux::cases(folders));
+    cases.extend(userspace::cases(folders));
+    cases.extend(endpoint::cases(folders));
     cases.extend(facts::cases());
     cases
 }

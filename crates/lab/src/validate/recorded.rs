@@ -10,7 +10,7 @@ use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// Where the recorded traces and the published tables of rules are, if anywhere.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Recorded<'a> {
+pub(super) struct ValidationFolders<'a> {
     pub(super) traces: Option<&'a Path>,
     pub(super) tables: Option<&'a Path>,
 }
@@ -26,7 +26,7 @@ pub(super) struct PathSetup {
     pub(super) seconds: u64,
 }
 
-impl Recorded<'_> {
+impl ValidationFolders<'_> {
     fn capacity(self, name: &str) -> Result<Capacity, String> {
         if name == "12Mbps" {
             return Ok(Capacity::Constant(Rate::from_mbps(12.0)));

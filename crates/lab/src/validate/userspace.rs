@@ -4,7 +4,7 @@ use paceline_cc::Span;
 
 use super::bound::{Bound, Tolerance};
 use super::case::{Case, Check, Observations, OwnScheme};
-use super::recorded::{PathSetup, Recorded};
+use super::recorded::{PathSetup, ValidationFolders};
 use crate::compare::CompareRow;
 
 /// The figures of one run of a program; 250 packets of droptail, the whole run counted.
@@ -136,15 +136,15 @@ impl Setting {
 
     fn run(
         &self,
-        recorded: Recorded<'_>,
+        folders: ValidationFolders<'_>,
         way: &PathSetup,
         seed: u64,
     ) -> Result<CompareRow, String> {
         let scheme = self.scheme.ok_or_else(|| "there is no such scheme here".to_string())?;
         if self.two_ways {
-            return recorded.two_ways(way, scheme, seed);
+            return folders.two_ways(way, scheme, seed);
         }
-        recorded.one_way(way, scheme, Span::from_millis(self.jitter), seed)
+        folders.one_way(way, scheme, Span::from_millis(self.jitter), seed)
     }
 }
 
@@ -206,25 +206,25 @@ fn ours(program: &str) -> Vec<Setting> {
 const RANDOM: u64 = 10;
 
 fn measure(
-    recorded: Recorded<'_>,
+    folders: ValidationFolders<'_>,
     setting: &Setting,
     way: &PathSetup,
 ) -> Result<Observations, String> {
     let figures = |row: &CompareRow| vec![row.utilization, row.queue_delay_ms.p95];
-    let first = setting.run(recorded, way, 1)?;
-    let second = setting.run(recorded, way, 2)?;
+    let first = setting.run(folders, way, 1)?;
+    let second = setting.run(folders, way, 2)?;
     let mut runs = vec![figures(&first)];
     if second.digest != first.digest {
         runs.push(figures(&second));
         for seed in 3..=RANDOM {
-            runs.push(figures(&setting.run(recorded, way, seed)?));
+            runs.push(figures(&setting.run(folders, way, seed)?));
         }
     }
     Ok(runs)
 }
 
 /// A case for each run and each scheme here.
-pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
+pub(super) fn cases(folders: ValidationFolders<'_>) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for (number, run) in RUNS.iter().enumerate() {
         for setting in ours(run.program) {
@@ -246,7 +246,7 @@ pub(super) fn cases(recorded: Recorded<'_>) -> Vec<Case<'_>> {
                     ),
                     Check::new("p95 delay, ms", run.p95, Bound::stated(Tolerance::Share(0.2))),
                 ],
-                run: Box::new(move || measure(recorded, &setting, &way)),
+                run: Box::new(move || measure(folders, &setting, &way)),
             });
         }
     }

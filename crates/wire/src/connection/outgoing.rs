@@ -35,8 +35,8 @@ impl Datagram {
     }
 }
 
-/// The part of a segment that is written next: its packet and piece, where it begins, and the bytes of
-/// data that a packet carries.
+/// The part of a segment that is written next: its packet and piece, where it begins, and the bytes
+/// of data that a packet carries.
 struct NextPart<'a> {
     packet: &'a Packet,
     from: u32,

@@ -242,7 +242,7 @@ impl World {
         let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
         for id in 0..self.carriers.len() {
             if let Carrier::Link(link) = &mut self.carriers[id] {
-                link.settle(before);
+                link.note_departures(before);
                 self.record_link::<true>(id);
             }
         }

@@ -74,7 +74,7 @@ pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    MediumOutcome, Outcome, Pooled, SenderCounters, StationOutcome,
+    MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,
 };
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};

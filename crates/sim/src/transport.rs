@@ -106,7 +106,7 @@ impl fmt::Debug for MadeTransport {
 }
 
 /// An end of a transport in a world.
-pub(crate) struct Foreign {
+pub(crate) struct TransportEndpoint {
     end: Box<dyn TransportEnd>,
     flow: u32,
     route: u32,
@@ -117,14 +117,14 @@ pub(crate) struct Foreign {
     pub(crate) taken: u64,
 }
 
-impl Foreign {
+impl TransportEndpoint {
     pub(crate) fn new(
         end: Box<dyn TransportEnd>,
         flow: u32,
         route: u32,
         receives: bool,
-    ) -> Foreign {
-        Foreign { end, flow, route, receives, sent: 0, taken: 0 }
+    ) -> TransportEndpoint {
+        TransportEndpoint { end, flow, route, receives, sent: 0, taken: 0 }
     }
 
     pub(crate) fn flow(&self) -> u32 {

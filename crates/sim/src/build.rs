@@ -19,7 +19,7 @@ use crate::recorder::{LinkRecord, Recorder};
 use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
-use crate::transport::{MadeTransport, TransportEndpoint, TransportEnds, TransportSetup};
+use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
 use crate::world::World;
 
 /// Where a scenario's parts have ended up among the stages.
@@ -61,7 +61,7 @@ pub(crate) struct Layout {
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
-    outside: Option<(&str, MadeTransport)>,
+    outside: Option<(&str, CustomTransport)>,
 ) -> Result<(World, Places), BuildError> {
     lay_out(scenario, names, outside, false).map(|(world, places, _)| (world, places))
 }
@@ -71,7 +71,7 @@ pub(crate) fn build(
 pub(crate) fn lay_out(
     scenario: &Scenario,
     names: Option<&Names>,
-    outside: Option<(&str, MadeTransport)>,
+    outside: Option<(&str, CustomTransport)>,
     changeable: bool,
 ) -> Result<(World, Places, Layout), BuildError> {
     let mut builder = Builder {
@@ -114,7 +114,7 @@ struct Builder<'a> {
     scenario: &'a Scenario,
     names: Lookup<'a>,
     /// A flow whose ends are these instead of what its scheme makes.
-    outside: Option<(&'a str, MadeTransport)>,
+    outside: Option<(&'a str, CustomTransport)>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
@@ -403,7 +403,7 @@ impl Builder<'_> {
     fn transport(
         &self,
         one: &OneFlow<'_>,
-        made: &MadeTransport,
+        made: &CustomTransport,
         flow: u32,
     ) -> Result<TransportEnds, BuildError> {
         let mut setup = TransportSetup::new(self.scenario.seed, flow);

@@ -20,7 +20,7 @@ use crate::outcome::{
     PooledDelays, SenderCounters, StationOutcome, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
-use crate::transport::MadeTransport;
+use crate::transport::CustomTransport;
 use crate::world::World;
 
 use windows::Windows;
@@ -97,7 +97,7 @@ impl Simulation {
     pub(crate) fn with_outside(
         scenario: Scenario,
         names: &Names,
-        (flow, made): (&str, MadeTransport),
+        (flow, made): (&str, CustomTransport),
     ) -> Result<Simulation, BuildError> {
         let scenario = Arc::new(scenario);
         let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;

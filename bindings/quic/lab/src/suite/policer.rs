@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use paceline_sim::cc::{Packet, Rate, Time};
 use paceline_sim::path::{DropReason, DroppedPacket, Queue};
-use paceline_sim::scenario::MadeQueue;
+use paceline_sim::scenario::CustomQueue;
 
 /// A token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and burst):
 /// packets for which there are no tokens are dropped, the others are not delayed.
-pub fn policer(rate: Rate, burst: u64) -> MadeQueue {
-    MadeQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
+pub fn policer(rate: Rate, burst: u64) -> CustomQueue {
+    CustomQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
         Box::new(Policer {
             rate,
             burst,

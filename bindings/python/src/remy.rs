@@ -12,7 +12,7 @@ use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
 use paceline_sim::flow::{Amount, On};
-use paceline_sim::scenario::{MadeScheme, SchemeChoice};
+use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ impl PyRuleTable {
         let usage = Arc::new(Usage::new(self.table.rules().len()));
         let params = RemyParams { as_published: true, ..RemyParams::default() };
         let halves = halves(params, Arc::clone(&self.table), Some(usage.clone()));
-        let scheme = MadeScheme::new("remy", halves).into();
+        let scheme = CustomScheme::new("remy", halves).into();
         py.detach(|| score::run(&network, &scheme, duration, 1)).map_err(|e| run_error(py, e))?;
         let uses = usage.rules();
         let total: u64 = uses.iter().map(|one| one.count).sum();
@@ -146,7 +146,7 @@ fn candidates(
         let choice = match spec.sender.name.as_str() {
             "remy" => {
                 let halves = names.schemes.build(&spec.sender);
-                MadeScheme::new(text, halves.map_err(|error| argument_error("schemes", error))?)
+                CustomScheme::new(text, halves.map_err(|error| argument_error("schemes", error))?)
                     .into()
             }
             _ => SchemeChoice::Named(spec),

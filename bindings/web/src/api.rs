@@ -121,7 +121,7 @@ impl Api {
 /// Schemes with their looks, queues, built-in traces and tables of rules.
 fn catalog() -> Value {
     let schemes = SCHEMES.iter().map(|scheme| {
-        let Paint { light, dark, dash, .. } = Paint::of(scheme.look);
+        let Paint { light, dark, dash, .. } = Paint::of(scheme.plot_style);
         let dash = format!("{dash:?}").to_lowercase();
         json!({
             "name": scheme.name,

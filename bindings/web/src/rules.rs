@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use paceline_cc::schemes::remy::{Memory, RemyParams, RuleObserver, RuleTable, Signal, halves};
 use paceline_cc::{SchemeSpec, SpecError};
-use paceline_sim::scenario::MadeScheme;
+use paceline_sim::scenario::CustomScheme;
 use serde_json::{Value, json};
 
 /// The table of rules that a flow follows, and how often each was used.
@@ -27,7 +27,7 @@ impl RuleObserver for RuleUses {
 
 impl Rules {
     /// The scheme that `spec` names, if it is `remy` with a built-in table, and what watches it.
-    pub(crate) fn watch(spec: &SchemeSpec) -> Result<Option<(MadeScheme, Rules)>, SpecError> {
+    pub(crate) fn watch(spec: &SchemeSpec) -> Result<Option<(CustomScheme, Rules)>, SpecError> {
         if spec.sender.name != "remy" {
             return Ok(None);
         }
@@ -38,7 +38,7 @@ impl Rules {
         let uses = table.rules().iter().map(|_| AtomicU32::new(0)).collect();
         let uses = Arc::new(RuleUses(uses));
         let halves = halves(params, Arc::clone(&table), Some(uses.clone()));
-        Ok(Some((MadeScheme::new(spec.to_string(), halves), Rules { table, uses })))
+        Ok(Some((CustomScheme::new(spec.to_string(), halves), Rules { table, uses })))
     }
 
     /// How often each rule was used since the last call.

@@ -66,10 +66,10 @@
 
 mod control;
 mod header;
-mod look;
 mod packet;
 pub mod params;
 pub mod parts;
+mod plot_style;
 pub mod registry;
 mod report;
 mod rng;
@@ -88,9 +88,9 @@ pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSa
 pub use header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
-pub use look::{Dash, Hue, Look, Shape};
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, NO_SEGMENT, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
+pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::Stream;

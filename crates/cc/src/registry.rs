@@ -262,7 +262,7 @@ mod tests {
     fn no_two_schemes_look_alike() {
         for (at, one) in SCHEMES.iter().enumerate() {
             for other in &SCHEMES[at + 1..] {
-                let (a, b) = (one.look, other.look);
+                let (a, b) = (one.plot_style, other.plot_style);
                 let names = (one.name, other.name);
                 assert!((a.hue, a.dash) != (b.hue, b.dash), "lines of {names:?}");
                 assert!((a.hue, a.shape) != (b.hue, b.shape), "points of {names:?}");

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::control::Controller;
-use crate::look::Look;
 use crate::packet::TrafficClass;
 use crate::params::ParamInfo;
+use crate::plot_style::PlotStyle;
 use crate::report::{AckPolicy, Reporter};
 use crate::rng::Stream;
 use crate::route::Router;
@@ -125,7 +125,7 @@ pub struct Scheme {
     /// Its parameters with their defaults.
     pub params: fn() -> Vec<ParamInfo>,
     /// How figures draw it.
-    pub look: Look,
+    pub plot_style: PlotStyle,
     /// How it is set where all schemes send bulk data over a link that nobody has chosen for them,
     /// if its defaults do not fit there.
     pub bulk: Option<BulkSetting>,

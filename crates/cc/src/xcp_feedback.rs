@@ -24,7 +24,7 @@ pub(crate) fn decode(explicit: u32) -> f64 {
 }
 
 /// Feedback in bytes from a header that somebody else may have written.
-pub(crate) fn sane(bytes: f64) -> f64 {
+pub(crate) fn clamp_feedback(bytes: f64) -> f64 {
     if bytes.is_nan() { 0.0 } else { bytes.clamp(-MOST, MOST) }
 }
 

@@ -6,12 +6,12 @@ use paceline_flow::{Receiver, ReceiverConfig};
 /// Adds up the bytes that have arrived since the last acknowledgement, and lets acknowledgements
 /// that wait leave when the mark changes, as DCTCP's receiver does.
 #[derive(Default)]
-struct Adding {
+struct ByteCountReporter {
     bytes: u32,
     mark: Ecn,
 }
 
-impl Reporter for Adding {
+impl Reporter for ByteCountReporter {
     fn flushes(&self, packet: &Packet) -> bool {
         packet.ecn != self.mark
     }
@@ -50,7 +50,7 @@ fn pop(receiver: &mut Receiver, now: Time) -> Vec<Ack> {
 fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     let config = ReceiverConfig::new(0).with(|config| {
         config.ack = AckPolicy { every: 4, delay: Span::from_millis(40) };
-        config.reporter = Some(Box::new(Adding { bytes: 0, mark: Ecn::Ect0 }));
+        config.reporter = Some(Box::new(ByteCountReporter { bytes: 0, mark: Ecn::Ect0 }));
     });
     let mut receiver = Receiver::new(config);
     receiver.push(Time::from_millis(1), &data(0, 1000, Ecn::Ect0));

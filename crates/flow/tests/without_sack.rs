@@ -77,7 +77,7 @@ fn after_the_first_repair(
         ack(&mut account, millis, 2);
     }
     let repair = account.take_repair().expect("segment 2");
-    account.on_sent(at(106), Sent::again(repair));
+    account.on_sent(at(106), Sent::retransmission(repair));
     let told = ack(&mut account, 206, 6);
     (account, told)
 }
@@ -90,7 +90,7 @@ fn newreno_repairs_a_loss_with_each_partial_acknowledgement() {
     assert_eq!(told, (4, 1, None, true));
     let repair = account.take_repair().expect("segment 6");
     assert_eq!(repair.segment, 6);
-    account.on_sent(at(206), Sent::again(repair));
+    account.on_sent(at(206), Sent::retransmission(repair));
     assert_eq!(ack(&mut account, 306, 10), (4, 0, None, false));
     assert_eq!((account.in_flight(), account.window(7_500, true)), (0, 7_500));
 }

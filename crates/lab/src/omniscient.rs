@@ -2,7 +2,7 @@
 //! each packet just in time for its transmission. It uses all of the link, and no packet waits.
 
 use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
-use paceline_path::{Dropped, Link, Queue};
+use paceline_path::{DroppedPacket, Link, Queue};
 use paceline_sim::metrics::{Age, Samples};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
 use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, service};
@@ -161,9 +161,9 @@ struct JustInTime {
 }
 
 impl Queue for JustInTime {
-    fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<Dropped>) {}
+    fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<DroppedPacket>) {}
 
-    fn pop(&mut self, now: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, _: &mut Vec<DroppedPacket>) -> Option<Packet> {
         Some(Packet { sent: now, queued: now, ..Packet::opaque(self.mss) })
     }
 

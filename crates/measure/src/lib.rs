@@ -5,7 +5,7 @@
 //! - [`Histogram`]: exact always, in 8 kB per millisecond in which a sample falls. The emulator's:
 //!   its delays lie close together, and a log of its packets gives the same figures.
 //! - [`Age`]: how old the newest delivered packet was, over time.
-//! - [`student()`]: how far the mean of a few runs may be off.
+//! - [`student_t_975()`]: how far the mean of a few runs may be off.
 //! - [`Document`]: what every JSON document begins with.
 
 mod age;
@@ -13,14 +13,14 @@ mod document;
 mod histogram;
 mod quantiles;
 mod samples;
-mod student;
+mod student_t;
 
 pub use age::{Age, EXACT_STRETCHES};
 pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};
 pub use samples::{EXACT, Samples};
-pub use student::student;
+pub use student_t::student_t_975;
 
 use paceline_cc::Span;
 

@@ -61,6 +61,6 @@ pub use link::{Counters, EventKind, Link, LinkEvent};
 pub use pipe::{
     GilbertElliott, Impairments, Jitter, JitterShape, Loss, Pipe, PipeCounters, PipeError, Reorder,
 };
-pub use queue::interface::{DropReason, Dropped, DroptailLimit, Queue};
+pub use queue::interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
 pub use queue::limit::{BufferSize, Limit};
 pub use service::{Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError};

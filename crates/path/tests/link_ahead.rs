@@ -74,7 +74,7 @@ fn run(seed: u64, ahead: bool) -> Seen {
     }
     let end = now + Span::from_millis(20);
     advance(&mut link, &mut pipe, end, &mut arrivals);
-    link.settle(end);
+    link.note_departures(end);
     Seen { arrivals, counters: link.counters(), events: link.events().to_vec() }
 }
 

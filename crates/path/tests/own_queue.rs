@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Rate, Span, Spec, Stage, Stream, Time};
 use paceline_path::queue::{AddQueueError, QueueInfo, Queues};
-use paceline_path::{DropReason, Dropped, Limit, Link, Queue, Service};
+use paceline_path::{DropReason, DroppedPacket, Limit, Link, Queue, Service};
 
 paceline_cc::params! {
     /// Parameters of a queue that drops at random.
@@ -23,14 +23,14 @@ struct Coin {
 }
 
 impl Queue for Coin {
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         if self.stream.chance(self.p) {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Aqm });
         } else {
             self.packets.push_back(Packet { queued: now, ..*packet });
         }
     }
-    fn pop(&mut self, _: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, _: Time, _: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.packets.pop_front()
     }
     fn packets(&self) -> usize {

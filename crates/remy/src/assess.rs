@@ -4,7 +4,7 @@
 
 use paceline_cc::Span;
 use paceline_sim::BuildError;
-use paceline_sim::metrics::student;
+use paceline_sim::metrics::student_t_975;
 use paceline_sim::scenario::SchemeChoice;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -32,7 +32,8 @@ impl Estimate {
         let count = figures.len() as f64;
         let mean = figures.iter().sum::<f64>() / count.max(1.0);
         let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-        let ci95 = student(figures.len()).map(|t| t * (squares / (count - 1.0) / count).sqrt());
+        let ci95 =
+            student_t_975(figures.len()).map(|t| t * (squares / (count - 1.0) / count).sqrt());
         Estimate { mean, ci95 }
     }
 }

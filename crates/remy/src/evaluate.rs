@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_cc::schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
 use paceline_sim::BuildError;
-use paceline_sim::scenario::{MadeScheme, SchemeChoice};
+use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use rayon::prelude::*;
 
 use crate::score::{self, SenderFigures};
@@ -103,7 +103,7 @@ pub fn scheme(
     observer: Option<Arc<dyn RuleObserver>>,
 ) -> SchemeChoice {
     let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
-    MadeScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
+    CustomScheme::new("remy", halves(params, Arc::clone(table), observer)).into()
 }
 
 /// Tries a table on one network.

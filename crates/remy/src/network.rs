@@ -46,7 +46,7 @@ impl fmt::Display for Network {
             RouterChoice::Auto => {}
             RouterChoice::None => write!(f, ", no router")?,
             RouterChoice::Scheme(scheme) => write!(f, ", router {scheme}")?,
-            RouterChoice::Made(made) => write!(f, ", router {}", made.label())?,
+            RouterChoice::Custom(made) => write!(f, ", router {}", made.label())?,
         }
         if let Some(others) = self.others.as_ref().filter(|others| others.senders > 0) {
             match &others.scheme {
@@ -254,7 +254,7 @@ mod tests {
     use crate::score;
     use paceline_cc::Spec;
     use paceline_cc::schemes::remy::{Action, Domain, RemyParams, Rule, RuleTable, Signal, halves};
-    use paceline_sim::scenario::MadeScheme;
+    use paceline_sim::scenario::CustomScheme;
 
     fn network() -> Network {
         Network::new(Rate::from_mbps(10.0), Span::from_millis(150))
@@ -312,7 +312,7 @@ mod tests {
         let rules = [rule(share(0.0, 0.5), -1), rule(share(0.5, 2.0), 1)];
         let table = Arc::new(RuleTable::flat(rules).expect("a table"));
         let halves = halves(RemyParams::default(), table, None);
-        let scheme: SchemeChoice = MadeScheme::new("marks", halves).into();
+        let scheme: SchemeChoice = CustomScheme::new("marks", halves).into();
         let delay = |router: RouterChoice| {
             let network = network().with(|network| {
                 (network.router, network.senders) = (router, 1);

@@ -12,7 +12,7 @@ use paceline_cc::{
     AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
 };
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Record, Scenario};
+use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Record, Scenario};
 
 /// Bytes of a packet: one per millisecond is 10 Mbit/s.
 const PACKET: u32 = 1250;
@@ -84,7 +84,7 @@ fn states(table: RuleTable, packets_per_ms: f64, rtt: Span, duration: Span) -> V
         .with(|link| link.buffer = BufferSize::Unlimited);
     // The whole RTT is behind the link. The published sender has its first packet wait as if one
     // had been sent at time zero.
-    let flow = FlowSpec::bulk(MadeScheme::new("watched", halves), &["link"]).with(|flow| {
+    let flow = FlowSpec::bulk(CustomScheme::new("watched", halves), &["link"]).with(|flow| {
         flow.rtt = Span::ZERO;
         flow.data.delay = rtt;
         flow.start = Span::from_secs_f64(first.intersend_ms() / 1e3);

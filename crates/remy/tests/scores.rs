@@ -10,7 +10,7 @@ use paceline_remy::evaluate::{Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
-use paceline_sim::scenario::MadeScheme;
+use paceline_sim::scenario::CustomScheme;
 
 /// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,
 /// so that the bound is .03. `paceline remy eval` takes all rows at their length: docs/remy.md.
@@ -32,7 +32,7 @@ fn published_tables_score_as_published() {
         let path = folder.join(format!("remycc/RemyCC-{name}.dna"));
         let table = Arc::new(paceline_remy::load(path).expect("a table").table);
         let params = RemyParams { as_published: true, ..RemyParams::default() };
-        let scheme = MadeScheme::new(name, halves(params, table, None)).into();
+        let scheme = CustomScheme::new(name, halves(params, table, None)).into();
         let number = |name: &str| cell(name).parse::<f64>().expect("a number");
         let rate = Rate::from_mbps(number("link_mbps"));
         let network =

@@ -1,23 +1,23 @@
 //! Which scheme looks how.
 
-use paceline_cc::{Dash, Hue, Look, SCHEMES, Shape};
+use paceline_cc::{Dash, Hue, PlotStyle, SCHEMES, Shape};
 
 use crate::style::Paint;
 
-/// The looks of a set of schemes: colours, dashes and shapes, all different as long as there are
+/// The styles of a set of schemes: colours, dashes and shapes, all different as long as there are
 /// enough of them.
 ///
-/// A built-in scheme has the look that the registry gives it ([`paceline_cc::Scheme::look`]), in
-/// every plot. Variants of it (`abc[dt=60ms]`, `cubic+codel`) have that look, too, if nothing else
-/// in the set has it. All other names get a free one in the order given: a hue that nothing has, or
-/// else a dash that nothing of this hue has.
+/// A built-in scheme has the style that the registry gives it ([`paceline_cc::Scheme::plot_style`])
+/// in every plot. Variants of it (`abc[dt=60ms]`, `cubic+codel`) have that style, too, if nothing
+/// else in the set has it. All other names get a free one in the order given: a hue that nothing
+/// has, or else a dash that nothing of this hue has.
 #[derive(Debug, Clone, Default)]
 pub struct Palette {
     entries: Vec<(String, Paint)>,
 }
 
 impl Palette {
-    /// Assigns looks to names; a repeated name counts once.
+    /// Assigns styles to names; a repeated name counts once.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut distinct: Vec<&str> = Vec::new();
         for name in names {
@@ -25,30 +25,30 @@ impl Palette {
                 distinct.push(name);
             }
         }
-        let mut given: Vec<Option<Look>> = vec![None; distinct.len()];
-        let mut used: Vec<Look> = Vec::new();
-        // A bare name has the first claim on its look, a variant with parameters the second, one
+        let mut given: Vec<Option<PlotStyle>> = vec![None; distinct.len()];
+        let mut used: Vec<PlotStyle> = Vec::new();
+        // A bare name has the first claim on its style, a variant with parameters the second, one
         // with a queue of its own the third.
         for claim in [bare, without_parameters, without_queue] {
             for (slot, name) in given.iter_mut().zip(&distinct) {
                 let known = known(&claim(name));
-                let free = known.filter(|look| !used.iter().any(|other| alike(*look, *other)));
-                if let (None, Some(look)) = (*slot, free) {
-                    *slot = Some(look);
-                    used.push(look);
+                let free = known.filter(|style| !used.iter().any(|other| alike(*style, *other)));
+                if let (None, Some(style)) = (*slot, free) {
+                    *slot = Some(style);
+                    used.push(style);
                 }
             }
         }
         for slot in given.iter_mut().filter(|slot| slot.is_none()) {
-            let look = free(&used);
-            *slot = Some(look);
-            used.push(look);
+            let style = free(&used);
+            *slot = Some(style);
+            used.push(style);
         }
-        let paints = given.into_iter().map(|look| look.map_or(Paint::INK, Paint::of));
+        let paints = given.into_iter().map(|style| style.map_or(Paint::INK, Paint::of));
         Self { entries: distinct.into_iter().map(str::to_owned).zip(paints).collect() }
     }
 
-    /// The look of a scheme; of one that is not in the set, its usual one.
+    /// The style of a scheme; of one that is not in the set, its usual one.
     pub fn paint(&self, name: &str) -> Paint {
         match self.entries.iter().find(|(known, _)| known == name) {
             Some((_, paint)) => *paint,
@@ -63,14 +63,14 @@ impl Palette {
 }
 
 /// True if lines, or points, of two looks cannot be told apart.
-fn alike(one: Look, other: Look) -> bool {
+fn alike(one: PlotStyle, other: PlotStyle) -> bool {
     one.hue == other.hue && (one.dash == other.dash || one.shape == other.shape)
 }
 
-/// A look that nothing has: of a new hue if there is one, or else of a new dash. When all are taken,
-/// looks are used again.
-fn free(used: &[Look]) -> Look {
-    let count = |hue: Hue| used.iter().filter(|look| look.hue == hue).count();
+/// A style that nothing has: of a new hue if there is one, or else of a new dash. When all are taken,
+/// styles are used again.
+fn free(used: &[PlotStyle]) -> PlotStyle {
+    let count = |hue: Hue| used.iter().filter(|style| style.hue == hue).count();
     let taken = |hue: Hue, dash: Dash| used.iter().any(|l| (l.hue, l.dash) == (hue, dash));
     let dashes = || Dash::ALL.into_iter().flat_map(|dash| Hue::ALL.map(|hue| (hue, dash)));
     let new_hue = dashes().find(|&(hue, _)| count(hue) == 0);
@@ -84,16 +84,16 @@ fn free(used: &[Look]) -> Look {
     let lone = |shape: &Shape| !held(*shape) && !used.iter().any(|l| l.shape == *shape);
     let shape = Shape::ALL.into_iter().find(lone);
     let shape = shape.or_else(|| Shape::ALL.into_iter().find(|shape| !held(*shape)));
-    Look::new(hue, dash, shape.unwrap_or(Shape::Circle))
+    PlotStyle::new(hue, dash, shape.unwrap_or(Shape::Circle))
 }
 
-/// The look of a built-in scheme.
-fn known(name: &str) -> Option<Look> {
+/// The style of a built-in scheme.
+fn known(name: &str) -> Option<PlotStyle> {
     let name = match name {
         "reno" => "newreno",
         name => name,
     };
-    SCHEMES.iter().find(|scheme| scheme.name == name).map(|scheme| scheme.look)
+    SCHEMES.iter().find(|scheme| scheme.name == name).map(|scheme| scheme.plot_style)
 }
 
 fn bare(name: &str) -> String {

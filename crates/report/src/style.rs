@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use paceline_cc::{Dash, Hue, Look, Shape};
+use paceline_cc::{Dash, Hue, PlotStyle, Shape};
 
 /// A colour with its two forms, and what tells lines, bars and points of the same colour apart. The
 /// light form is written into the drawing, the dark one only into the style sheet, so that viewers
@@ -26,10 +26,10 @@ impl Paint {
         Self { name, light, dark, dash: Dash::Solid, shape: Shape::Circle }
     }
 
-    /// The paint of a look.
-    pub fn of(look: Look) -> Self {
-        let hue = Hue::ALL.iter().position(|hue| *hue == look.hue).unwrap_or(0);
-        Self { dash: look.dash, shape: look.shape, ..HUES[hue] }
+    /// The paint of a style of the registry.
+    pub fn of(style: PlotStyle) -> Self {
+        let hue = Hue::ALL.iter().position(|hue| *hue == style.hue).unwrap_or(0);
+        Self { dash: style.dash, shape: style.shape, ..HUES[hue] }
     }
 
     /// The lengths of strokes and gaps of its lines; nothing for an unbroken line.

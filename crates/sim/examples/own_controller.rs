@@ -2,7 +2,7 @@
 //! own_controller`. The controller aims at a fixed queueing delay.
 
 use paceline_sim::cc::{Controller, Feedback, Halves, Plan, Span};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Scenario, SchemeChoice};
+use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Scenario, SchemeChoice};
 use paceline_sim::{run, trace};
 
 /// Grows by a share of its window while the queue is short, and shrinks while it is long.
@@ -27,7 +27,7 @@ impl Controller for Delay {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = Span::from_millis(50);
     let halves = Halves::sender(move |setup| Delay { window: 10.0 * f64::from(setup.mss), target });
-    let own = MadeScheme::new("own", halves);
+    let own = CustomScheme::new("own", halves);
     let mut text = String::from("scheme   used %   queueing delay ms, mean     p95\n");
     for scheme in [own.into(), "cubic".parse()?, "abc".parse::<SchemeChoice>()?] {
         let mut scenario = Scenario::new("own controller");

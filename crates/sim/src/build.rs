@@ -16,10 +16,10 @@ use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{mean_rate, queue, queue_stream, service};
 use crate::recorder::{LinkRecord, Recorder};
-use crate::routes::{Route, Routes, Ways};
+use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{Capacity, Direction, FlowSpec, Record, Scenario, Stretch};
 use crate::stations;
-use crate::transport::{Foreign, MadeTransport, TransportEnds, TransportSetup};
+use crate::transport::{CustomTransport, TransportEndpoint, TransportEnds, TransportSetup};
 use crate::world::World;
 
 /// Where a scenario's parts have ended up among the stages.
@@ -50,7 +50,7 @@ pub(crate) struct FlowPlace {
 pub(crate) struct Layout {
     pub(crate) routes: Vec<Route>,
     /// The carriers that routes pass.
-    pub(crate) ways: Vec<Vec<usize>>,
+    pub(crate) carrier_lists: Vec<Vec<usize>>,
     /// The pipes of flows: stage, and the delay that each adds to half of the RTT.
     pub(crate) pipes: Vec<(usize, Span)>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Layout {
 pub(crate) fn build(
     scenario: &Scenario,
     names: Option<&Names>,
-    outside: Option<(&str, MadeTransport)>,
+    outside: Option<(&str, CustomTransport)>,
 ) -> Result<(World, Places), BuildError> {
     lay_out(scenario, names, outside, false).map(|(world, places, _)| (world, places))
 }
@@ -71,7 +71,7 @@ pub(crate) fn build(
 pub(crate) fn lay_out(
     scenario: &Scenario,
     names: Option<&Names>,
-    outside: Option<(&str, MadeTransport)>,
+    outside: Option<(&str, CustomTransport)>,
     changeable: bool,
 ) -> Result<(World, Places, Layout), BuildError> {
     let mut builder = Builder {
@@ -83,7 +83,7 @@ pub(crate) fn lay_out(
         carriers: Vec::new(),
         endpoints: Vec::new(),
         routes: Vec::new(),
-        ways: Ways::default(),
+        carrier_lists: CarrierLists::default(),
         pipes: BTreeMap::new(),
         after: Vec::new(),
         hops: vec![Vec::new(); scenario.media.len()],
@@ -114,13 +114,13 @@ struct Builder<'a> {
     scenario: &'a Scenario,
     names: Lookup<'a>,
     /// A flow whose ends are these instead of what its scheme makes.
-    outside: Option<(&'a str, MadeTransport)>,
+    outside: Option<(&'a str, CustomTransport)>,
     /// Links and pipes; they come first in the world.
     carriers: Vec<Carrier>,
     /// Senders and receivers. Until the end their numbers are counted from `ENDPOINT`.
     endpoints: Vec<Endpoint>,
     routes: Vec<Route>,
-    ways: Ways,
+    carrier_lists: CarrierLists,
     /// Pipes that only delay, by their delay: flows share them.
     pipes: BTreeMap<Span, usize>,
     /// The pipe behind each link, if it has one.
@@ -198,8 +198,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the medium that a flow passes to its ways: the last that it passes on the way down, the
-    /// first on the way up; and tells the medium of both routes.
+    /// Adds the medium that a flow passes to its carriers: the last of those on the way down, the first
+    /// of those on the way up; and tells the medium of both routes.
     fn over_medium(
         &mut self,
         flow: &FlowSpec,
@@ -344,12 +344,12 @@ impl Builder<'_> {
     fn flow(&mut self, one: OneFlow<'_>) -> Result<FlowPlace, BuildError> {
         let flow = (self.places.flows.len() + self.places.arrivals.len()) as u32;
         let route = self.routes.len() as u32;
-        let (forward, back) = self.ways(&one, route)?;
+        let (forward, back) = self.carriers_passed(&one, route)?;
         let sender = ENDPOINT + self.endpoints.len();
         let receiver = sender + 1;
-        let (forward, back) = (self.ways.number(forward), self.ways.number(back));
-        self.routes.push(Route { from: sender, way: forward, to: receiver });
-        self.routes.push(Route { from: receiver, way: back, to: sender });
+        let (forward, back) = (self.carrier_lists.number(forward), self.carrier_lists.number(back));
+        self.routes.push(Route { from: sender, carrier_list: forward, to: receiver });
+        self.routes.push(Route { from: receiver, carrier_list: back, to: sender });
         match one.ends {
             Ends::Scheme(halves) => {
                 let sender = make_sender(self.scenario, &one, halves, (flow, route))?;
@@ -359,9 +359,9 @@ impl Builder<'_> {
             }
             Ends::Transport(made) => {
                 let (first, second) = self.transport(&one, made, flow)?;
-                let end = |end, route, receives| Foreign::new(end, flow, route, receives);
-                self.endpoints.push(Endpoint::Foreign(Box::new(end(first, route, false))));
-                self.endpoints.push(Endpoint::Foreign(Box::new(end(second, route + 1, true))));
+                let end = |end, route, receives| TransportEndpoint::new(end, flow, route, receives);
+                self.endpoints.push(Endpoint::Transport(Box::new(end(first, route, false))));
+                self.endpoints.push(Endpoint::Transport(Box::new(end(second, route + 1, true))));
             }
         }
         let OneFlow { name, scheme, .. } = one;
@@ -370,7 +370,7 @@ impl Builder<'_> {
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
     /// a pipe for half of its RTT.
-    fn ways(
+    fn carriers_passed(
         &mut self,
         one: &OneFlow<'_>,
         route: u32,
@@ -403,7 +403,7 @@ impl Builder<'_> {
     fn transport(
         &self,
         one: &OneFlow<'_>,
-        made: &MadeTransport,
+        made: &CustomTransport,
         flow: u32,
     ) -> Result<TransportEnds, BuildError> {
         let mut setup = TransportSetup::new(self.scenario.seed, flow);
@@ -417,9 +417,9 @@ impl Builder<'_> {
     /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the
     /// delay over: then each packet needs one call where there were three.
     fn look_ahead(&mut self, link: usize) {
-        let mut delays = self.ways.lists.iter().filter_map(|way| {
-            let at = way.iter().position(|&stage| stage == link)?;
-            let next = way.get(at + 1).map(|&stage| &self.carriers[stage]);
+        let mut delays = self.carrier_lists.lists.iter().filter_map(|list| {
+            let at = list.iter().position(|&stage| stage == link)?;
+            let next = list.get(at + 1).map(|&stage| &self.carriers[stage]);
             Some(match next {
                 Some(Carrier::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
                 _ => None,
@@ -434,9 +434,9 @@ impl Builder<'_> {
         if !stage.look_ahead(delay) {
             return;
         }
-        for way in &mut self.ways.lists {
-            if let Some(at) = way.iter().position(|&stage| stage == link) {
-                way.remove(at + 1);
+        for list in &mut self.carrier_lists.lists {
+            if let Some(at) = list.iter().position(|&stage| stage == link) {
+                list.remove(at + 1);
             }
         }
     }
@@ -484,10 +484,14 @@ impl Builder<'_> {
             recorder
         });
         let stages = carriers + self.endpoints.len();
-        let routes = Routes::new(&self.routes, &self.ways.lists, carriers, stages);
+        let routes = Routes::new(&self.routes, &self.carrier_lists.lists, carriers, stages);
         let digest = self.scenario.digest;
         let world = World::new(self.carriers, self.endpoints, routes, recorder, digest);
-        let layout = Layout { routes: self.routes, ways: self.ways.lists, pipes: self.flow_pipes };
+        let layout = Layout {
+            routes: self.routes,
+            carrier_lists: self.carrier_lists.lists,
+            pipes: self.flow_pipes,
+        };
         (world, self.places, layout)
     }
 }

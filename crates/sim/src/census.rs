@@ -36,8 +36,8 @@ impl World {
     /// Counts all packets.
     pub fn census(&self) -> Census {
         let mut census = Census::default();
-        for seat in &self.seats {
-            match &seat.endpoint {
+        for slot in &self.slots {
+            match &slot.endpoint {
                 Endpoint::Sender(sender) => {
                     census.sent += sender.stats().sent;
                     census.acks_received += sender.stats().acks + sender.stats().reports;
@@ -46,11 +46,11 @@ impl World {
                     census.received += receiver.stats().packets;
                     census.acks_sent += receiver.stats().acks + receiver.stats().reports;
                 }
-                Endpoint::Foreign(end) if end.receives() => {
+                Endpoint::Transport(end) if end.receives() => {
                     census.received += end.taken;
                     census.acks_sent += end.sent;
                 }
-                Endpoint::Foreign(end) => {
+                Endpoint::Transport(end) => {
                     census.sent += end.sent;
                     census.acks_received += end.taken;
                 }

@@ -9,23 +9,23 @@ use paceline_cc::{Halves, Span, Spec, SpecError};
 use crate::error::BuildError;
 use crate::names::{Lookup, Names};
 use crate::scenario::{
-    FlowSpec, LinkSpec, MadeRouter, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
+    CustomRouter, FlowSpec, LinkSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
     SchemeChoice,
 };
-use crate::transport::MadeTransport;
+use crate::transport::CustomTransport;
 
 /// What the two ends of a flow are made from.
 pub(crate) enum Ends {
     /// The halves of a scheme.
     Scheme(Halves),
     /// A transport that comes whole.
-    Transport(MadeTransport),
+    Transport(CustomTransport),
 }
 
 /// What the ends of a flow with this scheme are made from.
 pub(crate) fn ends(scheme: &SchemeChoice, names: Lookup<'_>) -> Result<Ends, SpecError> {
     match scheme {
-        SchemeChoice::Made(made) => Ok(Ends::Scheme(made.halves().clone())),
+        SchemeChoice::Custom(made) => Ok(Ends::Scheme(made.halves().clone())),
         SchemeChoice::Named(spec) => Ok(Ends::Scheme(names.scheme(&spec.sender)?)),
         SchemeChoice::Transport(made) => Ok(Ends::Transport(made.clone())),
     }
@@ -156,8 +156,8 @@ pub(crate) fn router_of<'a>(
         None => RouterChoice::None,
         Some((flow, router)) => match &flow.scheme {
             SchemeChoice::Named(spec) => RouterChoice::Scheme(spec.sender.clone()),
-            SchemeChoice::Made(made) => {
-                RouterChoice::Made(MadeRouter::new(made.label(), move || router()))
+            SchemeChoice::Custom(made) => {
+                RouterChoice::Custom(CustomRouter::new(made.label(), move || router()))
             }
             SchemeChoice::Transport(_) => RouterChoice::None,
         },
@@ -180,7 +180,7 @@ pub(crate) fn make_router(
     match choice {
         RouterChoice::Auto | RouterChoice::None => Ok(None),
         RouterChoice::Scheme(spec) => Ok(names.scheme(spec)?.router),
-        RouterChoice::Made(made) => Ok(Some(made.maker())),
+        RouterChoice::Custom(made) => Ok(Some(made.maker())),
     }
 }
 

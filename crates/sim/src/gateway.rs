@@ -10,7 +10,7 @@ use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::run::Simulation;
 use crate::scenario::{FlowSpec, Record, Scenario};
-use crate::transport::{MadeTransport, TransportEnd};
+use crate::transport::{CustomTransport, TransportEnd};
 
 /// An end of a flow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Gateway {
             .map_err(|problem| BuildError::Transport { flow: flow.to_string(), problem })?;
         let arrived: [Arrived; 2] = Default::default();
         let ends = arrived.clone();
-        let made = MadeTransport::new("a program outside", move |_| {
+        let made = CustomTransport::new("a program outside", move |_| {
             let [sender, receiver] = ends.clone().map(|arrived| Outside { arrived, bytes: 0 });
             Ok((Box::new(sender), Box::new(receiver)))
         });

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use paceline_sim::cc::{Controller, Feedback, Halves, Plan, Rate, Span};
-//! use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Scenario, SchemeChoice};
+//! use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, CustomScheme, Scenario, SchemeChoice};
 //!
 //! struct Sixty(u64);
 //!
@@ -25,7 +25,7 @@
 //!     }
 //! }
 //!
-//! let sixty = MadeScheme::new("sixty", Halves::sender(|setup| Sixty(60 * u64::from(setup.mss))));
+//! let sixty = CustomScheme::new("sixty", Halves::sender(|setup| Sixty(60 * u64::from(setup.mss))));
 //! let cubic: SchemeChoice = "cubic".parse()?;
 //! let mut scenario = Scenario::new("sixty packets beside Cubic");
 //! scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
@@ -74,11 +74,11 @@ pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState
 pub use names::Names;
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, FramesOutcome, LinkOutcome, LinkSeries,
-    MediumOutcome, Outcome, Pooled, SenderCounters, StationOutcome,
+    MediumOutcome, Outcome, PooledDelays, SenderCounters, StationOutcome,
 };
 pub use parts::{mean_rate, queue_stream, service};
 pub use run::{Simulation, run, run_with};
-pub use transport::{MadeTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
+pub use transport::{CustomTransport, MakeTransport, TransportEnd, TransportEnds, TransportSetup};
 pub use world::World;
 
 /// Units, packets, controllers and registries: what a scheme of one's own is made with.

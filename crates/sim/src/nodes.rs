@@ -5,7 +5,7 @@ use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
 
-use crate::transport::Foreign;
+use crate::transport::TransportEndpoint;
 
 /// What carries packets. A closed set: the calls are direct.
 pub(crate) enum Carrier {
@@ -100,7 +100,7 @@ pub(crate) enum Endpoint {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
     /// An end of a transport that comes whole.
-    Foreign(Box<Foreign>),
+    Transport(Box<TransportEndpoint>),
 }
 
 impl Endpoint {
@@ -116,7 +116,7 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.answer(now, packet, answer), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.answer(now, packet, answer), receiver.wake()),
-            Endpoint::Foreign(end) => Endpoint::answer_foreign(end, now, packet, answer),
+            Endpoint::Transport(end) => Endpoint::answer_transport(end, now, packet, answer),
         }
     }
 
@@ -125,26 +125,26 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => (sender.pop_into(now, place), sender.wake()),
             Endpoint::Receiver(receiver) => (receiver.pop_into(now, place), receiver.wake()),
-            Endpoint::Foreign(end) => Endpoint::pop_foreign(end, now, place),
+            Endpoint::Transport(end) => Endpoint::pop_transport(end, now, place),
         }
     }
 
     // Kept out of the loop through which packets of our own endpoints go.
     #[cold]
     #[inline(never)]
-    fn answer_foreign(
-        end: &mut Foreign,
+    fn answer_transport(
+        end: &mut TransportEndpoint,
         now: Time,
         packet: &Packet,
         answer: &mut Packet,
     ) -> (bool, Time) {
         end.push(now, packet);
-        Endpoint::pop_foreign(end, now, answer)
+        Endpoint::pop_transport(end, now, answer)
     }
 
     #[cold]
     #[inline(never)]
-    fn pop_foreign(end: &mut Foreign, now: Time, place: &mut Packet) -> (bool, Time) {
+    fn pop_transport(end: &mut TransportEndpoint, now: Time, place: &mut Packet) -> (bool, Time) {
         (end.pop_into(now, place), end.wake())
     }
 
@@ -152,14 +152,14 @@ impl Endpoint {
         match self {
             Endpoint::Sender(sender) => sender.wake(),
             Endpoint::Receiver(receiver) => receiver.wake(),
-            Endpoint::Foreign(end) => end.wake(),
+            Endpoint::Transport(end) => end.wake(),
         }
     }
 }
 
 /// An endpoint, and beside it what each packet needs to know of its place in the world: with very
 /// many flows, each look elsewhere is one into memory that no cache holds.
-pub(crate) struct Seat {
+pub(crate) struct EndpointSlot {
     pub(crate) endpoint: Endpoint,
     /// Its wake-up, as it stands in the timetable.
     pub(crate) wake: Time,
@@ -167,9 +167,9 @@ pub(crate) struct Seat {
     pub(crate) next: u32,
 }
 
-impl Seat {
+impl EndpointSlot {
     /// Takes the memory of an endpoint that is not needed any more.
-    pub(crate) fn take_memory(&mut self, other: &mut Seat) {
+    pub(crate) fn take_memory(&mut self, other: &mut EndpointSlot) {
         match (&mut self.endpoint, &mut other.endpoint) {
             (Endpoint::Sender(new), Endpoint::Sender(old)) => new.take_memory(old),
             (Endpoint::Receiver(new), Endpoint::Receiver(old)) => new.take_memory(old),

@@ -22,7 +22,7 @@ pub struct Outcome {
     /// Each flow, in the scenario's order; short flows of random arrivals are left out.
     pub flows: Vec<FlowOutcome>,
     /// The delays of all flows together, those of random arrivals left out.
-    pub pooled: Pooled,
+    pub pooled: PooledDelays,
     /// Jain's index of the flows' goodputs over windows of one second, which begin at the end of
     /// the warm-up: the mean over the windows in which at least two flows are meant to be active
     /// all the time, by their starts and stops, and something arrives. `None` without such
@@ -39,7 +39,7 @@ pub struct Outcome {
 /// Delays of all flows together.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
-pub struct Pooled {
+pub struct PooledDelays {
     /// Per packet, from its sending to its arrival.
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement, the RTT of its newest packet.

@@ -18,7 +18,7 @@ pub(crate) fn queue(
     match choice {
         QueueChoice::Auto => queue(&QueueChoice::droptail(), limit, stream, names),
         QueueChoice::Named(spec) => Ok(names.queue(spec, limit, stream)?),
-        QueueChoice::Made(made) => Ok(made.make(limit, stream)),
+        QueueChoice::Custom(made) => Ok(made.make(limit, stream)),
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct FlowRecord {
 }
 
 /// Takes the name and value of an inner state.
-pub(crate) type See<'a> = dyn FnMut(&'static str, f64) + 'a;
+pub(crate) type StateVisitor<'a> = dyn FnMut(&'static str, f64) + 'a;
 
 /// Collects delays, counts and time series. Measures from `from` on.
 #[derive(Debug)]
@@ -102,8 +102,8 @@ impl Recorder {
                 let Body::Data(data) = &packet.body else { return };
                 self.on_arrival(now, packet, data.segment);
             }
-            Endpoint::Foreign(end) if end.receives() => self.on_arrival(now, packet, 0),
-            Endpoint::Foreign(_) => {}
+            Endpoint::Transport(end) if end.receives() => self.on_arrival(now, packet, 0),
+            Endpoint::Transport(_) => {}
         }
     }
 
@@ -119,8 +119,10 @@ impl Recorder {
                 self.on_received(now, receiver.stats().goodput);
             }
             Endpoint::Receiver(_) => {}
-            Endpoint::Foreign(end) if end.receives() => self.on_received(now, end.end().received()),
-            Endpoint::Foreign(end) => {
+            Endpoint::Transport(end) if end.receives() => {
+                self.on_received(now, end.end().received())
+            }
+            Endpoint::Transport(end) => {
                 let rtt = end.end_mut().take_rtt();
                 self.on_ack(now, end.flow(), rtt);
             }
@@ -222,7 +224,12 @@ impl Recorder {
     }
 
     /// Notes the inner values of a flow's sender at the end of bin `at`.
-    pub(crate) fn on_state(&mut self, at: usize, flow: u32, inspect: impl FnOnce(&mut See<'_>)) {
+    pub(crate) fn on_state(
+        &mut self,
+        at: usize,
+        flow: u32,
+        inspect: impl FnOnce(&mut StateVisitor<'_>),
+    ) {
         let Some(flow) = self.flows.get_mut(flow as usize) else { return };
         let state = &mut flow.state;
         inspect(&mut |name, value| {

@@ -17,19 +17,19 @@ pub(crate) struct Routes {
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) from: usize,
-    /// Which of the ways it takes. Many flows share one.
-    pub(crate) way: usize,
+    /// Which of the lists of carriers it passes. Many flows share one.
+    pub(crate) carrier_list: usize,
     pub(crate) to: usize,
 }
 
 /// The carriers that routes pass, each list once.
 #[derive(Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct CarrierLists {
     pub(crate) lists: Vec<Vec<usize>>,
     numbers: BTreeMap<Vec<usize>, usize>,
 }
 
-impl Ways {
+impl CarrierLists {
     /// The number of a list of carriers.
     pub(crate) fn number(&mut self, list: Vec<usize>) -> usize {
         if let Some(&number) = self.numbers.get(&list) {
@@ -42,18 +42,18 @@ impl Ways {
 }
 
 impl Routes {
-    /// The table of `routes`, whose numbers are their places, over `ways`, among `stages` stages, of
-    /// which the first `carriers` carry packets.
+    /// The table of `routes`, whose numbers are their places, over `carrier_lists`, among `stages`
+    /// stages, of which the first `carriers` carry packets.
     pub(crate) fn new(
         routes: &[Route],
-        ways: &[Vec<usize>],
+        carrier_lists: &[Vec<usize>],
         carriers: usize,
         stages: usize,
     ) -> Routes {
         let mut users = vec![0u32; stages];
         for route in routes {
             users[route.from] += 1;
-            ways[route.way].iter().for_each(|&stage| users[stage] += 1);
+            carrier_lists[route.carrier_list].iter().for_each(|&stage| users[stage] += 1);
         }
         let mut rows = Vec::with_capacity(stages);
         let mut size = 0;
@@ -65,7 +65,7 @@ impl Routes {
         let mut next = vec![u32::MAX; size];
         for (number, route) in routes.iter().enumerate() {
             let mut at = route.from;
-            for &stage in ways[route.way].iter().chain([&route.to]) {
+            for &stage in carrier_lists[route.carrier_list].iter().chain([&route.to]) {
                 let (row, mask) = rows[at];
                 next[(row + (number as u32 & mask)) as usize] = stage as u32;
                 at = stage;

@@ -71,18 +71,18 @@ pub type MakeTransport =
 
 /// A transport that comes whole, as the scheme of a flow.
 #[derive(Clone)]
-pub struct MadeTransport {
+pub struct CustomTransport {
     label: String,
     make: MakeTransport,
 }
 
-impl MadeTransport {
+impl CustomTransport {
     /// A transport that `make` makes, once for each flow and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn(&TransportSetup) -> Result<TransportEnds, String> + Send + Sync + 'static,
-    ) -> MadeTransport {
-        MadeTransport { label: label.into(), make: Arc::new(make) }
+    ) -> CustomTransport {
+        CustomTransport { label: label.into(), make: Arc::new(make) }
     }
 
     /// What it is called in outcomes and errors.
@@ -94,19 +94,19 @@ impl MadeTransport {
         (self.make)(setup)
     }
 
-    pub(crate) fn is(&self, other: &MadeTransport) -> bool {
+    pub(crate) fn is(&self, other: &CustomTransport) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
-impl fmt::Debug for MadeTransport {
+impl fmt::Debug for CustomTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "transport made elsewhere: {}", self.label)
     }
 }
 
 /// An end of a transport in a world.
-pub(crate) struct Foreign {
+pub(crate) struct TransportEndpoint {
     end: Box<dyn TransportEnd>,
     flow: u32,
     route: u32,
@@ -117,14 +117,14 @@ pub(crate) struct Foreign {
     pub(crate) taken: u64,
 }
 
-impl Foreign {
+impl TransportEndpoint {
     pub(crate) fn new(
         end: Box<dyn TransportEnd>,
         flow: u32,
         route: u32,
         receives: bool,
-    ) -> Foreign {
-        Foreign { end, flow, route, receives, sent: 0, taken: 0 }
+    ) -> TransportEndpoint {
+        TransportEndpoint { end, flow, route, receives, sent: 0, taken: 0 }
     }
 
     pub(crate) fn flow(&self) -> u32 {

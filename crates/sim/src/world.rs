@@ -6,11 +6,11 @@ use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
 
 use crate::digest::Digest;
-use crate::nodes::{Carrier, Endpoint, Seat};
+use crate::nodes::{Carrier, Endpoint, EndpointSlot};
 use crate::recorder::Recorder;
 use crate::routes::Routes;
 use crate::timetable::Timetable;
-use crate::transport::Foreign;
+use crate::transport::TransportEndpoint;
 
 /// Stages that hand packets to each other in virtual time.
 ///
@@ -22,7 +22,7 @@ use crate::transport::Foreign;
 pub struct World {
     pub(crate) now: Time,
     pub(crate) carriers: Vec<Carrier>,
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) slots: Vec<EndpointSlot>,
     routes: Routes,
     timetable: Timetable,
     digest: Option<Digest>,
@@ -44,16 +44,16 @@ impl World {
         for (id, carrier) in carriers.iter().enumerate() {
             timetable.set_carrier(id, carrier.wake());
         }
-        let seat = |(at, endpoint): (usize, Endpoint)| {
+        let slot = |(at, endpoint): (usize, Endpoint)| {
             let (id, wake) = (border + at, endpoint.wake());
             timetable.set_endpoint(id, wake);
-            Seat { endpoint, wake, next: routes.first(id) }
+            EndpointSlot { endpoint, wake, next: routes.first(id) }
         };
-        let seats = endpoints.into_iter().enumerate().map(seat).collect();
+        let slots = endpoints.into_iter().enumerate().map(slot).collect();
         World {
             now: Time::ZERO,
             carriers,
-            seats,
+            slots,
             routes,
             timetable,
             digest: digest.then(Digest::new),
@@ -68,23 +68,23 @@ impl World {
             .iter_mut()
             .zip(&mut other.carriers)
             .for_each(|(new, old)| new.take_memory(old));
-        self.seats.iter_mut().zip(&mut other.seats).for_each(|(new, old)| new.take_memory(old));
+        self.slots.iter_mut().zip(&mut other.slots).for_each(|(new, old)| new.take_memory(old));
     }
 
     fn endpoint(&self, id: usize) -> Option<&Endpoint> {
-        self.seats.get(id.checked_sub(self.carriers.len())?).map(|seat| &seat.endpoint)
+        self.slots.get(id.checked_sub(self.carriers.len())?).map(|slot| &slot.endpoint)
     }
     /// The sender that is stage `id`.
     pub(crate) fn sender(&self, id: usize) -> Option<&Sender> {
         match self.endpoint(id)? {
             Endpoint::Sender(sender) => Some(sender),
-            Endpoint::Receiver(_) | Endpoint::Foreign(_) => None,
+            Endpoint::Receiver(_) | Endpoint::Transport(_) => None,
         }
     }
     /// The end of a transport that is stage `id`.
-    pub(crate) fn foreign(&self, id: usize) -> Option<&Foreign> {
+    pub(crate) fn transport_endpoint(&self, id: usize) -> Option<&TransportEndpoint> {
         match self.endpoint(id)? {
-            Endpoint::Foreign(end) => Some(end),
+            Endpoint::Transport(end) => Some(end),
             Endpoint::Sender(_) | Endpoint::Receiver(_) => None,
         }
     }
@@ -92,7 +92,7 @@ impl World {
     pub(crate) fn receiver(&self, id: usize) -> Option<&Receiver> {
         match self.endpoint(id)? {
             Endpoint::Receiver(receiver) => Some(receiver),
-            Endpoint::Sender(_) | Endpoint::Foreign(_) => None,
+            Endpoint::Sender(_) | Endpoint::Transport(_) => None,
         }
     }
     /// The link that is stage `id`.
@@ -133,7 +133,8 @@ impl World {
     /// The same with a sender.
     pub(crate) fn change_sender(&mut self, id: usize, change: impl FnOnce(&mut Sender)) {
         let Some(at) = id.checked_sub(self.carriers.len()) else { return };
-        let Some(Seat { endpoint: Endpoint::Sender(sender), .. }) = self.seats.get_mut(at) else {
+        let Some(EndpointSlot { endpoint: Endpoint::Sender(sender), .. }) = self.slots.get_mut(at)
+        else {
             return;
         };
         change(sender);
@@ -143,18 +144,18 @@ impl World {
 
     /// Adds endpoints behind those that there are; `routes` are those of all stages from now on.
     pub(crate) fn add_endpoints(&mut self, endpoints: Vec<Endpoint>, routes: Routes) {
-        self.timetable.add_endpoints(self.seats.len(), endpoints.len());
+        self.timetable.add_endpoints(self.slots.len(), endpoints.len());
         self.routes = routes;
         for endpoint in endpoints {
-            let (id, wake) = (self.carriers.len() + self.seats.len(), endpoint.wake());
+            let (id, wake) = (self.carriers.len() + self.slots.len(), endpoint.wake());
             self.timetable.set_endpoint(id, wake);
-            self.seats.push(Seat { endpoint, wake, next: self.routes.first(id) });
+            self.slots.push(EndpointSlot { endpoint, wake, next: self.routes.first(id) });
         }
     }
 
     /// Stages of all kinds.
     pub(crate) fn stages(&self) -> (usize, usize) {
-        (self.carriers.len(), self.carriers.len() + self.seats.len())
+        (self.carriers.len(), self.carriers.len() + self.slots.len())
     }
 
     /// The time that has been reached.
@@ -179,17 +180,17 @@ impl World {
 
     /// The route of packets from the end of a transport that is stage `id`.
     pub(crate) fn route_of(&self, id: usize) -> u32 {
-        self.foreign(id).map_or(u32::MAX, Foreign::route)
+        self.transport_endpoint(id).map_or(u32::MAX, TransportEndpoint::route)
     }
 
     /// A packet from outside leaves the end of a transport that is stage `id`, now.
     pub(crate) fn hand_in(&mut self, id: usize, packet: &Packet) {
         let border = self.carriers.len();
-        let Some(seat) = id.checked_sub(border).and_then(|at| self.seats.get_mut(at)) else {
+        let Some(slot) = id.checked_sub(border).and_then(|at| self.slots.get_mut(at)) else {
             return;
         };
-        let next = seat.next as usize;
-        let Endpoint::Foreign(end) = &mut seat.endpoint else { return };
+        let next = slot.next as usize;
+        let Endpoint::Transport(end) = &mut slot.endpoint else { return };
         let packet = end.stamp(packet);
         match (&self.recorder, &self.digest) {
             (None, None) => self.carry::<false>(next, &packet),
@@ -242,7 +243,7 @@ impl World {
         let before = Time::from_nanos(self.now.as_nanos().saturating_sub(1));
         for id in 0..self.carriers.len() {
             if let Carrier::Link(link) = &mut self.carriers[id] {
-                link.settle(before);
+                link.note_departures(before);
                 self.record_link::<true>(id);
             }
         }
@@ -272,7 +273,7 @@ impl World {
     fn drain<const WATCHED: bool>(&mut self, id: usize, place: &mut Packet, answer: &mut Packet) {
         let now = self.now;
         loop {
-            let World { carriers, seats, routes, recorder, digest, timetable, .. } = self;
+            let World { carriers, slots, routes, recorder, digest, timetable, .. } = self;
             let border = carriers.len();
             let Some((packet, wake)) = carriers[id].take_due(now, place) else {
                 timetable.set_carrier(id, carriers[id].wake());
@@ -282,9 +283,9 @@ impl World {
             // notes one of its own.
             timetable.set_carrier(id, wake);
             let next = routes.next(id, packet);
-            if let Some(seat) = seats.get_mut(next.wrapping_sub(border)) {
+            if let Some(slot) = slots.get_mut(next.wrapping_sub(border)) {
                 let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-                let answered = tell(now, seat, packet, answer, told);
+                let answered = tell(now, slot, packet, answer, told);
                 self.go_on::<WATCHED>(next, answered, answer);
             } else {
                 let packet = *packet;
@@ -320,9 +321,9 @@ impl World {
     /// Notes the wake-up of an endpoint.
     #[inline]
     fn set_endpoint(&mut self, id: usize, wake: Time) {
-        let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
-        if seat.wake != wake {
-            seat.wake = wake;
+        let Some(slot) = self.slots.get_mut(id - self.carriers.len()) else { return };
+        if slot.wake != wake {
+            slot.wake = wake;
             self.timetable.set_endpoint(id, wake);
         }
     }
@@ -332,9 +333,9 @@ impl World {
     fn answer_on<const WATCHED: bool>(&mut self, id: usize, answer: &mut Packet) {
         let now = self.now;
         loop {
-            let Some(seat) = self.seats.get_mut(id - self.carriers.len()) else { return };
-            let (popped, wake) = seat.endpoint.pop_into(now, answer);
-            let next = seat.next as usize;
+            let Some(slot) = self.slots.get_mut(id - self.carriers.len()) else { return };
+            let (popped, wake) = slot.endpoint.pop_into(now, answer);
+            let next = slot.next as usize;
             if popped {
                 self.carry::<WATCHED>(next, answer);
             }
@@ -377,10 +378,10 @@ impl World {
     #[inline(never)]
     fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let mut answer = Packet::opaque(0);
-        let World { carriers, seats, recorder, digest, .. } = self;
-        let Some(seat) = seats.get_mut(id - carriers.len()) else { return };
+        let World { carriers, slots, recorder, digest, .. } = self;
+        let Some(slot) = slots.get_mut(id - carriers.len()) else { return };
         let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-        let answered = tell(self.now, seat, packet, &mut answer, told);
+        let answered = tell(self.now, slot, packet, &mut answer, told);
         self.go_on::<WATCHED>(id, answered, &mut answer);
     }
 }
@@ -390,21 +391,21 @@ impl World {
 #[inline(always)]
 fn tell(
     now: Time,
-    seat: &mut Seat,
+    slot: &mut EndpointSlot,
     packet: &Packet,
     answer: &mut Packet,
     told: Option<(Option<&mut Recorder>, Option<&mut Digest>)>,
 ) -> (bool, u32, Time) {
     let (mut recorder, digest) = told.unwrap_or_default();
     if let Some(recorder) = &mut recorder {
-        recorder.before(now, &seat.endpoint, packet);
+        recorder.before(now, &slot.endpoint, packet);
     }
-    let (answered, wake) = seat.endpoint.answer(now, packet, answer);
+    let (answered, wake) = slot.endpoint.answer(now, packet, answer);
     if let Some(recorder) = &mut recorder {
-        recorder.after(now, &mut seat.endpoint);
+        recorder.after(now, &mut slot.endpoint);
     }
     if let Some(digest) = digest {
         digest.arrival(now, packet);
     }
-    (answered, seat.next, wake)
+    (answered, slot.next, wake)
 }

@@ -9,7 +9,7 @@ use paceline_cc::{
 use paceline_path::Limit;
 use paceline_path::queue::{Fifo, QueueInfo, Queues};
 use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, MadeQueue, MadeRouter, MadeScheme, Record, RouterChoice,
+    Capacity, CustomQueue, CustomRouter, CustomScheme, FlowSpec, LinkSpec, Record, RouterChoice,
     Scenario, check_scheme, parse, parse_with, to_toml, to_toml_with,
 };
 use paceline_sim::{Names, Simulation, run, run_with};
@@ -29,11 +29,11 @@ fn fixed(packets: u64) -> Halves {
     Halves::sender(move |setup| Fixed(packets * u64::from(setup.mss)))
 }
 
-/// One flow of a made scheme over 12 Mbit/s and 100 ms, for ten seconds.
+/// One flow of a custom scheme over 12 Mbit/s and 100 ms, for ten seconds.
 fn scenario(packets: u64) -> Scenario {
     let mut scenario = Scenario::new("open");
     scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
-    scenario.flows.push(FlowSpec::bulk(MadeScheme::new("fixed", fixed(packets)), &["link"]));
+    scenario.flows.push(FlowSpec::bulk(CustomScheme::new("fixed", fixed(packets)), &["link"]));
     scenario.duration = Span::from_secs(10);
     scenario
 }
@@ -79,7 +79,7 @@ impl Router for MarkAll {
 #[test]
 fn queues_and_routers_may_be_made_too() {
     let mut scenario = scenario(300);
-    scenario.links[0].queue = MadeQueue::new("short", |mut limit, _| {
+    scenario.links[0].queue = CustomQueue::new("short", |mut limit, _| {
         limit.packets = limit.packets.map(|packets| packets.min(10));
         Box::new(Fifo::new(limit))
     })
@@ -87,7 +87,8 @@ fn queues_and_routers_may_be_made_too() {
     let outcome = run(&scenario).expect("runs");
     assert!(outcome.links[0].drops > 100 && outcome.links[0].queue_delay_ms.max < 12.0);
     scenario.flows[0].scheme = check_scheme("cubic[ecn=true]").expect("known").into();
-    scenario.links[0].router = RouterChoice::Made(MadeRouter::new("marks", || Box::new(MarkAll)));
+    scenario.links[0].router =
+        RouterChoice::Custom(CustomRouter::new("marks", || Box::new(MarkAll)));
     let marked = run(&scenario).expect("runs");
     assert!(marked.links[0].marks > 0 && marked.links[0].drops == 0, "{:?}", marked.links[0]);
 }
@@ -97,11 +98,11 @@ fn a_scheme_that_brings_a_router_as_a_value_is_used() {
     let halves =
         Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic[ecn=true]") };
     let mut scenario = scenario(1);
-    scenario.flows[0].scheme = MadeScheme::new("marked", halves).into();
+    scenario.flows[0].scheme = CustomScheme::new("marked", halves).into();
     assert!(run(&scenario).expect("runs").links[0].marks > 0);
     let other = Halves { router: Some(Arc::new(|| Box::new(MarkAll))), ..cubic("cubic") };
     let mut flow = scenario.flows[0].clone();
-    flow.scheme = MadeScheme::new("other", other).into();
+    flow.scheme = CustomScheme::new("other", other).into();
     scenario.flows.push(flow);
     let error = run(&scenario).expect_err("two routers").to_string();
     assert!(error.contains("`marked`") && error.contains("`other`"), "{error}");
@@ -167,7 +168,7 @@ fn what_is_made_has_no_name_to_write() {
     assert!(error.contains("scheme `fixed`") && error.contains("`Names`"), "{error}");
     let mut queue = made.clone();
     queue.flows[0].scheme = check_scheme("cubic").expect("known").into();
-    queue.links[0].queue = MadeQueue::new("mine", |limit, _| Box::new(Fifo::new(limit))).into();
+    queue.links[0].queue = CustomQueue::new("mine", |limit, _| Box::new(Fifo::new(limit))).into();
     let error = to_toml(&queue, "", none).expect_err("no name").to_string();
     assert!(error.contains("queue `mine`"), "{error}");
 }

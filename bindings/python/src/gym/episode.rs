@@ -2,7 +2,7 @@
 
 use paceline_cc::{Halves, Rate, SchemeSpec, Span, Stream, Time};
 use paceline_path::{BufferSize, Loss};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Record, Scenario};
+use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Record, Scenario};
 use paceline_sim::{BuildError, Simulation, mean_rate, service};
 
 use super::agent::{Agent, StepCounters};
@@ -113,7 +113,7 @@ impl Episode {
         let (own, mss) = (agent.clone(), scenario.mss);
         let halves = Halves::sender(move |_| own.controller(mss));
         let rtt = Span::from_secs_f64(rtt_ms / 1e3);
-        let mut flow = FlowSpec::bulk(MadeScheme::new("agent", halves), &["link"]);
+        let mut flow = FlowSpec::bulk(CustomScheme::new("agent", halves), &["link"]);
         flow.rtt = rtt;
         scenario.flows.push(flow);
         for rival in &config.rivals {

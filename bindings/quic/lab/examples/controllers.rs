@@ -23,7 +23,7 @@ use paceline_sim::cc::{
     AckPolicy, Controller, Feedback, Halves, Outgoing, Plan, Rate, Signals, Span, Spec, SpecError,
     Time, registry,
 };
-use paceline_sim::scenario::{Capacity, MadeScheme, SchemeChoice};
+use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use s2n_quic_core::recovery::{bbr, cubic};
 
 /// How QUIC's receivers acknowledge: every second packet, at most 25 ms late.
@@ -90,8 +90,8 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
         Noq::new("noq, own cubic", Arc::new(noq::CubicConfig::default())).transport().into(),
         Noq::new("noq, own newreno", Arc::new(noq::NewRenoConfig::default())).transport().into(),
         Noq::new("noq, own bbr3", Arc::new(noq::Bbr3Config::default())).transport().into(),
-        MadeScheme::new("s2n-quic's cubic", halves(cubic::Endpoint::default)).into(),
-        MadeScheme::new("s2n-quic's bbr", halves(bbr::Endpoint::default)).into(),
+        CustomScheme::new("s2n-quic's cubic", halves(cubic::Endpoint::default)).into(),
+        CustomScheme::new("s2n-quic's bbr", halves(bbr::Endpoint::default)).into(),
     ];
     let mut rows: Vec<Row> =
         own.into_iter().map(|scheme| (scheme.name().to_string(), scheme, None)).collect();
@@ -122,9 +122,9 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
 }
 
 /// The scheme called `name` with a pacer that lets ten packets go at once, as quinn's and noq's do.
-fn in_bursts(label: String, name: &str) -> Result<MadeScheme, SpecError> {
+fn in_bursts(label: String, name: &str) -> Result<CustomScheme, SpecError> {
     let halves = registry::build(&Spec::parse(name)?)?;
-    Ok(MadeScheme::new(
+    Ok(CustomScheme::new(
         label,
         Halves::sender(move |setup| InBursts((halves.controller)(setup), setup.mss)),
     ))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use paceline_quic_lab::suite::{Aim, Suite};
 use paceline_quic_lab::{Noq, Quinn};
-use paceline_sim::MadeTransport;
+use paceline_sim::CustomTransport;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn stacks() -> Result<Vec<(MadeTransport, Aim)>, Box<dyn Error>> {
+fn stacks() -> Result<Vec<(CustomTransport, Aim)>, Box<dyn Error>> {
     use Aim::{FillsBuffers, LimitsDelay};
     use noq_proto::congestion as noq;
     use quinn_proto::congestion as quinn;

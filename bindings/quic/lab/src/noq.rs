@@ -13,7 +13,7 @@ use noq_proto::{
     Transmit, TransportConfig, VarInt,
 };
 use paceline_sim::cc::Ecn;
-use paceline_sim::{MadeTransport, TransportEnds, TransportSetup};
+use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 
 use crate::addresses::{CLIENT, NAME, SERVER, seed};
 use crate::end::{ends, largest_datagram};
@@ -44,9 +44,9 @@ impl Noq {
     }
 
     /// The scheme of a flow: the flow's sender is a client that opens one stream.
-    pub fn transport(&self) -> MadeTransport {
+    pub fn transport(&self) -> CustomTransport {
         let noq = self.clone();
-        MadeTransport::new(self.label.clone(), move |setup| noq.ends(setup))
+        CustomTransport::new(self.label.clone(), move |setup| noq.ends(setup))
     }
 
     fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {

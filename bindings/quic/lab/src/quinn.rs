@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use paceline_sim::cc::Ecn;
-use paceline_sim::{MadeTransport, TransportEnds, TransportSetup};
+use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
@@ -44,9 +44,9 @@ impl Quinn {
     }
 
     /// The scheme of a flow: the flow's sender is a client that opens one stream.
-    pub fn transport(&self) -> MadeTransport {
+    pub fn transport(&self) -> CustomTransport {
         let quinn = self.clone();
-        MadeTransport::new(self.label.clone(), move |setup| quinn.ends(setup))
+        CustomTransport::new(self.label.clone(), move |setup| quinn.ends(setup))
     }
 
     fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {

@@ -30,10 +30,10 @@ use crate::clock::Clock;
 /// The simulator's sender paces by rates, not by times of departure.
 ///
 /// ```
-/// use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Scenario};
+/// use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, CustomScheme, Scenario};
 /// use s2n_quic_core::recovery::bbr;
 ///
-/// let bbr = MadeScheme::new("s2n-quic's BBR", paceline_s2n_quic::halves(bbr::Endpoint::default));
+/// let bbr = CustomScheme::new("s2n-quic's BBR", paceline_s2n_quic::halves(bbr::Endpoint::default));
 /// let mut scenario = Scenario::new("BBR of s2n-quic");
 /// let rate = paceline_cc::Rate::from_mbps(12.0);
 /// scenario.links.push(LinkSpec::new("link", Capacity::Constant(rate)));

@@ -3,7 +3,7 @@
 use paceline_cc::{Rate, Span};
 use paceline_s2n_quic::{Scheme, SchemeError, halves};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, MadeScheme, Scenario, SchemeChoice};
+use paceline_sim::scenario::{Capacity, CustomScheme, FlowSpec, LinkSpec, Scenario, SchemeChoice};
 use paceline_sim::{Outcome, run};
 use s2n_quic_core::recovery::congestion_controller::Endpoint;
 use s2n_quic_core::recovery::{bbr, cubic};
@@ -20,8 +20,8 @@ fn over_12_mbps(scheme: impl Into<SchemeChoice>) -> Outcome {
     run(&scenario).expect("a run")
 }
 
-fn made<E: Endpoint>(make: impl Fn() -> E + Send + Sync + 'static) -> MadeScheme {
-    MadeScheme::new("behind s2n-quic's trait", halves(make))
+fn made<E: Endpoint>(make: impl Fn() -> E + Send + Sync + 'static) -> CustomScheme {
+    CustomScheme::new("behind s2n-quic's trait", halves(make))
 }
 
 /// A scheme of Paceline's, put behind s2n-quic's trait, and that into the simulator: within 5 points

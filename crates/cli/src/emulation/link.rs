@@ -22,7 +22,7 @@ impl fmt::Display for QueueChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.router {
             RouterChoice::Scheme(router) => write!(f, "{router}+{}", self.queue),
-            RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => {
+            RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => {
                 write!(f, "{}", self.queue)
             }
         }
@@ -97,7 +97,7 @@ pub(crate) fn link(
 fn router(choice: &RouterChoice) -> Result<Option<Box<dyn Router>>, SpecError> {
     match choice {
         // Scenarios of files make no routers.
-        RouterChoice::Auto | RouterChoice::None | RouterChoice::Made(_) => Ok(None),
+        RouterChoice::Auto | RouterChoice::None | RouterChoice::Custom(_) => Ok(None),
         RouterChoice::Scheme(spec) => {
             Ok(paceline_remy::names().schemes.build(spec)?.router.map(|make| make()))
         }

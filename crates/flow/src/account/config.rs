@@ -73,14 +73,14 @@ pub struct Sent {
     /// The controller's tag, which comes back in the packet's [`Fate`](paceline_cc::Fate).
     pub tag: u64,
     /// True if it repeats data.
-    pub again: bool,
+    pub retransmission: bool,
 }
 
 impl Sent {
     /// New data.
     #[inline]
     pub fn segment(segment: u64, size: u32) -> Sent {
-        Sent { segment, size, tag: 0, again: false }
+        Sent { segment, size, tag: 0, retransmission: false }
     }
 
     /// A packet without data.
@@ -91,8 +91,8 @@ impl Sent {
 
     /// Data that was sent before.
     #[inline]
-    pub fn again(repair: Repair) -> Sent {
-        Sent { again: true, ..Sent::segment(repair.segment, repair.size) }
+    pub fn retransmission(repair: Repair) -> Sent {
+        Sent { retransmission: true, ..Sent::segment(repair.segment, repair.size) }
     }
 
     /// The same with the controller's tag.

@@ -187,7 +187,7 @@ impl Account {
         self.repairs.front()
     }
     /// Takes the oldest data that is to be sent again. The caller sends it as
-    /// [`Sent::again`] says.
+    /// [`Sent::retransmission`] says.
     #[inline]
     pub fn take_repair(&mut self) -> Option<Repair> {
         self.repairs.pop_front()
@@ -261,7 +261,7 @@ impl Account {
     /// A packet leaves at `now`. Returns its number.
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
-        let Sent { segment, size, tag, again } = sent;
+        let Sent { segment, size, tag, retransmission } = sent;
         if self.ledger.in_flight() == 0 {
             self.timers.restart(now);
             if self.ledger.oldest().is_none() {
@@ -275,7 +275,7 @@ impl Account {
             self.newest_data = number;
             self.next_segment = self.next_segment.max(segment + 1);
         }
-        self.stats.retransmits += u64::from(again);
+        self.stats.retransmits += u64::from(retransmission);
         number
     }
 
@@ -507,7 +507,7 @@ impl Account {
     /// is on its way will be ignored. Numbers go on.
     pub fn reconnect(&mut self, segment: u64) {
         self.ledger.abandon();
-        self.rtt = self.rtt.anew();
+        self.rtt = self.rtt.without_samples();
         self.recovery = Recovery::new(self.config.reliable);
         if let Some(state) = &mut self.cumulative_only {
             state.begin(segment);

@@ -38,7 +38,7 @@ pub(crate) struct Recovery {
     /// Repair ends when all segments below are acknowledged.
     segment: u64,
     /// A segment beyond `segment` was lost meanwhile: react again as soon as repair ends.
-    again: bool,
+    react_again: bool,
     /// Packets declared lost in this episode less those that came after all.
     outstanding: u64,
     prr: Prr,
@@ -89,7 +89,7 @@ impl Recovery {
             frto: false,
             stuck_at: 0,
             segment: 0,
-            again: false,
+            react_again: false,
             outstanding: 0,
             prr: Prr::default(),
         }
@@ -165,7 +165,7 @@ impl Recovery {
             State::Reduced if event.largest >= self.point => self.end(),
             State::Repair | State::Timeout if repaired => {
                 self.end();
-                if std::mem::take(&mut self.again) {
+                if std::mem::take(&mut self.react_again) {
                     self.react(State::Repair, event);
                     // How many packets this is about was not counted.
                     self.undoable = false;
@@ -189,7 +189,7 @@ impl Recovery {
                     self.segment = event.next_segment;
                 }
                 State::Repair | State::Timeout => {
-                    self.again |= event.lost_segment >= self.segment;
+                    self.react_again |= event.lost_segment >= self.segment;
                 }
             }
         }
@@ -220,7 +220,7 @@ impl Recovery {
         self.state = State::Timeout;
         self.point = next;
         self.segment = next_segment;
-        self.again = false;
+        self.react_again = false;
     }
 
     fn react(&mut self, state: State, event: &Event) {

@@ -88,7 +88,7 @@ impl RttEstimator {
     }
 
     /// The same without samples, for a new connection.
-    pub(super) fn anew(&self) -> RttEstimator {
+    pub(super) fn without_samples(&self) -> RttEstimator {
         RttEstimator::new(self.bounds)
     }
 

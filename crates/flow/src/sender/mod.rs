@@ -353,7 +353,7 @@ impl Sender {
             self.resume(now);
         }
         let sent = match self.account.take_repair() {
-            Some(repair) => Sent::again(repair),
+            Some(repair) => Sent::retransmission(repair),
             None => self.take_new(size as u32),
         };
         self.emit(now, sent, place);
@@ -389,10 +389,10 @@ impl Sender {
     /// Builds a packet and notes it in the account.
     #[inline(always)]
     fn emit(&mut self, now: Time, sent: Sent, place: &mut Packet) {
-        let Sent { segment, size, again, .. } = sent;
+        let Sent { segment, size, retransmission, .. } = sent;
         let number = self.account.next_number();
         let mut outgoing = Outgoing::new(number, size, self.account.in_flight());
-        outgoing.retransmission = again;
+        outgoing.retransmission = retransmission;
         outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
         let tag = self.controller.on_send(now, &mut outgoing);

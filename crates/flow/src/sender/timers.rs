@@ -82,7 +82,7 @@ impl Sender {
         let sent = if ready > 0 && self.is_taken() {
             Some(self.take_new(ready.min(self.largest) as u32))
         } else {
-            self.account.newest().map(Sent::again)
+            self.account.newest().map(Sent::retransmission)
         };
         if let Some(sent) = sent {
             self.emit_seldom(now, sent, place);

@@ -35,7 +35,7 @@
 //! `cumulative=2` after the blocks overrides it, for an acknowledgement that was overtaken.
 //! `ce=3` is AccECN's counter of marked packets, `ece` the flag of classic ECN.
 //!
-//! What may stand behind the arrow is what `Told::fact` and `Script::fact` know. A loss or a
+//! What may stand behind the arrow is what `EventOutcome::fact` and `Script::fact` know. A loss or a
 //! conclusion of congestion that a line does not name is a failure, and so is a deadline that
 //! passes without a line of its own.
 

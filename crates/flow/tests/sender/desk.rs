@@ -10,7 +10,7 @@ use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
 
 /// What the controller was told.
 #[derive(Clone, Debug)]
-pub(crate) enum Told {
+pub(crate) enum ControllerCall {
     Feedback {
         now: Time,
         congestion: Option<Congestion>,
@@ -24,7 +24,7 @@ pub(crate) enum Told {
 /// A controller with a fixed plan, which notes what it is told.
 struct Recorder {
     plan: Plan,
-    told: Arc<Mutex<Vec<Told>>>,
+    told: Arc<Mutex<Vec<ControllerCall>>>,
 }
 
 impl Controller for Recorder {
@@ -35,7 +35,7 @@ impl Controller for Recorder {
         packet.number
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.told.lock().expect("nobody panics with it").push(Told::Feedback {
+        self.told.lock().expect("nobody panics with it").push(ControllerCall::Feedback {
             now: feedback.now,
             congestion: feedback.congestion,
             in_recovery: feedback.in_recovery,
@@ -44,7 +44,7 @@ impl Controller for Recorder {
         });
     }
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {
-        self.told.lock().expect("nobody panics with it").push(Told::Idle);
+        self.told.lock().expect("nobody panics with it").push(ControllerCall::Idle);
     }
     fn plan(&self) -> Plan {
         self.plan
@@ -59,7 +59,7 @@ pub(crate) fn bulk() -> SenderConfig {
 /// A sender with a recording controller. Times are milliseconds.
 pub(crate) struct Desk {
     sender: Sender,
-    told: Arc<Mutex<Vec<Told>>>,
+    told: Arc<Mutex<Vec<ControllerCall>>>,
     now: Time,
 }
 
@@ -117,15 +117,15 @@ impl Desk {
     }
 
     /// What the controller was told since it was asked last.
-    pub(crate) fn told(&mut self) -> Vec<Told> {
+    pub(crate) fn told(&mut self) -> Vec<ControllerCall> {
         std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))
     }
 
     /// The reactions that the controller was asked for since it was asked last.
     pub(crate) fn reactions(&mut self) -> Vec<Congestion> {
-        let congestion = |told: Told| match told {
-            Told::Feedback { congestion, .. } => congestion,
-            Told::Idle => None,
+        let congestion = |told: ControllerCall| match told {
+            ControllerCall::Feedback { congestion, .. } => congestion,
+            ControllerCall::Idle => None,
         };
         self.told().into_iter().filter_map(congestion).collect()
     }

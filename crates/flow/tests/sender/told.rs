@@ -3,7 +3,7 @@
 use paceline_cc::{Congestion, Plan, Rate, Span};
 use paceline_flow::{Amount, On, Workload};
 
-use super::desk::{Desk, Told, bulk};
+use super::desk::{ControllerCall, Desk, bulk};
 
 /// Requests of two packets, half a second apart: far below a window of ten, which must not be said
 /// to limit them, not even when everything has been acknowledged (RFC 7661).
@@ -26,7 +26,7 @@ fn requests_below_the_window_are_not_limited_by_it() {
         desk.until(start + 100);
         desk.ack(second + 1, &[(0, second)]);
         for told in desk.told() {
-            if let Told::Feedback { now, cwnd_limited, .. } = told {
+            if let ControllerCall::Feedback { now, cwnd_limited, .. } = told {
                 assert!(!cwnd_limited, "at {now:?}");
                 requests += 1;
             }
@@ -63,7 +63,8 @@ fn recovery_of_datagrams_ends() {
     desk.until(200);
     desk.ack(0, &[(10, 12), (1, 9)]);
     let told = desk.told();
-    let recovering = |told: &Told| matches!(told, Told::Feedback { in_recovery: true, .. });
+    let recovering =
+        |told: &ControllerCall| matches!(told, ControllerCall::Feedback { in_recovery: true, .. });
     assert!(recovering(&told[0]) && !recovering(&told[told.len() - 1]), "{told:?}");
 }
 
@@ -80,11 +81,11 @@ fn a_timeout_is_no_idle_period() {
         desk.told();
         desk.until(5000);
         let told = desk.told();
-        let timeout = |told: &Told| {
-            matches!(told, Told::Feedback { congestion: Some(Congestion::Timeout), .. })
+        let timeout = |told: &ControllerCall| {
+            matches!(told, ControllerCall::Feedback { congestion: Some(Congestion::Timeout), .. })
         };
         assert!(told.iter().filter(|told| timeout(told)).count() >= 3, "{told:?}");
-        assert!(!told.iter().any(|told| matches!(told, Told::Idle)), "{told:?}");
+        assert!(!told.iter().any(|told| matches!(told, ControllerCall::Idle)), "{told:?}");
     }
 }
 
@@ -102,7 +103,7 @@ fn a_pause_is_an_idle_period() {
     desk.ack(1, &[(0, 0)]);
     desk.told();
     assert_eq!(desk.until(2100), [(2100, 1)]);
-    assert!(matches!(desk.told()[..], [Told::Idle]));
+    assert!(matches!(desk.told()[..], [ControllerCall::Idle]));
 }
 
 /// Packets leave every 145 ms. The timer expires after a sudden delay, its losses are undone, and
@@ -128,7 +129,7 @@ fn rate_samples_after_an_undo_keep_their_send_phase() {
     desk.told();
     desk.until(700);
     desk.ack(5, &[(0, 4)]);
-    let Some(Told::Feedback { sample: Some(sample), .. }) = desk.told().pop() else {
+    let Some(ControllerCall::Feedback { sample: Some(sample), .. }) = desk.told().pop() else {
         panic!("no sample");
     };
     assert_eq!(sample.delivered, 4 * 1500);

@@ -7,7 +7,7 @@ use paceline_cc::{
     Time,
 };
 use paceline_kernel::integer;
-use paceline_sim::scenario::{MadeScheme, Scenario};
+use paceline_sim::scenario::{CustomScheme, Scenario};
 
 /// Something that happened to a sender.
 #[derive(Copy, Clone, Debug)]
@@ -178,7 +178,8 @@ pub(crate) fn record(halves: Halves, mut scenario: Scenario) -> Vec<Vec<Step>> {
         Box::new(Recorder { inner: make(setup), steps, acked: None, sent: 0 })
             as Box<dyn Controller>
     });
-    scenario.flows[0].scheme = MadeScheme::new("recorded", Halves { controller, ..halves }).into();
+    scenario.flows[0].scheme =
+        CustomScheme::new("recorded", Halves { controller, ..halves }).into();
     paceline_sim::run(&scenario).expect("runs");
     let lists = connections.lock().expect("one thread");
     lists.iter().map(|steps| std::mem::take(&mut *steps.lock().expect("one thread"))).collect()

@@ -87,7 +87,7 @@ pub(crate) fn mean(figures: &[f64]) -> f64 {
 /// Unlike the range of the runs it does not grow with their number. None for a single run.
 pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
     let runs = figures.len();
-    let student = paceline_sim::metrics::student(runs)?;
+    let student = paceline_sim::metrics::student_t_975(runs)?;
     let mean = mean(figures);
     let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
     let deviation = (squares / (runs - 1) as f64).sqrt();

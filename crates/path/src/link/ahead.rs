@@ -9,13 +9,13 @@
 use paceline_cc::{Packet, Rate, Span, Time};
 
 use super::{Counters, EventKind, Link, LinkEvent};
-use crate::queue::{DropReason, Dropped, DroptailLimit};
+use crate::queue::{DropReason, DroppedPacket, DroptailLimit};
 use crate::ring::Ring;
 use crate::service::{Constant, Service};
 
 /// A packet between its arrival at the link and the far end. It entered at its [`Packet::queued`].
 #[derive(Copy, Clone, Debug)]
-struct Passage {
+struct ScheduledPacket {
     packet: Packet,
     /// When it leaves the link.
     departure: Time,
@@ -25,11 +25,11 @@ struct Passage {
 
 /// The packets of a link that knows departures ahead, and of the delay behind it.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct PrecomputedDepartures {
     limit: DroptailLimit,
     propagation: Span,
     /// In the order of their departures.
-    line: Ring<Passage>,
+    line: Ring<ScheduledPacket>,
     /// At least the first so many of them have left the link and are propagating. Behind these
     /// comes the packet in transmission, and then the buffer.
     departed: usize,
@@ -43,9 +43,9 @@ pub(super) struct Ahead {
     sojourn: Span,
 }
 
-impl Ahead {
-    fn new(limit: DroptailLimit, propagation: Span) -> Ahead {
-        Ahead {
+impl PrecomputedDepartures {
+    fn new(limit: DroptailLimit, propagation: Span) -> PrecomputedDepartures {
+        PrecomputedDepartures {
             limit,
             propagation,
             line: Ring::new(),
@@ -59,7 +59,7 @@ impl Ahead {
     }
 
     /// Takes the memory of another that is not needed any more; no packet must have entered here.
-    pub(super) fn take_memory(&mut self, other: &mut Ahead) {
+    pub(super) fn take_memory(&mut self, other: &mut PrecomputedDepartures) {
         self.line.take_memory(&mut other.line);
     }
 
@@ -71,7 +71,7 @@ impl Ahead {
 
     /// Bytes in the buffer and in transmission.
     pub(super) fn backlog_bytes(&self) -> u64 {
-        let serving = self.line.get(self.departed).map_or(0, |passage| passage.packet.size);
+        let serving = self.line.get(self.departed).map_or(0, |scheduled| scheduled.packet.size);
         self.buffered() + u64::from(serving)
     }
 
@@ -97,8 +97,8 @@ impl Ahead {
         counters.arrived_packets += self.packets + counters.dropped_packets();
         counters.arrived_bytes += self.bytes + counters.dropped_bytes;
         let inside = || (self.departed..self.line.len()).filter_map(|at| self.line.get(at));
-        let bytes: u64 = inside().map(|passage| u64::from(passage.packet.size)).sum();
-        let sojourn = inside().map(|passage| passage.departure.since(passage.packet.queued));
+        let bytes: u64 = inside().map(|scheduled| u64::from(scheduled.packet.size)).sum();
+        let sojourn = inside().map(|scheduled| scheduled.departure.since(scheduled.packet.queued));
         counters.delivered_packets += self.packets - self.backlog_packets() as u64;
         counters.delivered_bytes += self.bytes - bytes;
         counters.sojourn += sojourn.fold(self.sojourn, |all, one| all - one);
@@ -106,7 +106,7 @@ impl Ahead {
 
     /// Notes the departures up to `now`. Until it is called, `departed` lags behind, and the buffer
     /// seems fuller than it is.
-    fn settle(&mut self, now: Time) {
+    fn note_departures(&mut self, now: Time) {
         while let Some(serving) = self.line.get(self.departed)
             && serving.departure <= now
             && serving.departure != Time::NEVER
@@ -126,7 +126,7 @@ impl Ahead {
     /// Notes the departures up to `now`, and looks again.
     #[inline(never)]
     fn is_full_now(&mut self, now: Time, size: u64) -> bool {
-        self.settle(now);
+        self.note_departures(now);
         self.is_full(size)
     }
 
@@ -148,7 +148,7 @@ impl Ahead {
         }
         let end = self.bytes;
         self.line.push_with(
-            || Passage { departure, end, packet: *packet },
+            || ScheduledPacket { departure, end, packet: *packet },
             |place| {
                 place.packet = *packet;
                 place.packet.queued = now;
@@ -165,19 +165,19 @@ impl Ahead {
         if self.due > now {
             return None;
         }
-        let (passage, next) = self.line.take_front()?;
+        let (scheduled, next) = self.line.take_front()?;
         self.departed = self.departed.saturating_sub(1);
         self.due = match next {
             Some(next) => next.departure + self.propagation,
             None => Time::NEVER,
         };
-        Some((&passage.packet, self.due))
+        Some((&scheduled.packet, self.due))
     }
 
     /// Notes the departures up to `now` with the log of each.
     #[cold]
     fn log_departures(&mut self, now: Time, log: &mut Vec<LinkEvent>) {
-        while let Some(Passage { packet, departure, .. }) = self.line.get(self.departed)
+        while let Some(ScheduledPacket { packet, departure, .. }) = self.line.get(self.departed)
             && *departure <= now
             && *departure != Time::NEVER
         {
@@ -206,18 +206,18 @@ impl Link {
             return false;
         }
         let Some(limit) = self.queue.droptail_limit() else { return false };
-        self.ahead = Some(Ahead::new(limit, propagation));
+        self.ahead = Some(PrecomputedDepartures::new(limit, propagation));
         true
     }
 
     /// Notes the departures up to `now`, so that counters and the log are as of then. Only a link
     /// that looks ahead lags behind.
-    pub fn settle(&mut self, now: Time) {
+    pub fn note_departures(&mut self, now: Time) {
         let Link { ahead: Some(ahead), recording, events, .. } = self else { return };
         if *recording {
             ahead.log_departures(now, events);
         }
-        ahead.settle(now);
+        ahead.note_departures(now);
     }
 
     /// A packet arrives at a link that looks ahead.
@@ -253,7 +253,7 @@ impl Link {
     fn drop_full(&mut self, now: Time, packet: &Packet) {
         let mut packet = *packet;
         packet.queued = now;
-        self.drops.push(Dropped { packet, reason: DropReason::Full });
+        self.drops.push(DroppedPacket { packet, reason: DropReason::Full });
         self.note_drops(now);
     }
 }

@@ -2,7 +2,7 @@
 
 use paceline_cc::Span;
 
-use crate::queue::{DropReason, Dropped};
+use crate::queue::{DropReason, DroppedPacket};
 
 /// Counts since the start. On a link that charges packets an overhead (a trace), bytes include it,
 /// so that delivered over offered bytes is the link's utilisation.
@@ -46,7 +46,7 @@ impl Counters {
         self.sojourn / self.delivered_packets
     }
 
-    pub(super) fn count_drop(&mut self, dropped: &Dropped, overhead: u32) {
+    pub(super) fn count_drop(&mut self, dropped: &DroppedPacket, overhead: u32) {
         match dropped.reason {
             DropReason::Full => self.dropped_full += 1,
             DropReason::Aqm => self.dropped_aqm += 1,

@@ -24,17 +24,17 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Body, Ecn, LinkView, Packet, Router, Stage, Time, TrafficClass};
 
-use self::ahead::Ahead;
+use self::ahead::PrecomputedDepartures;
 
 use crate::medium::Medium;
-use crate::queue::{Dropped, Queue};
+use crate::queue::{DroppedPacket, Queue};
 use crate::service::Service;
 
 /// A queue, an optional router and a service, as one stage.
 pub struct Link {
     service: Service,
     /// In place of the queue and all that follows, if the link looks ahead.
-    ahead: Option<Ahead>,
+    ahead: Option<PrecomputedDepartures>,
     queue: Box<dyn Queue>,
     router: Option<Box<dyn Router>>,
     /// The packet in transmission, if `busy`. Not an `Option`: packets are moved by the million,
@@ -56,7 +56,7 @@ pub struct Link {
     watched: bool,
     /// Transmitted, but the driver has not asked for them yet.
     ready: VecDeque<(Time, Packet)>,
-    drops: Vec<Dropped>,
+    drops: Vec<DroppedPacket>,
     /// Drops up to here are counted.
     counted: usize,
     keep_drops: bool,
@@ -187,7 +187,7 @@ impl Link {
     }
 
     /// Takes the packets dropped since the last call, if they are kept.
-    pub fn drain_drops(&mut self) -> std::vec::Drain<'_, Dropped> {
+    pub fn drain_drops(&mut self) -> std::vec::Drain<'_, DroppedPacket> {
         let link = match self.air.as_deref_mut().and_then(|medium| medium.station_mut(0)) {
             Some(port) => port,
             None => {

@@ -5,7 +5,7 @@ use paceline_cc::{Batch, Ecn, LinkView, Packet, Time, TrafficClass};
 
 use super::{EventKind, Link, LinkEvent};
 use crate::medium::Mpdu;
-use crate::queue::{DropReason, Dropped};
+use crate::queue::{DropReason, DroppedPacket};
 use crate::service::Service;
 
 impl Link {
@@ -61,7 +61,7 @@ impl Link {
     }
 
     fn give_up_packet(&mut self, now: Time, packet: &Packet, before: Ecn, marked: bool) {
-        self.drops.push(Dropped { packet: *packet, reason: DropReason::Unacknowledged });
+        self.drops.push(DroppedPacket { packet: *packet, reason: DropReason::Unacknowledged });
         self.note_drops(now);
         // Unlike what a queue drops, this has been marked already.
         if let Some(event) = self.events.last_mut().filter(|_| self.recording)

@@ -267,7 +267,7 @@ impl Aggregator {
         if !announced {
             peer.report(on_air.mcs, on_air.ampdu.frames, on_air.acked.0);
         }
-        peer.queue.settle(air.aggregation.transmissions, &mut self.given_up);
+        peer.queue.retry_or_give_up(air.aggregation.transmissions, &mut self.given_up);
         let Ampdu { frames, bytes, air_bytes } = on_air.ampdu;
         let batch = Batch {
             station: on_air.peer as u32,

@@ -135,7 +135,7 @@ impl Medium {
 
     /// True if no station has a frame, so that nobody needs to know what background stations do.
     fn nobody_waits(&self) -> bool {
-        !self.roused && self.stations.iter().all(|station| !station.has_frame())
+        !self.simulating_background && self.stations.iter().all(|station| !station.has_frame())
     }
 
     /// Sets the next event while the medium is idle.
@@ -179,18 +179,18 @@ impl Medium {
 
     /// A packet comes at `now`, and for some time nobody had any: background stations are simulated
     /// among themselves up to `now`.
-    pub(super) fn rouse(&mut self, now: Time) {
+    pub(super) fn catch_up_background(&mut self, now: Time) {
         let (earliest, slot) = (now - HISTORY, self.config.phy.slot);
         if self.end < earliest {
             self.background.iter_mut().for_each(|station| station.restart(earliest, slot));
             self.end = earliest;
         }
-        self.roused = true;
+        self.simulating_background = true;
         self.due = self.next_start();
         while self.due < now {
             self.next_event();
         }
-        self.roused = false;
+        self.simulating_background = false;
     }
 
     /// Lets background stations contend among themselves until the first of them has had so many
@@ -199,12 +199,12 @@ impl Medium {
         let had = |medium: &Medium| {
             medium.background.first().map_or((turns, 0), |first| (first.sent, first.collided))
         };
-        self.roused = true;
+        self.simulating_background = true;
         self.due = self.next_start();
         while had(self).0 + had(self).1 < turns && self.due != Time::NEVER {
             self.next_event();
         }
-        self.roused = false;
+        self.simulating_background = false;
         (had(self).0, self.end)
     }
 }

@@ -20,7 +20,7 @@ const CAPACITY_TRIALS: u64 = 120_000;
 
 /// The mean bytes that an A-MPDU delivers, and the mean time from one to the next.
 #[derive(Copy, Clone, Debug)]
-struct Turn {
+struct MeanAmpdu {
     bytes: f64,
     seconds: f64,
 }
@@ -131,7 +131,7 @@ impl MediumConfig {
         times.dedup();
         let mut random = random.clone();
         // The means of each modulation and number of MPDUs.
-        let mut known: Vec<(Mcs, Option<u32>, Turn)> = Vec::new();
+        let mut known: Vec<(Mcs, Option<u32>, MeanAmpdu)> = Vec::new();
         let mut steps = Vec::with_capacity(times.len());
         for at in times {
             let (mut bytes, mut seconds) = (0.0, 0.0);
@@ -163,12 +163,12 @@ impl MediumConfig {
         mcs: Mcs,
         station: &StationConfig,
         random: &Stream,
-    ) -> Result<Turn, ServiceError> {
+    ) -> Result<MeanAmpdu, ServiceError> {
         let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, FULL_PACKET);
         let times = Sequence::of_ampdu(self, mcs, air_bytes);
         let bytes = f64::from(frames) * f64::from(FULL_PACKET) * (1.0 - station.frame_error);
         if self.background.is_empty() {
-            return Ok(Turn { bytes, seconds: self.alone(times).as_secs_f64() });
+            return Ok(MeanAmpdu { bytes, seconds: self.alone(times).as_secs_f64() });
         }
         // Only how long it is on air matters to the others: it is like one of them.
         let exchange = times.head + times.data + times.answer;
@@ -186,6 +186,6 @@ impl MediumConfig {
         // With RTS a turn ends with an A-MPDU, however often it was announced.
         let turns = if times.rts { through } else { turns }.max(1) as f64;
         let seconds = end.since(Time::ZERO).as_secs_f64() / turns;
-        Ok(Turn { bytes: bytes * through as f64 / turns, seconds })
+        Ok(MeanAmpdu { bytes: bytes * through as f64 / turns, seconds })
     }
 }

@@ -18,7 +18,7 @@ impl Medium {
     pub(super) fn accept(&mut self, now: Time, from: usize, packet: &Packet) {
         if !self.background.is_empty() && self.due == Time::NEVER && self.phase == Phase::Contention
         {
-            self.rouse(now);
+            self.catch_up_background(now);
         }
         let Medium { stations, config, addresses, phase, arrived, .. } = self;
         let Some(station) = stations.get_mut(from) else { return };

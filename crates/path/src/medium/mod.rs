@@ -219,7 +219,7 @@ pub struct Medium {
     /// Senders of single frames choose rates.
     controlled: bool,
     /// Background stations are simulated among themselves.
-    roused: bool,
+    simulating_background: bool,
     /// Frames that have arrived and that the driver has not asked for.
     ready: VecDeque<(Time, Packet)>,
 }
@@ -271,7 +271,7 @@ impl Medium {
             sender: 0,
             collided: false,
             controlled,
-            roused: false,
+            simulating_background: false,
             ready: VecDeque::new(),
         })
     }

@@ -146,7 +146,7 @@ impl TransmitQueue {
 
     /// The sender learns which MPDUs of the A-MPDU on air have not arrived. Those that have been
     /// transmitted `limit` times go to `give_up`, the last first.
-    pub(super) fn settle(&mut self, limit: u32, give_up: &mut Vec<Mpdu>) {
+    pub(super) fn retry_or_give_up(&mut self, limit: u32, give_up: &mut Vec<Mpdu>) {
         let mut over = false;
         for frame in self.mpdus.iter_mut().take(BLOCK_ACK_WINDOW).filter(|frame| frame.on_air) {
             frame.tries += 1;
@@ -206,7 +206,7 @@ mod tests {
         let mut fates = fates.iter();
         let mut lost = Vec::new();
         let acked = station.transmit(|_| *fates.next().expect("a fate each"));
-        station.settle(limit, &mut lost);
+        station.retry_or_give_up(limit, &mut lost);
         assert_eq!(fates.next(), None);
         (acked, lost.iter().rev().map(|frame| frame.packet.number()).collect())
     }

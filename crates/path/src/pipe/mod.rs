@@ -52,12 +52,12 @@ pub struct Pipe {
     due: Time,
     /// When the packet pushed last into `line` arrives.
     last: Time,
-    rough: Option<Box<Rough>>,
+    impaired: Option<Box<ImpairmentState>>,
 }
 
 /// The state of a pipe with impairments.
 #[derive(Debug)]
-struct Rough {
+struct ImpairmentState {
     impairments: Impairments,
     course: Option<Course>,
     stream: Stream,
@@ -93,7 +93,7 @@ struct Entry {
 impl Pipe {
     /// A fixed delay.
     pub fn new(delay: Span) -> Pipe {
-        Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, rough: None }
+        Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, impaired: None }
     }
 
     /// A delay with impairments, which draw their randomness from `stream`.
@@ -106,7 +106,7 @@ impl Pipe {
         stream: Stream,
     ) -> Result<Pipe, PipeError> {
         impairments.check()?;
-        let rough = Rough {
+        let impaired = ImpairmentState {
             course: impairments.delays.clone().map(Course::new),
             impairments,
             stream,
@@ -116,16 +116,16 @@ impl Pipe {
             keep_lost: false,
             lost: Vec::new(),
         };
-        Ok(Pipe { rough: Some(Box::new(rough)), ..Pipe::new(delay) })
+        Ok(Pipe { impaired: Some(Box::new(impaired)), ..Pipe::new(delay) })
     }
 
     /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
     /// empty, need not allocate what that one has.
     pub fn take_memory(&mut self, other: &mut Pipe) {
         self.line.take_memory(&mut other.line);
-        if let (Some(rough), Some(other)) = (&mut self.rough, &mut other.rough) {
+        if let (Some(impaired), Some(other)) = (&mut self.impaired, &mut other.impaired) {
             other.heap.clear();
-            std::mem::swap(&mut rough.heap, &mut other.heap);
+            std::mem::swap(&mut impaired.heap, &mut other.heap);
         }
     }
 
@@ -143,40 +143,40 @@ impl Pipe {
         self.line.for_each_mut(|(due, _)| *due = moved(*due));
         self.last = moved(self.last);
         self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
-        if let Some(rough) = &mut self.rough {
-            let entries = std::mem::take(&mut rough.heap).into_iter();
+        if let Some(impaired) = &mut self.impaired {
+            let entries = std::mem::take(&mut impaired.heap).into_iter();
             let later =
                 |Reverse(entry): Reverse<Entry>| Reverse(Entry { due: moved(entry.due), ..entry });
-            rough.heap = entries.map(later).collect();
-            self.due = self.due.min(rough.due());
+            impaired.heap = entries.map(later).collect();
+            self.due = self.due.min(impaired.due());
         }
     }
 
     /// True if it does nothing but delay.
     pub fn is_plain(&self) -> bool {
-        self.rough.is_none()
+        self.impaired.is_none()
     }
 
     /// What happened to packets since the start.
     pub fn counters(&self) -> PipeCounters {
-        self.rough.as_ref().map(|rough| rough.counters).unwrap_or_default()
+        self.impaired.as_ref().map(|impaired| impaired.counters).unwrap_or_default()
     }
 
     /// Packets on the way.
     pub fn packets(&self) -> usize {
-        self.line.len() + self.rough.as_ref().map_or(0, |rough| rough.heap.len())
+        self.line.len() + self.impaired.as_ref().map_or(0, |impaired| impaired.heap.len())
     }
 
     /// Keeps lost packets for [`Pipe::drain_lost`], for a driver that owns their bytes.
     pub fn keep_lost(&mut self, on: bool) {
-        if let Some(rough) = &mut self.rough {
-            rough.keep_lost = on;
+        if let Some(impaired) = &mut self.impaired {
+            impaired.keep_lost = on;
         }
     }
 
     /// Takes the packets lost since the last call, if they are kept.
     pub fn drain_lost(&mut self) -> impl Iterator<Item = Packet> + '_ {
-        self.rough.iter_mut().flat_map(|rough| rough.lost.drain(..))
+        self.impaired.iter_mut().flat_map(|impaired| impaired.lost.drain(..))
     }
 
     #[inline]
@@ -222,9 +222,9 @@ impl Pipe {
         if self.wake() > now {
             return false;
         }
-        let Some(rough) = &mut self.rough else { return false };
-        let popped = rough.heap.pop();
-        self.due = rough.due();
+        let Some(impaired) = &mut self.impaired else { return false };
+        let popped = impaired.heap.pop();
+        self.due = impaired.due();
         match popped {
             Some(Reverse(entry)) => {
                 *place = entry.packet;
@@ -236,28 +236,28 @@ impl Pipe {
 
     #[inline(never)]
     fn push_rough(&mut self, now: Time, packet: &Packet) {
-        let Some(rough) = &mut self.rough else { return };
-        if rough.impairments.loss.lost(&mut rough.stream) {
-            rough.counters.lost_packets += 1;
-            rough.counters.lost_bytes += u64::from(packet.size);
-            if rough.keep_lost {
-                rough.lost.push(*packet);
+        let Some(impaired) = &mut self.impaired else { return };
+        if impaired.impairments.loss.lost(&mut impaired.stream) {
+            impaired.counters.lost_packets += 1;
+            impaired.counters.lost_bytes += u64::from(packet.size);
+            if impaired.keep_lost {
+                impaired.lost.push(*packet);
             }
             return;
         }
-        let twice = rough.stream.chance(rough.impairments.duplicate);
-        rough.counters.duplicated += u64::from(twice);
+        let twice = impaired.stream.chance(impaired.impairments.duplicate);
+        impaired.counters.duplicated += u64::from(twice);
         for _ in 0..1 + u32::from(twice) {
-            let Some(rough) = &mut self.rough else { return };
-            let base = match &mut rough.course {
+            let Some(impaired) = &mut self.impaired else { return };
+            let base = match &mut impaired.course {
                 Some(course) => self.delay + course.at(now),
                 None => self.delay,
             };
-            let (delay, moved) = rough.impairments.delay(base, &mut rough.stream);
-            rough.counters.reordered += u64::from(moved);
-            if rough.impairments.reorders() {
-                rough.enter(now + delay, moved, &mut self.last, packet);
-                self.due = rough.due();
+            let (delay, moved) = impaired.impairments.delay(base, &mut impaired.stream);
+            impaired.counters.reordered += u64::from(moved);
+            if impaired.impairments.reorders() {
+                impaired.enter(now + delay, moved, &mut self.last, packet);
+                self.due = impaired.due();
             } else {
                 self.enter(now + delay, packet);
             }
@@ -265,7 +265,7 @@ impl Pipe {
     }
 }
 
-impl Rough {
+impl ImpairmentState {
     /// When the first packet of the heap arrives.
     fn due(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |entry| entry.0.due)
@@ -287,7 +287,7 @@ impl Rough {
 impl Stage for Pipe {
     #[inline]
     fn push(&mut self, now: Time, packet: &Packet) {
-        if self.rough.is_some() {
+        if self.impaired.is_some() {
             self.push_rough(now, packet);
         } else {
             self.enter(now + self.delay, packet);

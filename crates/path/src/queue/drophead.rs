@@ -20,7 +20,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
-use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of dropping from the head: none.
@@ -59,18 +59,18 @@ impl Queue for DropHead {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         // A packet that is larger than the whole buffer must not push all others out.
         if self.limit.holds(1, u64::from(packet.size)) {
             while !self.fifo.fits(packet.size) {
                 let Some(packet) = self.fifo.take_front() else { break };
-                drops.push(Dropped { packet, reason: DropReason::Full });
+                drops.push(DroppedPacket { packet, reason: DropReason::Full });
             }
         }
         self.fifo.push(now, packet, drops);
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.fifo.pop(now, drops)
     }
 
@@ -96,7 +96,7 @@ mod tests {
             queue.push(Time::ZERO, &packet(number, 1000, Time::ZERO), &mut drops);
         }
         let dropped =
-            |drops: &[Dropped]| drops.iter().map(|d| d.packet.number()).collect::<Vec<_>>();
+            |drops: &[DroppedPacket]| drops.iter().map(|d| d.packet.number()).collect::<Vec<_>>();
         assert_eq!(dropped(&drops), [0, 1]);
         queue.push(Time::ZERO, &packet(5, 1500, Time::ZERO), &mut drops);
         assert_eq!(dropped(&drops), [0, 1, 2, 3]);

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
-use super::{DropReason, Dropped, DroptailLimit, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, DroptailLimit, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of droptail: none.
@@ -99,14 +99,14 @@ impl Fifo {
 
     /// Drops those at the head that have waited for too long.
     #[inline(never)]
-    fn drop_stale(&mut self, now: Time, drops: &mut Vec<Dropped>) {
+    fn drop_stale(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) {
         while let Some(&packet) = self.packets.front() {
             if now.since(packet.queued) <= self.max_wait {
                 break;
             }
             self.bytes -= u64::from(packet.size);
             self.packets.pop_front();
-            drops.push(Dropped { packet, reason: DropReason::Stale });
+            drops.push(DroppedPacket { packet, reason: DropReason::Stale });
         }
     }
 }
@@ -120,10 +120,10 @@ impl Queue for Fifo {
     }
 
     #[inline]
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let bytes = self.bytes + u64::from(packet.size);
         if self.packets.len() as u64 >= self.max_packets || bytes > self.max_bytes {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
         } else {
             self.bytes = bytes;
             self.packets.push_back(*packet);
@@ -134,7 +134,7 @@ impl Queue for Fifo {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         if self.max_wait != Span::MAX {
             self.drop_stale(now, drops);
         }
@@ -144,7 +144,7 @@ impl Queue for Fifo {
     }
 
     #[inline]
-    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         if self.max_wait != Span::MAX {
             self.drop_stale(now, drops);
         }

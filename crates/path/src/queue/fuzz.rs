@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_cc::{Ecn, Packet, Span, Spec, Stream, Time, TrafficClass};
 
 use super::testing::{self, packet};
-use super::{Dropped, Limit, Queue, Queues, build};
+use super::{DroppedPacket, Limit, Queue, Queues, build};
 
 /// Variants beside the defaults.
 const VARIANTS: &[&str] = &[
@@ -47,7 +47,7 @@ impl Books {
         }
     }
 
-    fn drops(&mut self, drops: &mut Vec<Dropped>) {
+    fn drops(&mut self, drops: &mut Vec<DroppedPacket>) {
         for dropped in drops.drain(..) {
             self.close(&dropped.packet);
         }

@@ -19,7 +19,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
-use super::{Dropped, DroptailLimit, Fifo, Limit, Queue, QueueInfo};
+use super::{DroppedPacket, DroptailLimit, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of the unlimited queue: none.
@@ -43,15 +43,15 @@ struct Infinite(Fifo);
 
 impl Queue for Infinite {
     #[inline]
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.0.push(now, packet, drops);
     }
     #[inline]
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.0.pop(now, drops)
     }
     #[inline]
-    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         self.0.pop_into(now, drops, place)
     }
     fn droptail_limit(&self) -> Option<DroptailLimit> {

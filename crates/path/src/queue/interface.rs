@@ -20,7 +20,7 @@ pub enum DropReason {
 
 /// A dropped packet, for counters, logs, and drivers that own its bytes.
 #[derive(Copy, Clone, Debug)]
-pub struct Dropped {
+pub struct DroppedPacket {
     /// The packet.
     pub packet: Packet,
     /// Why.
@@ -47,12 +47,12 @@ pub struct DroptailLimit {
 pub trait Queue: Send {
     /// Takes a packet in and notes `now` as its [`Packet::queued`], or drops it or others into
     /// `drops`.
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>);
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>);
     /// The next packet to transmit; may drop others first, and may mark the packet CE.
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet>;
     /// As `pop`, into a place of the caller's: false if there is nothing. For queues that can do
     /// this with fewer copies; the default calls `pop`.
-    fn pop_into(&mut self, now: Time, drops: &mut Vec<Dropped>, place: &mut Packet) -> bool {
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         let popped = self.pop(now, drops);
         if let Some(packet) = &popped {
             *place = *packet;

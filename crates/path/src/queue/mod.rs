@@ -27,5 +27,5 @@ pub use fifo::{Fifo, FifoParams};
 pub use registry::{AddQueueError, Built, QueueInfo, Queues, build, check};
 
 use interface::mark;
-pub(crate) use interface::{DropReason, Dropped, DroptailLimit, Queue};
+pub(crate) use interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
 pub(crate) use limit::{BufferSize, Limit};

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Packet, Time, TrafficClass};
 
-use super::{Dropped, Fifo, Limit, Queue};
+use super::{DroppedPacket, Fifo, Limit, Queue};
 
 /// A queue whose first packets wait in the transmit ring of the network device.
 ///
@@ -30,7 +30,7 @@ impl Ring {
     }
 
     /// Moves packets on until the ring is full.
-    fn fill(&mut self, now: Time, drops: &mut Vec<Dropped>) {
+    fn fill(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) {
         while self.ring.packets() < self.size {
             let Some(packet) = self.queue.pop(now, drops) else { return };
             self.ring.put(packet);
@@ -43,12 +43,12 @@ impl Queue for Ring {
         self.queue.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.queue.push(now, packet, drops);
         self.fill(now, drops);
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let packet = self.ring.take_front()?;
         self.fill(now, drops);
         Some(packet)

@@ -2,7 +2,7 @@
 
 use paceline_cc::{Batch, LinkView, Packet, Router, Span, Time, TrafficClass};
 
-use crate::queue::{Dropped, Queue};
+use crate::queue::{DroppedPacket, Queue};
 
 use super::station_of;
 
@@ -39,11 +39,11 @@ impl StationQueues {
 }
 
 impl Queue for StationQueues {
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.at(self.of(packet.flow), |queue| queue.push(now, packet, drops));
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.at(self.turn, |queue| queue.pop(now, drops)).flatten()
     }
 
@@ -173,8 +173,8 @@ mod tests {
     struct Shared(u32);
 
     impl Queue for Shared {
-        fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<Dropped>) {}
-        fn pop(&mut self, _: Time, _: &mut Vec<Dropped>) -> Option<Packet> {
+        fn push(&mut self, _: Time, _: &Packet, _: &mut Vec<DroppedPacket>) {}
+        fn pop(&mut self, _: Time, _: &mut Vec<DroppedPacket>) -> Option<Packet> {
             None
         }
         fn packets(&self) -> usize {
@@ -189,9 +189,9 @@ mod tests {
     }
 
     /// A station's router: says which of its calls came, in order.
-    struct Told(&'static str, Sender<(&'static str, u32)>);
+    struct RecordingRouter(&'static str, Sender<(&'static str, u32)>);
 
-    impl Router for Told {
+    impl Router for RecordingRouter {
         fn on_departure(&mut self, _: Time, packet: &mut Packet, _: Span, _: &LinkView<'_>) {
             self.1.send((self.0, packet.size)).expect("somebody listens");
         }
@@ -200,9 +200,9 @@ mod tests {
         }
     }
 
-    struct Nothing;
+    struct NoCapacity;
 
-    impl Capacity for Nothing {
+    impl Capacity for NoCapacity {
         fn offered(&self, _: Time, _: Time) -> u64 {
             0
         }
@@ -214,9 +214,9 @@ mod tests {
         queue.select_subqueue(1);
         assert_eq!((queue.take_unused_share(), queue.take_unused_share()), (2, 0));
         let (told, calls) = channel();
-        let told = |name| Box::new(Told(name, told.clone())) as Box<dyn Router>;
+        let told = |name| Box::new(RecordingRouter(name, told.clone())) as Box<dyn Router>;
         let mut routers = StationRouters::new(vec![told("first"), told("second")], vec![0, 1]);
-        let link = LinkView { capacity: &Nothing, queue_packets: 0, queue_bytes: 0 };
+        let link = LinkView { capacity: &NoCapacity, queue_packets: 0, queue_bytes: 0 };
         let departs = |routers: &mut StationRouters, flow| {
             let mut packet = Packet { ecn: Ecn::Ect1, ..packet(flow, 1500) };
             routers.on_departure(Time::ZERO, &mut packet, Span::ZERO, &link);

@@ -58,14 +58,14 @@ pub struct Interactive {
     layout: Layout,
     /// The present router of each link.
     routers: Vec<RouterChoice>,
-    flows: Vec<Played>,
+    flows: Vec<InteractiveFlow>,
     /// By the number that packets have: the flow, while it has this number.
     owners: Vec<Option<usize>>,
 }
 
 /// What is known of a flow beside its ends.
 #[derive(Debug)]
-struct Played {
+struct InteractiveFlow {
     on: bool,
     starts: u32,
     /// The number of its packets.
@@ -114,7 +114,7 @@ impl Interactive {
         let mut flows = Vec::new();
         for (number, (spec, on)) in scenario.flows.iter().zip(on).enumerate() {
             let class = restart::halves(&spec.scheme, names.as_ref())?.class;
-            flows.push(Played {
+            flows.push(InteractiveFlow {
                 on,
                 starts: u32::from(on),
                 number,

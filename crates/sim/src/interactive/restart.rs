@@ -42,13 +42,17 @@ impl Interactive {
         self.set_routers(routers)?;
         let (carriers, stages) = self.world.stages();
         let old = &self.places.flows[index];
-        let way = |from: usize| self.layout.routes.iter().find(|route| route.from == from);
-        let ways = (way(old.sender).map(|route| route.way), way(old.receiver).map(|r| r.way));
-        let (Some(forward), Some(back)) = ways else { return Err(ChangeError::NoSuchFlow(index)) };
+        let route_from = |from: usize| self.layout.routes.iter().find(|route| route.from == from);
+        let lists = (
+            route_from(old.sender).map(|route| route.carrier_list),
+            route_from(old.receiver).map(|r| r.carrier_list),
+        );
+        let (Some(forward), Some(back)) = lists else { return Err(ChangeError::NoSuchFlow(index)) };
         let (sender, receiver) = (stages, stages + 1);
-        self.layout.routes.push(Route { from: sender, way: forward, to: receiver });
-        self.layout.routes.push(Route { from: receiver, way: back, to: sender });
-        let routes = Routes::new(&self.layout.routes, &self.layout.ways, carriers, stages + 2);
+        self.layout.routes.push(Route { from: sender, carrier_list: forward, to: receiver });
+        self.layout.routes.push(Route { from: receiver, carrier_list: back, to: sender });
+        let routes =
+            Routes::new(&self.layout.routes, &self.layout.carrier_lists, carriers, stages + 2);
         self.world.add_endpoints(endpoints, routes);
         let name = old.name.clone();
         self.places.flows[index] = FlowPlace { name, scheme: label(&spec), sender, receiver };

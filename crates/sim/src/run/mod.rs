@@ -17,10 +17,10 @@ use crate::metrics::{Samples, mbps, power};
 use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    Pooled, SenderCounters, StationOutcome, completion, frames,
+    PooledDelays, SenderCounters, StationOutcome, completion, frames,
 };
 use crate::scenario::{Record, Scenario};
-use crate::transport::MadeTransport;
+use crate::transport::CustomTransport;
 use crate::world::World;
 
 use windows::Windows;
@@ -52,7 +52,7 @@ pub struct Simulation {
     world: World,
     places: Places,
     /// What the flows had done at the end of the warm-up.
-    warm: Option<Vec<Warm>>,
+    warmup_totals: Option<Vec<WarmupTotals>>,
     /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
     windows: Windows,
@@ -60,7 +60,7 @@ pub struct Simulation {
 
 /// What a flow had done at the end of the warm-up.
 #[derive(Copy, Clone, Debug, Default)]
-struct Warm {
+struct WarmupTotals {
     goodput: u64,
     lost: u64,
     on: Span,
@@ -90,19 +90,19 @@ impl Simulation {
     fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
         let (world, places) = build(&scenario, names, None)?;
         let windows = Windows::new(&scenario);
-        Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+        Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
     }
 
     /// The same with other ends for the flow of this name.
     pub(crate) fn with_outside(
         scenario: Scenario,
         names: &Names,
-        (flow, made): (&str, MadeTransport),
+        (flow, made): (&str, CustomTransport),
     ) -> Result<Simulation, BuildError> {
         let scenario = Arc::new(scenario);
         let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;
         let windows = Windows::new(&scenario);
-        Ok(Simulation { scenario, world, places, warm: None, warm_arrivals: 0, windows })
+        Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
     }
 
     /// The stages of the sender and the receiver of a flow, by its number.
@@ -147,7 +147,7 @@ impl Simulation {
         world.take_memory(&mut self.world);
         (self.world, self.places) = (world, places);
         self.windows = Windows::new(&self.scenario);
-        (self.warm, self.warm_arrivals) = (None, 0);
+        (self.warmup_totals, self.warm_arrivals) = (None, 0);
         Ok(())
     }
 
@@ -164,14 +164,14 @@ impl Simulation {
     /// Runs until `end`.
     pub fn advance(&mut self, end: Time) {
         let warm = Time::ZERO + self.scenario.warmup;
-        if self.warm.is_none() && warm <= end {
+        if self.warmup_totals.is_none() && warm <= end {
             self.stepwise(warm);
-            let flows: Vec<Warm> =
+            let flows: Vec<WarmupTotals> =
                 self.places.flows.iter().map(|place| self.sofar(place)).collect();
             let goodput = |place: &FlowPlace| self.goodput(place);
             self.warm_arrivals = self.places.arrivals.iter().map(goodput).sum();
             self.windows.open(warm, |flow| flows[flow].goodput);
-            self.warm = Some(flows);
+            self.warmup_totals = Some(flows);
         }
         while let Some(edge) = self.windows.edge().filter(|edge| *edge <= end) {
             self.stepwise(edge);
@@ -199,7 +199,7 @@ impl Simulation {
                 let at = at as usize;
                 if let Some(sender) = self.world.sender(place.sender) {
                     recorder.on_state(at, sender.flow(), |see| sender.inspect(see));
-                } else if let Some(end) = self.world.foreign(place.sender) {
+                } else if let Some(end) = self.world.transport_endpoint(place.sender) {
                     recorder.on_state(at, end.flow(), |see| end.end().inspect(see));
                 }
             }
@@ -208,8 +208,8 @@ impl Simulation {
     }
 
     /// What the sending end of a transport that comes whole has counted; zeros for other flows.
-    fn foreign_counters(&self, place: &FlowPlace) -> SenderCounters {
-        let end = self.world.foreign(place.sender);
+    fn transport_counters(&self, place: &FlowPlace) -> SenderCounters {
+        let end = self.world.transport_endpoint(place.sender);
         end.map_or_else(SenderCounters::default, |end| end.end().counters())
     }
 
@@ -217,14 +217,14 @@ impl Simulation {
         goodput(&self.world, place)
     }
 
-    fn sofar(&self, place: &FlowPlace) -> Warm {
+    fn sofar(&self, place: &FlowPlace) -> WarmupTotals {
         let now = self.world.now();
         let sender = self.world.sender(place.sender);
         let (lost, on) = match sender {
             Some(sender) => (sender.stats().lost, sender.on_time(now)),
-            None => (self.foreign_counters(place).lost, Span::ZERO),
+            None => (self.transport_counters(place).lost, Span::ZERO),
         };
-        Warm { goodput: self.goodput(place), lost, on }
+        WarmupTotals { goodput: self.goodput(place), lost, on }
     }
 
     /// What each flow adds up to so far, in the scenario's order, without a name or an allocation.
@@ -243,7 +243,7 @@ impl Simulation {
     }
 
     fn sums_of(&self, index: usize, place: &FlowPlace) -> FlowSums {
-        let Some(warm) = self.warm.as_ref().map(|warm| warm[index]) else {
+        let Some(warm) = self.warmup_totals.as_ref().map(|warm| warm[index]) else {
             return FlowSums::default();
         };
         let now = self.sofar(place);
@@ -270,7 +270,7 @@ impl Simulation {
         let flows = self.places.flows.iter().chain(&self.places.arrivals);
         let packets = |place: &FlowPlace| match self.world.receiver(place.receiver) {
             Some(receiver) => receiver.stats().packets,
-            None => self.world.foreign(place.receiver).map_or(0, |end| end.taken),
+            None => self.world.transport_endpoint(place.receiver).map_or(0, |end| end.taken),
         };
         flows.map(packets).sum()
     }
@@ -380,7 +380,7 @@ impl Simulation {
 
     fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
         let goodput = self.goodput(place);
-        let before = self.warm.as_ref().map_or(goodput, |warm| warm[index].goodput);
+        let before = self.warmup_totals.as_ref().map_or(goodput, |warm| warm[index].goodput);
         let mut outcome = FlowOutcome {
             name: place.name.to_string(),
             scheme: place.scheme.to_string(),
@@ -393,7 +393,7 @@ impl Simulation {
             let finished = !sender.transfers().is_empty();
             outcome.completion_ms = finished.then(|| completion(sender.transfers()));
         } else {
-            outcome.sender = self.foreign_counters(place);
+            outcome.sender = self.transport_counters(place);
         }
         let Some(recorder) = &self.world.recorder else { return outcome };
         let Some(record) = recorder.flows.get(index) else {
@@ -421,10 +421,10 @@ impl Simulation {
         outcome
     }
 
-    fn pooled(&self, flows: &[FlowOutcome]) -> Pooled {
-        let Some(recorder) = &self.world.recorder else { return Pooled::default() };
+    fn pooled(&self, flows: &[FlowOutcome]) -> PooledDelays {
+        let Some(recorder) = &self.world.recorder else { return PooledDelays::default() };
         if let [flow] = flows {
-            return Pooled {
+            return PooledDelays {
                 one_way_delay_ms: flow.one_way_delay_ms,
                 rtt_ms: flow.rtt_ms,
                 end_to_end_p95_ms: flow.end_to_end_p95_ms,
@@ -441,7 +441,7 @@ impl Simulation {
             flows.iter().map(figure).sum::<f64>() / flows.len().max(1) as f64
         };
         let end_to_end_p95_ms = mean(|flow| flow.end_to_end_p95_ms);
-        Pooled {
+        PooledDelays {
             one_way_delay_ms: one_way.quantiles(),
             rtt_ms: rtt.quantiles(),
             end_to_end_p95_ms,
@@ -462,7 +462,7 @@ impl Simulation {
                 transfers.extend_from_slice(sender.transfers());
             }
         }
-        let before = if self.warm.is_some() { self.warm_arrivals } else { goodput };
+        let before = if self.warmup_totals.is_some() { self.warm_arrivals } else { goodput };
         Some(ArrivalsOutcome {
             arrived: self.places.arrivals.len() as u64,
             finished: transfers.len() as u64,
@@ -476,7 +476,7 @@ impl Simulation {
 fn goodput(world: &World, place: &FlowPlace) -> u64 {
     match world.receiver(place.receiver) {
         Some(receiver) => receiver.stats().goodput,
-        None => world.foreign(place.receiver).map_or(0, |end| end.end().received()),
+        None => world.transport_endpoint(place.receiver).map_or(0, |end| end.end().received()),
     }
 }
 

@@ -193,10 +193,10 @@ impl Reader<'_> {
             }
         }
         if let Some(most) = &read.max_frames {
-            medium.max_frames = self.sane(most, wifi::frames(*most.get_ref()))?;
+            medium.max_frames = self.checked_at(most, wifi::frames(*most.get_ref()))?;
         }
         if let Some(longest) = &read.max_airtime {
-            medium.max_airtime = self.sane(longest, wifi::airtime(*longest.get_ref()))?;
+            medium.max_airtime = self.checked_at(longest, wifi::airtime(*longest.get_ref()))?;
         }
         let others = FileContenders {
             contenders: read.contenders,
@@ -204,7 +204,7 @@ impl Reader<'_> {
             contender_gap: read.contender_gap,
         };
         (medium.contenders, medium.contender_airtime, medium.contender_gap) =
-            self.sane(&read.name, others.read())?;
+            self.checked_at(&read.name, others.read())?;
         let rates = Usual { rate: read.rate, mcs: read.mcs };
         let usual = FilePort { queue: read.queue, buffer: read.buffer, router: read.router };
         let usual = self.port(usual, &PortSpec::packets(50))?;
@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 
     /// A value that was checked, or the mistake at its place.
-    pub(super) fn sane<T, P>(
+    pub(super) fn checked_at<T, P>(
         &self,
         place: &Spanned<P>,
         value: Result<T, Mistake>,

@@ -128,7 +128,7 @@ impl Reader<'_> {
                 let help = "leave it out, or write layer = \"802.11n\"";
                 return self.fail(most, "only 802.11n has A-MPDUs", help);
             };
-            station.max_frames = Some(self.sane(most, wifi::frames(*most.get_ref()))?);
+            station.max_frames = Some(self.checked_at(most, wifi::frames(*most.get_ref()))?);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Reader<'_> {
         };
         let steps = matches!(mcs.get_ref(), FileMcs::Steps(_));
         let period = read.period.as_ref().map(|period| *period.get_ref()).filter(|_| steps);
-        match self.sane(mcs, mcs.get_ref().spec(period))? {
+        match self.checked_at(mcs, mcs.get_ref().spec(period))? {
             McsSpec::Steps { steps, .. } => station.mcs = steps,
             McsSpec::Walk { .. } => {
                 let help = "write steps, or an snr that changes and rate = \"minstrel\"";

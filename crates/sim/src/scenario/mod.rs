@@ -1,10 +1,10 @@
 //! Scenarios: links, flows and how long; as Rust values or as TOML files.
 
+mod choices;
 mod error;
 mod file;
 mod limits;
 mod link;
-mod made;
 mod medium;
 mod medium_file;
 mod medium_rates;
@@ -14,11 +14,11 @@ mod video;
 mod wifi;
 mod write;
 
+pub use choices::{
+    CustomQueue, CustomRouter, CustomScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
+};
 pub use error::ScenarioError;
 pub use file::{load, load_with, parse, parse_with};
-pub use made::{
-    MadeQueue, MadeRouter, MadeScheme, MakeQueue, QueueChoice, RouterChoice, SchemeChoice,
-};
 pub use medium::{Direction, Layer, MediumSpec, PortSpec, StationPort, StationUse};
 pub use read::{check_router, check_scheme};
 pub use wifi::{McsSpec, StationSpec, WifiSpec};

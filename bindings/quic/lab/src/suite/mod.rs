@@ -125,7 +125,7 @@ impl Suite {
         self
     }
 
-    /// Runs all of them with `scheme`: a [`MadeTransport`](paceline_sim::MadeTransport), such as
+    /// Runs all of them with `scheme`: a [`CustomTransport`](paceline_sim::CustomTransport), such as
     /// [`Quinn`](crate::Quinn) makes, or a scheme under the simulator's own sender. `aim` is what
     /// the congestion control is meant for.
     ///

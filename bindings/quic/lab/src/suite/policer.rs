@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use paceline_sim::cc::{Packet, Rate, Time};
-use paceline_sim::path::{DropReason, Dropped, Queue};
-use paceline_sim::scenario::MadeQueue;
+use paceline_sim::path::{DropReason, DroppedPacket, Queue};
+use paceline_sim::scenario::CustomQueue;
 
 /// A token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and burst):
 /// packets for which there are no tokens are dropped, the others are not delayed.
-pub fn policer(rate: Rate, burst: u64) -> MadeQueue {
-    MadeQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
+pub fn policer(rate: Rate, burst: u64) -> CustomQueue {
+    CustomQueue::new(format!("policer of {} Mbit/s", rate.as_mbps()), move |_, _| {
         Box::new(Policer {
             rate,
             burst,
@@ -32,7 +32,7 @@ struct Policer {
 }
 
 impl Queue for Policer {
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let gained = self.rate.bytes_in(now.since(self.filled));
         if gained > 0 {
             // The time for bytes that are not whole yet is kept.
@@ -47,11 +47,11 @@ impl Queue for Policer {
                 self.bytes += u64::from(packet.size);
                 self.packets.push_back(packet);
             }
-            None => drops.push(Dropped { packet, reason: DropReason::Full }),
+            None => drops.push(DroppedPacket { packet, reason: DropReason::Full }),
         }
     }
 
-    fn pop(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, _now: Time, _drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)

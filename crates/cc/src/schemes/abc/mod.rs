@@ -97,10 +97,10 @@ pub use wifi::LinkRateEstimator;
 
 use std::sync::Arc;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::TrafficClass;
 use crate::params::Params;
 use crate::parts::MarkEcho;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 
 /// The receiver's half of ABC: echoes marks so that delayed acknowledgements lose none (paper §6).
@@ -112,7 +112,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers mark each packet accelerate or brake; senders open or close by a packet",
     source: "ABC, NSDI 2020",
     params: AbcParams::infos,
-    look: Look::new(Hue::Vermilion, Dash::Solid, Shape::Circle),
+    plot_style: PlotStyle::new(Hue::Vermilion, Dash::Solid, Shape::Circle),
     bulk: None,
     build: |spec| {
         let params: AbcParams = spec.params()?;

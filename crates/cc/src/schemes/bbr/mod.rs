@@ -66,8 +66,8 @@ pub use sender::BbrSender;
 
 #[cfg(doc)]
 use crate::control::Signals;
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::Span;
@@ -141,7 +141,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Paces at the bandwidth it measures, with twice the bandwidth-delay product in flight",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr",
     params: BbrParams::infos,
-    look: Look::new(Hue::Green, Dash::Solid, Shape::Diamond),
+    plot_style: PlotStyle::new(Hue::Green, Dash::Solid, Shape::Diamond),
     bulk: None,
     build: |spec| {
         let params: BbrParams = spec.params()?;

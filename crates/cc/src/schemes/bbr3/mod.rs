@@ -71,8 +71,8 @@ pub use sender::Bbr3Sender;
 
 #[cfg(doc)]
 use crate::control::Signals;
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::Span;
@@ -179,7 +179,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "BBR that bounds its flight by what losses and marks have told",
     source: "draft-ietf-ccwg-bbr-06; Linux BBR v3",
     params: Bbr3Params::infos,
-    look: Look::new(Hue::Green, Dash::Dashed, Shape::Plus),
+    plot_style: PlotStyle::new(Hue::Green, Dash::Dashed, Shape::Plus),
     bulk: None,
     build: |spec| {
         let params: Bbr3Params = spec.params()?;

@@ -63,9 +63,9 @@ mod condition;
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Span, Time};
 use base::Window;
@@ -119,7 +119,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Cubic that backs off when RTTs stay above a target for an interval",
     source: "C2TCP, IFIP Networking 2018",
     params: C2tcpParams::infos,
-    look: Look::new(Hue::Blue, Dash::Dashed, Shape::Down),
+    plot_style: PlotStyle::new(Hue::Blue, Dash::Dashed, Shape::Down),
     bulk: Some(BulkSetting {
         spec: "c2tcp[target_rtts=2,interval_rtts=2]",
         reason: "its target of 100 ms leaves no room for a queue at RTTs near 100 ms; the \

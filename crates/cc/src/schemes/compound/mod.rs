@@ -41,10 +41,10 @@
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -74,7 +74,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Reno plus a window that grows while the queue is short and shrinks with it",
     source: "Compound TCP, INFOCOM 2006",
     params: CompoundParams::infos,
-    look: Look::new(Hue::Slate, Dash::Dashed, Shape::Square),
+    plot_style: PlotStyle::new(Hue::Slate, Dash::Dashed, Shape::Square),
     bulk: None,
     build: |spec| {
         let params: CompoundParams = spec.params()?;

@@ -76,8 +76,8 @@ mod tests;
 mod velocity;
 
 use crate::control::{Congestion, Controller, Feedback, Plan};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span, Time};
@@ -152,7 +152,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Steers its rate towards the inverse of the queueing delay",
     source: "Copa, USENIX NSDI 2018",
     params: CopaParams::infos,
-    look: Look::new(Hue::Pink, Dash::Solid, Shape::Down),
+    plot_style: PlotStyle::new(Hue::Pink, Dash::Solid, Shape::Down),
     bulk: None,
     build: |spec| {
         let params: CopaParams = spec.params()?;

@@ -55,9 +55,9 @@ pub use hystart::HyStartKind;
 pub use window::CubicWindow;
 
 use crate::control::{Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
 use crate::units::{Span, Time};
@@ -115,7 +115,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Follows a cubic function of the time since the last loss; the Linux default",
     source: "RFC 9438",
     params: CubicParams::infos,
-    look: Look::new(Hue::Blue, Dash::Solid, Shape::Square),
+    plot_style: PlotStyle::new(Hue::Blue, Dash::Solid, Shape::Square),
     bulk: None,
     build: |spec| {
         let params: CubicParams = spec.params()?;

@@ -50,10 +50,10 @@ mod tests;
 use std::sync::Arc;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::{MarkEcho, MarkShare, RenoWindow};
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -93,7 +93,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Reduces the window by the share of packets that routers mark",
     source: "RFC 8257",
     params: DctcpParams::infos,
-    look: Look::new(Hue::Blue, Dash::Dotted, Shape::Star),
+    plot_style: PlotStyle::new(Hue::Blue, Dash::Dotted, Shape::Star),
     bulk: Some(BulkSetting {
         spec: "dctcp+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",

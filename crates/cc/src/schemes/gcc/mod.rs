@@ -69,8 +69,8 @@ mod trendline;
 
 use std::sync::Arc;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Rate, Span};
@@ -124,7 +124,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Google congestion control for real-time media: delay gradients and losses",
     source: "draft-ietf-rmcat-gcc-02",
     params: GccParams::infos,
-    look: Look::new(Hue::Slate, Dash::Dotted, Shape::Down),
+    plot_style: PlotStyle::new(Hue::Slate, Dash::Dotted, Shape::Down),
     bulk: Some(BulkSetting {
         spec: "gcc",
         reason: "it is made for video: it begins at 300 kbit/s, grows by 8 % a second, and \

@@ -44,9 +44,9 @@ mod delays;
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 use delays::{Delays, one_way};
@@ -79,7 +79,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Yields to others: keeps the one-way queueing delay at 100 ms",
     source: "RFC 6817",
     params: LedbatParams::infos,
-    look: Look::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
+    plot_style: PlotStyle::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
     bulk: None,
     build: |spec| {
         let params: LedbatParams = spec.params()?;

@@ -46,10 +46,10 @@
 mod tests;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -102,7 +102,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Adds a packet per round trip, halves the window upon loss",
     source: "RFC 5681, RFC 6582",
     params: NewRenoParams::infos,
-    look: Look::new(Hue::Slate, Dash::Solid, Shape::Cross),
+    plot_style: PlotStyle::new(Hue::Slate, Dash::Solid, Shape::Cross),
     bulk: None,
     build: |spec| {
         let params: NewRenoParams = spec.params()?;

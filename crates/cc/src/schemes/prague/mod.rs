@@ -39,10 +39,10 @@ mod tests;
 use std::sync::Arc;
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::{MarkEcho, MarkShare, RenoWindow};
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{BulkSetting, Halves, Scheme};
 use crate::units::{Rate, Span, Time};
 
@@ -73,7 +73,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "DCTCP for the Internet: paced, independent of short RTTs, on ECT(1)",
     source: "draft-briscoe-iccrg-prague-congestion-control",
     params: PragueParams::infos,
-    look: Look::new(Hue::Ochre, Dash::Dotted, Shape::Square),
+    plot_style: PlotStyle::new(Hue::Ochre, Dash::Dotted, Shape::Square),
     bulk: Some(BulkSetting {
         spec: "prague+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",

@@ -79,9 +79,9 @@ pub use sender::RcpSender;
 
 use std::sync::Arc;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::NewestHeader;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
@@ -141,7 +141,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers tell all flows the one rate at which to send",
     source: "RCP, Stanford 2007",
     params: RcpParams::infos,
-    look: Look::new(Hue::Green, Dash::Dotted, Shape::Circle),
+    plot_style: PlotStyle::new(Hue::Green, Dash::Dotted, Shape::Circle),
     bulk: None,
     build: |spec| {
         let params: RcpParams = spec.params()?;

@@ -88,9 +88,9 @@ pub use table::{MAX_DEPTH, MAX_RULES, RuleTable, TableError};
 pub use tables::{NamedTable, ReadTable, RemyTables};
 pub use tree::{DOMAIN_END, Domain, Rule, RuleTree};
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::TrafficClass;
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme, Setup};
 use crate::schemes::abc::{AbcParams, AbcReceiver, AbcRouter};
@@ -158,7 +158,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Follows a table of rules that a computer has found for given networks",
     source: "Winstein, MIT 2014, chapters 3 and 4; SIGCOMM 2013",
     params: RemyParams::infos,
-    look: Look::new(Hue::Teal, Dash::Dashed, Shape::Diamond),
+    plot_style: PlotStyle::new(Hue::Teal, Dash::Dashed, Shape::Diamond),
     bulk: None,
     build: |spec| RemyTables::builtin().build(spec),
 };

@@ -96,8 +96,8 @@ pub use model::{Inference, Model};
 pub use receiver::{ReceiverRules, SproutReceiver};
 pub use sender::SproutSender;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::spec::{Spec, SpecError};
@@ -220,7 +220,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Sends what the link will deliver within 100 ms with 95 % probability",
     source: "Winstein, MIT 2014, chapter 2; NSDI 2013",
     params: SproutParams::infos,
-    look: Look::new(Hue::Violet, Dash::Solid, Shape::Plus),
+    plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),
     bulk: None,
     build: |spec| {
         let params: SproutParams = spec.params()?;

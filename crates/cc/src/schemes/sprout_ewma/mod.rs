@@ -40,8 +40,8 @@
 mod tests;
 
 use crate::header::FORECAST_TICKS;
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use crate::schemes::sprout::{Counts, Drain, Feedback, Model, SproutParams};
 use crate::units::Span;
@@ -76,7 +76,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Sprout with a moving average of the rate instead of a cautious forecast",
     source: "Winstein, MIT 2014, section 2.4.3",
     params: SproutEwmaParams::infos,
-    look: Look::new(Hue::Violet, Dash::Dashed, Shape::Circle),
+    plot_style: PlotStyle::new(Hue::Violet, Dash::Dashed, Shape::Circle),
     bulk: None,
     build: |spec| {
         let SproutEwmaParams {

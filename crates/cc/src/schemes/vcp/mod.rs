@@ -90,9 +90,9 @@ pub use sender::VcpSender;
 use std::sync::Arc;
 
 use crate::header::Header;
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
 use crate::parts::NewestHeader;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::Span;
@@ -174,7 +174,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers show their load in two bits; senders multiply, add or cut by an eighth",
     source: "VCP, SIGCOMM 2005",
     params: VcpParams::infos,
-    look: Look::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
+    plot_style: PlotStyle::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
     bulk: None,
     build: |spec| {
         let params: VcpParams = spec.params()?;

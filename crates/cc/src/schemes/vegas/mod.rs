@@ -60,10 +60,10 @@ mod tests;
 pub use params::{Diff, Doubles, RttKind, Step, VegasParams};
 
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Halves, Scheme};
 use crate::units::{Span, Time};
 
@@ -73,7 +73,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Keeps two to four packets in the queue, told by the RTT",
     source: "TCP Vegas, IEEE JSAC 1995",
     params: VegasParams::infos,
-    look: Look::new(Hue::Ochre, Dash::Solid, Shape::Up),
+    plot_style: PlotStyle::new(Hue::Ochre, Dash::Solid, Shape::Up),
     bulk: None,
     build: |spec| {
         let params: VegasParams = spec.params()?;

@@ -68,8 +68,8 @@ mod tests;
 
 pub use sender::VerusSender;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 use crate::units::Span;
@@ -105,7 +105,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Learns the delay that each window brings, and chases a delay",
     source: "Verus, ACM SIGCOMM 2015",
     params: VerusParams::infos,
-    look: Look::new(Hue::Teal, Dash::Solid, Shape::Star),
+    plot_style: PlotStyle::new(Hue::Teal, Dash::Solid, Shape::Star),
     bulk: None,
     build: |spec| {
         let params: VerusParams = spec.params()?;

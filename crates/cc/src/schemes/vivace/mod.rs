@@ -70,8 +70,8 @@ mod utility;
 
 use std::sync::Arc;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::scheme::{Halves, Scheme};
 pub use sender::VivaceSender;
@@ -115,7 +115,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "PCC Vivace: tries rates and follows the gradient of what they are worth",
     source: "Dong et al., NSDI 2018",
     params: VivaceParams::infos,
-    look: Look::new(Hue::Pink, Dash::Dashed, Shape::Star),
+    plot_style: PlotStyle::new(Hue::Pink, Dash::Dashed, Shape::Star),
     bulk: None,
     build: |spec| {
         let params: VivaceParams = spec.params()?;

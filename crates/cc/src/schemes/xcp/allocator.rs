@@ -2,7 +2,7 @@
 
 use crate::header::XcpHeader;
 use crate::units::Span;
-use crate::xcp_feedback::sane;
+use crate::xcp_feedback::clamp_feedback;
 
 /// RTTs above this count as this, in seconds.
 const LONGEST_RTT: f64 = 1.0;
@@ -98,13 +98,13 @@ impl FairnessController {
             header.feedback = 0.0;
             return;
         }
-        header.feedback = sane(header.feedback);
+        header.feedback = clamp_feedback(header.feedback);
         let asked = header.feedback / rtt;
         let mut positive = (self.per_interval * header.interval.as_secs_f64()).min(self.positive);
         let mut negative = (self.per_byte * f64::from(size)).min(self.negative);
         let granted = positive - negative;
         if asked >= granted {
-            header.feedback = sane(granted * rtt).min(header.feedback);
+            header.feedback = clamp_feedback(granted * rtt).min(header.feedback);
         } else {
             // Another router, or the sender, wants less: what lacks counts as taken back.
             negative = (negative + (granted - asked)).min(self.negative);

@@ -74,8 +74,8 @@ pub use sender::XcpSender;
 
 use std::sync::Arc;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
 use crate::route::Router;
 use crate::scheme::{Halves, Scheme, Setup};
@@ -139,7 +139,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "Routers write into each packet how far its flow may open its window",
     source: "XCP, SIGCOMM 2002",
     params: XcpParams::infos,
-    look: Look::new(Hue::Vermilion, Dash::Dashed, Shape::Up),
+    plot_style: PlotStyle::new(Hue::Vermilion, Dash::Dashed, Shape::Up),
     bulk: None,
     build: |spec| {
         let params: XcpParams = spec.params()?;

@@ -4,7 +4,7 @@ use crate::header::Header;
 use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
 use crate::units::Time;
-use crate::xcp_feedback::{MOST, decode, encode, sane};
+use crate::xcp_feedback::{MOST, clamp_feedback, decode, encode};
 
 /// Returns the sum of the feedback that has come since the last acknowledgement. What rounding or
 /// the bounds of the format leave over goes into the next one.
@@ -19,7 +19,7 @@ impl Reporter for XcpReceiver {
         if let Body::Data(data) = &packet.body
             && let Header::Xcp(header) = &data.header
         {
-            let feedback = sane(header.feedback);
+            let feedback = clamp_feedback(header.feedback);
             // What the sender asked for is still there if no router has spoken.
             if feedback < MOST {
                 self.bytes += feedback;

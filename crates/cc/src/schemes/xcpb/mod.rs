@@ -64,8 +64,8 @@ mod tests;
 
 pub(crate) use law::XcpbEfficiency;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpRouter, XcpSender, check_gains, check_sender, halves};
 
@@ -160,7 +160,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "XCP that learns the spare capacity from its queue's growth",
     source: "XCP-b, CCR 2006",
     params: XcpbParams::infos,
-    look: Look::new(Hue::Violet, Dash::Dotted, Shape::Up),
+    plot_style: PlotStyle::new(Hue::Violet, Dash::Dotted, Shape::Up),
     bulk: None,
     build: |spec| {
         let params: XcpbParams = spec.params()?;

@@ -54,8 +54,8 @@ mod tests;
 
 pub use router::XcpwRouter;
 
-use crate::look::{Dash, Hue, Look, Shape};
 use crate::params::Params;
+use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::Scheme;
 use crate::schemes::xcp::{XcpSender, check_gains, check_sender, halves};
 use crate::units::Span;
@@ -99,7 +99,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "XCP with feedback computed anew for every packet, for wireless links",
     source: "ABC, NSDI 2020, appendix F",
     params: XcpwParams::infos,
-    look: Look::new(Hue::Vermilion, Dash::Dotted, Shape::Cross),
+    plot_style: PlotStyle::new(Hue::Vermilion, Dash::Dotted, Shape::Cross),
     bulk: None,
     build: |spec| {
         let params: XcpwParams = spec.params()?;

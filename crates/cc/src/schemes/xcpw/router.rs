@@ -8,7 +8,7 @@ use crate::packet::{Body, Packet};
 use crate::parts::WindowedMin;
 use crate::route::{LinkView, Router};
 use crate::units::{Span, Time};
-use crate::xcp_feedback::{header, sane};
+use crate::xcp_feedback::{clamp_feedback, header};
 
 /// The mean RTT before any packet has left, if headers are to tell it.
 const INITIAL_RTT: Span = Span::from_millis(100);
@@ -126,8 +126,8 @@ impl Router for XcpwRouter {
             self.update(now, queue, link);
         }
         if let Some(header) = header(packet) {
-            let granted = sane(self.share * f64::from(size));
-            header.feedback = sane(header.feedback).min(granted);
+            let granted = clamp_feedback(self.share * f64::from(size));
+            header.feedback = clamp_feedback(header.feedback).min(granted);
         }
     }
 

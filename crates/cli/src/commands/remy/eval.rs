@@ -8,7 +8,7 @@ use paceline_path::BufferSize;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network};
 use paceline_sim::flow::{Amount, On};
-use paceline_sim::scenario::{MadeScheme, SchemeChoice};
+use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use serde::Serialize;
 
 use super::{scheme, table};
@@ -245,7 +245,7 @@ impl Eval {
             let choice = if spec.sender.name == "remy" {
                 let halves = names.schemes.build(&spec.sender);
                 let halves = halves.map_err(|error| Error::Usage(error.to_string()))?;
-                MadeScheme::new(text, halves).into()
+                CustomScheme::new(text, halves).into()
             } else {
                 SchemeChoice::Named(spec)
             };

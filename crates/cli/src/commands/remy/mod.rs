@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use paceline_cc::schemes::remy::{RemyParams, RuleTable, halves};
-use paceline_sim::scenario::{MadeScheme, SchemeChoice};
+use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
 use crate::output::Error;
 
@@ -79,5 +79,5 @@ pub(super) fn built_in(name: &str) -> Result<Arc<RuleTable>, Error> {
 /// what was lost.
 fn scheme(name: &str, table: Arc<RuleTable>, repairs: bool) -> SchemeChoice {
     let params = RemyParams { as_published: !repairs, ..RemyParams::default() };
-    MadeScheme::new(name, halves(params, table, None)).into()
+    CustomScheme::new(name, halves(params, table, None)).into()
 }

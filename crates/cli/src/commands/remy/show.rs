@@ -9,7 +9,7 @@ use paceline_cc::{Rate, Span};
 use paceline_remy::usage::{RuleUse, Usage};
 use paceline_remy::{Network, score, words};
 use paceline_report::Page;
-use paceline_sim::scenario::MadeScheme;
+use paceline_sim::scenario::CustomScheme;
 
 use super::page::rules_used;
 use super::{maps, reaction, table};
@@ -42,7 +42,7 @@ impl Trial {
         let usage = Arc::new(Usage::new(table.rules().len()));
         let params = RemyParams { as_published: true, ..RemyParams::default() };
         let halves = halves(params, Arc::clone(table), Some(usage.clone()));
-        let scheme = MadeScheme::new("remy", halves).into();
+        let scheme = CustomScheme::new("remy", halves).into();
         score::run(&network, &scheme, self.duration, 1)
             .map_err(|error| Error::Message(error.to_string()))?;
         Ok(usage.rules())

@@ -82,7 +82,7 @@ impl World {
         let fresh = Sent::segment(self.plain.next_segment, size);
         let sent = match self.path.random.below(10) {
             0 => Sent::empty(64),
-            1 => self.account.newest().map_or(fresh, Sent::again),
+            1 => self.account.newest().map_or(fresh, Sent::retransmission),
             2..5 => self.account.take_repair().map_or(fresh, |repair| self.take(repair)),
             _ => fresh,
         };
@@ -95,7 +95,7 @@ impl World {
         self.plain.repairs.remove(at.expect("a repair of a lost packet"));
         let packet = &self.plain.packets[repair.number as usize];
         assert_eq!((repair.segment, repair.size), (packet.segment, packet.size));
-        Sent::again(repair)
+        Sent::retransmission(repair)
     }
 
     fn transmit(&mut self, sent: Sent) {

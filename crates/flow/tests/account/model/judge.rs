@@ -4,7 +4,7 @@ use paceline_cc::Feedback;
 use paceline_cc::NO_SEGMENT;
 use paceline_flow::Account;
 
-use super::plain::{Fate, Packet, Plain, Said};
+use super::plain::{ExpectedFeedback, Fate, Packet, Plain};
 
 /// Compares the states of the two.
 pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
@@ -31,7 +31,7 @@ pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
 }
 
 /// Compares what an event told with what the plain account says.
-pub(super) fn judge(feedback: &Feedback<'_>, said: &Said, plain: &Plain) {
+pub(super) fn judge(feedback: &Feedback<'_>, said: &ExpectedFeedback, plain: &Plain) {
     let told = |lost: bool| {
         let fates = feedback.fates.iter().filter(|fate| fate.lost == lost);
         let mut list: Vec<u64> = fates.map(|fate| fate.number).collect();

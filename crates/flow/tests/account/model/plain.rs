@@ -30,7 +30,7 @@ pub(super) struct Packet {
 
 /// What an acknowledgement or a deadline says.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ExpectedFeedback {
     pub(super) acked: Vec<u64>,
     pub(super) lost: Vec<u64>,
     pub(super) rtt: Option<Span>,
@@ -106,7 +106,7 @@ impl Plain {
             (self.progress, self.probed) = (now, false);
         }
         self.stats.sent += 1;
-        self.stats.retransmits += u64::from(sent.again);
+        self.stats.retransmits += u64::from(sent.retransmission);
         if sent.segment != NO_SEGMENT {
             self.next_segment = self.next_segment.max(sent.segment + 1);
         }
@@ -120,9 +120,9 @@ impl Plain {
         self.packets.len() as u64 - 1
     }
 
-    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> Said {
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> ExpectedFeedback {
         self.stats.acks += 1;
-        let mut said = Said::default();
+        let mut said = ExpectedFeedback::default();
         let mut newest = None;
         for (first, last) in ack.blocks() {
             for number in first.max(self.first as u64)..=last.min(u64::MAX - 1) {

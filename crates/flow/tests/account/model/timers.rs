@@ -2,7 +2,7 @@
 
 use paceline_cc::{Span, Time};
 
-use super::plain::{Fate, Packet, Plain, Said};
+use super::plain::{ExpectedFeedback, Fate, Packet, Plain};
 
 impl Plain {
     /// The three deadlines: loss by time, retransmission timeout, and the probe of the tail, which
@@ -21,11 +21,15 @@ impl Plain {
     }
 
     /// What is due: its name, and what it says.
-    pub(super) fn on_deadline(&mut self, now: Time, wanted: bool) -> (&'static str, Said) {
+    pub(super) fn on_deadline(
+        &mut self,
+        now: Time,
+        wanted: bool,
+    ) -> (&'static str, ExpectedFeedback) {
         let [loss, timeout, probe] = self.deadlines(wanted);
         let lost = if loss <= now { self.detect(now) } else { Vec::new() };
         if !lost.is_empty() {
-            return ("losses", Said { lost, ..Said::default() });
+            return ("losses", ExpectedFeedback { lost, ..ExpectedFeedback::default() });
         }
         if timeout <= now {
             return ("timeout", self.on_timeout(now));
@@ -33,18 +37,18 @@ impl Plain {
         if probe <= now {
             self.stats.probes += 1;
             (self.progress, self.probed) = (now, true);
-            return ("probe", Said::default());
+            return ("probe", ExpectedFeedback::default());
         }
-        ("nothing", Said::default())
+        ("nothing", ExpectedFeedback::default())
     }
 
-    fn on_timeout(&mut self, now: Time) -> Said {
+    fn on_timeout(&mut self, now: Time) -> ExpectedFeedback {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
         lost.iter().for_each(|number| self.lose(*number));
         self.stats.timeouts += 1;
         self.rtt.expiries += 1;
         (self.progress, self.probed, self.loss_at) = (now, false, Time::NEVER);
-        Said { lost, ..Said::default() }
+        ExpectedFeedback { lost, ..ExpectedFeedback::default() }
     }
 }

@@ -4,14 +4,14 @@ use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Feedback, Time};
 use paceline_flow::{Account, Expired, Sent};
 
-use super::facts::Told;
+use super::facts::EventOutcome;
 use super::words::numbers;
 use super::{SIZE, Script};
 
 impl Script {
     /// Lets one event happen.
     pub(super) fn event(&mut self, now: Time, word: &str, rest: &str) -> Result<(), String> {
-        self.told = Told::default();
+        self.told = EventOutcome::default();
         match word {
             "send" => {
                 for number in numbers(rest)? {
@@ -31,7 +31,7 @@ impl Script {
                     if repair.number != old || repair.segment != self.segments[old as usize] {
                         return Err(format!("it is {repair:?} that is to be repeated"));
                     }
-                    self.send(now, new, Sent::again(repair))?;
+                    self.send(now, new, Sent::retransmission(repair))?;
                 }
             }
             "fill" => self.fill(now)?,
@@ -68,7 +68,7 @@ impl Script {
             let sent = match self.account.take_repair() {
                 Some(repair) => {
                     self.told.resent.push(repair.number);
-                    Sent::again(repair)
+                    Sent::retransmission(repair)
                 }
                 None => Sent::segment(self.account.next_segment(), SIZE),
             };
@@ -108,16 +108,16 @@ impl Script {
                 _ => return Err(format!("`{option}` says nothing about an acknowledgement")),
             }
         }
-        let told = Told::new(&self.account.on_ack(now, &ack), &self.segments)?;
+        let told = EventOutcome::new(&self.account.on_ack(now, &ack), &self.segments)?;
         self.hear(told);
         Ok(())
     }
 
     fn expire(&mut self, now: Time, word: &str) -> Result<(), String> {
-        let told = |feedback: &Feedback<'_>| Told::new(feedback, &self.segments);
+        let told = |feedback: &Feedback<'_>| EventOutcome::new(feedback, &self.segments);
         let (told, brought) = match self.account.on_deadline(now) {
-            Expired::Nothing => (Told::default(), "nothing"),
-            Expired::Probe => (Told::default(), "probe"),
+            Expired::Nothing => (EventOutcome::default(), "nothing"),
+            Expired::Probe => (EventOutcome::default(), "probe"),
             Expired::Losses(feedback) => (told(&feedback)?, "loss-timer"),
             Expired::Timeout(feedback) => (told(&feedback)?, "timeout"),
         };
@@ -129,7 +129,7 @@ impl Script {
     }
 
     /// The controller has been told, and has its window.
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: EventOutcome) {
         self.account.on_window(self.window);
         self.told = told;
     }

@@ -7,17 +7,17 @@ use super::{SIZE, Script};
 
 /// What the account said about an event.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct EventOutcome {
     pub(crate) acked: Vec<u64>,
     pub(crate) lost: Vec<u64>,
     /// Packets that a `fill` sent, and those that it repeated.
     pub(crate) sent: Vec<u64>,
     pub(crate) resent: Vec<u64>,
-    feedback: Option<Kept>,
+    feedback: Option<FeedbackFields>,
 }
 
 /// The numbers of a feedback.
-struct Kept {
+struct FeedbackFields {
     rtt: Option<Span>,
     congestion: Option<Congestion>,
     in_recovery: bool,
@@ -30,9 +30,9 @@ struct Kept {
     prior: u64,
 }
 
-impl Told {
+impl EventOutcome {
     /// Keeps a feedback, and checks that its parts fit together.
-    pub(crate) fn new(feedback: &Feedback<'_>, segments: &[u64]) -> Result<Told, String> {
+    pub(crate) fn new(feedback: &Feedback<'_>, segments: &[u64]) -> Result<EventOutcome, String> {
         let (mut acked, mut lost) = (Vec::new(), Vec::new());
         let (mut acked_bytes, mut lost_bytes) = (0, 0);
         for fate in feedback.fates {
@@ -52,7 +52,7 @@ impl Told {
         {
             return Err(format!("counts and fates differ: {feedback:?}"));
         }
-        let kept = Kept {
+        let kept = FeedbackFields {
             rtt: feedback.rtt,
             congestion: feedback.congestion,
             in_recovery: feedback.in_recovery,
@@ -64,7 +64,7 @@ impl Told {
             delivered: feedback.delivered,
             prior: feedback.prior_in_flight,
         };
-        Ok(Told { acked, lost, feedback: Some(kept), ..Told::default() })
+        Ok(EventOutcome { acked, lost, feedback: Some(kept), ..EventOutcome::default() })
     }
 
     /// What the last event brought, by name.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use paceline_cc::{EcnFeedback, Signals, Time};
 use paceline_flow::{Account, AccountConfig, RtoBounds};
 
-use self::facts::Told;
+use self::facts::EventOutcome;
 use self::words::{millis, show_millis, show_numbers};
 
 /// Bytes of every packet.
@@ -27,7 +27,7 @@ pub(crate) struct Script {
     arrived: BTreeSet<u64>,
     cumulative: u64,
     /// What the account said about the last event.
-    told: Told,
+    told: EventOutcome,
 }
 
 /// A connection that sends lost data again.
@@ -50,7 +50,7 @@ impl Script {
             segments: Vec::new(),
             arrived: BTreeSet::new(),
             cumulative: 0,
-            told: Told::default(),
+            told: EventOutcome::default(),
         }
     }
 

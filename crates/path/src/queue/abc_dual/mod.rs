@@ -73,7 +73,7 @@ use paceline_cc::{Packet, Stream, Time, TrafficClass};
 use share::Share;
 use zombie::ZombieLists;
 
-use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 /// The entry in the table of queues.
 pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
@@ -199,7 +199,7 @@ impl Queue for AbcDual {
         self.abc.set_limit(abc) && self.other.set_limit(other)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.catch_up(now);
         let side = Side::of(packet);
         if let WeightRule::Zombie(rule) = &mut self.rule {
@@ -208,11 +208,11 @@ impl Queue for AbcDual {
         if self.fifo(side).fits(packet.size) {
             self.fifo(side).push(now, packet, drops);
         } else {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.catch_up(now);
         loop {
             let side = self.share.choose(!self.abc.is_empty(), !self.other.is_empty())?;

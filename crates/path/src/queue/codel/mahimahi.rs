@@ -24,7 +24,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::FirstAbove;
-use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 /// Bytes: a trace opportunity's worth, below which it never drops.
 const PACKET_SIZE: u64 = 1504;
@@ -82,7 +82,7 @@ impl CodelMahimahi {
     }
 
     /// The next packet, and whether a drop is allowed.
-    fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, bool)> {
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<(Packet, bool)> {
         let packet = self.fifo.pop(now, drops)?;
         let clock = tick(now);
         let below = clock.since(tick(packet.queued)) < self.target
@@ -92,9 +92,9 @@ impl CodelMahimahi {
     }
 
     /// Discards the packet behind the one at hand; whether a drop was still allowed.
-    fn discard(&mut self, now: Time, drops: &mut Vec<Dropped>) -> bool {
+    fn discard(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> bool {
         let Some((packet, ok_to_drop)) = self.take(now, drops) else { return false };
-        drops.push(Dropped { packet, reason: DropReason::Aqm });
+        drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         ok_to_drop
     }
 
@@ -118,11 +118,11 @@ impl Queue for CodelMahimahi {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.fifo.push(now, packet, drops);
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let (packet, ok_to_drop) = self.take(now, drops)?;
         let clock = tick(now);
         if self.dropping {

@@ -34,7 +34,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::ring::Ring;
-use super::{Dropped, Fifo, Limit, Queue, QueueInfo};
+use super::{DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 paceline_cc::params! {
     /// Parameters of CoDel.
@@ -85,7 +85,7 @@ impl Codel {
 }
 
 impl PacketSource for Fifo {
-    fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.pop(now, drops)
     }
     fn backlog(&self) -> u64 {
@@ -98,11 +98,11 @@ impl Queue for Codel {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.fifo.push(now, packet, drops);
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.state.pop(&self.params, &mut self.fifo, now, drops, &mut self.marks)
     }
 

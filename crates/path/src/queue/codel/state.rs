@@ -3,12 +3,12 @@
 use paceline_cc::{Packet, Span, Time};
 
 use super::CodelParams;
-use crate::queue::{DropReason, Dropped, mark};
+use crate::queue::{DropReason, DroppedPacket, mark};
 
 /// The buffer that a CoDel takes its packets from.
 pub(in crate::queue) trait PacketSource {
     /// The next packet.
-    fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet>;
     /// The bytes that are left. CoDel drops nothing while this is one MTU or less.
     fn backlog(&self) -> u64;
 }
@@ -60,7 +60,7 @@ struct Dequeue<'a, S> {
     params: &'a CodelParams,
     source: &'a mut S,
     now: Time,
-    drops: &'a mut Vec<Dropped>,
+    drops: &'a mut Vec<DroppedPacket>,
     marks: &'a mut u64,
 }
 
@@ -71,7 +71,7 @@ impl<S> Dequeue<'_, S> {
         if self.params.ecn && mark(&mut packet, self.marks) {
             return Some(packet);
         }
-        self.drops.push(Dropped { packet, reason: DropReason::Aqm });
+        self.drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         None
     }
 }
@@ -83,7 +83,7 @@ impl CodelState {
         params: &CodelParams,
         source: &mut S,
         now: Time,
-        drops: &mut Vec<Dropped>,
+        drops: &mut Vec<DroppedPacket>,
         marks: &mut u64,
     ) -> Option<Packet> {
         let mut call = Dequeue { params, source, now, drops, marks };

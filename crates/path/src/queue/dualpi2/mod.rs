@@ -47,7 +47,7 @@ use pi2::{Decider, Pi2};
 use scheduler::Scheduler;
 
 use super::periodic::PeriodicUpdates;
-use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 /// The entry in the table of queues.
 pub(super) const QUEUE: QueueInfo = QueueInfo::builtin(
@@ -138,13 +138,13 @@ impl DualPi2 {
         &mut self,
         now: Time,
         mut packet: Packet,
-        drops: &mut Vec<Dropped>,
+        drops: &mut Vec<DroppedPacket>,
     ) -> Option<Packet> {
         let coupled = self.pi2.coupled(self.params.k);
         let p = if coupled < 1.0 {
             self.native(now, &packet).max(coupled)
         } else if self.decider.decide(Side::L, self.pi2.classic()) {
-            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
             return None;
         } else {
             1.0
@@ -156,7 +156,7 @@ impl DualPi2 {
     }
 
     /// Marks or drops a packet of C; `None` if dropped.
-    fn classic(&mut self, mut packet: Packet, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn classic(&mut self, mut packet: Packet, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         if !self.decider.decide(Side::C, self.pi2.classic()) {
             return Some(packet);
         }
@@ -164,7 +164,7 @@ impl DualPi2 {
         if !overload && mark(&mut packet, &mut self.marks) {
             return Some(packet);
         }
-        drops.push(Dropped { packet, reason: DropReason::Aqm });
+        drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         None
     }
 }
@@ -176,11 +176,11 @@ impl Queue for DualPi2 {
         self.l.set_limit(stale) && self.c.set_limit(stale)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.catch_up(now);
         let bytes = self.bytes().saturating_add(u64::from(packet.size));
         if !self.limit.holds(self.packets() as u64 + 1, bytes) {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
         } else if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
             self.l.push(now, packet, drops);
         } else {
@@ -188,7 +188,7 @@ impl Queue for DualPi2 {
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.catch_up(now);
         loop {
             let side = self.scheduler.choose(now, &self.l, &self.c)?;

@@ -31,7 +31,7 @@ use paceline_cc::{Packet, Span, Time};
 use super::{Bins, Total};
 use crate::queue::codel::{CodelParams, CodelState, PacketSource};
 use crate::queue::ring::Ring;
-use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 /// The most packets dropped at one overflow (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
@@ -111,7 +111,7 @@ struct FlowQueue<'a> {
 }
 
 impl PacketSource for FlowQueue<'_> {
-    fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.total.pop(self.fifo, now, drops)
     }
     fn backlog(&self) -> u64 {
@@ -158,7 +158,7 @@ impl FqCodel {
     }
 
     /// Drops from the head of the queue with the most bytes. False if nothing is held.
-    fn drop_fattest(&mut self, drops: &mut Vec<Dropped>) -> bool {
+    fn drop_fattest(&mut self, drops: &mut Vec<DroppedPacket>) -> bool {
         // The first of several equal queues; `max_by_key` takes the last, hence `rev`.
         let fattest = self
             .bins
@@ -171,7 +171,7 @@ impl FqCodel {
         let before = drops.len();
         for packet in std::iter::from_fn(|| flow.fifo.take_front()).take(count) {
             self.total.remove(&packet);
-            drops.push(Dropped { packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet, reason: DropReason::Full });
         }
         drops.len() > before
     }
@@ -188,10 +188,10 @@ impl Queue for FqCodel {
         same
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, u64::from(packet.size)) {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
             return;
         }
         let stale = Limit { packets: None, bytes: None, ..self.limit };
@@ -212,7 +212,7 @@ impl Queue for FqCodel {
         while !self.limit.holds(self.total.packets, self.total.bytes) && self.drop_fattest(drops) {}
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };

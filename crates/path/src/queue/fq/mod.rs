@@ -10,7 +10,7 @@ pub use sfq_codel::SfqCodel;
 
 use paceline_cc::{Packet, Time};
 
-use super::{Dropped, Fifo, Queue};
+use super::{DroppedPacket, Fifo, Queue};
 
 /// The slot of a hash value that has no queue yet.
 const NONE: u32 = u32::MAX;
@@ -69,7 +69,12 @@ impl Total {
     }
 
     /// Takes a packet out of one of the queues, which may drop stale ones first.
-    fn pop(&mut self, fifo: &mut Fifo, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(
+        &mut self,
+        fifo: &mut Fifo,
+        now: Time,
+        drops: &mut Vec<DroppedPacket>,
+    ) -> Option<Packet> {
         let (packets, bytes) = (fifo.packets(), fifo.bytes());
         let packet = fifo.pop(now, drops);
         self.packets -= (packets - fifo.packets()) as u64;

@@ -28,7 +28,7 @@ use paceline_cc::{Packet, Span, Time};
 
 use super::{Bins, Total};
 use crate::queue::codel::{FirstAbove, next_drop};
-use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 /// The size of the largest packet seen so far, in bytes, is taken to be at least this.
 const SMALLEST_MAX: u32 = 256;
@@ -105,7 +105,7 @@ impl SfqCodel {
 
     /// Drops the tail of the longest bin. Among equally long ones, it takes another one than the last
     /// time.
-    fn drop_longest(&mut self, drops: &mut Vec<Dropped>) {
+    fn drop_longest(&mut self, drops: &mut Vec<DroppedPacket>) {
         let queues = &mut self.bins.queues;
         let mut longest = self.longest;
         for (index, bin) in queues.iter().enumerate() {
@@ -116,7 +116,7 @@ impl SfqCodel {
         self.longest = longest;
         if let Some(packet) = queues[longest].fifo.take_back() {
             self.total.remove(&packet);
-            drops.push(Dropped { packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet, reason: DropReason::Full });
         }
     }
 
@@ -135,7 +135,12 @@ impl SfqCodel {
     }
 
     /// The bin's next packet, and whether its waiting time has been above target for an interval.
-    fn take(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, bool)> {
+    fn take(
+        &mut self,
+        index: u32,
+        now: Time,
+        drops: &mut Vec<DroppedPacket>,
+    ) -> Option<(Packet, bool)> {
         let bin = &mut self.bins.queues[index as usize];
         let Some(packet) = self.total.pop(&mut bin.fifo, now, drops) else {
             bin.above = FirstAbove::default();
@@ -149,13 +154,13 @@ impl SfqCodel {
     }
 
     /// CoDel on one bin: the packet to send.
-    fn codel(&mut self, index: u32, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn codel(&mut self, index: u32, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let interval = self.params.interval;
         let at = index as usize;
         let (mut packet, mut ok_to_drop) = self.take(index, now, drops)?;
         if !self.bins.queues[at].dropping {
             if ok_to_drop {
-                drops.push(Dropped { packet, reason: DropReason::Aqm });
+                drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
                 (packet, _) = self.take(index, now, drops)?;
                 let bin = &mut self.bins.queues[at];
                 bin.dropping = true;
@@ -166,7 +171,7 @@ impl SfqCodel {
             return Some(packet);
         }
         while ok_to_drop && now >= self.bins.queues[at].drop_next {
-            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
             (packet, ok_to_drop) = self.take(index, now, drops)?;
             let bin = &mut self.bins.queues[at];
             if ok_to_drop {
@@ -189,11 +194,11 @@ impl Queue for SfqCodel {
         same
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let size = u64::from(packet.size);
         // A packet that is larger than the whole buffer must not push all others out.
         if !self.limit.holds(1, size) {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Full });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Full });
             return;
         }
         while !self.limit.holds(self.total.packets + 1, self.total.bytes.saturating_add(size)) {
@@ -217,7 +222,7 @@ impl Queue for SfqCodel {
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         loop {
             let index = *self.schedule.front()?;
             let bin = &mut self.bins.queues[index as usize];

@@ -100,7 +100,7 @@ fn the_fattest_pays_for_an_overflow() {
     fq.push(Time::ZERO, &of_flow(1, 99, 1500), &mut drops);
     assert_eq!(drops.len(), 50);
     let oldest = |flow: u32| {
-        move |(at, dropped): (usize, &Dropped)| {
+        move |(at, dropped): (usize, &DroppedPacket)| {
             dropped.packet.flow == flow && dropped.packet.number() == at as u64
         }
     };

@@ -27,7 +27,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 
-use crate::queue::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo};
+use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo};
 
 /// Milliseconds between updates.
 const T_UPDATE: u64 = 30;
@@ -177,16 +177,16 @@ impl Queue for PieMahimahi {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.catch_up(millis(now));
         if self.fifo.fits(packet.size) && self.drop_early() {
-            drops.push(Dropped { packet: *packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet: *packet, reason: DropReason::Aqm });
         } else {
             self.fifo.push(now, packet, drops);
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let packet = self.fifo.pop(now, drops)?;
         self.measure(millis(now), packet.size);
         self.catch_up(millis(now));

@@ -44,7 +44,7 @@ use rate::Departures;
 
 use super::periodic::PeriodicUpdates;
 use super::ring::Ring;
-use super::{DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
     /// How the queueing delay is known.
@@ -198,7 +198,7 @@ impl Queue for Pie {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         self.catch_up(now);
         if !self.fifo.fits(packet.size) || !self.drop_early() {
             self.fifo.push(now, packet, drops);
@@ -209,11 +209,11 @@ impl Queue for Pie {
         if may_mark && mark(&mut packet, &mut self.marks) {
             self.fifo.push(now, &packet, drops);
         } else {
-            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         self.catch_up(now);
         let packet = self.fifo.pop(now, drops);
         if let Some(packet) = &packet {

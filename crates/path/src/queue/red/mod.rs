@@ -35,7 +35,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 
 use super::ring::Ring;
-use super::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+use super::{BufferSize, DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::params! {
     /// Parameters of RED.
@@ -189,7 +189,7 @@ impl Queue for Red {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let length = if self.in_bytes { self.fifo.bytes() } else { self.fifo.packets() as u64 };
         self.average.arrival(now, length);
         if !self.fifo.fits(packet.size) {
@@ -206,11 +206,11 @@ impl Queue for Red {
         if may_mark && mark(&mut packet, &mut self.marks) {
             self.fifo.push(now, &packet, drops);
         } else {
-            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let packet = self.fifo.pop(now, drops);
         self.average.departure(now, packet.is_some(), self.fifo.is_empty());
         packet

@@ -26,7 +26,7 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Time};
 
 use super::threshold;
-use crate::queue::{BufferSize, DropReason, Dropped, Fifo, Limit, Queue, QueueInfo, mark};
+use crate::queue::{BufferSize, DropReason, DroppedPacket, Fifo, Limit, Queue, QueueInfo, mark};
 
 paceline_cc::choices! {
     /// Which packets are marked.
@@ -94,7 +94,7 @@ impl Queue for Step {
         self.fifo.set_limit(limit)
     }
 
-    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: &Packet, drops: &mut Vec<DroppedPacket>) {
         let mut packet = *packet;
         if self.params.at == StepAt::Arrival
             && self.fifo.fits(packet.size)
@@ -102,13 +102,13 @@ impl Queue for Step {
             && !mark(&mut packet, &mut self.marks)
             && self.params.drop
         {
-            drops.push(Dropped { packet, reason: DropReason::Aqm });
+            drops.push(DroppedPacket { packet, reason: DropReason::Aqm });
         } else {
             self.fifo.push(now, &packet, drops);
         }
     }
 
-    fn pop(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
         let (packets, bytes) = (self.fifo.packets() as u64, self.fifo.bytes());
         let mut packet = self.fifo.pop(now, drops)?;
         let long = match self.params.k {

@@ -128,13 +128,13 @@ fn port(table: &mut Table, spec: &PortSpec) -> Result<(), ScenarioError> {
     match &spec.queue {
         QueueChoice::Auto => {}
         QueueChoice::Named(queue) => table.set("queue", quoted(&queue.to_string())),
-        QueueChoice::Made(made) => return Err(nameless("queue", made.label())),
+        QueueChoice::Custom(made) => return Err(nameless("queue", made.label())),
     }
     match &spec.router {
         RouterChoice::Auto => {}
         RouterChoice::None => table.set("router", quoted("none")),
         RouterChoice::Scheme(router) => table.set("router", quoted(&router.to_string())),
-        RouterChoice::Made(made) => return Err(nameless("router", made.label())),
+        RouterChoice::Custom(made) => return Err(nameless("router", made.label())),
     }
     Ok(())
 }

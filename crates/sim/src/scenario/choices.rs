@@ -8,13 +8,13 @@ use paceline_cc::MakeRouter;
 use paceline_cc::{Halves, Router, SchemeSpec, Spec, SpecError, Stream};
 use paceline_path::{Limit, Queue};
 
-use crate::transport::MadeTransport;
+use crate::transport::CustomTransport;
 
 /// Makes a queue of a given limit; what it decides at random comes from the stream, which is keyed
 /// by the run's seed and the link's name.
 pub type MakeQueue = Arc<dyn Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync>;
 
-macro_rules! made {
+macro_rules! custom {
     ($name:ident, $what:literal) => {
         impl $name {
             /// What it is called in outcomes and errors.
@@ -33,17 +33,17 @@ macro_rules! made {
 
 /// A scheme that comes as a value, not by name.
 #[derive(Clone)]
-pub struct MadeScheme {
+pub struct CustomScheme {
     label: String,
     halves: Halves,
 }
-made!(MadeScheme, "scheme");
+custom!(CustomScheme, "scheme");
 
-impl MadeScheme {
+impl CustomScheme {
     /// A scheme with its halves, which are factories: several flows may have it, and a flow may be
     /// started anew.
-    pub fn new(label: impl Into<String>, halves: Halves) -> MadeScheme {
-        MadeScheme { label: label.into(), halves }
+    pub fn new(label: impl Into<String>, halves: Halves) -> CustomScheme {
+        CustomScheme { label: label.into(), halves }
     }
 
     /// Its halves.
@@ -54,19 +54,19 @@ impl MadeScheme {
 
 /// A queue that comes as a value, not by name.
 #[derive(Clone)]
-pub struct MadeQueue {
+pub struct CustomQueue {
     label: String,
     make: MakeQueue,
 }
-made!(MadeQueue, "queue");
+custom!(CustomQueue, "queue");
 
-impl MadeQueue {
+impl CustomQueue {
     /// A queue that `make` makes, once for each link and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn(Limit, Stream) -> Box<dyn Queue> + Send + Sync + 'static,
-    ) -> MadeQueue {
-        MadeQueue { label: label.into(), make: Arc::new(make) }
+    ) -> CustomQueue {
+        CustomQueue { label: label.into(), make: Arc::new(make) }
     }
 
     /// One such queue.
@@ -77,19 +77,19 @@ impl MadeQueue {
 
 /// A router that comes as a value, not by name.
 #[derive(Clone)]
-pub struct MadeRouter {
+pub struct CustomRouter {
     label: String,
     make: MakeRouter,
 }
-made!(MadeRouter, "router");
+custom!(CustomRouter, "router");
 
-impl MadeRouter {
+impl CustomRouter {
     /// A router that `make` makes, once for each link and run.
     pub fn new(
         label: impl Into<String>,
         make: impl Fn() -> Box<dyn Router> + Send + Sync + 'static,
-    ) -> MadeRouter {
-        MadeRouter { label: label.into(), make: Arc::new(make) }
+    ) -> CustomRouter {
+        CustomRouter { label: label.into(), make: Arc::new(make) }
     }
 
     /// Makes such routers.
@@ -98,8 +98,8 @@ impl MadeRouter {
     }
 }
 
-impl PartialEq for MadeRouter {
-    fn eq(&self, other: &MadeRouter) -> bool {
+impl PartialEq for CustomRouter {
+    fn eq(&self, other: &CustomRouter) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
 }
@@ -110,17 +110,17 @@ pub enum SchemeChoice {
     /// That of this name, with parameters, and the queue that it wants at the bottleneck.
     Named(SchemeSpec),
     /// This one.
-    Made(MadeScheme),
+    Custom(CustomScheme),
     /// None of Paceline's: a transport that comes whole, with its own congestion control.
-    Transport(MadeTransport),
+    Transport(CustomTransport),
 }
 
-/// Made schemes are equal if they have the same factories.
+/// Custom schemes are equal if they have the same factories.
 impl PartialEq for SchemeChoice {
     fn eq(&self, other: &SchemeChoice) -> bool {
         match (self, other) {
             (SchemeChoice::Named(one), SchemeChoice::Named(other)) => one == other,
-            (SchemeChoice::Made(one), SchemeChoice::Made(other)) => {
+            (SchemeChoice::Custom(one), SchemeChoice::Custom(other)) => {
                 Arc::ptr_eq(&one.halves.controller, &other.halves.controller)
             }
             (SchemeChoice::Transport(one), SchemeChoice::Transport(other)) => one.is(other),
@@ -134,7 +134,7 @@ impl SchemeChoice {
     pub fn name(&self) -> &str {
         match self {
             SchemeChoice::Named(spec) => &spec.sender.name,
-            SchemeChoice::Made(made) => &made.label,
+            SchemeChoice::Custom(made) => &made.label,
             SchemeChoice::Transport(made) => made.label(),
         }
     }
@@ -143,7 +143,7 @@ impl SchemeChoice {
     pub fn named(&self) -> Option<&SchemeSpec> {
         match self {
             SchemeChoice::Named(spec) => Some(spec),
-            SchemeChoice::Made(_) | SchemeChoice::Transport(_) => None,
+            SchemeChoice::Custom(_) | SchemeChoice::Transport(_) => None,
         }
     }
 
@@ -157,7 +157,7 @@ impl fmt::Display for SchemeChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SchemeChoice::Named(spec) => spec.fmt(f),
-            SchemeChoice::Made(made) => f.write_str(&made.label),
+            SchemeChoice::Custom(made) => f.write_str(&made.label),
             SchemeChoice::Transport(made) => f.write_str(made.label()),
         }
     }
@@ -178,14 +178,14 @@ impl From<SchemeSpec> for SchemeChoice {
     }
 }
 
-impl From<MadeScheme> for SchemeChoice {
-    fn from(made: MadeScheme) -> SchemeChoice {
-        SchemeChoice::Made(made)
+impl From<CustomScheme> for SchemeChoice {
+    fn from(made: CustomScheme) -> SchemeChoice {
+        SchemeChoice::Custom(made)
     }
 }
 
-impl From<MadeTransport> for SchemeChoice {
-    fn from(made: MadeTransport) -> SchemeChoice {
+impl From<CustomTransport> for SchemeChoice {
+    fn from(made: CustomTransport) -> SchemeChoice {
         SchemeChoice::Transport(made)
     }
 }
@@ -198,7 +198,7 @@ pub enum QueueChoice {
     /// That of this name, with parameters.
     Named(Spec),
     /// This one.
-    Made(MadeQueue),
+    Custom(CustomQueue),
 }
 
 impl QueueChoice {
@@ -213,7 +213,7 @@ impl fmt::Display for QueueChoice {
         match self {
             QueueChoice::Auto => f.write_str("auto"),
             QueueChoice::Named(spec) => spec.fmt(f),
-            QueueChoice::Made(made) => f.write_str(&made.label),
+            QueueChoice::Custom(made) => f.write_str(&made.label),
         }
     }
 }
@@ -224,9 +224,9 @@ impl From<Spec> for QueueChoice {
     }
 }
 
-impl From<MadeQueue> for QueueChoice {
-    fn from(made: MadeQueue) -> QueueChoice {
-        QueueChoice::Made(made)
+impl From<CustomQueue> for QueueChoice {
+    fn from(made: CustomQueue) -> QueueChoice {
+        QueueChoice::Custom(made)
     }
 }
 
@@ -240,5 +240,5 @@ pub enum RouterChoice {
     /// That of this scheme.
     Scheme(Spec),
     /// This one.
-    Made(MadeRouter),
+    Custom(CustomRouter),
 }

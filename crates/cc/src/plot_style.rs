@@ -77,7 +77,7 @@ impl Shape {
 /// How figures draw a scheme, the same in each of them. No two built-in schemes have the same hue
 /// and dash, the same hue and shape, or, for readers without colours, the same dash and shape.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct PlotStyle {
     /// The colour.
     pub hue: Hue,
     /// How lines are broken.
@@ -86,9 +86,9 @@ pub struct Look {
     pub shape: Shape,
 }
 
-impl Look {
-    /// A look of these three.
-    pub const fn new(hue: Hue, dash: Dash, shape: Shape) -> Look {
-        Look { hue, dash, shape }
+impl PlotStyle {
+    /// A style of these three.
+    pub const fn new(hue: Hue, dash: Dash, shape: Shape) -> PlotStyle {
+        PlotStyle { hue, dash, shape }
     }
 }

@@ -10,6 +10,6 @@ const POINTS: [f64; 30] = [
 /// The 97.5 % point of Student's t distribution for a sample of `runs` figures, which has one degree
 /// of freedom less; that of 30 degrees for larger samples, which is on the safe side. `None` for a
 /// single figure.
-pub fn student(runs: usize) -> Option<f64> {
+pub fn student_t_975(runs: usize) -> Option<f64> {
     (runs >= 2).then(|| POINTS[(runs - 2).min(POINTS.len() - 1)])
 }

@@ -19,13 +19,15 @@ fn rates(flows: &Value) -> Vec<f64> {
     flows.as_array().into_iter().flatten().map(|flow| number(&flow["goodput_mbps"])).collect()
 }
 
-/// The share and the 95th percentile of delay of this machine's Cubic beside five simulated uploads,
-/// held against the simulator. docs/medium.md has the bounds of long runs, 3 points and 15 %; these are
-/// of 12 s, after which the share of a single run still varies by some points.
-#[test]
-fn real_cubic_gets_what_simulated_cubic_gets() {
-    let test = "real_cubic_gets_what_simulated_cubic_gets";
-    let folder = Folder::new("six-uploads");
+/// The share of the six that the first station gets, and the 95th percentile of its packets' delay.
+#[derive(Debug)]
+struct Measured {
+    share: f64,
+    p95_ms: f64,
+}
+
+/// The real run, after 3 s of warm-up; nothing where it cannot be made here.
+fn emulated(test: &str, folder: &Folder) -> Option<Measured> {
     let sum = folder.path("sum");
     let script = format!(
         "chrt -f 1 true 2>/dev/null && ahead=--realtime\n\
@@ -35,29 +37,61 @@ fn real_cubic_gets_what_simulated_cubic_gets() {
         bytes = folder.path("bytes"),
         counts = folder.path("counts"),
     );
-    let Some(output) = alone(test, &[], &script) else { return };
+    let output = alone(test, &[], &script)?;
     let err = text(&output.stderr);
     if err.contains("cubic") && !output.status.success() {
-        return skip(test, &err);
+        skip(test, &err);
+        return None;
     }
     assert!(output.status.success(), "{err}");
-    let emulated: Value =
+    let summary: Value =
         serde_json::from_slice(&std::fs::read(sum).expect("a summary")).expect("JSON");
-    let arguments = ["run", SCENARIO, "--duration", "15s", "--json"];
-    let simulated: Value = serde_json::from_str(&paceline(&arguments).out).expect("JSON");
-    let others = rates(&emulated["simulated_flows"]);
-    assert_eq!(others.len(), 5, "{emulated}");
+    let others = rates(&summary["simulated_flows"]);
+    assert_eq!(others.len(), 5, "{summary}");
     assert!(others.iter().all(|rate| *rate > 0.05), "{others:?}");
-    let mine = number(&emulated["up"]["throughput_mbps"]);
+    assert!(number(&summary["up"]["drops"]) > 0.0, "its queue overflows: {summary}");
+    assert!(number(&summary["down"]["packets"]) > 100.0, "acknowledgements contend: {summary}");
+    let mine = number(&summary["up"]["throughput_mbps"]);
     let share = mine / (mine + others.iter().sum::<f64>());
-    let all = rates(&simulated["flows"]);
-    let expected = all[0] / all.iter().sum::<f64>();
-    assert!((share - expected).abs() < 0.1, "{share} against {expected}: {emulated}");
-    let p95 = number(&emulated["up"]["queue_delay_ms"]["p95"]);
-    let wanted = number(&simulated["flows"][0]["one_way_delay_ms"]["p95"]);
-    assert!((p95 / wanted - 1.0).abs() < 0.4, "{p95} ms against {wanted}: {emulated}");
-    assert!(number(&emulated["up"]["drops"]) > 0.0, "its queue overflows: {emulated}");
-    assert!(number(&emulated["down"]["packets"]) > 100.0, "acknowledgements contend: {emulated}");
+    Some(Measured { share, p95_ms: number(&summary["up"]["queue_delay_ms"]["p95"]) })
+}
+
+/// The same in the simulator, with another seed for each run.
+fn simulated(folder: &Folder) -> Vec<Measured> {
+    let scenario = std::fs::read_to_string(SCENARIO).expect("the scenario");
+    assert!(scenario.contains("warmup = \"5s\""), "{scenario}");
+    let scenario = scenario.replace("warmup = \"5s\"", "warmup = \"3s\"");
+    let scenario = folder.write("six-uploads.toml", scenario.as_bytes());
+    let runs = (1..=40).map(|seed: u64| {
+        let seed = seed.to_string();
+        let arguments = ["run", &scenario, "--duration", "15s", "--seed", &seed, "--json"];
+        let run: Value = serde_json::from_str(&paceline(&arguments).out).expect("JSON");
+        let all = rates(&run["flows"]);
+        let p95_ms = number(&run["flows"][0]["one_way_delay_ms"]["p95"]);
+        Measured { share: all[0] / all.iter().sum::<f64>(), p95_ms }
+    });
+    runs.collect()
+}
+
+/// The share and the 95th percentile of delay of this machine's Cubic beside five simulated uploads,
+/// held against the simulator by the bounds of docs/medium.md, 3 points and 15 %. Runs of 12 s differ by
+/// chance: in 60 simulated ones the percentile was 547 to 1254 ms. So the real run may lie between any
+/// two of 40 simulated runs, or that near to them, and one that does not is made once more.
+#[test]
+fn real_cubic_gets_what_simulated_cubic_gets() {
+    let test = "real_cubic_gets_what_simulated_cubic_gets";
+    let folder = Folder::new("six-uploads");
+    let Some(first) = emulated(test, &folder) else { return };
+    let runs = simulated(&folder);
+    let least = |of: fn(&Measured) -> f64| runs.iter().map(of).fold(f64::INFINITY, f64::min);
+    let most = |of: fn(&Measured) -> f64| runs.iter().map(of).fold(0.0, f64::max);
+    let shares = least(|run| run.share) - 0.03..=most(|run| run.share) + 0.03;
+    let delays = least(|run| run.p95_ms) * 0.85..=most(|run| run.p95_ms) * 1.15;
+    let fits = |run: &Measured| shares.contains(&run.share) && delays.contains(&run.p95_ms);
+    if !fits(&first) {
+        let second = emulated(test, &folder).expect("as the first");
+        assert!(fits(&second), "{first:?} and {second:?}; bounds {shares:?}, {delays:?} ms");
+    }
 }
 
 #[test]

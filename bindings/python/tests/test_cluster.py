@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import distributed
 import pyarrow.parquet
@@ -68,6 +69,26 @@ def test_a_killed_worker_loses_only_its_task(workers, expected, tmp_path):
     result = cluster.sweep(scenarios(12), workers, output=tmp_path, on_run=kill)
     assert killed.is_set() and result.digests == expected
     assert len(list((tmp_path / "runs").glob("*.parquet"))) == 12
+
+
+@pytest.mark.parametrize("workers", [2], indirect=True)
+def test_a_worker_that_dies_after_its_result_has_come(workers, expected, monkeypatch):
+    pids, as_completed = workers.run(os.getpid), distributed.as_completed
+    states = []
+
+    def with_a_death(futures, **options):
+        for future, result in as_completed(futures, **options):
+            if not states:
+                os.kill(pids[workers.who_has([future])[future.key][0]], signal.SIGKILL)
+                end = time.monotonic() + 60
+                while future.status == "finished" and time.monotonic() < end:
+                    time.sleep(0.0005)
+                states.append(future.status)
+            yield future, result
+
+    monkeypatch.setattr(distributed, "as_completed", with_a_death)
+    assert cluster.sweep(scenarios(12), workers).digests == expected
+    assert states != ["finished"], "the first result was lost with its worker"
 
 
 @pytest.mark.parametrize("workers", [1], indirect=True)

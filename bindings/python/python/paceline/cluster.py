@@ -138,9 +138,14 @@ def sweep(
         # The results come with the futures: asking for each would take two more round trips.
         for future, result in as_completed(list(futures), with_results=True, raise_errors=False):
             key = futures[future]
-            if future.status != "finished":
-                errors[key] = future.exception() or RuntimeError(f"the run is {future.status}")
-                continue
+            # A result that has come stays one, whatever has become of its worker since. Without a result the
+            # run has failed, or is done again because it was lost with its worker.
+            if not isinstance(result, str):
+                error = future.exception()
+                if error is not None:
+                    errors[key] = error
+                    continue
+                result = future.result()
             done[key] = json.loads(result)
             if folder is not None:
                 _save_run(folder, key, done[key])

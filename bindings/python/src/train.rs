@@ -36,7 +36,7 @@ impl Evaluator for TrialEvaluator {
         uses: bool,
     ) -> Result<Vec<Trial>, EvaluatorError> {
         let (ask, work, control) = match self {
-            TrialEvaluator::Local(frugal) => return frugal.trials(table, specimens, uses),
+            TrialEvaluator::Local(local) => return local.trials(table, specimens, uses),
             TrialEvaluator::Remote { ask, work, control } => (ask, work, control),
         };
         let questions = specimens

@@ -263,10 +263,10 @@ impl Setting {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    struct SilentProgress;
+    pub(crate) struct SilentProgress;
     impl Progress for SilentProgress {
         fn begin(&self, _: f64, _: f64) {}
         fn done(&self, _: &str, _: f64) {}

@@ -84,14 +84,9 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Progress, reproduce};
+    use crate::run::reproduce;
+    use crate::run::tests::SilentProgress;
     use crate::store::Store;
-
-    struct SilentProgress;
-    impl Progress for SilentProgress {
-        fn begin(&self, _: f64, _: f64) {}
-        fn done(&self, _: &str, _: f64) {}
-    }
 
     /// What is measured step by step is what `reproduce` measures.
     #[test]

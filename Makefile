@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -20,8 +20,9 @@ demo: build
 	  --schemes 'abc,cubic,cubic+codel[target=50ms,interval=100ms]' -o $(OUT)/demo
 
 ## Everything that must hold before a change lands. Ends with a list of what could not be tested
-## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure.
-test: setup lint
+## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure. Installs the programs that tests
+## run, as root or by a sudo that asks for no password; else prints the line that installs them.
+test: setup-tests lint
 	@mkdir -p $(dir $(SKIPS)); rm -f $(SKIPS)
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
 	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
@@ -125,6 +126,9 @@ page-frames: build site
 
 setup:
 	@.ci/setup
+
+setup-tests:
+	@.ci/setup tests
 
 clean:
 	$(CARGO) clean

@@ -12,10 +12,10 @@ remedy() {
   traces) echo "name the folder of the recordings in PACELINE_TRACES" ;;
   reference) echo "name the folder of the reference files in PACELINE_REFERENCE" ;;
   net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
-  programs) echo "install them: on Debian iproute2, iputils-ping, nftables, iptables" ;;
-  browser) echo "install Node.js, Chromium, and with rustup the target wasm32-unknown-unknown" ;;
+  programs) echo ".ci/setup tests installs them, or prints the line that does" ;;
+  browser) echo ".ci/setup tests installs Node.js and Chromium, or prints the line that does; rustup target add wasm32-unknown-unknown" ;;
   kernel) echo "another kernel, or another setting of it" ;;
-  python) echo "install Python 3.10 or newer with venv; packages come from the Python Package Index" ;;
+  python) echo ".ci/setup tests installs Python with venv, or prints the line that does; packages come from the Python Package Index" ;;
   *) echo "see the reason" ;;
   esac
 }

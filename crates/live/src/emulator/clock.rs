@@ -69,15 +69,16 @@ mod tests {
     #[test]
     fn it_is_in_step_with_the_wall_clock() {
         let offset = || {
+            let before = SystemTime::now();
             let (clock, started) = Monotonic::start();
+            assert!(started <= SystemTime::now() && started + Duration::from_millis(1) > before);
             let since = started.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
             assert_eq!(since.subsec_nanos() % 1_000_000, 0, "a whole millisecond");
-            assert!(clock.now() < Time::from_millis(1000));
             let wall = SystemTime::now().duration_since(started).expect("later");
             wall.as_nanos().abs_diff(u128::from(clock.now().as_nanos()))
         };
         // A thread may have to wait between two looks at clocks.
-        let nearest = (0..20).map(|_| offset()).min();
+        let nearest = (0..200).map(|_| offset()).min();
         assert!(nearest < Some(50_000), "{nearest:?} ns");
     }
 }

@@ -1,11 +1,16 @@
 use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
 
+use nix::sys::eventfd::EventFd;
 use paceline_cc::{Packet, Rate, Stage, Stream};
 use paceline_path::queue::Fifo;
 use paceline_path::{Limit, Link, OpportunityOptions};
 use paceline_trace::Trace;
 
 use super::*;
+use crate::emulator::{Chain, Control, Element, Emulator, EmulatorOptions, Port as _, SocketPort};
 use crate::output::testing;
 
 fn service(entries: &[u32], repeat: bool) -> Service {
@@ -206,4 +211,77 @@ fn a_full_disk_is_told_once() {
     errors.extend(log.finish(&testing::summary(Span::from_secs(200))).err());
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].kind(), io::ErrorKind::StorageFull);
+}
+
+/// Nanoseconds of the wall clock since 1970.
+fn wall() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos()
+}
+
+const MILLISECOND: u128 = 1_000_000;
+/// Packets of the test below: one in each fortieth of a millisecond.
+const PACKETS: u128 = 40;
+
+/// Sends packets through a link of 96 Mbit/s, each after the one before has arrived. Returns for each the wall
+/// clock's times before it was written and after it was read, and the link's log.
+fn packets_by_the_wall_clock() -> (Vec<[u128; 2]>, String) {
+    let path = testing::file("wall-clock");
+    let service = Service::constant(Rate::from_mbps(96.0));
+    let link = Link::new(Box::new(Fifo::new(Limit::NONE)), service.clone());
+    let up = Chain::new(vec![Element::Link(Box::new(link))]);
+    let log = MahimahiLog::create(&path, LogHead::default(), (Direction::Up, 0), &service);
+    let (inner, mut program) = SocketPort::pair(false).expect("sockets");
+    let (outer, mut world) = SocketPort::pair(false).expect("sockets");
+    let stop = EventFd::new().expect("an eventfd");
+    let options = EmulatorOptions::default();
+    let mut emulator = Emulator::new(inner, outer, up, Chain::new(Vec::new()), options);
+    emulator.watch(Box::new(log.expect("a file")));
+    let mut packet = vec![0; 100];
+    (packet[0], packet[3], packet[9]) = (0x45, 100, 17);
+    let times = std::thread::scope(|scope| {
+        let running = scope.spawn(|| emulator.run(&[stop.as_fd()], &mut |_| Control::Stop));
+        let end = Instant::now() + Duration::from_secs(60);
+        let send = |part: u128| {
+            // Packets are spread over the millisecond, whatever this machine's timers do.
+            while wall() % MILLISECOND * PACKETS / MILLISECOND != part {
+                std::hint::spin_loop();
+            }
+            let sent = wall();
+            program.write(&[IoSlice::new(&packet)]).expect("room for one");
+            while world.read(&mut [0; 200]).is_err() {
+                assert!(Instant::now() < end, "a packet does not arrive");
+                std::thread::yield_now();
+            }
+            [sent, wall()]
+        };
+        let times = (0..PACKETS).map(send).collect();
+        stop.write(1).expect("a write");
+        running.join().expect("no panic").expect("a run");
+        times
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    std::fs::remove_file(&path).expect("removed");
+    (times, text)
+}
+
+/// A packet arrives after it was written and has departed before it is read. The log has the whole millisecond
+/// that each falls into. These bounds hold however long a thread waits for a processor.
+#[test]
+fn the_logs_times_are_the_wall_clocks() {
+    // The emulator reads the two clocks one after the other, and knows their difference to that.
+    const READING: u128 = 20_000;
+    let (times, text) = packets_by_the_wall_clock();
+    let begun = text.lines().find_map(|line| line.strip_prefix("# init timestamp: "));
+    let begun: u128 = begun.expect("a head").parse().expect("milliseconds");
+    let logged = |kind: &str| -> Vec<u128> {
+        let lines = text.lines().filter(|line| line.split(' ').nth(1) == Some(kind));
+        let ms = lines.filter_map(|line| line.split(' ').next()?.parse::<u128>().ok());
+        ms.map(|ms| (begun + ms) * MILLISECOND).collect()
+    };
+    let (arrivals, departures) = (logged("+"), logged("-"));
+    assert_eq!([arrivals.len(), departures.len()], [times.len(); 2], "{text}");
+    for ((&[sent, seen], arrival), departure) in times.iter().zip(arrivals).zip(departures) {
+        assert!(arrival + MILLISECOND + READING > sent, "{sent}, arrival {arrival}: {text}");
+        assert!(departure <= seen + READING, "{seen}, departure {departure}: {text}");
+    }
 }

@@ -204,17 +204,11 @@ impl PyOutcome {
         };
         let Some(series) = &flow.series else { return Ok(None) };
         let bins = series.goodput_mbps.len();
-        let state = series.state.iter().map(|(_, values)| values.len());
-        let length = state.fold(bins, usize::max);
-        let fit = |values: &[f64]| {
-            let mut values = values.to_vec();
-            values.resize(length, f64::NAN);
-            values
-        };
-        let times = (0..length).map(|bin| bin as f64 * series.bin_s).collect();
+        let times = (0..bins).map(|bin| bin as f64 * series.bin_s).collect();
         let mut columns = vec![("time_s".to_string(), times)];
-        columns.push(("goodput_mbps".into(), fit(&series.goodput_mbps)));
-        columns.extend(series.state.iter().map(|(name, values)| (name.to_string(), fit(values))));
+        columns.push(("goodput_mbps".into(), series.goodput_mbps.clone()));
+        let state = series.state.iter();
+        columns.extend(state.map(|(name, values)| (name.to_string(), values.clone())));
         PyTable::of_numbers(columns).map(Some)
     }
 

@@ -1,6 +1,6 @@
 //! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
 
-use paceline_cc::{Capacity as _, Span, Time};
+use paceline_cc::{Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use serde::Serialize;
@@ -190,7 +190,7 @@ impl Comparison {
         };
         let measured = end.since(from);
         let service = service(&scenario, link)?;
-        let capacity_mbps = mbps(service.offered(from, end), measured);
+        let capacity_mbps = mbps(service.offered_in(from..end), measured);
         let utilization = best.delivered as f64 / best.offered as f64;
         let throughput_mbps = capacity_mbps * utilization;
         let (mss, header) = (f64::from(scenario.mss), f64::from(service.overhead()));
@@ -219,7 +219,7 @@ impl Comparison {
             timeouts: 0,
             jain: 1.0,
             jain_1s: None,
-            packets: service.offered(Time::ZERO, end - forward)
+            packets: service.offered_in(Time::ZERO..end - forward)
                 / u64::from(scenario.mss + service.overhead()).max(1),
             digest: String::new(),
             note: None,

@@ -1,7 +1,7 @@
 //! The omniscient protocol of Winstein's thesis (§2.4.1): it knows the link's future, and sends
 //! each packet just in time for its transmission. It uses all of the link, and no packet waits.
 
-use paceline_cc::{Capacity as _, Packet, Span, Stage, Time};
+use paceline_cc::{Packet, Span, Stage, Time};
 use paceline_path::{DroppedPacket, Link, Queue};
 use paceline_sim::metrics::{Age, Samples};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
@@ -82,12 +82,7 @@ impl Omniscient {
         }
         let complete = left > 0;
         let end = if complete { end } else { end.min(link.wake()) };
-        // Departures count from `from` on and before `end`; capacity counts after, and up to.
-        let moment = Span::from_nanos(1);
-        let offered = match from < end {
-            true => link.service().offered(from - moment, end - moment),
-            false => 0,
-        };
+        let offered = link.service().offered_in(from..end);
         let series = bins.map(|bins| bins.series(end, link.service()));
         Ok(Some(Omniscient { transmission, delivered, offered, complete, series, age, end }))
     }
@@ -292,6 +287,16 @@ mod tests {
             assert!((used - all).abs() <= 0.024 + 1e-9, "{used} of {all}");
         }
         assert!(series.queue_delay_ms.iter().all(|delay| [1.0, 2.0].contains(delay)));
+    }
+
+    #[test]
+    fn a_series_over_a_trace_has_every_opportunity_in_its_bin() {
+        let trace = paceline_trace::load("lte-driving").expect("built in");
+        let link = LinkSpec::new("l", Capacity::trace(trace));
+        let bin = Some(Span::from_millis(10));
+        let made = Omniscient::new(&link, 1500, Time::ZERO, Time::from_secs(5), bin);
+        let series = made.expect("builds").and_then(|made| made.series).expect("asked for");
+        assert_eq!(series.throughput_mbps, series.capacity_mbps);
     }
 
     #[test]

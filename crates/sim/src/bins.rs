@@ -1,9 +1,21 @@
 //! A link's time series while it is being recorded.
 
-use paceline_cc::{Capacity, Span, Time};
+use std::ops::Range;
+
+use paceline_cc::{Span, Time};
+use paceline_path::Service;
 
 use crate::metrics::mbps;
 use crate::outcome::LinkSeries;
+
+/// The bins until `end`: the first begins at time zero, each includes its start and excludes its end,
+/// and the last one ends at `end` even if it is shorter than `bin` then.
+pub(crate) fn intervals(bin: Span, end: Time) -> impl Iterator<Item = Range<Time>> {
+    (0..end.as_nanos().div_ceil(bin.as_nanos())).map(move |at| {
+        let start = Time::ZERO + bin * at;
+        start..(start + bin).min(end)
+    })
+}
 
 /// Bytes delivered and the longest queueing delay, for each bin of a given length since time zero.
 #[derive(Clone, Debug)]
@@ -29,15 +41,14 @@ impl LinkBins {
         *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
     }
 
-    /// The series until `end`, beside what `link` offered meanwhile.
-    pub fn series(&self, end: Time, link: &dyn Capacity) -> LinkSeries {
+    /// The series until `end`, beside what the link's `service` offered in each bin.
+    pub fn series(&self, end: Time, service: &Service) -> LinkSeries {
         let mut series = LinkSeries { bin_s: self.bin.as_secs_f64(), ..LinkSeries::default() };
-        for at in 0..end.as_nanos().div_ceil(self.bin.as_nanos()) {
-            let from = Time::ZERO + self.bin * at;
-            let to = (from + self.bin).min(end);
-            let (bytes, longest) = self.bins.get(at as usize).copied().unwrap_or_default();
-            series.capacity_mbps.push(mbps(link.offered(from, to), to.since(from)));
-            series.throughput_mbps.push(mbps(bytes, to.since(from)));
+        for (at, bin) in intervals(self.bin, end).enumerate() {
+            let length = bin.end.since(bin.start);
+            let (bytes, longest) = self.bins.get(at).copied().unwrap_or_default();
+            series.capacity_mbps.push(mbps(service.offered_in(bin), length));
+            series.throughput_mbps.push(mbps(bytes, length));
             series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
         }
         series

@@ -118,7 +118,8 @@ pub struct StationOutcome {
     pub airtime: f64,
 }
 
-/// A link over time.
+/// A link over time. Each bin includes its start and excludes its end; the last one ends with the run,
+/// even if it is shorter than the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LinkSeries {
@@ -243,7 +244,7 @@ impl From<SenderStats> for SenderCounters {
     }
 }
 
-/// A flow over time.
+/// A flow over time, in the same bins as links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FlowSeries {

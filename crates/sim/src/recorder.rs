@@ -40,13 +40,33 @@ pub(crate) struct FlowRecord {
     /// Bytes that arrived for the first time, per bin and since the start.
     pub(crate) bins: Vec<u64>,
     goodput: u64,
-    pub(crate) state: Vec<(&'static str, Vec<f64>)>,
+    pub(crate) state: StateSeries,
     /// Segments as they arrived, of videos only.
     pub(crate) segments: Option<Vec<(u64, Time)>>,
 }
 
 /// Takes the name and value of an inner state.
 pub(crate) type StateVisitor<'a> = dyn FnMut(&'static str, f64) + 'a;
+
+/// Inner values of a controller over time, by name: a value for each bin.
+pub(crate) type StateSeries = Vec<(&'static str, Vec<f64>)>;
+
+/// Adds the present inner values as those of bin `at`. Bins without a value have NaN.
+pub(crate) fn note_state(
+    series: &mut StateSeries,
+    at: usize,
+    inspect: impl FnOnce(&mut StateVisitor<'_>),
+) {
+    inspect(&mut |name, value| {
+        let place = series.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            series.push((name, Vec::new()));
+            series.len() - 1
+        });
+        let values = &mut series[place].1;
+        values.resize(at, f64::NAN);
+        values.push(value);
+    });
+}
 
 /// Collects delays, counts and time series. Measures from `from` on.
 #[derive(Debug)]
@@ -227,19 +247,10 @@ impl Recorder {
     pub(crate) fn on_state(
         &mut self,
         at: usize,
-        flow: u32,
+        flow: usize,
         inspect: impl FnOnce(&mut StateVisitor<'_>),
     ) {
-        let Some(flow) = self.flows.get_mut(flow as usize) else { return };
-        let state = &mut flow.state;
-        inspect(&mut |name, value| {
-            let place = state.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                state.push((name, Vec::new()));
-                state.len() - 1
-            });
-            let values = &mut state[place].1;
-            values.resize(at, f64::NAN);
-            values.push(value);
-        });
+        let Some(flow) = self.flows.get_mut(flow) else { return };
+        note_state(&mut flow.state, at, inspect);
     }
 }

@@ -1,6 +1,6 @@
 //! What an emulation was like, in numbers: those of the simulator's tables.
 
-use paceline_cc::{Capacity as _, Span, Time};
+use paceline_cc::{Span, Time};
 use paceline_measure::{Histogram, Quantiles, SCHEMA_VERSION};
 use paceline_path::{EventKind, LinkEvent, Service};
 use paceline_report::TimeSeries;
@@ -153,7 +153,7 @@ impl LinkTotals {
         let begin = warmup.min(end);
         let seconds = end.since(begin).as_secs_f64();
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
-        let offered = service.offered(begin, end);
+        let offered = service.offered_in(begin..end);
         LinkRow {
             trace: element.name.clone(),
             queue: element.queue.clone(),

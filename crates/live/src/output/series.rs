@@ -1,6 +1,6 @@
 //! A link over time, in bins whose number is bounded.
 
-use paceline_cc::{Capacity as _, Span, Time};
+use paceline_cc::{Span, Time};
 use paceline_path::Service;
 use paceline_report::TimeSeries;
 
@@ -46,7 +46,7 @@ impl Bins {
         let mut series = TimeSeries { bin_s: length.as_secs_f64(), ..TimeSeries::default() };
         for (from, to, LinkBin { bytes, longest }) in bins {
             let mbps = |bytes: u64| bytes as f64 * 8.0 / 1e6 / to.since(from).as_secs_f64();
-            series.capacity_mbps.push(mbps(service.offered(from, to)));
+            series.capacity_mbps.push(mbps(service.offered_in(from..to)));
             series.throughput_mbps.push(mbps(bytes));
             series.queue_delay_ms.push(longest.map_or(f64::NAN, Span::as_millis_f64));
         }

@@ -12,6 +12,8 @@ pub use constant::Constant;
 pub use opportunities::{Opportunities, OpportunityOptions};
 pub use schedule::Schedule;
 
+use std::ops::Range;
+
 use paceline_cc::{Capacity, Rate, Span, Stream, Time};
 use paceline_trace::Trace;
 use thiserror::Error;
@@ -98,6 +100,24 @@ impl Service {
         match self {
             Service::Constant(_) | Service::Schedule(_) | Service::Wifi(_) => 0,
             Service::Trace(trace) => trace.overhead(),
+        }
+    }
+
+    /// Returns the bytes offered in an interval that includes its start and excludes its end, as
+    /// everything that is measured counts events. [`Capacity::offered`], which routers ask, excludes
+    /// the start and includes the end: an opportunity at an edge lies in the other interval there.
+    pub fn offered_in(&self, interval: Range<Time>) -> u64 {
+        if interval.is_empty() {
+            return 0;
+        }
+        match self {
+            Service::Trace(trace) => {
+                // Opportunities are whole milliseconds, so that none lies between.
+                let before = |edge: Time| edge - Span::from_nanos(1);
+                trace.offered(before(interval.start), before(interval.end))
+            }
+            // A rate offers nothing at a single moment.
+            _ => self.offered(interval.start, interval.end),
         }
     }
 }

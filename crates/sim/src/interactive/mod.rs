@@ -12,7 +12,7 @@ pub use state::{FlowState, LinkCounts, LinkState};
 
 use std::sync::Arc;
 
-use paceline_cc::{Capacity as _, Rate, Span, Time, TrafficClass};
+use paceline_cc::{Rate, Span, Time, TrafficClass};
 use paceline_path::{BufferSize, Link};
 
 use crate::build::{Layout, Places, lay_out};
@@ -291,9 +291,9 @@ impl Interactive {
         })
     }
 
-    /// Bytes that a link offered in the interval (`from`, `to`]; zero if there is no such link.
+    /// Bytes that a link offered from `from` on and before `to`; zero if there is no such link.
     pub fn offered(&self, link: usize, from: Time, to: Time) -> u64 {
-        self.stage_of_link(link).map_or(0, |link| link.service().offered(from, to))
+        self.stage_of_link(link).map_or(0, |link| link.service().offered_in(from..to))
     }
 
     /// Names and values of the inner state of a link's router, if it has one.

@@ -6,11 +6,11 @@ mod windows;
 
 use std::sync::Arc;
 
-use paceline_cc::{Capacity as _, Span, Time};
+use paceline_cc::{Span, Time};
 use paceline_flow::Transfer;
 use paceline_path::Link;
 
-use crate::bins::LinkBins;
+use crate::bins::{LinkBins, intervals};
 use crate::build::{FlowPlace, Places, build};
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, power};
@@ -19,6 +19,7 @@ use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
     PooledDelays, SenderCounters, StationOutcome, completion, frames,
 };
+use crate::recorder::{FlowRecord, StateVisitor, note_state};
 use crate::scenario::{Record, Scenario};
 use crate::transport::CustomTransport;
 use crate::world::World;
@@ -195,15 +196,19 @@ impl Simulation {
                 return;
             }
             let Some(mut recorder) = self.world.recorder.take() else { continue };
-            for place in &self.places.flows {
-                let at = at as usize;
-                if let Some(sender) = self.world.sender(place.sender) {
-                    recorder.on_state(at, sender.flow(), |see| sender.inspect(see));
-                } else if let Some(end) = self.world.transport_endpoint(place.sender) {
-                    recorder.on_state(at, end.flow(), |see| end.end().inspect(see));
-                }
+            for (flow, place) in self.places.flows.iter().enumerate() {
+                recorder.on_state(at as usize, flow, |see| self.inspect(place, see));
             }
             self.world.recorder = Some(recorder);
+        }
+    }
+
+    /// Shows the inner values of a flow's controller.
+    fn inspect(&self, place: &FlowPlace, see: &mut StateVisitor<'_>) {
+        if let Some(sender) = self.world.sender(place.sender) {
+            sender.inspect(see);
+        } else if let Some(end) = self.world.transport_endpoint(place.sender) {
+            end.end().inspect(see);
         }
     }
 
@@ -345,11 +350,7 @@ impl Simulation {
     fn link_outcome(&self, name: String, link: &Link, place: usize) -> LinkOutcome {
         let mut outcome = LinkOutcome { name, ..LinkOutcome::default() };
         let from = Time::ZERO + self.scenario.warmup;
-        let offered = |from: Time, to: Time| match from < to {
-            true => link.service().offered(from, to),
-            false => 0,
-        };
-        let all = offered(from, self.world.now());
+        let all = link.service().offered_in(from..self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
         let records = self.world.recorder.as_ref().map(|all| &all.links);
         let record = records.and_then(|all| all.get(place)?.as_ref());
@@ -412,13 +413,27 @@ impl Simulation {
         outcome.end_to_end_p95_ms = own.map_or(0.0, Span::as_millis_f64);
         outcome.power = power(outcome.goodput_mbps, outcome.end_to_end_p95_ms);
         if let Record::Series(bin) = self.scenario.record {
-            outcome.series = Some(FlowSeries {
-                bin_s: bin.as_secs_f64(),
-                goodput_mbps: record.bins.iter().map(|&bytes| mbps(bytes, bin)).collect(),
-                state: record.state.clone(),
-            });
+            outcome.series = Some(self.flow_series(place, record, bin));
         }
         outcome
+    }
+
+    /// A flow over time, in the same bins as links.
+    fn flow_series(&self, place: &FlowPlace, record: &FlowRecord, bin: Span) -> FlowSeries {
+        let mut series = FlowSeries { bin_s: bin.as_secs_f64(), ..FlowSeries::default() };
+        series.state.clone_from(&record.state);
+        for (at, interval) in intervals(bin, self.world.now()).enumerate() {
+            let length = interval.end.since(interval.start);
+            let bytes = record.bins.get(at).copied().unwrap_or(0);
+            series.goodput_mbps.push(mbps(bytes, length));
+            // Values are noted at the end of whole bins; the last bin may be shorter.
+            if length < bin {
+                note_state(&mut series.state, at, |see| self.inspect(place, see));
+            }
+        }
+        let bins = series.goodput_mbps.len();
+        series.state.iter_mut().for_each(|(_, values)| values.resize(bins, f64::NAN));
+        series
     }
 
     fn pooled(&self, flows: &[FlowOutcome]) -> PooledDelays {

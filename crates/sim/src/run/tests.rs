@@ -121,3 +121,58 @@ fn the_series_of_goodput_counts_no_repetitions() {
     let mean = series.iter().sum::<f64>() / 5.0;
     assert!((mean - flow.goodput_mbps).abs() < 1e-9, "{mean} {}", flow.goodput_mbps);
 }
+
+/// One Cubic flow over `capacity` with an RTT of 50 ms, recorded in bins of so many milliseconds.
+fn one_flow(capacity: Capacity, bin_ms: u64) -> Scenario {
+    let mut scenario = Scenario::new("one flow");
+    scenario.links.push(LinkSpec::new("link", capacity));
+    let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &["link"]);
+    flow.rtt = Span::from_millis(50);
+    scenario.flows.push(flow);
+    scenario.record = Record::Series(Span::from_millis(bin_ms));
+    scenario
+}
+
+/// Opportunities lie on the edges of bins: what leaves at one counts in the same bin as what is
+/// offered.
+#[test]
+fn no_bin_has_more_throughput_than_capacity() {
+    let trace = paceline_trace::load("lte-driving").expect("built in");
+    for bin_ms in [10, 100] {
+        let mut scenario = one_flow(Capacity::trace(trace.clone()), bin_ms);
+        scenario.duration = Span::from_secs(5);
+        let outcome = run(&scenario).expect("runs");
+        let series = outcome.links[0].series.as_ref().expect("recorded");
+        assert_eq!(series.throughput_mbps.len() as u64, 5000 / bin_ms);
+        for (at, used) in series.throughput_mbps.iter().enumerate() {
+            let offered = series.capacity_mbps[at];
+            assert!(*used <= offered + 1e-9, "bin {at} of {bin_ms} ms: {used} of {offered}");
+        }
+    }
+}
+
+#[test]
+fn all_series_of_a_run_have_the_same_bins() {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.flows[0].stop = Some(Span::from_secs(4));
+    scenario.duration = Span::from_millis(9500);
+    let outcome = run(&scenario).expect("runs");
+    let flow = outcome.flows[0].series.as_ref().expect("recorded");
+    assert_eq!(outcome.links[0].series.as_ref().expect("recorded").capacity_mbps.len(), 10);
+    assert_eq!(flow.goodput_mbps.len(), 10);
+    assert_eq!(flow.goodput_mbps[5..], [0.0; 5], "silent after the stop");
+    assert!(!flow.state.is_empty());
+    assert!(flow.state.iter().all(|(_, values)| values.len() == 10 && values[9].is_finite()));
+}
+
+#[test]
+fn a_shorter_last_bin_has_its_own_length() {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.duration = Span::from_millis(10_500);
+    let outcome = run(&scenario).expect("runs");
+    let flow = outcome.flows[0].series.as_ref().expect("recorded");
+    let link = outcome.links[0].series.as_ref().expect("recorded");
+    let (own, all) = (flow.goodput_mbps[10], link.throughput_mbps[10]);
+    assert!((own - all).abs() < 0.1, "{own}, not {all}");
+    assert!((11.9..=12.1).contains(&own), "{own}");
+}

@@ -51,8 +51,8 @@ pub fn service(scenario: &Scenario, link: &LinkSpec) -> Result<Service, BuildErr
     }
 }
 
-/// The mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
-/// period if its capacity has one, or else over `duration`.
+/// Returns the mean rate of a link, for buffers given in time or in bandwidth-delay products: over a
+/// period if its capacity has one, or else over the time from zero to `duration`.
 pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate {
     let over = match capacity {
         Capacity::Constant(rate) => return *rate,
@@ -60,9 +60,7 @@ pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate
             let bytes = trace.len() as u64 * u64::from(*opportunity);
             return Rate::from_bytes_in(bytes, trace.period());
         }
-        Capacity::Schedule { steps, period } => {
-            period.unwrap_or_else(|| steps.last().map_or(Span::ZERO, |(at, _)| *at))
-        }
+        Capacity::Schedule { period, .. } => period.unwrap_or(duration),
         Capacity::Wifi(_) => duration,
     };
     match capacity {
@@ -70,5 +68,26 @@ pub fn mean_rate(capacity: &Capacity, service: &Service, duration: Span) -> Rate
             steps.first().map_or(Rate::ZERO, |(_, rate)| *rate)
         }
         _ => Rate::from_bytes_in(service.offered(Time::ZERO, Time::ZERO + over), over),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_without_a_period_has_its_mean_over_the_duration() {
+        let second = Span::from_secs(1);
+        let steps = vec![(Span::ZERO, Rate::from_mbps(1.0)), (second, Rate::from_mbps(100.0))];
+        let mean = |period: Option<Span>, duration: Span| {
+            let capacity = Capacity::Schedule { steps: steps.clone(), period };
+            let link = LinkSpec::new("link", capacity.clone());
+            let service = service(&Scenario::new("schedule"), &link).expect("a schedule");
+            mean_rate(&capacity, &service, duration)
+        };
+        assert_eq!(mean(None, second * 10), Rate::from_mbps(90.1));
+        assert_eq!(mean(None, second), Rate::from_mbps(1.0));
+        assert_eq!(mean(None, Span::ZERO), Rate::from_mbps(1.0));
+        assert_eq!(mean(Some(second * 2), second * 9), Rate::from_mbps(50.5));
     }
 }

@@ -15,7 +15,7 @@ fn hand_over(now: Time, from: &mut impl Stage, to: &mut impl Stage) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The halves of a scheme, by name: any line of `paceline list` will do.
+    // The halves of a scheme, by name: any name of `paceline schemes` will do.
     let halves = registry::build(&Spec::parse("cubic")?)?;
 
     // The two ends: a bulk flow with number 0, in a run with seed 1.

@@ -158,7 +158,7 @@ fn fuzz(text: &str, seed: u64, steps: u64) {
 }
 
 /// How many times as long as usual to run: `PACELINE_FUZZ`.
-fn budget() -> u64 {
+pub(super) fn budget() -> u64 {
     std::env::var("PACELINE_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 

@@ -21,6 +21,8 @@ pub mod red;
 mod registry;
 mod ring;
 #[cfg(test)]
+mod silence;
+#[cfg(test)]
 pub(crate) mod testing;
 
 pub use fifo::{Fifo, FifoParams};

@@ -2,31 +2,68 @@
 
 use paceline_cc::{Span, Time};
 
+/// Departures from a busy queue in one measurement of the time of a packet.
+const MEASURED: u32 = 16;
+
+/// The time of a packet until the first measurement: 1500 bytes at 12 Mbit/s.
+const UNMEASURED: Span = Span::from_millis(1);
+
 /// An exponentially weighted average over arrivals.
 #[derive(Clone, Debug)]
 pub(super) struct Average {
     value: f64,
     weight: f64,
-    /// The time of a packet on the link, as given or as measured.
-    packet_time: Span,
-    given: bool,
+    packet_time: PacketTime,
     /// Since when the queue has been empty.
     idle: Option<Time>,
     /// When the last packet left, if others were left behind.
     busy: Option<Time>,
 }
 
+/// The time of a packet on the link, in which idle times are counted.
+#[derive(Clone, Debug)]
+enum PacketTime {
+    /// As the user gave it; above zero.
+    Given(Span),
+    /// The mean of measurements, and the measurement that runs: departures and their time together.
+    Measured { mean: Option<Span>, departures: u32, time: Span },
+}
+
+impl PacketTime {
+    fn get(&self) -> Span {
+        match *self {
+            PacketTime::Given(time) => time,
+            PacketTime::Measured { mean, .. } => mean.unwrap_or(UNMEASURED),
+        }
+    }
+
+    /// Takes a departure into account that came `time` after the last one, from a queue that was busy in
+    /// between.
+    fn note(&mut self, time: Span) {
+        let PacketTime::Measured { mean, departures, time: sum } = self else { return };
+        *departures += 1;
+        *sum += time;
+        // On a trace many packets leave at one instant: then the measurement goes on.
+        if *departures < MEASURED || sum.is_zero() {
+            return;
+        }
+        let sample = (*sum / u64::from(*departures)).max(Span::from_nanos(1));
+        // The mean of the rates, not of the times: in a mean of times one outage of seconds would
+        // outweigh thousands of packets, and the average would not decay afterwards.
+        let (new, old) = (sample.as_nanos() as f64, mean.unwrap_or(sample).as_nanos() as f64);
+        *mean = Some(Span::from_nanos((1.0 / (0.875 / old + 0.125 / new) + 0.5) as u64));
+        (*departures, *sum) = (0, Span::ZERO);
+    }
+}
+
 impl Average {
     /// An average of zero. If `packet_time` is zero, the time of a packet is measured.
     pub(super) fn new(weight: f64, packet_time: Span) -> Average {
-        Average {
-            value: 0.0,
-            weight,
-            packet_time,
-            given: !packet_time.is_zero(),
-            idle: Some(Time::ZERO),
-            busy: None,
-        }
+        let packet_time = match packet_time {
+            Span::ZERO => PacketTime::Measured { mean: None, departures: 0, time: Span::ZERO },
+            given => PacketTime::Given(given),
+        };
+        Average { value: 0.0, weight, packet_time, idle: Some(Time::ZERO), busy: None }
     }
 
     pub(super) fn value(&self) -> f64 {
@@ -36,10 +73,8 @@ impl Average {
     /// Updates the average at an arrival to a queue of this length.
     pub(super) fn arrival(&mut self, now: Time, length: u64) {
         if let Some(idle) = self.idle.take() {
-            if !self.packet_time.is_zero() {
-                let packets = now.since(idle).as_nanos() / self.packet_time.as_nanos();
-                self.value *= power(1.0 - self.weight, packets);
-            }
+            let packets = now.since(idle).as_nanos() / self.packet_time.get().as_nanos();
+            self.value *= power(1.0 - self.weight, packets);
             // Still idle if this packet is dropped.
             self.idle = (length == 0).then_some(now);
         }
@@ -48,20 +83,15 @@ impl Average {
 
     /// Notes that the link asked for a packet: whether one left, and whether the queue is now empty.
     pub(super) fn departure(&mut self, now: Time, left: bool, empty: bool) {
-        if let Some(busy) = self.busy.filter(|_| left && !self.given) {
-            let time = now.since(busy);
-            self.packet_time = match self.packet_time {
-                Span::ZERO => time,
-                mean => mean.mul_f64(0.875) + time.mul_f64(0.125),
-            };
+        if let Some(busy) = self.busy.filter(|_| left) {
+            self.packet_time.note(now.since(busy));
         }
         self.busy = (left && !empty).then_some(now);
-        self.idle = if !empty {
-            None
-        } else if left {
-            Some(now)
-        } else {
-            self.idle
+        self.idle = match (empty, left) {
+            (false, _) => None,
+            (true, true) => Some(now),
+            // Stale packets were dropped in place of a departure, or the queue was empty before.
+            (true, false) => self.idle.or(Some(now)),
         };
     }
 }
@@ -118,12 +148,28 @@ mod tests {
     #[test]
     fn the_packet_time_is_measured_while_busy() {
         let mut average = Average::new(0.5, Span::ZERO);
-        for time in [0, 2, 4, 6] {
-            average.departure(ms(time), true, time == 6);
-        }
-        assert_eq!(average.packet_time, Span::from_millis(2));
-        average.departure(ms(1000), true, false);
-        assert_eq!(average.packet_time, Span::from_millis(2));
+        let mut busy = |from: u64, gap: u64| {
+            for number in 0..17 {
+                average.departure(ms(from + gap * number), true, number == 16);
+            }
+            average.packet_time.get().as_millis_f64()
+        };
+        assert_eq!(busy(0, 2), 2.0);
+        // The pause before the second busy period does not count, and times of 4 ms weigh an eighth.
+        assert!((busy(1000, 4) - 2.133_333).abs() < 1e-6);
+        // Nor does an outage of 16 s in a busy period weigh more than an eighth of the rate.
+        assert!((busy(2000, 1000) - 2.437).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_queue_that_only_stale_packets_leave_is_idle() {
+        let mut average = Average::new(1.0, Span::ZERO);
+        average.arrival(ms(0), 100);
+        average.departure(ms(10), true, false);
+        // What was left has been dropped.
+        average.departure(ms(20), false, true);
+        average.departure(ms(30), false, true);
+        assert_eq!(average.idle, Some(ms(20)));
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //!
 //! # Parameters
 //! `min` 5 and `max` 15, in packets or in bytes; `w` 0.002, `max_p` 0.02, `gentle` and `wait` as
-//! in ns-3. `packet_time` is what idle times are counted in; zero means the measured time of
-//! packets while the queue is busy. `hard_drop` drops ECN-capable packets too where all are
+//! in ns-3. `packet_time` is what idle times are counted in; zero means the mean time of packets
+//! over departures from the busy queue, 1 ms before 16 of them. `hard_drop` drops ECN-capable packets too where all are
 //! dropped. DCTCP's marking is `red[min=20,max=20,w=1,ecn=true,gentle=false,hard_drop=false]`, or
 //! in short [`step`]. Random decisions come from the queue's own stream.
 //!

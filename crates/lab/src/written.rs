@@ -36,7 +36,7 @@ pub fn bin(text: &str) -> Result<Span, String> {
     if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
 }
 
-/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`.
+/// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`, `sojourn=50ms`.
 ///
 /// # Errors
 /// What is wrong with the text.

@@ -97,7 +97,7 @@ fn only_links_that_know_their_future_look_ahead() {
     let steps = [(Span::ZERO, Rate::from_mbps(1.0))];
     let schedule = Service::schedule(&steps, None).expect("valid");
     assert!(!Link::new(fifo(), schedule).look_ahead(delay));
-    let stale = Box::new(paceline_path::queue::Fifo::new(Limit::time(delay)));
+    let stale = Box::new(paceline_path::queue::Fifo::new(Limit::sojourn(delay)));
     assert!(!Link::new(stale, Service::constant(Rate::from_mbps(1.0))).look_ahead(delay));
     assert!(Link::new(fifo(), Service::constant(Rate::from_mbps(1.0))).look_ahead(delay));
 }

@@ -182,7 +182,7 @@ impl Builder<'_> {
             let Some(port) = spec.port(number) else { continue };
             let name = spec.port_name(number);
             let choice = choose::port_queue(self.scenario, spec, number, port)?;
-            // Sizes in packets, bytes and time do not depend on a rate.
+            // Sizes of stations do not depend on a rate (`BufferSize::needs_rate`).
             let limit = port.buffer.resolve(Rate::ZERO, Span::ZERO);
             let queue = queue(&choice, limit, queue_stream(self.scenario, &name), self.names)?;
             let router = choose::port_router(self.scenario, spec, number, port, self.names.0)?;

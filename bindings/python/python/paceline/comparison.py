@@ -132,8 +132,9 @@ def compare(
         warmup: How much of the beginning is not measured.
         rtt: The round-trip propagation delay, half of it each way; 100 ms by default, and 0 with a
             ``delay_trace``, whose recorded delay comes on top.
-        buffer: The limit of the link's queue: packets, or text such as ``"64kB"``, ``"50ms"``,
-            ``"1bdp"``, ``"inf"``.
+        buffer: The limit of the link's queue: packets, or text such as ``"64kB"``, ``"50ms"`` (the bytes
+            of 50 ms at the link's mean rate), ``"1bdp"``, ``"inf"``, or ``"sojourn=50ms"``, which drops
+            packets that have waited for longer.
         flows: How many flows each scheme has.
         seed: The seed of all random numbers.
         jitter: The mean of an additional random delay of acknowledgements (exponential).

@@ -52,7 +52,7 @@ pub(crate) struct Compare {
     /// The mean of an additional random delay of acknowledgements (exponential)
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true)]
     jitter: Span,
-    /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
+    /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
     #[arg(long, default_value = "250", value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: BufferSize,
     /// How long to run
@@ -350,6 +350,8 @@ fn buffer_words(buffer: BufferSize) -> String {
         BufferSize::Packets(packets) => format!("{packets} packets"),
         BufferSize::Bdp(products) => format!("{products} bandwidth-delay products"),
         BufferSize::Unlimited => "any number of packets".into(),
-        BufferSize::Bytes(_) | BufferSize::Time(_) => buffer.to_string(),
+        BufferSize::Bytes(_) => buffer.to_string(),
+        BufferSize::Time(time) => format!("{time} at the link's mean rate"),
+        BufferSize::Sojourn(longest) => format!("packets for at most {longest}"),
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Contest {
     /// Round-trip propagation delay
     #[arg(long, default_value = "40ms", value_parser = args::rtt)]
     rtt: Span,
-    /// The link's buffer: packets, or 64kB, 50ms, 1bdp, inf
+    /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
     #[arg(long, default_value = "inf", value_parser = args::buffer)]
     buffer: BufferSize,
     /// How long each entry runs on each trace

@@ -35,7 +35,8 @@ pub(crate) struct LinkCommand {
     /// The queue of the link down
     #[arg(long, value_name = "QUEUE", default_value = "droptail", value_parser = queue_choice)]
     down_queue: QueueChoice,
-    /// The buffer of both links: packets, or 64kB, 50ms, 1bdp (for an RTT of 100 ms), inf
+    /// The buffer of both links: packets, or 64kB, 50ms (at their mean rate), 1bdp (for an RTT of 100 ms), inf,
+    /// sojourn=50ms (the longest wait)
     #[arg(long, default_value = "250", value_parser = args::buffer)]
     buffer: BufferSize,
     /// The buffer of the link up

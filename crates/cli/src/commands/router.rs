@@ -37,7 +37,7 @@ pub(crate) struct RouterCommand {
     /// Its queue: a scheme with a router, such as abc, or droptail, codel, fq_codel, ...
     #[arg(long, value_name = "QUEUE", default_value = "abc", value_parser = queue_choice)]
     queue: QueueChoice,
-    /// Its buffer: packets, or 64kB, 50ms, 1bdp (of 100 ms), inf
+    /// Its buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp (of 100 ms), inf, sojourn=50ms (the longest wait)
     #[arg(long, default_value = "250", value_parser = args::buffer)]
     buffer: BufferSize,
     /// End after this long

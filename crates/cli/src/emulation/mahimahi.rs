@@ -159,7 +159,7 @@ impl MahimahiArguments {
 /// Mahimahi's queue of this name with its arguments, and its limit.
 pub(crate) fn queue(name: &str, arguments: &str) -> Result<(Spec, Limit), String> {
     let get = |argument: &str| number(arguments, argument);
-    let limit = Limit { packets: get("packets")?, bytes: get("bytes")?, time: None };
+    let limit = Limit { packets: get("packets")?, bytes: get("bytes")?, sojourn: None };
     let needed = |argument: &str, value: Option<u64>| {
         let value = value.ok_or(format!("queue {name} needs {argument}=MILLISECONDS"))?;
         Ok::<_, String>((argument.to_string(), format!("{value}ms")))

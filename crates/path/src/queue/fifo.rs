@@ -2,8 +2,8 @@
 //!
 //! # What it does
 //! Packets leave in the order of arrival. A packet that finds the buffer full is dropped. With a
-//! limit of time, a packet that has waited longer is dropped when its turn to leave comes, as in
-//! the buffers of cellular base stations that discard stale data; packets behind it may follow.
+//! limit of sojourn times, a packet that has waited longer is dropped when its turn to leave comes,
+//! as in the buffers of cellular base stations that discard stale data; packets behind it may follow.
 //!
 //! # Signals it needs
 //! None.
@@ -49,7 +49,7 @@ pub struct Fifo {
     bytes: u64,
     max_packets: u64,
     max_bytes: u64,
-    max_wait: Span,
+    max_sojourn: Span,
 }
 
 impl Fifo {
@@ -60,7 +60,7 @@ impl Fifo {
             bytes: 0,
             max_packets: limit.packets.unwrap_or(u64::MAX),
             max_bytes: limit.bytes.unwrap_or(u64::MAX),
-            max_wait: limit.time.unwrap_or(Span::MAX),
+            max_sojourn: limit.sojourn.unwrap_or(Span::MAX),
         }
     }
 
@@ -101,7 +101,7 @@ impl Fifo {
     #[inline(never)]
     fn drop_stale(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) {
         while let Some(&packet) = self.packets.front() {
-            if now.since(packet.queued) <= self.max_wait {
+            if now.since(packet.queued) <= self.max_sojourn {
                 break;
             }
             self.bytes -= u64::from(packet.size);
@@ -115,7 +115,7 @@ impl Queue for Fifo {
     fn set_limit(&mut self, limit: Limit) -> bool {
         self.max_packets = limit.packets.unwrap_or(u64::MAX);
         self.max_bytes = limit.bytes.unwrap_or(u64::MAX);
-        self.max_wait = limit.time.unwrap_or(Span::MAX);
+        self.max_sojourn = limit.sojourn.unwrap_or(Span::MAX);
         true
     }
 
@@ -135,7 +135,7 @@ impl Queue for Fifo {
 
     #[inline]
     fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        if self.max_wait != Span::MAX {
+        if self.max_sojourn != Span::MAX {
             self.drop_stale(now, drops);
         }
         let packet = self.packets.pop_front()?;
@@ -145,7 +145,7 @@ impl Queue for Fifo {
 
     #[inline]
     fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
-        if self.max_wait != Span::MAX {
+        if self.max_sojourn != Span::MAX {
             self.drop_stale(now, drops);
         }
         let Some(packet) = self.packets.front() else { return false };
@@ -157,7 +157,7 @@ impl Queue for Fifo {
 
     fn droptail_limit(&self) -> Option<DroptailLimit> {
         let limit = DroptailLimit { packets: self.max_packets, bytes: self.max_bytes };
-        (self.max_wait == Span::MAX).then_some(limit)
+        (self.max_sojourn == Span::MAX).then_some(limit)
     }
 
     #[inline]
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn stale_packets_are_dropped_at_the_head() {
-        let mut fifo = Fifo::new(Limit::time(Span::from_millis(50)));
+        let mut fifo = Fifo::new(Limit::sojourn(Span::from_millis(50)));
         assert!(fill(&mut fifo, 5).is_empty());
         let mut drops = Vec::new();
         // Packet 2 has waited for exactly 50 ms: not longer.

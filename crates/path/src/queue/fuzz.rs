@@ -76,7 +76,7 @@ fn random_limit(stream: &mut Stream) -> Limit {
         _ => Limit { bytes: Some(stream.below(60_000)), ..Limit::packets(stream.below(60)) },
     };
     if stream.chance(0.3) {
-        limit.time = Some(Span::from_millis(stream.below(100)));
+        limit.sojourn = Some(Span::from_millis(stream.below(100)));
     }
     limit
 }

@@ -12,7 +12,7 @@ pub enum DropReason {
     Full,
     /// Active queue management decided.
     Aqm,
-    /// It had waited longer than the buffer's limit of time.
+    /// It had waited longer than the buffer's limit of sojourn times.
     Stale,
     /// Its station did not acknowledge it, however often it was transmitted.
     Unacknowledged,

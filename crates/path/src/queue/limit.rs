@@ -3,7 +3,8 @@
 use paceline_cc::params::ParamValue;
 use paceline_cc::{Rate, Span};
 
-/// The smallest buffer that a multiple of the bandwidth-delay product gives: one full packet.
+/// The smallest buffer, in bytes, that a time or a multiple of the bandwidth-delay product gives: one
+/// full packet.
 const ONE_PACKET: u64 = 1514;
 
 /// The limits of a buffer; it is full when any of them is reached.
@@ -13,13 +14,14 @@ pub struct Limit {
     pub packets: Option<u64>,
     /// How many bytes the buffer may hold.
     pub bytes: Option<u64>,
-    /// How long a packet may wait.
-    pub time: Option<Span>,
+    /// The longest sojourn time: a packet that has waited longer is dropped when its turn to leave
+    /// comes.
+    pub sojourn: Option<Span>,
 }
 
 impl Limit {
     /// No limit.
-    pub const NONE: Limit = Limit { packets: None, bytes: None, time: None };
+    pub const NONE: Limit = Limit { packets: None, bytes: None, sojourn: None };
 
     /// A buffer for at most so many packets.
     pub fn packets(packets: u64) -> Limit {
@@ -29,9 +31,9 @@ impl Limit {
     pub fn bytes(bytes: u64) -> Limit {
         Limit { bytes: Some(bytes), ..Limit::NONE }
     }
-    /// A buffer in which packets may wait for at most so long.
-    pub fn time(time: Span) -> Limit {
-        Limit { time: Some(time), ..Limit::NONE }
+    /// A buffer that drops packets at the head once they have waited for longer than `sojourn`.
+    pub fn sojourn(sojourn: Span) -> Limit {
+        Limit { sojourn: Some(sojourn), ..Limit::NONE }
     }
     /// True if a buffer of this size may hold so many packets of so many bytes together.
     #[inline]
@@ -41,20 +43,28 @@ impl Limit {
     }
 }
 
-/// The size of a buffer as a user writes it: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`.
+/// The size of a buffer as a user writes it: `250`, `250p`, `64kB`, `50ms`, `1.5bdp`, `inf`, or
+/// `sojourn=50ms`.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum BufferSize {
     /// Packets: `250`, `250p`, `250packets`.
     Packets(u64),
     /// Bytes: `64000B`, `64kB`, `64KiB`, `1MB`, `1MiB`.
     Bytes(u64),
-    /// How long a packet may wait: `50ms`.
+    /// The bytes that the link transmits in this time at its mean rate: `50ms`.
     Time(Span),
     /// Multiples of the bandwidth-delay product: `1bdp`.
     Bdp(f64),
     /// No limit: `inf`, `unlimited`.
     Unlimited,
+    /// Any number of packets, of which each may wait for so long: `sojourn=50ms`. Those that have waited
+    /// longer are dropped when their turn to leave comes, as in the buffers of cellular base stations
+    /// that discard stale data.
+    Sojourn(Span),
 }
+
+/// What a limit of waiting times begins with.
+const SOJOURN: &str = "sojourn=";
 
 impl BufferSize {
     /// Reads the size of a buffer; the error says what was expected.
@@ -63,10 +73,13 @@ impl BufferSize {
         if matches!(text, "inf" | "infinite" | "unlimited") {
             return Ok(BufferSize::Unlimited);
         }
+        if let Some(longest) = text.strip_prefix(SOJOURN) {
+            return above_zero(Span::read(longest)?).map(BufferSize::Sojourn);
+        }
         let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let (number, unit) = (&text[..split], text[split..].trim());
         let value: f64 = number.parse().map_err(
-            |_| "expected the size of a buffer such as 250 (packets), 64kB, 50ms, 1bdp or inf",
+            |_| "expected the size of a buffer such as 250 (packets), 64kB, 50ms, 1bdp, inf or sojourn=50ms",
         )?;
         if value.is_infinite() {
             return Err("the number is too large; write inf for a buffer without limit".into());
@@ -90,29 +103,37 @@ impl BufferSize {
             "GiB" => bytes(1024.0 * 1024.0 * 1024.0),
             "bdp" | "BDP" if value > 0.0 => Ok(BufferSize::Bdp(value)),
             "bdp" | "BDP" => Err("expected a multiple above 0 such as 1bdp".into()),
-            "ns" | "us" | "µs" | "ms" | "s" | "min" | "h" => match Span::read(text)? {
-                Span::ZERO => Err("packets must be allowed to wait for some time".into()),
-                span => Ok(BufferSize::Time(span)),
-            },
+            "ns" | "us" | "µs" | "ms" | "s" | "min" | "h" => {
+                above_zero(Span::read(text)?).map(BufferSize::Time)
+            }
             other => Err(format!(
                 "unknown unit `{other}`; use p (packets), B, kB, MB, KiB, MiB, ms, s, bdp or inf"
             )),
         }
     }
 
-    /// The limit of the buffer on a path of this rate and round-trip time. Only multiples of the
-    /// bandwidth-delay product depend on the path: they become bytes, at least one full packet.
+    /// The limit of the buffer on a path of this mean rate and round-trip time. Times depend on the rate,
+    /// multiples of the bandwidth-delay product on both: they become bytes, at least one full packet.
     pub fn resolve(self, rate: Rate, rtt: Span) -> Limit {
+        let bytes = |bytes: u64| Limit::bytes(bytes.max(ONE_PACKET));
         match self {
             BufferSize::Packets(packets) => Limit::packets(packets),
             BufferSize::Bytes(bytes) => Limit::bytes(bytes),
-            BufferSize::Time(time) => Limit::time(time),
-            BufferSize::Bdp(factor) => {
-                Limit::bytes(((rate.bytes_in(rtt) as f64 * factor) as u64).max(ONE_PACKET))
-            }
+            BufferSize::Time(time) => bytes(rate.bytes_in(time)),
+            BufferSize::Bdp(factor) => bytes((rate.bytes_in(rtt) as f64 * factor) as u64),
             BufferSize::Unlimited => Limit::NONE,
+            BufferSize::Sojourn(longest) => Limit::sojourn(longest),
         }
     }
+
+    /// True if the limit depends on the rate of the link.
+    pub fn needs_rate(self) -> bool {
+        matches!(self, BufferSize::Time(_) | BufferSize::Bdp(_))
+    }
+}
+
+fn above_zero(time: Span) -> Result<Span, String> {
+    if time.is_zero() { Err("a buffer's time must be above zero".into()) } else { Ok(time) }
 }
 
 impl ParamValue for BufferSize {
@@ -137,6 +158,7 @@ impl std::fmt::Display for BufferSize {
             BufferSize::Time(time) => write!(f, "{time}"),
             BufferSize::Bdp(factor) => write!(f, "{factor}bdp"),
             BufferSize::Unlimited => write!(f, "inf"),
+            BufferSize::Sojourn(longest) => write!(f, "{SOJOURN}{longest}"),
         }
     }
 }
@@ -156,11 +178,15 @@ mod tests {
             ("50ms", BufferSize::Time(Span::from_millis(50))),
             ("1.5bdp", BufferSize::Bdp(1.5)),
             ("inf", BufferSize::Unlimited),
+            ("sojourn=50ms", BufferSize::Sojourn(Span::from_millis(50))),
         ] {
             assert_eq!(BufferSize::parse(text), Ok(size), "{text}");
             assert_eq!(BufferSize::parse(&size.to_string()), Ok(size), "{size}");
         }
         for wrong in ["", "p", "0", "0B", "0ms", "0bdp", "-1", "2.5", "1 parsec", "nan", "1é"] {
+            assert!(BufferSize::parse(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["sojourn", "sojourn=", "sojourn=50", "sojourn=0ms", "sojourn=1bdp"] {
             assert!(BufferSize::parse(wrong).is_err(), "{wrong}");
         }
         // So many digits are more than a number can hold.
@@ -171,8 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn products_of_bandwidth_and_delay_become_bytes() {
+    fn times_and_products_of_bandwidth_and_delay_become_bytes() {
         let (rate, rtt) = (Rate::from_mbps(12.0), Span::from_millis(100));
+        let time = BufferSize::Time(Span::from_millis(50));
+        assert_eq!(time.resolve(rate, rtt), Limit::bytes(75_000));
+        assert_eq!(time.resolve(Rate::from_mbps(0.1), rtt), Limit::bytes(1514));
+        let sojourn = BufferSize::Sojourn(Span::from_millis(50));
+        assert_eq!(sojourn.resolve(rate, rtt), Limit::sojourn(Span::from_millis(50)));
         assert_eq!(BufferSize::Bdp(2.0).resolve(rate, rtt), Limit::bytes(300_000));
         assert_eq!(BufferSize::Bdp(1.0).resolve(Rate::ZERO, rtt), Limit::bytes(1514));
         assert_eq!(BufferSize::Packets(7).resolve(rate, rtt), Limit::packets(7));

@@ -41,7 +41,7 @@ fn random_limit(random: &mut Stream) -> Limit {
         _ => Limit { bytes: Some(6000 + random.below(600_000)), ..Limit::packets(40) },
     };
     if random.chance(0.6) {
-        limit.time = Some(Span::from_millis(5 + random.below(100)));
+        limit.sojourn = Some(Span::from_millis(5 + random.below(100)));
     }
     limit
 }

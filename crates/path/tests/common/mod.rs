@@ -51,7 +51,7 @@ pub(crate) fn random_service(stream: &mut Stream) -> Service {
 pub(crate) fn random_queue(stream: &mut Stream) -> Box<dyn Queue> {
     let name =
         ["droptail", "codel", "codel[ecn=true,target=2ms,interval=10ms]"][stream.below(3) as usize];
-    let size = ["1p", "20p", "9kB", "30ms", "inf"][stream.below(5) as usize];
+    let size = ["1p", "20p", "9kB", "sojourn=30ms", "inf"][stream.below(5) as usize];
     let limit = BufferSize::parse(size).map(|size| size.resolve(Rate::ZERO, Span::ZERO));
     let own = Stream::new(stream.next_u64(), "queue");
     build(&Spec::parse(name).expect(name), limit.unwrap_or(Limit::NONE), own).expect(name)

@@ -19,6 +19,7 @@ use crate::build::{Layout, Places, lay_out};
 use crate::choose;
 use crate::error::BuildError;
 use crate::names::Names;
+use crate::parts::mean_rate;
 use crate::scenario::{Capacity, FlowSpec, Record, RouterChoice, Scenario};
 use crate::world::World;
 
@@ -176,7 +177,7 @@ impl Interactive {
     }
 
     /// Another rate of a link, from now on. The packet in transmission continues at it. A buffer
-    /// that was given in bandwidth-delay products stays as large as it was.
+    /// that was given in time or in bandwidth-delay products stays as large as it was.
     ///
     /// # Errors
     /// If there is no such link, its capacity is not a constant rate, or the rate is zero.
@@ -193,24 +194,26 @@ impl Interactive {
         }
     }
 
-    /// Another limit of a link's buffer, from now on. Packets that are in it stay. A bandwidth-delay
-    /// product is that of the present rate and RTT.
+    /// Another limit of a link's buffer, from now on. Packets that are in it stay. A time and a
+    /// bandwidth-delay product are those of the present rate, or of the mean rate if that varies, and
+    /// of the present RTT.
     ///
     /// # Errors
     /// If there is no such link, its queue's limit cannot be changed, or a bandwidth-delay product
-    /// is asked for where the rate or the RTT is not known.
+    /// is asked for where the RTTs of flows differ.
     pub fn set_link_buffer(&mut self, link: usize, size: BufferSize) -> Result<(), ChangeError> {
         let stage = self.link_stage(link)?;
         let spec = &self.scenario.links[link];
-        let (rate, rtt) = match (size, &spec.capacity) {
-            (BufferSize::Bdp(_), Capacity::Constant(rate)) => {
-                (*rate, choose::rtt(&self.scenario, spec)?)
-            }
-            (BufferSize::Bdp(_), _) => return Err(ChangeError::FixedRate(spec.name.clone())),
-            _ => (Rate::ZERO, Span::ZERO),
+        let rtt = match size {
+            BufferSize::Bdp(_) => choose::rtt(&self.scenario, spec)?,
+            _ => Span::ZERO,
         };
-        let limit = size.resolve(rate, rtt);
-        match self.world.change_link(stage, |link| link.set_limit(limit)) {
+        let duration = self.scenario.duration;
+        let changed = self.world.change_link(stage, |link| {
+            let rate = mean_rate(&spec.capacity, link.service(), duration);
+            link.set_limit(size.resolve(rate, rtt))
+        });
+        match changed {
             Some(true) => {
                 self.scenario.links[link].buffer = size;
                 Ok(())

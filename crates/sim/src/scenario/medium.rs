@@ -68,7 +68,7 @@ pub enum Layer {
 pub struct PortSpec {
     /// Its queue.
     pub queue: QueueChoice,
-    /// The limit of its queue, in packets or bytes, or none.
+    /// The limit of its queue, in packets, bytes or sojourn times, or none.
     pub buffer: BufferSize,
     /// Its router.
     pub router: RouterChoice,

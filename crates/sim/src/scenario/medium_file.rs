@@ -1,7 +1,6 @@
 //! `[[medium]]` in scenario files.
 
 use paceline_cc::{Rate, Span};
-use paceline_path::BufferSize;
 use paceline_path::medium::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
 use serde::Deserialize;
 use toml::Spanned;
@@ -280,10 +279,12 @@ impl Reader<'_> {
         }
         if let Some(buffer) = &read.buffer {
             port.buffer = buffer.get_ref().0;
-            if let BufferSize::Bdp(_) = port.buffer {
+            if port.buffer.needs_rate() {
                 let message = "the rate of a station at a medium depends on the others, so that \
-                               there is no bandwidth-delay product";
-                return self.fail(buffer, message, "write buffer = 50 (packets)");
+                               a time or a bandwidth-delay product is no number of bytes";
+                let help = "write buffer = 50 (packets), or buffer = \"sojourn=50ms\", which \
+                            drops packets that have waited for longer";
+                return self.fail(buffer, message, help);
             }
         }
         Ok(port)

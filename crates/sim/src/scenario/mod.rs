@@ -129,7 +129,7 @@ pub struct LinkSpec {
     pub queue: QueueChoice,
     /// The limit of its queue.
     pub buffer: BufferSize,
-    /// The RTT of which a buffer in bandwidth-delay products is a multiple; `None` takes that of
+    /// The RTT that bandwidth-delay products of `buffer` are computed with; `None` takes that of
     /// the link's flows, which must agree.
     pub rtt: Option<Span>,
     /// Its router.

@@ -63,7 +63,8 @@ pub(super) fn router(text: &str, names: &Names) -> Result<RouterChoice, String> 
     }
 }
 
-/// A buffer size: a number of packets, or text such as `"64kB"`, `"50ms"`, `"1bdp"`, `"inf"`.
+/// A buffer size: a number of packets, or text such as `"64kB"`, `"50ms"`, `"1bdp"`, `"inf"`,
+/// `"sojourn=50ms"`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffer(pub(super) BufferSize);
 

@@ -106,11 +106,12 @@ impl Dice {
 
     fn link(&mut self, number: u64) -> LinkSpec {
         let mut link = LinkSpec::new(&format!("link {number}"), self.capacity());
-        link.buffer = match self.below(5) {
+        link.buffer = match self.below(6) {
             0 => BufferSize::Packets(1 + self.below(300)),
             1 => BufferSize::Bytes(3000 + self.below(300_000)),
             2 => BufferSize::Time(self.span(10, 300)),
             3 => BufferSize::Bdp(self.from(0.2, 3.0)),
+            4 => BufferSize::Sojourn(self.span(10, 300)),
             _ => BufferSize::Unlimited,
         };
         // Some behind several links are equal, so that pipes could be mixed up.

@@ -68,7 +68,8 @@ struct OneNetwork {
     /// How long senders are off, in the mean [default: 5s]
     #[arg(long, value_parser = args::span, allow_hyphen_values = true)]
     off: Option<Span>,
-    /// What may wait at the link: packets, or 64kB, 50ms, 1bdp, inf [default: inf]
+    /// What may wait at the link: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest
+    /// wait) [default: inf]
     #[arg(long, value_parser = args::buffer, allow_hyphen_values = true)]
     buffer: Option<BufferSize>,
     /// The share of packets that get lost behind the link [default: 0]

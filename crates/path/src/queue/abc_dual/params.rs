@@ -79,11 +79,14 @@ impl AbcDualParams {
         let others = Limit {
             packets: limit.packets.map(other),
             bytes: limit.bytes.map(other),
-            time: limit.time,
+            sojourn: limit.sojourn,
         };
         let rest = |whole: Option<u64>| whole.map(|whole| whole - other(whole));
-        let abc =
-            Limit { packets: rest(limit.packets), bytes: rest(limit.bytes), time: limit.time };
+        let abc = Limit {
+            packets: rest(limit.packets),
+            bytes: rest(limit.bytes),
+            sojourn: limit.sojourn,
+        };
         (abc, others)
     }
 

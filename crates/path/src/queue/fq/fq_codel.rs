@@ -179,8 +179,8 @@ impl FqCodel {
 
 impl Queue for FqCodel {
     fn set_limit(&mut self, limit: Limit) -> bool {
-        // Each queue has taken its limit of time from the whole.
-        let same = limit.time == self.limit.time;
+        // Each queue has taken its limit of sojourn times from the whole.
+        let same = limit.sojourn == self.limit.sojourn;
         if same {
             let packets = limit.packets.unwrap_or(u64::MAX).min(self.most);
             self.limit = Limit { packets: Some(packets), ..limit };

@@ -186,8 +186,8 @@ impl SfqCodel {
 
 impl Queue for SfqCodel {
     fn set_limit(&mut self, limit: Limit) -> bool {
-        // Each bin has taken its limit of time from the whole.
-        let same = limit.time == self.limit.time;
+        // Each bin has taken its limit of sojourn times from the whole.
+        let same = limit.sojourn == self.limit.sojourn;
         if same {
             self.limit = limit;
         }

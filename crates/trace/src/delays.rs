@@ -148,6 +148,13 @@ impl Delays {
         &self.steps
     }
 
+    /// Returns this recording as it is from `start` on, `start` being time 0 and taken modulo the
+    /// period. What lies before `start` follows at the end of the period.
+    pub fn starting_at(&self, start: Span) -> Delays {
+        let steps = steps_starting_at(&self.steps, self.period, start).into();
+        Delays { name: self.name.clone(), steps, period: self.period }
+    }
+
     /// The delay so long after the beginning.
     pub fn at(&self, since: Span) -> Span {
         let within = Span::from_nanos(since.as_nanos() % self.period.as_nanos().max(1));
@@ -186,6 +193,27 @@ impl Delays {
             step,
         }
     }
+}
+
+/// Returns periodic steps as they are from `start` on: the first begins at zero, and what lies before
+/// `start` follows at the end of the period. `steps` are in order, and the first is at zero.
+pub fn steps_starting_at<T: Clone>(
+    steps: &[(Span, T)],
+    period: Span,
+    start: Span,
+) -> Vec<(Span, T)> {
+    let start = Span::from_nanos(start.as_nanos() % period.as_nanos().max(1));
+    if start.is_zero() {
+        return steps.to_vec();
+    }
+    let split = steps.partition_point(|(begin, _)| *begin <= start);
+    let (before, after) = steps.split_at(split);
+    let current = before.last().map(|(_, value)| (Span::ZERO, value.clone()));
+    let later = after.iter().map(|(begin, value)| (*begin - start, value.clone()));
+    // The step that `start` falls into begins the period; its first part ends it, unless it has none.
+    let wrapped = before.iter().map(|(begin, value)| (*begin + (period - start), value.clone()));
+    let wrapped = wrapped.filter(|(begin, _)| *begin < period);
+    current.into_iter().chain(later).chain(wrapped).collect()
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -232,6 +260,19 @@ mod tests {
         assert_eq!(delays.period(), Span::from_secs(45));
         let at = |s: u64| delays.at(Span::from_secs(s)).as_millis_f64();
         assert_eq!([at(14), at(15), at(44), at(45)], [20.0, 35.0, 25.0, 20.0]);
+    }
+
+    #[test]
+    fn a_later_start_shifts_the_recording() {
+        let delays = Delays::parse_csv("a.csv", b"0,20\n15000,35\n30000,25\n").expect("valid");
+        for start in [0, 1, 14_999, 15_000, 29_000, 44_999, 45_000, 100_000].map(Span::from_millis)
+        {
+            let moved = delays.starting_at(start);
+            assert_eq!(moved.period(), delays.period());
+            for at in (0..2000).map(|at| Span::from_millis(at * 50)) {
+                assert_eq!(moved.at(at), delays.at(at + start), "{start} {at}");
+            }
+        }
     }
 
     #[test]

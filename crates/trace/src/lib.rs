@@ -22,7 +22,7 @@ mod synthetic;
 mod trace;
 
 pub use cursor::Cursor;
-pub use delays::{DelayStats, Delays};
+pub use delays::{DelayStats, Delays, steps_starting_at};
 pub use error::TraceError;
 pub use file::{load, load_delays};
 pub use generate::{constant, square_wave, steps};

@@ -24,7 +24,8 @@ pub(crate) const NANOS_PER_MS: u64 = 1_000_000;
 pub struct Trace {
     name: Arc<str>,
     entries: Arc<[u32]>,
-    /// The last entry, in milliseconds; never 0.
+    /// Length of a lap in milliseconds, never 0: the last entry, or more in what
+    /// [`Trace::starting_at`] returns.
     period: u32,
 }
 
@@ -68,6 +69,26 @@ impl Trace {
         self
     }
 
+    /// Returns this trace as it is from `start` on, `start` being time 0 and taken modulo the
+    /// period, in whole milliseconds (the rest is cut off). What lies before `start` follows at the
+    /// end of the lap, and the period stays the same. Opportunities at `start` itself are over by
+    /// then: they come at the end of the lap. A `start` of 0 returns the trace unchanged.
+    ///
+    /// The period of the result may be longer than its last entry, which Mahimahi's file format
+    /// cannot say.
+    pub fn starting_at(&self, start: Span) -> Trace {
+        let start = (start.as_nanos() / NANOS_PER_MS % u64::from(self.period)) as u32;
+        if start == 0 {
+            return self.clone();
+        }
+        let split = self.entries.partition_point(|&entry| entry <= start);
+        let (before, after) = self.entries.split_at(split);
+        let later = after.iter().map(|&entry| entry - start);
+        let wrapped = before.iter().map(|&entry| self.period - start + entry);
+        let entries = later.chain(wrapped).collect();
+        Trace { name: self.name.clone(), entries, period: self.period }
+    }
+
     /// The opportunities of one lap, in milliseconds, sorted. Never empty.
     pub fn opportunities(&self) -> &[u32] {
         &self.entries
@@ -79,7 +100,7 @@ impl Trace {
         self.entries.len()
     }
 
-    /// The length of one lap: the last entry. Never zero.
+    /// The length of one lap: the last entry, or more after [`Trace::starting_at`]. Never zero.
     pub fn period(&self) -> Span {
         Span::from_millis(self.period.into())
     }
@@ -101,7 +122,7 @@ impl Trace {
 
     /// Opportunities from the start up to and including `time`.
     fn count_until(&self, time: Time) -> u128 {
-        let (lap, index) = self.position_after(time);
+        let (lap, index) = self.place(time);
         // The opportunities at this lap's entry 0 are within `index`, since 0 <= offset.
         lap as u128 * self.len() as u128 + index as u128
     }
@@ -123,8 +144,15 @@ impl Trace {
     }
 
     /// The lap, and the index in it, of the first opportunity strictly after `time`. The index is
-    /// within bounds: the offset is less than the period, which is the last entry.
+    /// within bounds.
     pub(crate) fn position_after(&self, time: Time) -> (u64, usize) {
+        let (lap, index) = self.place(time);
+        // Only a trace that starts within a pause has a pause behind its last entry.
+        if index < self.len() { (lap, index) } else { (lap + 1, 0) }
+    }
+
+    /// The lap of `time`, and how many opportunities of this lap are not after `time`.
+    fn place(&self, time: Time) -> (u64, usize) {
         let ms = time.as_nanos() / NANOS_PER_MS;
         let (lap, offset) = (ms / self.period as u64, ms % self.period as u64);
         (lap, self.entries.partition_point(|&entry| entry as u64 <= offset))
@@ -184,6 +212,30 @@ mod tests {
                 assert_eq!(trace.count_in(Time::from_nanos(from), Time::from_nanos(to)), brute);
                 let next = all.iter().copied().find(|&t| t > from);
                 assert_eq!(Some(trace.next_after(Time::from_nanos(from)).as_nanos()), next);
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_start_shifts_the_endless_repetition() {
+        let mut random = Stream::new(2, "trace-test");
+        for _ in 0..200 {
+            let mut entries: Vec<u32> =
+                (0..1 + random.below(8)).map(|_| random.below(20) as u32).collect();
+            entries.push(1 + random.below(25) as u32);
+            entries.sort_unstable();
+            let Ok(trace) = Trace::new("x", entries) else { continue };
+            let start = Span::from_millis(random.below(60));
+            let moved = trace.starting_at(start);
+            assert_eq!((moved.len(), moved.period()), (trace.len(), trace.period()));
+            for _ in 0..50 {
+                let from = Time::from_nanos(random.below(100_000_000));
+                let to = from + Span::from_nanos(random.below(100_000_000));
+                let count = moved.count_in(from, to);
+                assert_eq!(count, trace.count_in(from + start, to + start), "{trace:?} {start:?}");
+                let walked = moved.cursor_after(from).take_while(|&time| time <= to).count();
+                assert_eq!(walked as u64, count);
+                assert_eq!(moved.next_after(from) + start, trace.next_after(from + start));
             }
         }
     }

@@ -5,10 +5,12 @@
 //! - [`Histogram`]: exact always, in 8 kB per millisecond in which a sample falls. The emulator's:
 //!   its delays lie close together, and a log of its packets gives the same figures.
 //! - [`Age`]: how old the newest delivered packet was, over time.
+//! - [`Distribution`]: median and range of one figure over several runs.
 //! - [`student_t_975()`]: how far the mean of a few runs may be off.
 //! - [`Document`]: what every JSON document begins with.
 
 mod age;
+mod distribution;
 mod document;
 mod histogram;
 mod quantiles;
@@ -16,6 +18,7 @@ mod samples;
 mod student_t;
 
 pub use age::{Age, EXACT_STRETCHES};
+pub use distribution::Distribution;
 pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};

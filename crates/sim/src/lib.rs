@@ -60,6 +60,7 @@ mod parts;
 mod recorder;
 mod routes;
 mod run;
+pub mod runs;
 pub mod scenario;
 mod stations;
 mod timetable;

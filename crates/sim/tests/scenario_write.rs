@@ -104,6 +104,8 @@ name = "all"
 duration = "3s"
 warmup = "1s"
 seed = 7
+runs = 3
+spread = "trace"
 mss = 1200
 bin = "200ms"
 [[link]]
@@ -157,7 +159,6 @@ stagger = "5ms"
 stagger_stop = "6ms"
 ack_every = 4
 receive_window = 100000
-handshake = false
 recovery = "newreno"
 timestamps = false
 ecn = "classic"

@@ -10,11 +10,12 @@ use toml::Spanned;
 use super::limits;
 use super::link::FileLink;
 use super::medium_file::{FileDirection, FileMedium};
-use super::read::{Period, Speed};
+use super::read::{Period, Speed, Text};
 use super::reader::{FileStretch, Reader};
 use super::video::FileVideo;
 use super::{Arrivals, FlowSpec, Record, Scenario, ScenarioError};
 use crate::names::Names;
+use crate::runs::{MAX_RUNS, Spread};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +27,8 @@ struct FileScenario {
     duration: Spanned<Period>,
     warmup: Option<Spanned<Period>>,
     seed: Option<u64>,
+    runs: Option<Spanned<u32>>,
+    spread: Option<Spanned<Text<Spread>>>,
     mss: Option<Spanned<u32>>,
     /// The length of a bin of the time series.
     bin: Option<Spanned<Period>>,
@@ -54,7 +57,6 @@ struct FileFlow {
     stop: Option<Period>,
     stagger: Option<Period>,
     stagger_stop: Option<Period>,
-    handshake: Option<bool>,
     ack_every: Option<Spanned<u32>>,
     receive_window: Option<Spanned<u64>>,
     ecn: Option<FileEcn>,
@@ -185,6 +187,19 @@ impl Reader<'_> {
             }
         }
         scenario.seed = read.seed.unwrap_or(1);
+        if let Some(runs) = &read.runs {
+            scenario.runs.count = *runs.get_ref();
+            if !(1..=MAX_RUNS).contains(&scenario.runs.count) {
+                return self.fail(
+                    runs,
+                    format!("runs is outside 1..{MAX_RUNS}"),
+                    "write runs = 10",
+                );
+            }
+        }
+        if let Some(spread) = &read.spread {
+            scenario.runs.spread = spread.get_ref().0;
+        }
         if let Some(mss) = &read.mss {
             scenario.mss = *mss.get_ref();
             if !(64..=65_535).contains(&scenario.mss) {
@@ -302,7 +317,6 @@ impl Reader<'_> {
         flow.stop = read.stop.map(|stop| stop.0);
         flow.stagger = read.stagger.map_or(Span::ZERO, |stagger| stagger.0);
         flow.stagger_stop = read.stagger_stop.map_or(Span::ZERO, |stagger| stagger.0);
-        flow.handshake = read.handshake.unwrap_or(true);
         flow.ack = match &read.ack_every {
             None => None,
             Some(every) if *every.get_ref() == 0 => {

@@ -31,6 +31,8 @@ pub use paceline_flow::{LossRecovery, RttSamples, Video, Workload};
 use paceline_path::{BufferSize, Impairments};
 use paceline_trace::Trace;
 
+use crate::runs::Runs;
+
 /// A whole experiment: links in a row or side by side, and flows over them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -43,6 +45,9 @@ pub struct Scenario {
     pub warmup: Span,
     /// The seed of all random streams.
     pub seed: u64,
+    /// How many runs its results rest on. [`run`](crate::run()) makes the first of them;
+    /// [`Run`](crate::runs::Run) has the others.
+    pub runs: Runs,
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
     /// The links, each of which any flow may use.
@@ -180,9 +185,6 @@ pub struct FlowSpec {
     pub stagger_stop: Span,
     /// What it sends.
     pub workload: Workload,
-    /// True if its connections begin with a handshake, as TCP's do; without effect on schemes that send
-    /// nothing again and on transports that come whole.
-    pub handshake: bool,
     /// When its receiver acknowledges; `None` takes what its scheme prefers.
     pub ack: Option<AckPolicy>,
     /// The most bytes beyond the last in-order one that its ends hold; `None` for no limit.
@@ -220,6 +222,7 @@ impl Scenario {
             duration: Span::from_secs(60),
             warmup: Span::ZERO,
             seed: 1,
+            runs: Runs::default(),
             mss: 1500,
             links: Vec::new(),
             media: Vec::new(),
@@ -286,7 +289,6 @@ impl FlowSpec {
             stagger: Span::ZERO,
             stagger_stop: Span::ZERO,
             workload: Workload::Bulk,
-            handshake: true,
             ack: None,
             receive_window: None,
             ecn: EcnFeedback::Accurate,

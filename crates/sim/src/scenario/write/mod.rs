@@ -16,6 +16,7 @@ use paceline_trace::Trace;
 
 use super::{Capacity, Record, Scenario, ScenarioError, parse_with};
 use crate::names::Names;
+use crate::runs::Spread;
 use text::{Table, exact, quoted};
 
 /// A scenario as a file. `about` becomes a comment at its top. `trace_file` says what is to be
@@ -66,6 +67,8 @@ fn write(
     top.set("duration", exact("duration", &scenario.duration)?);
     top.unless("warmup", scenario.warmup, Span::ZERO)?;
     top.plain("seed", scenario.seed, 1);
+    top.plain("runs", scenario.runs.count, 1);
+    top.unless("spread", scenario.runs.spread, Spread::default())?;
     top.plain("mss", scenario.mss, 1500);
     match scenario.record {
         Record::Series(bin) => top.unless("bin", bin, Span::from_millis(100))?,

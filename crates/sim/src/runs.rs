@@ -1,0 +1,212 @@
+//! Several runs of one scenario, each with its own seed and its own start within the recordings.
+//!
+//! One run is a point: on a cellular trace the place at which a flow begins alone can double a
+//! figure. The runs of a scenario differ in nothing that a result should hang on: in the seed, and in
+//! where the recordings of the path begin. Numbers and starts depend on the scenario's seed only,
+//! so that schemes that are compared meet the same link in the same run.
+
+use paceline_cc::{ParamValue, Span, Stream};
+use paceline_trace::delays::steps_starting_at;
+
+use crate::scenario::{Capacity, McsSpec, Scenario, Stretch};
+
+/// Largest number of runs of a scenario.
+pub const MAX_RUNS: u32 = 1000;
+
+/// Starts on traces are whole milliseconds, the resolution of Mahimahi's format.
+const START_STEP: Span = Span::from_millis(1);
+
+/// How many runs a scenario has, and how far apart they start.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Runs {
+    /// Number of runs, 1 to [`MAX_RUNS`].
+    pub count: u32,
+    /// Where the starts of the runs lie.
+    pub spread: Spread,
+}
+
+/// Where the starts of runs lie.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// In the first part of the recordings, of this length.
+    Within(Span),
+    /// Anywhere in the recordings: within the longest one's period.
+    Trace,
+}
+
+/// One of the runs of a scenario.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Number of the run, from 1 on.
+    pub number: u32,
+    /// Seed of all its random streams.
+    pub seed: u64,
+    /// How much later its recordings begin. Without recordings: how much later its first flow starts.
+    pub start: Span,
+}
+
+impl Default for Spread {
+    /// One second.
+    fn default() -> Spread {
+        Spread::Within(Span::from_secs(1))
+    }
+}
+
+/// A time, or `trace`.
+impl ParamValue for Spread {
+    const KIND: &'static str = "time|trace";
+
+    fn read(text: &str) -> Result<Spread, String> {
+        match text.trim() {
+            "trace" => Ok(Spread::Trace),
+            time => Span::read(time).map(Spread::Within).map_err(|problem| {
+                format!("{problem}, or trace for starts anywhere in the recording")
+            }),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Spread::Within(span) => span.show(),
+            Spread::Trace => "trace".into(),
+        }
+    }
+}
+
+impl Default for Runs {
+    /// One run; further ones would start within a second.
+    fn default() -> Runs {
+        Runs::new(1)
+    }
+}
+
+impl Runs {
+    /// Returns `count` runs that start within a second.
+    pub fn new(count: u32) -> Runs {
+        Runs { count, spread: Spread::default() }
+    }
+}
+
+impl Run {
+    /// Returns run `number` of a scenario, which need not be within its [`Runs::count`]. Run 1 has the
+    /// scenario's seed and starts at 0: it is the scenario as it stands.
+    ///
+    /// The start of every other run is uniform within the spread, and at most the longest period of
+    /// what repeats along the path (traces, schedules, recorded delays, steps of 802.11 stations).
+    /// Where nothing repeats, it is the start of the first flow against the others (or against a
+    /// schedule), uniform within its round-trip delay; with nothing else to meet it is 0.
+    pub fn of(scenario: &Scenario, number: u32) -> Run {
+        if number <= 1 {
+            return Run { number: 1, seed: scenario.seed, start: Span::ZERO };
+        }
+        let mut random = Stream::new(scenario.seed, &format!("run {number}"));
+        // 32 bits: readable, and exact in every JSON reader.
+        let seed = random.next_u64() >> 32;
+        let at = random.uniform();
+        let within = |limit: Span| Span::from_nanos((at * limit.as_nanos() as f64) as u64);
+        let start = match (longest_period(scenario), scenario.runs.spread) {
+            (None, Spread::Within(spread)) => within(flow_offset(scenario).min(spread)),
+            (None, Spread::Trace) => within(flow_offset(scenario)),
+            (Some(period), Spread::Within(spread)) => whole(within(period.min(spread))),
+            (Some(period), Spread::Trace) => whole(within(period)),
+        };
+        Run { number, seed, start }
+    }
+
+    /// Returns all runs of a scenario.
+    pub fn all(scenario: &Scenario) -> impl Iterator<Item = Run> {
+        (1..=scenario.runs.count).map(|number| Run::of(scenario, number))
+    }
+
+    /// Returns the scenario of this run, which is a single one. Run 1 changes nothing else. In the
+    /// others everything recorded along the path begins `start` later and wraps at its end, at the
+    /// same offset on all links and in both directions; flows begin when they did, and the measured
+    /// time is the same.
+    pub fn scenario(&self, scenario: &Scenario) -> Scenario {
+        let mut scenario = scenario.clone();
+        scenario.runs = Runs::default();
+        scenario.seed = self.seed;
+        if self.start.is_zero() {
+            return scenario;
+        }
+        if longest_period(&scenario).is_some() {
+            start_recordings_at(&mut scenario, self.start);
+        } else if let Some(flow) = scenario.flows.first_mut() {
+            flow.start += self.start;
+        }
+        scenario
+    }
+}
+
+fn whole(start: Span) -> Span {
+    START_STEP * (start.as_nanos() / START_STEP.as_nanos())
+}
+
+/// The longest period of what repeats along the paths; `None` if nothing does.
+fn longest_period(scenario: &Scenario) -> Option<Span> {
+    let links = scenario.links.iter().filter_map(|link| match &link.capacity {
+        Capacity::Trace { trace, .. } => Some(trace.period()),
+        Capacity::Schedule { period, .. } => *period,
+        Capacity::Wifi(wifi) => match &wifi.mcs {
+            McsSpec::Steps { period, .. } => *period,
+            McsSpec::Walk { .. } => None,
+        },
+        Capacity::Constant(_) => None,
+    });
+    let stations = scenario.media.iter().flat_map(|medium| &medium.stations);
+    let stations = stations.filter_map(|station| station.period);
+    let delays = |stretch: &Stretch| Some(stretch.impairments.delays.as_ref()?.period());
+    let behind = scenario.links.iter().filter_map(|link| delays(&link.after));
+    let flows = scenario.flows.iter().chain(scenario.arrivals.iter().map(|all| &all.flow));
+    let around = flows.flat_map(|flow| [&flow.data, &flow.acks]).filter_map(delays);
+    links.chain(stations).chain(behind).chain(around).max()
+}
+
+/// The time within which the first flow's start moves where nothing repeats: its round-trip delay,
+/// if there are other flows or a schedule that it can meet earlier or later, or else zero.
+fn flow_offset(scenario: &Scenario) -> Span {
+    let others = scenario.flows.len() + scenario.arrivals.len() > 1;
+    let is_scheduled = |capacity: &Capacity| matches!(capacity, Capacity::Schedule { steps, .. } if steps.len() > 1);
+    let scheduled = scenario.links.iter().any(|link| is_scheduled(&link.capacity));
+    let Some(flow) = scenario.flows.first().filter(|_| others || scheduled) else {
+        return Span::ZERO;
+    };
+    let rtt = flow.rtt + flow.data.delay + flow.acks.delay;
+    // A flow that stops within the first round trip keeps its start.
+    if flow.stop.is_some_and(|stop| stop <= flow.start + rtt) { Span::ZERO } else { rtt }
+}
+
+/// Lets everything that repeats begin `start` later.
+fn start_recordings_at(scenario: &mut Scenario, start: Span) {
+    let move_delays = |stretch: &mut Stretch| {
+        if let Some(delays) = &mut stretch.impairments.delays {
+            *delays = delays.starting_at(start);
+        }
+    };
+    for link in &mut scenario.links {
+        match &mut link.capacity {
+            Capacity::Trace { trace, .. } => *trace = trace.starting_at(start),
+            Capacity::Schedule { steps, period: Some(period) } => {
+                *steps = steps_starting_at(steps, *period, start);
+            }
+            Capacity::Wifi(wifi) => {
+                if let McsSpec::Steps { steps, period: Some(period) } = &mut wifi.mcs {
+                    *steps = steps_starting_at(steps, *period, start);
+                }
+            }
+            Capacity::Schedule { period: None, .. } | Capacity::Constant(_) => {}
+        }
+        move_delays(&mut link.after);
+    }
+    for station in scenario.media.iter_mut().flat_map(|medium| &mut medium.stations) {
+        if let Some(period) = station.period {
+            station.mcs = steps_starting_at(&station.mcs, period, start);
+            station.snr = steps_starting_at(&station.snr, period, start);
+        }
+    }
+    let arrivals = scenario.arrivals.iter_mut().map(|arrivals| &mut arrivals.flow);
+    for flow in scenario.flows.iter_mut().chain(arrivals) {
+        move_delays(&mut flow.data);
+        move_delays(&mut flow.acks);
+    }
+}

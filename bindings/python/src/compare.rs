@@ -34,7 +34,7 @@ impl PyComparison {
 
     /// The JSON that `paceline compare --json` prints.
     fn json(&self) -> PyResult<String> {
-        crate::listing::document(CompareFields { runs: &self.rows })
+        crate::listing::document(CompareFields::of(&self.rows))
     }
 
     /// The link of row `index` over time: columns `time_s`, `capacity_mbps`, `throughput_mbps` and
@@ -226,7 +226,7 @@ fn run_all(
         }
     };
     let best = |comparison: &lab::Comparison| {
-        comparison.omniscient().map_err(|error| fail(comparison, error.to_string())).ok()
+        comparison.omniscient(1).map_err(|error| fail(comparison, error.to_string())).ok()
     };
     let rows = run_interruptibly(py, threads, control, || {
         comparisons

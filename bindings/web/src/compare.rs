@@ -135,7 +135,7 @@ impl ComparisonJob {
             ..PageInfo::default()
         };
         Ok(json!({
-            "json": Document::new(CompareFields { runs: &self.rows }),
+            "json": Document::new(CompareFields::of(&self.rows)),
             "figures": figures,
             "table": summary_table(&views, &palette).to_html(),
             "page": compare_page(&info, &views),

@@ -7,6 +7,7 @@ mod emulation;
 mod example_tests;
 mod names;
 mod output;
+mod runs;
 mod table;
 mod temporary;
 

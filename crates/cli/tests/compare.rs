@@ -17,8 +17,18 @@ fn delays_follow_a_recording() {
     let lines = "20\n".repeat(100) + &"40\n".repeat(100);
     let file = folder.write("delays", lines.as_bytes());
     fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
-        let quick =
-            ["compare", "--duration", "8s", "--trace", "24Mbps", "--buffer", "50", "--json"];
+        let quick = [
+            "compare",
+            "--runs",
+            "1",
+            "--duration",
+            "8s",
+            "--trace",
+            "24Mbps",
+            "--buffer",
+            "50",
+            "--json",
+        ];
         [&quick[..], &["--schemes", "cubic"], more].concat()
     }
     let run = |more: &[&str]| json(&with(more))["runs"][0].clone();
@@ -43,8 +53,10 @@ fn delays_follow_a_recording() {
     assert_eq!(told["traces"][1]["target"]["max_ms"], 68.0);
 }
 
-const QUICK: [&str; 8] = [
+const QUICK: [&str; 10] = [
     "compare",
+    "--runs",
+    "1",
     "--duration",
     "5s",
     "--json",
@@ -103,7 +115,7 @@ fn json_has_every_figure() {
 #[test]
 fn no_scheme_does_better_than_the_omniscient_protocol() {
     let mut arguments = vec!["compare", "--schemes", "all", "--omniscient", "--json"];
-    arguments.extend(["--duration", "25s", "--warmup", "5s"]);
+    arguments.extend(["--runs", "1", "--duration", "25s", "--warmup", "5s"]);
     arguments.extend(["--trace", "lte-driving", "--trace", "umts-driving.up", "--trace", "12Mbps"]);
     let result = json(&arguments);
     let runs = result["runs"].as_array().expect("runs");
@@ -154,7 +166,19 @@ fn several_flows_have_their_fairness_by_the_second() {
         let folder = Folder::new("fairness");
         let out = folder.path("out");
         let mut arguments = vec!["compare", "--schemes", "cubic", "--trace", "12Mbps", "--json"];
-        arguments.extend(["--flows", "3", "--duration", "20s", "-q", "--bin", bin, "-o", &out]);
+        arguments.extend([
+            "--runs",
+            "1",
+            "--flows",
+            "3",
+            "--duration",
+            "20s",
+            "-q",
+            "--bin",
+            bin,
+            "-o",
+            &out,
+        ]);
         json(&arguments)["runs"][0]["jain_1s"].as_f64().expect("a number")
     };
     let mean = run("100ms");
@@ -167,6 +191,7 @@ fn threads_change_nothing() {
     let on = |threads| {
         let mut arguments = QUICK.to_vec();
         arguments.extend(["--trace", "12Mbps", "--flows", "3", "--threads", threads]);
+        arguments[2] = "3";
         json(&arguments)
     };
     assert_eq!(on("1"), on("2"));
@@ -208,7 +233,8 @@ fn output_folder_gets_page_plots_and_json() {
     assert!(read("scatter.svg").starts_with("<svg"));
     assert!(read("timeseries-12Mbps.svg").contains("abc"));
     let saved: Value = serde_json::from_str(&read("compare.json")).expect("JSON");
-    assert_eq!(saved["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(saved["runs"].as_array().map(Vec::len), Some(20));
+    assert_eq!(saved["summary"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 pub use paceline_sim::metrics::P95;
 use paceline_sim::metrics::{Quantiles, mbps, power};
+use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
@@ -40,7 +41,7 @@ pub enum OmniscientError {
     TooLong,
 }
 
-/// One run of a comparison.
+/// A scheme on a link, in one run or several.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The name of the link's trace.
@@ -68,8 +69,10 @@ pub struct Comparison {
     pub duration: Span,
     /// Measurements begin after this time.
     pub warmup: Span,
-    /// The seed.
+    /// The seed of the first run, from which those of the others are drawn.
     pub seed: u64,
+    /// How many runs, and how far apart they start.
+    pub runs: Runs,
     /// The bins of the time series; `None` for none.
     pub bin: Option<Span>,
 }
@@ -90,16 +93,18 @@ impl Comparison {
             duration: Span::from_secs(60),
             warmup: Span::ZERO,
             seed: 1,
+            runs: Runs::default(),
             bin: None,
         }
     }
 
-    /// The scenario of this run.
+    /// The scenario of the first run.
     pub fn scenario(&self) -> Scenario {
         let mut scenario = Scenario::new(&format!("{} on {}", self.scheme, self.trace));
         scenario.duration = self.duration;
         scenario.warmup = self.warmup;
         scenario.seed = self.seed;
+        scenario.runs = self.runs;
         scenario.record = self.bin.map_or(Record::Metrics, Record::Series);
         let mut link = LinkSpec::new("link", self.capacity.clone());
         link.buffer = self.buffer;
@@ -125,7 +130,7 @@ impl Comparison {
         scenario
     }
 
-    /// Runs it; the outcome has the self-inflicted delays.
+    /// Makes the first run; the outcome has the self-inflicted delays.
     ///
     /// # Errors
     /// What cannot be built: see [`BuildError`].
@@ -133,14 +138,29 @@ impl Comparison {
         crate::run(&self.scenario())
     }
 
-    /// The row of this run in the table. The self-inflicted delay is zero unless the outcome has
+    /// Returns run `number` of this comparison, from 1 on, and its scenario.
+    pub fn run_number(&self, number: u32) -> (Run, Scenario) {
+        let scenario = self.scenario();
+        let run = Run::of(&scenario, number);
+        (run, run.scenario(&scenario))
+    }
+
+    /// The row of the first run in the table. The self-inflicted delay is zero unless the outcome has
     /// it: see [`crate::run`].
     pub fn row(&self, outcome: &Outcome) -> CompareRow {
+        self.row_of(self.run_number(1).0, outcome)
+    }
+
+    /// The row of any run.
+    pub fn row_of(&self, run: Run, outcome: &Outcome) -> CompareRow {
         let link = outcome.links.first().cloned().unwrap_or_default();
         let sum = |part: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(part).sum();
         CompareRow {
             trace: self.trace.clone(),
             scheme: self.scheme.to_string(),
+            run: run.number,
+            start_ms: run.start.as_millis_f64(),
+            seed: run.seed,
             flows: self.flows,
             duration_s: outcome.duration_s,
             capacity_mbps: link.capacity_mbps,
@@ -168,15 +188,15 @@ impl Comparison {
         }
     }
 
-    /// The row of the omniscient protocol on this link, whatever the scheme: one flow that sends
+    /// The row of the omniscient protocol in run `number`, whatever the scheme: one flow that sends
     /// each packet just in time for its transmission. Its 95 % end-to-end delay is what the
     /// others' self-inflicted delays leave out; acknowledgements meet no queue.
     ///
     /// # Errors
     /// A link that cannot be had, whose future cannot be known, or that carries no packet or too
     /// many: see [`OmniscientError`].
-    pub fn omniscient(&self) -> Result<CompareRow, OmniscientError> {
-        let scenario = self.scenario();
+    pub fn omniscient(&self, number: u32) -> Result<CompareRow, OmniscientError> {
+        let (run, scenario) = self.run_number(number);
         let link = scenario.links.first().ok_or(OmniscientError::Unknown)?;
         let (from, end) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
         let idle = OmniscientError::Idle { from: self.warmup, end: self.duration };
@@ -201,6 +221,9 @@ impl Comparison {
         Ok(CompareRow {
             trace: self.trace.clone(),
             scheme: OMNISCIENT.into(),
+            run: run.number,
+            start_ms: run.start.as_millis_f64(),
+            seed: run.seed,
             flows: 1,
             duration_s: measured.as_secs_f64(),
             capacity_mbps,
@@ -243,6 +266,12 @@ pub struct CompareRow {
     pub trace: String,
     /// The scheme as written.
     pub scheme: String,
+    /// Number of the run, from 1 on.
+    pub run: u32,
+    /// How much later than in run 1 the recordings (or the first flow) began: see [`Run::start`].
+    pub start_ms: f64,
+    /// Seed of the run.
+    pub seed: u64,
     /// Flows.
     pub flows: u32,
     /// The measured time in seconds.

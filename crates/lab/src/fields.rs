@@ -5,6 +5,7 @@ use paceline_sim::Outcome;
 use serde::Serialize;
 
 use crate::compare::CompareRow;
+use crate::summary::{RatioRow, SummaryRow, ratios, summary};
 
 /// The JSON of `paceline run`.
 #[derive(Clone, Debug, Serialize)]
@@ -27,6 +28,17 @@ impl RunFields<'_> {
 /// The JSON of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFields<'a> {
+    /// A row for each run of each scheme on each trace.
+    runs: &'a [CompareRow],
     /// A row for each scheme on each trace.
-    pub runs: &'a [CompareRow],
+    summary: Vec<SummaryRow>,
+    /// Rows of one scheme over another.
+    ratios: Vec<RatioRow>,
+}
+
+impl CompareFields<'_> {
+    /// Those of these rows.
+    pub fn of(rows: &[CompareRow]) -> CompareFields<'_> {
+        CompareFields { runs: rows, summary: summary(rows), ratios: ratios(rows) }
+    }
 }

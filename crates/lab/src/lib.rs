@@ -5,6 +5,7 @@
 //! - [`omniscient`]: the sender that knows the link's future, the bound for all others, and the
 //!   self-inflicted delays that are measured against it.
 //! - [`RunFields`] and [`CompareFields`]: the JSON of `paceline run` and `paceline compare`.
+//! - [`summary`](mod@summary): several runs as medians and ranges, and ratios of schemes.
 //! - [`view`](mod@view): rows of that table for the charts of the report.
 //! - [`validate`]: our figures beside those of ns-2, ns-3, real Linux and the papers.
 //! - [`written`]: how links, schemes and times are written by users.
@@ -16,6 +17,7 @@ pub mod compare;
 pub mod contest;
 mod fields;
 pub mod omniscient;
+pub mod summary;
 pub mod validate;
 pub mod view;
 pub mod wireless;

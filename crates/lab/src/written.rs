@@ -3,6 +3,7 @@
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
+use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, check_scheme};
 
 /// A time above zero and up to a week.
@@ -34,6 +35,14 @@ pub fn rtt(text: &str) -> Result<Span, String> {
 pub fn bin(text: &str) -> Result<Span, String> {
     let span = length(text)?;
     if span < Span::from_millis(1) { Err("expected 1ms or more".into()) } else { Ok(span) }
+}
+
+/// Where runs start: a time, or `trace`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn spread(text: &str) -> Result<Spread, String> {
+    Spread::read(text)
 }
 
 /// A buffer size: packets, `64kB`, `50ms`, `1bdp`, `inf`, `sojourn=50ms`.

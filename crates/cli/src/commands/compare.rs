@@ -1,23 +1,27 @@
 //! `paceline compare`: schemes side by side over one or more links.
 
+mod pool;
+mod tables;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::ArgPredicate;
-use owo_colors::OwoColorize;
 use paceline_cc::Span;
 use paceline_lab::CompareFields;
 use paceline_lab::compare::{CompareRow, Comparison};
+use paceline_lab::summary::groups;
 use paceline_lab::view::view;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, RunView};
+use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
-use rayon::prelude::*;
 
 use crate::args;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
-use crate::table::{Grid, figure, percent};
+use crate::runs::RunsArgs;
+use pool::{MOST_RUNS, Pool};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -64,9 +68,15 @@ pub(crate) struct Compare {
     /// How many flows each scheme has
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     flows: u32,
-    /// The seed of all random numbers
+    /// The seed of the first run, from which the seeds and starts of the others are drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    runs: RunsArgs,
+    /// Go on beyond --runs, up to 200 runs, until on every row half the 95 % interval of the median is
+    /// below this share of the median, in utilization and p95 delay
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    until: Option<f64>,
     /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
@@ -98,11 +108,13 @@ impl Compare {
                 self.warmup, self.duration
             )));
         }
+        let runs = self.runs();
         let bins = self.duration.as_nanos().div_ceil(self.bin.as_nanos());
-        if self.output.is_some() && bins > MOST_BINS {
+        let most = if self.until.is_some() { MOST_RUNS.max(runs.count) } else { runs.count };
+        if self.output.is_some() && bins.saturating_mul(most.into()) > MOST_BINS {
             return Err(Error::Usage(format!(
-                "--bin {} makes {bins} bins of --duration {}; {MOST_BINS} are the most, make them \
-                 longer",
+                "--bin {} makes {bins} bins of --duration {} in each of {most} runs; {MOST_BINS} are \
+                 the most in all runs of a scheme, make them longer",
                 self.bin, self.duration
             )));
         }
@@ -112,22 +124,26 @@ impl Compare {
         }
         let comparisons = self.comparisons()?;
         let schemes = self.schemes.0.len().max(1);
-        let best = self.omniscient.then(|| omniscient(&comparisons, schemes)).transpose()?;
-        let mut rows = run_all(&comparisons, self.threads.into(), self.quiet)?;
-        for (at, row) in rows.iter_mut().enumerate() {
-            row.note.clone_from(&self.schemes.0[at % schemes].1);
+        let mut pool = Pool::new(&comparisons, self.threads.into(), self.quiet)?;
+        pool.run(1..=runs.count)?;
+        if let Some(until) = self.until {
+            pool.run_until(schemes, until)?;
         }
-        if let Some(best) = best {
-            rows = behind_each(rows, best, schemes);
+        let best = self.omniscient.then(|| pool.omniscient(schemes)).transpose()?;
+        let mut rows = Vec::new();
+        for (at, mut runs) in pool.rows.into_iter().enumerate() {
+            let note = &self.schemes.0[at % schemes].1;
+            runs.iter_mut().for_each(|row| row.note.clone_from(note));
+            rows.extend(runs);
+            if let Some(best) = best.as_ref().filter(|_| (at + 1) % schemes == 0) {
+                rows.extend(best[at / schemes].iter().cloned());
+            }
         }
-        let silent = rows.iter().filter(|row| row.packets == 0);
-        let silent =
-            silent.map(|row| format!("{} on {}: no packet arrived", row.scheme, row.trace));
-        let warnings: Vec<String> = silent.collect();
+        let warnings = silent(&rows);
         let printed = if self.json {
-            output::print_json(&CompareFields { runs: &rows })
+            output::print_json(&CompareFields::of(&rows))
         } else {
-            output::print(&tables(&rows))
+            output::print(&tables::tables(&rows))
         };
         // A reader that has seen enough of the table still wants the files.
         let written = match &self.output {
@@ -135,6 +151,11 @@ impl Compare {
             None => Ok(()),
         };
         written.and(printed).and(output::warn(&warnings, self.strict))
+    }
+
+    /// Ten runs unless told otherwise.
+    fn runs(&self) -> Runs {
+        self.runs.or(Runs::new(10))
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>, Error> {
@@ -158,6 +179,7 @@ impl Compare {
                     duration: self.duration,
                     warmup: self.warmup,
                     seed: self.seed,
+                    runs: self.runs(),
                     bin: self.output.as_ref().map(|_| self.bin),
                     ..Comparison::new(&name, capacity.clone(), scheme.clone())
                 });
@@ -192,11 +214,7 @@ impl Compare {
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
             output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
-            output::write(
-                folder,
-                "compare.json",
-                &output::to_json(&CompareFields { runs: rows })?,
-            )?,
+            output::write(folder, "compare.json", &output::to_json(&CompareFields::of(rows))?)?,
         ];
         let traces = traces(rows);
         for (trace, name) in traces.iter().zip(file_names(&traces)) {
@@ -217,54 +235,29 @@ impl Compare {
     }
 }
 
-/// Runs all comparisons, side by side; the rows come in the comparisons' order.
-fn run_all(
-    comparisons: &[Comparison],
-    threads: usize,
-    quiet: bool,
-) -> Result<Vec<CompareRow>, Error> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-    let bar = output::progress(quiet, comparisons.len());
-    let rows = pool.install(|| {
-        comparisons
-            .par_iter()
-            .map(|comparison| {
-                let outcome = comparison.run().map_err(|error| {
-                    let Comparison { scheme, trace, .. } = comparison;
-                    Error::Message(format!("{scheme} on {trace}: {error}"))
-                })?;
-                bar.inc(1);
-                bar.set_message(format!("{} on {}", comparison.scheme, comparison.trace));
-                Ok(comparison.row(&outcome))
-            })
-            .collect()
-    });
-    bar.finish_and_clear();
-    rows
-}
-
-/// The row of the omniscient protocol on each trace; comparisons come `schemes` to a trace.
-fn omniscient(comparisons: &[Comparison], schemes: usize) -> Result<Vec<CompareRow>, Error> {
-    let row = |comparison: &Comparison| {
-        comparison.omniscient().map_err(|error| {
-            Error::Message(format!("--omniscient on {}: {error}", comparison.trace))
-        })
-    };
-    comparisons.iter().step_by(schemes).map(row).collect()
-}
-
-/// One of `further` behind every `count` of `rows`.
-fn behind_each(rows: Vec<CompareRow>, further: Vec<CompareRow>, count: usize) -> Vec<CompareRow> {
-    let mut rows = rows.into_iter();
-    let mut all = Vec::with_capacity(rows.len() + further.len());
-    for row in further {
-        all.extend(rows.by_ref().take(count));
-        all.push(row);
+/// Rows in whose runs no packet arrived, in words.
+fn silent(rows: &[CompareRow]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for runs in groups(rows) {
+        let count = runs.iter().filter(|run| run.packets == 0).count();
+        let of = if runs.len() > 1 {
+            format!(" in {count} of {} runs", runs.len())
+        } else {
+            String::new()
+        };
+        if count > 0 {
+            warnings
+                .push(format!("{} on {}: no packet arrived{of}", runs[0].scheme, runs[0].trace));
+        }
     }
-    all
+    warnings
+}
+
+/// A share in per cent, with or without its sign: `2%`.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let share = number.filter(|percent| (0.01..=100.0).contains(percent));
+    share.map(|percent| percent / 100.0).ok_or_else(|| "expected 0.01% to 100%".into())
 }
 
 /// The names of the traces, each once, in order.
@@ -276,72 +269,6 @@ fn traces(rows: &[CompareRow]) -> Vec<&str> {
         }
     }
     names
-}
-
-/// A table per trace.
-fn tables(rows: &[CompareRow]) -> String {
-    let mut text = String::new();
-    for trace in traces(rows) {
-        let of_trace: Vec<&CompareRow> = rows.iter().filter(|row| row.trace == trace).collect();
-        let Some(first) = of_trace.first() else { continue };
-        let heading = format!(
-            "{trace}: {} Mbit/s for {} s, {} flow{}",
-            figure(first.capacity_mbps),
-            figure(first.duration_s),
-            first.flows,
-            if first.flows == 1 { "" } else { "s" }
-        );
-        text += &format!("{}\n", heading.bold());
-        let fair = first.flows > 1;
-        let mut headings = vec![
-            "scheme",
-            "Mbit/s",
-            "used %",
-            "delay ms mean",
-            "p50",
-            "p95",
-            "p99",
-            "drops",
-            "marks",
-            "resent",
-        ];
-        headings.extend(fair.then_some("Jain"));
-        let mut grid = Grid::numbers(&headings);
-        for row in of_trace {
-            let delay = row.queue_delay_ms;
-            let mut cells = vec![
-                row.scheme.clone(),
-                figure(row.throughput_mbps),
-                percent(row.utilization),
-                figure(delay.mean),
-                figure(delay.p50),
-                figure(delay.p95),
-                figure(delay.p99),
-                row.drops.to_string(),
-                row.marks.to_string(),
-                row.retransmits.to_string(),
-            ];
-            let jain = || if row.flows > 1 { format!("{:.3}", row.jain) } else { String::new() };
-            cells.extend(fair.then(jain));
-            grid.row(cells);
-        }
-        text += &grid.text();
-        text.push('\n');
-    }
-    text + &notes(rows)
-}
-
-/// What is to be known of schemes: a line each.
-fn notes(rows: &[CompareRow]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for row in rows {
-        let Some(note) = &row.note else { continue };
-        let line = format!("{}: {note}\n", row.scheme);
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines.concat()
 }
 
 /// A buffer size in words.

@@ -206,7 +206,7 @@ impl Contest {
         }
         attempts.sort_by_key(|attempt| attempt.place);
         let any = args::schemes("cubic").map_err(Error::Usage)?.0.remove(0);
-        let best = self.comparison(&trace, &capacity, &any).omniscient();
+        let best = self.comparison(&trace, &capacity, &any).omniscient(1);
         let best = best.map_err(|error| Error::Message(format!("{trace}: {error}")))?;
         let delay = best.one_way_delay_ms.p95;
         attempts.push(attempt(

@@ -2,6 +2,5 @@
 
 mod desk;
 
-mod handshake;
 mod hostile;
 mod told;

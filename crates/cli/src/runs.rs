@@ -1,0 +1,45 @@
+//! `--runs` and `--spread`: several runs of the same thing, in all commands that simulate.
+
+use clap::Args;
+use paceline_lab::written;
+use paceline_sim::metrics::Distribution;
+use paceline_sim::runs::{MAX_RUNS, Runs, Spread};
+
+use crate::table::figure;
+
+/// The options of several runs.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct RunsArgs {
+    /// Number of runs, each with its own seed and start; results are medians and ranges of 90 % of
+    /// the runs. Run 1 has the seed as given and starts at 0 [default: 10 in compare; else what the
+    /// scenario says, or 1]
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
+    pub(crate) runs: Option<u32>,
+    /// Where in the recordings the runs start: within a time, or `trace` for anywhere; the recording
+    /// then wraps. On constant links starts lie within an RTT [default: 1s]
+    #[arg(long, value_name = "TIME|trace", value_parser = written::spread,
+        allow_hyphen_values = true)]
+    pub(crate) spread: Option<Spread>,
+}
+
+impl RunsArgs {
+    /// Returns the runs asked for, or else `usual`.
+    pub(crate) fn or(self, usual: Runs) -> Runs {
+        Runs {
+            count: self.runs.unwrap_or(usual.count),
+            spread: self.spread.unwrap_or(usual.spread),
+        }
+    }
+}
+
+/// A median with the range of 90 % of the runs: `0.88 (0.86-0.90)`; the median alone if all are equal.
+pub(crate) fn range(of: &Distribution) -> String {
+    range_as(of, "-", figure)
+}
+
+/// The same with a way to write a number and a word between the ends of the range.
+pub(crate) fn range_as(of: &Distribution, to: &str, write: impl Fn(f64) -> String) -> String {
+    let [median, p5, p95] = [of.median, of.p5, of.p95].map(write);
+    if p5 == median && p95 == median { median } else { format!("{median} ({p5}{to}{p95})") }
+}

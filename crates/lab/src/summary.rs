@@ -1,0 +1,183 @@
+//! Several runs as medians and ranges: rows of the tables, and ratios of schemes run by run.
+
+use paceline_sim::metrics::Distribution;
+use serde::Serialize;
+
+use crate::compare::{CompareRow, OMNISCIENT};
+
+/// The quantiles of a delay, each over the runs.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DelayDistributions {
+    /// Its mean in each run.
+    pub mean: Distribution,
+    /// Its median in each run.
+    pub p50: Distribution,
+    /// Its 95th percentile in each run.
+    pub p95: Distribution,
+    /// Its 99th percentile in each run.
+    pub p99: Distribution,
+}
+
+/// The runs of one scheme on one trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct SummaryRow {
+    /// Name of the trace.
+    pub trace: String,
+    /// The scheme as written.
+    pub scheme: String,
+    /// Number of runs.
+    pub runs: usize,
+    /// True if there are several runs, and all have the same digest.
+    pub equal: bool,
+    /// Flows.
+    pub flows: u32,
+    /// Bytes that the link offered, as a rate.
+    pub capacity_mbps: Distribution,
+    /// Bytes that the link delivered, as a rate.
+    pub throughput_mbps: Distribution,
+    /// Delivered bytes over offered bytes.
+    pub utilization: Distribution,
+    /// Bytes of packets that arrived for the first time, as a rate.
+    pub goodput_mbps: Distribution,
+    /// Per packet, from its arrival at the queue until it has left the link.
+    pub queue_delay_ms: DelayDistributions,
+    /// 95 % end-to-end delay.
+    pub end_to_end_delay_ms: P95Distribution,
+    /// 95 % self-inflicted delay.
+    pub self_inflicted_delay_ms: P95Distribution,
+    /// Packets dropped by the link's queue.
+    pub drops: Distribution,
+    /// Packets marked by the link.
+    pub marks: Distribution,
+    /// Packets sent again.
+    pub retransmits: Distribution,
+    /// Jain's index of the flows' goodputs.
+    pub jain: Distribution,
+}
+
+/// A 95th percentile over the runs.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct P95Distribution {
+    /// In milliseconds.
+    pub p95: Distribution,
+}
+
+/// One scheme against another on one trace, compared run by run: both had the same starts and seeds.
+#[derive(Clone, Debug, Serialize)]
+pub struct RatioRow {
+    /// Name of the trace.
+    pub trace: String,
+    /// The scheme whose figures are divided.
+    pub scheme: String,
+    /// The scheme by whose figures they are divided.
+    pub over: String,
+    /// Number of pairs of runs.
+    pub runs: usize,
+    /// Ratio of the utilizations; `None` where all are zero.
+    pub utilization: Option<Distribution>,
+    /// Ratio of the throughputs.
+    pub throughput_mbps: Option<Distribution>,
+    /// Ratio of the queueing delays.
+    pub queue_delay_ms: RatioP95,
+}
+
+/// Ratio of 95th percentiles.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RatioP95 {
+    /// Of the 95th percentiles; `None` where all are zero.
+    pub p95: Option<Distribution>,
+}
+
+/// The rows of each scheme on each trace, in order of first appearance.
+pub fn groups(rows: &[CompareRow]) -> Vec<Vec<&CompareRow>> {
+    let mut groups: Vec<Vec<&CompareRow>> = Vec::new();
+    for row in rows {
+        // Rows of a group stand together, so that its last one is found from the end.
+        let same = |group: &&mut Vec<&CompareRow>| {
+            let first = group[0];
+            // A scheme that is named twice has as many groups: each has run 1 once.
+            let is_new = group.iter().all(|known| known.run != row.run);
+            first.trace == row.trace && first.scheme == row.scheme && is_new
+        };
+        match groups.iter_mut().rev().find(same) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+/// Returns a row for each scheme on each trace.
+pub fn summary(rows: &[CompareRow]) -> Vec<SummaryRow> {
+    groups(rows).iter().map(|runs| summary_row(runs)).collect()
+}
+
+/// The summary of the runs of one scheme on one trace, of which there is at least one.
+pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
+    let of = |figure: &dyn Fn(&CompareRow) -> f64| {
+        Distribution::of(runs.iter().map(|run| figure(run))).unwrap_or_default()
+    };
+    let first = runs[0];
+    let same = |run: &&CompareRow| !run.digest.is_empty() && run.digest == first.digest;
+    SummaryRow {
+        trace: first.trace.clone(),
+        scheme: first.scheme.clone(),
+        runs: runs.len(),
+        equal: runs.len() > 1 && runs.iter().all(same),
+        flows: first.flows,
+        capacity_mbps: of(&|run| run.capacity_mbps),
+        throughput_mbps: of(&|run| run.throughput_mbps),
+        utilization: of(&|run| run.utilization),
+        goodput_mbps: of(&|run| run.goodput_mbps),
+        queue_delay_ms: DelayDistributions {
+            mean: of(&|run| run.queue_delay_ms.mean),
+            p50: of(&|run| run.queue_delay_ms.p50),
+            p95: of(&|run| run.queue_delay_ms.p95),
+            p99: of(&|run| run.queue_delay_ms.p99),
+        },
+        end_to_end_delay_ms: P95Distribution { p95: of(&|run| run.end_to_end_delay_ms.p95) },
+        self_inflicted_delay_ms: P95Distribution {
+            p95: of(&|run| run.self_inflicted_delay_ms.p95),
+        },
+        drops: of(&|run| run.drops as f64),
+        marks: of(&|run| run.marks as f64),
+        retransmits: of(&|run| run.retransmits as f64),
+        jain: of(&|run| run.jain),
+    }
+}
+
+/// Returns, for each trace, the first scheme over each of the others, and each of the others over the
+/// first. The omniscient protocol is left out.
+pub fn ratios(rows: &[CompareRow]) -> Vec<RatioRow> {
+    let mut groups = groups(rows);
+    groups.retain(|group| group[0].scheme != OMNISCIENT);
+    let mut all = Vec::new();
+    while let Some(first) = groups.first().cloned() {
+        let others = || groups.iter().skip(1).filter(|other| other[0].trace == first[0].trace);
+        all.extend(others().map(|other| ratio(&first, other)));
+        all.extend(others().map(|other| ratio(other, &first)));
+        groups.retain(|group| group[0].trace != first[0].trace);
+    }
+    all
+}
+
+/// One scheme over another, run by run.
+fn ratio(runs: &[&CompareRow], over: &[&CompareRow]) -> RatioRow {
+    let pairs: Vec<(&CompareRow, &CompareRow)> = runs
+        .iter()
+        .filter_map(|run| Some((*run, *over.iter().find(|other| other.run == run.run)?)))
+        .collect();
+    let of = |figure: &dyn Fn(&CompareRow) -> f64| {
+        // 0/0 and x/0 say nothing; `Distribution::of` leaves them out.
+        Distribution::of(pairs.iter().map(|(run, other)| figure(run) / figure(other)))
+    };
+    RatioRow {
+        trace: runs[0].trace.clone(),
+        scheme: runs[0].scheme.clone(),
+        over: over[0].scheme.clone(),
+        runs: pairs.len(),
+        utilization: of(&|run| run.utilization),
+        throughput_mbps: of(&|run| run.throughput_mbps),
+        queue_delay_ms: RatioP95 { p95: of(&|run| run.queue_delay_ms.p95) },
+    }
+}

@@ -220,6 +220,26 @@ impl Feedback<'_> {
     }
 }
 
+/// What a handshake tells a controller when the connection is established.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Established {
+    /// When the connection was established, at the sender.
+    pub now: Time,
+    /// RTT of the handshake: the connection's first sample, of a packet without data.
+    pub rtt: Span,
+    /// True if the SYN was sent again more than once because it was lost: then Linux begins with a
+    /// window of one packet (`tcp_init_transfer`, RFC 5681 §3.1).
+    pub after_losses: bool,
+}
+
+impl Established {
+    /// A connection that a single SYN has established at `now`, with an RTT of `rtt`.
+    pub fn new(now: Time, rtt: Span) -> Established {
+        Established { now, rtt, after_losses: false }
+    }
+}
+
 /// What the controller wants of its sender until it is asked again.
 ///
 /// [`Plan::window`] makes the plan of a scheme that has a window and nothing else; the other
@@ -354,6 +374,9 @@ pub trait Controller: Send {
     fn on_send(&mut self, _now: Time, _packet: &mut Outgoing) -> u64 {
         0
     }
+    /// The handshake is over, and data may leave from now on. Not called where connections have no
+    /// handshake.
+    fn on_established(&mut self, _established: &Established) {}
     /// An acknowledgement came, or a loss timer expired.
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
     /// A report of the receiver's half came.

@@ -84,11 +84,13 @@ mod units;
 pub mod wire;
 mod xcp_feedback;
 
-pub use control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, RateSample, Signals};
+pub use control::{
+    Congestion, Controller, Established, Fate, Feedback, Outgoing, Plan, RateSample, Signals,
+};
 pub use header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
-pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, NO_SEGMENT, Packet, TrafficClass};
+pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass};
 pub use params::{ParamInfo, ParamValue, Params};
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};

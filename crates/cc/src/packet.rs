@@ -83,6 +83,8 @@ pub enum Body {
     Ack(Ack),
     /// What a receiver sends of its own accord.
     Report(Report),
+    /// A packet that opens a connection.
+    Handshake(Handshake),
     /// Somebody else's packet; the number is the driver's handle of its bytes.
     Opaque(u32),
 }
@@ -103,6 +105,18 @@ pub struct Data {
     pub header: Header,
     /// Classic ECN's CWR flag: the sender has reacted to the echo (RFC 3168 §6.1.2).
     pub cwr: bool,
+}
+
+/// A packet that opens a connection: a SYN on its way to the receiver, a SYN-ACK on its way back.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// Number of the flow's connection, from 0: see [`Setup::connection`](crate::Setup).
+    pub connection: u32,
+    /// Number of the SYN among those of the connection, from 0. A SYN-ACK repeats the number of the
+    /// first SYN that arrived.
+    pub number: u32,
+    /// When that SYN left, on the sender's clock: TCP's timestamp and its echo (RFC 7323 §4.3).
+    pub sent: Time,
 }
 
 /// The acknowledgement blocks that one packet can carry, as many as TCP's SACK option holds
@@ -174,6 +188,7 @@ impl Packet {
             Body::Data(data) => data.number,
             Body::Ack(ack) => ack.largest,
             Body::Opaque(handle) => *handle as u64,
+            Body::Handshake(handshake) => u64::from(handshake.number),
             Body::Report(_) => 0,
         }
     }

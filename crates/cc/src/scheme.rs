@@ -80,6 +80,9 @@ pub struct Halves {
     pub class: TrafficClass,
     /// True if what is lost is sent again, as TCP does.
     pub reliable: bool,
+    /// True if its reliable connections begin with a handshake, as TCP's do; false if the scheme's own
+    /// first packets are one.
+    pub handshake: bool,
 }
 
 impl std::fmt::Debug for Halves {
@@ -100,6 +103,7 @@ impl Halves {
             ack: AckPolicy::DELAYED,
             class: TrafficClass::DEFAULT,
             reliable: true,
+            handshake: true,
         }
     }
 }

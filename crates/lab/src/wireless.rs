@@ -131,6 +131,8 @@ pub fn flow(
     flow.rtt = Span::from_millis(rtt_ms);
     flow.ack = Some(paceline_cc::AckPolicy::EACH);
     flow.recovery = which.recovery;
+    // The paper's ns-2 has no handshake.
+    flow.handshake = false;
     flow.receive_window = which.window.map(|packets| packets * u64::from(PACKET));
     Ok(flow)
 }

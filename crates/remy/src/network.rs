@@ -221,6 +221,8 @@ impl Network {
                     flow.rtt = Span::ZERO;
                     flow.data.delay = if half.is_some() { Span::ZERO } else { self.rtt };
                     flow.workload = self.workload();
+                    // The published simulator has no handshake: its senders begin with data.
+                    flow.handshake = false;
                 });
                 scenario.flows.push(flow);
             }

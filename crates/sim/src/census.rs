@@ -10,6 +10,10 @@ pub struct Census {
     pub sent: u64,
     /// Acknowledgements and reports sent.
     pub acks_sent: u64,
+    /// SYNs and SYN-ACKs sent.
+    pub handshakes_sent: u64,
+    /// SYNs and SYN-ACKs that reached the other end.
+    pub handshakes_received: u64,
     /// Copies made on the way.
     pub duplicated: u64,
     /// Data packets that reached their receivers.
@@ -27,8 +31,9 @@ pub struct Census {
 impl Census {
     /// True if every packet that was made has one end or is under way.
     pub fn is_balanced(&self) -> bool {
-        self.sent + self.acks_sent + self.duplicated
-            == self.received + self.acks_received + self.dropped + self.lost + self.under_way
+        let made = self.sent + self.acks_sent + self.handshakes_sent + self.duplicated;
+        let arrived = self.received + self.acks_received + self.handshakes_received;
+        made == arrived + self.dropped + self.lost + self.under_way
     }
 }
 
@@ -39,12 +44,19 @@ impl World {
         for slot in &self.slots {
             match &slot.endpoint {
                 Endpoint::Sender(sender) => {
-                    census.sent += sender.stats().sent;
-                    census.acks_received += sender.stats().acks + sender.stats().reports;
+                    let stats = sender.stats();
+                    census.sent += stats.sent;
+                    census.acks_received += stats.acks + stats.reports;
+                    census.handshakes_sent += stats.syns;
+                    census.handshakes_received += stats.syn_acks;
                 }
                 Endpoint::Receiver(receiver) => {
-                    census.received += receiver.stats().packets;
-                    census.acks_sent += receiver.stats().acks + receiver.stats().reports;
+                    let stats = receiver.stats();
+                    census.received += stats.packets;
+                    census.acks_sent += stats.acks + stats.reports;
+                    // Each SYN that arrives is answered.
+                    census.handshakes_received += stats.syns;
+                    census.handshakes_sent += stats.syns;
                 }
                 Endpoint::Transport(end) if end.receives() => {
                     census.received += end.taken;

@@ -34,6 +34,7 @@ pub(crate) fn make_sender(
     let setup = Setup::new(scenario.seed, flow).with(|setup| setup.mss = scenario.mss);
     let config = SenderConfig::of(halves, setup).with(|config| {
         config.route = route;
+        config.handshake = spec.handshake && halves.handshake;
         config.receive_window = spec.receive_window.unwrap_or(u64::MAX);
         config.workload = one.workload.clone();
         (config.start, config.stop) = (one.start, one.stop);

@@ -166,8 +166,8 @@ pub struct FlowOutcome {
     /// Counters of the sender, warm-up included.
     #[serde(flatten)]
     pub sender: SenderCounters,
-    /// Finished transfers of a given size: their times from the first byte to the last
-    /// acknowledgement.
+    /// Finished transfers of a given size: their times from the application's request to the last
+    /// acknowledgement, the handshake of a new connection included.
     pub completion_ms: Option<Quantiles>,
     /// Finished transfers of a given size.
     pub transfers: u64,
@@ -266,7 +266,7 @@ pub struct ArrivalsOutcome {
     pub finished: u64,
     /// Bytes of packets that arrived for the first time, as a rate.
     pub goodput_mbps: f64,
-    /// The times from the first byte to the last acknowledgement.
+    /// The times from the application's request to the last acknowledgement.
     pub completion_ms: Quantiles,
 }
 

@@ -119,6 +119,7 @@ impl Recorder {
         match endpoint {
             Endpoint::Sender(_) => {}
             Endpoint::Receiver(_) => {
+                self.arriving = packet.flow as usize;
                 let Body::Data(data) = &packet.body else { return };
                 self.on_arrival(now, packet, data.segment);
             }

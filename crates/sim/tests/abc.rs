@@ -26,13 +26,15 @@ fn goodput(outcome: &Outcome, from: usize, to: usize) -> Vec<f64> {
     series.map(|series| mean(&series.goodput_mbps)).collect()
 }
 
-/// Fig. 3: five flows on 24 Mbit/s start one by one every 25 s and stop one by one.
+/// Fig. 3: five flows on 24 Mbit/s start one by one every 25 s and stop one by one. A phase of 15 s has
+/// an index from .88 to 1 by chance: the mean over several starts is bounded.
 #[test]
 fn additive_increase_makes_flows_fair() {
-    let shares = |scheme: &str| {
+    const STARTS: u64 = 5;
+    let run_from = |scheme: &str, start: u64| {
         let mut scenario = flows(scheme, 5, 24.0);
         scenario.duration = Span::from_secs(250);
-        scenario.flows[0].stagger = Span::from_secs(25);
+        scenario.flows[0].stagger = Span::from_secs(25) + Span::from_millis(23 * start);
         scenario.flows[0].stop = Some(Span::from_secs(250));
         scenario.flows[0].stagger_stop = Span::from_secs(25);
         scenario.record = Record::Series(Span::from_secs(1));
@@ -45,8 +47,13 @@ fn additive_increase_makes_flows_fair() {
             })
             .collect::<Vec<f64>>()
     };
+    let shares = |scheme: &str| {
+        let runs: Vec<_> = (0..STARTS).map(|start| run_from(scheme, start)).collect();
+        let mean = |at: usize| runs.iter().map(|run| run[at]).sum::<f64>() / STARTS as f64;
+        (0..9).map(mean).collect::<Vec<f64>>()
+    };
     let with = shares("abc");
-    assert!(with.iter().all(|jain| *jain > 0.97), "{with:?}");
+    assert!(with.iter().all(|jain| *jain > 0.95), "{with:?}");
     let without = shares("abc[additive_increase=false]");
     let worst = without.iter().copied().fold(1.0, f64::min);
     assert!(worst < 0.85, "without additive increase: {without:?}");

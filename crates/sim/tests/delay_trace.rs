@@ -17,7 +17,7 @@ fn folder(name: &str) -> PathBuf {
 fn read(folder: &Path, key: &str) -> Result<scenario::Scenario, scenario::ScenarioError> {
     let text = format!(
         "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"100Mbps\"\n\
-         [[flow]]\nscheme = \"newreno\"\nrtt = \"2ms\"\nlimited = {{ rate = \"1Mbps\" }}\n\
+         [[flow]]\nscheme = \"newreno\"\nrtt = \"2ms\"\nhandshake = false\nlimited = {{ rate = \"1Mbps\" }}\n\
          data = {{ {key} }}\nacks = {{ {key} }}\n"
     );
     scenario::parse("moves.toml", &text, Some(folder))

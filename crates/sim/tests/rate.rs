@@ -109,7 +109,7 @@ fn short_flows_finish_sooner_with_rcp() {
             let outcome = run(&scenario).expect("runs");
             let arrivals = outcome.arrivals.expect("arrivals");
             let under_way = arrivals.arrived - arrivals.finished;
-            assert!(arrivals.finished > 600 && under_way < 20, "{scheme}: {arrivals:?}");
+            assert!(arrivals.finished > 600 && under_way < 30, "{scheme}: {arrivals:?}");
             // The round trip that asks for the rate, and that of the rest.
             assert!(arrivals.completion_ms.p50 > 200.0, "{scheme}: {:?}", arrivals.completion_ms);
             means.push(arrivals.completion_ms.mean);

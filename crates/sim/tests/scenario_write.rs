@@ -159,6 +159,7 @@ stagger = "5ms"
 stagger_stop = "6ms"
 ack_every = 4
 receive_window = 100000
+handshake = false
 recovery = "newreno"
 timestamps = false
 ecn = "classic"

@@ -1,7 +1,7 @@
 //! A congestion window counted in packets, which slow start and Reno's congestion avoidance open:
 //! the arithmetic that loss-based schemes share.
 
-use crate::control::Feedback;
+use crate::control::{Established, Feedback};
 use crate::units::Span;
 
 /// A congestion window and its slow-start threshold, in packets.
@@ -185,6 +185,14 @@ impl RenoWindow {
             self.credit = 0.0;
         }
         self.cwnd < before
+    }
+
+    /// A connection begins: with one packet if several SYNs were lost (RFC 5681 §3.1, Linux
+    /// `tcp_init_transfer`), else with the window that there is.
+    pub fn begin_connection(&mut self, established: &Established) {
+        if established.after_losses {
+            self.cap(1.0);
+        }
     }
 
     /// Lowers the window to at most `packets` (but not below 1).

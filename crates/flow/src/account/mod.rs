@@ -279,6 +279,12 @@ impl Account {
         number
     }
 
+    /// The connection is established by a handshake that took `rtt`: the first sample of the RTT, and
+    /// so of the retransmission timer (RFC 6298 §2.2).
+    pub fn on_handshake(&mut self, rtt: Span) {
+        self.rtt.sample(rtt, true);
+    }
+
     /// The application has nothing to send though the window has room: rate samples are limited
     /// by it until what is in flight now is delivered.
     #[inline]

@@ -4,8 +4,8 @@ mod blocks;
 pub(crate) mod reassembly;
 
 use paceline_cc::{
-    Ack, AckPolicy, Body, Ecn, EcnFeedback, Halves, NO_SEGMENT, Packet, Reporter, Span, Stage,
-    Time, TrafficClass,
+    Ack, AckPolicy, Body, Ecn, EcnFeedback, Halves, Handshake, NO_SEGMENT, Packet, Reporter, Span,
+    Stage, Time, TrafficClass,
 };
 
 use self::blocks::{Arrival, Blocks};
@@ -82,6 +82,17 @@ pub struct ReceiverStats {
     pub acks: u64,
     /// Reports sent.
     pub reports: u64,
+    /// SYNs that arrived, each of which was answered by a SYN-ACK; `packets` does not count them.
+    pub syns: u64,
+}
+
+/// A packet that leaves before anything else.
+#[derive(Debug)]
+enum Urgent {
+    /// An acknowledgement that the newest packet has sent off, for the packets before it.
+    Flushed(Ack),
+    /// The answer to a SYN.
+    SynAck(Handshake),
 }
 
 /// The receiver of a flow. Push data packets in; pop acknowledgements.
@@ -96,8 +107,9 @@ pub struct Receiver {
     due: Time,
     /// When the packet with the largest number so far arrived.
     newest_at: Time,
-    /// An acknowledgement that the newest packet has sent off, for the packets before it.
-    flushed: Option<Ack>,
+    urgent: Option<Urgent>,
+    /// The first SYN that arrived of the newest connection.
+    first_syn: Option<Handshake>,
     /// Classic ECN: a packet with CE has arrived, and none with CWR since.
     ece: bool,
     /// True if the next acknowledgement is not delayed.
@@ -116,7 +128,8 @@ impl Receiver {
             pending: 0,
             due: Time::NEVER,
             newest_at: Time::ZERO,
-            flushed: None,
+            urgent: None,
+            first_syn: None,
             ece: false,
             now: false,
             report_at: Time::NEVER,
@@ -166,7 +179,7 @@ impl Receiver {
     fn tell_reporter(&mut self, now: Time, packet: &Packet) {
         let Some(reporter) = &self.config.reporter else { return };
         if self.pending > 0 && reporter.flushes(packet) {
-            self.flushed = Some(self.ack());
+            self.urgent = Some(Urgent::Flushed(self.ack()));
             self.pending = 0;
         }
         if let Some(reporter) = &mut self.config.reporter {
@@ -200,7 +213,7 @@ impl Receiver {
     #[inline]
     pub fn answer(&mut self, now: Time, packet: &Packet, place: &mut Packet) -> bool {
         self.push(now, packet);
-        if self.flushed.is_some() || self.report_at <= now {
+        if self.urgent.is_some() || self.report_at <= now {
             return self.pop_into(now, place);
         }
         self.due <= now && self.pop_ack(now, place)
@@ -215,6 +228,22 @@ impl Receiver {
         let ack = self.ack();
         self.acknowledge(now, ack, place);
         true
+    }
+
+    /// Takes in what is no data packet. A SYN is answered with the number and the time of the first one
+    /// of its connection that arrived, as Linux does (`tcp_check_req` sends the SYN-ACK of the first SYN
+    /// again). The receiver has no timer for SYN-ACKs: one that is lost is sent again when the sender
+    /// repeats the SYN, at the time at which TCP's own timer would send it.
+    #[cold]
+    fn on_control(&mut self, packet: &Packet) {
+        let Body::Handshake(syn) = packet.body else { return };
+        let first = match self.first_syn {
+            Some(first) if first.connection >= syn.connection => first,
+            _ => syn,
+        };
+        self.first_syn = Some(first);
+        self.stats.syns += 1;
+        self.urgent = Some(Urgent::SynAck(first));
     }
 
     /// Lets the reporter report. True if a report stands in `place`.
@@ -235,7 +264,7 @@ impl Receiver {
 impl Stage for Receiver {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
-        let Body::Data(data) = &packet.body else { return };
+        let Body::Data(data) = &packet.body else { return self.on_control(packet) };
         self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
@@ -268,8 +297,13 @@ impl Stage for Receiver {
 
     #[inline]
     fn pop_into(&mut self, now: Time, place: &mut Packet) -> bool {
-        if let Some(ack) = self.flushed.take() {
-            self.acknowledge(now, ack, place);
+        if let Some(urgent) = self.urgent.take() {
+            match urgent {
+                Urgent::Flushed(ack) => self.acknowledge(now, ack, place),
+                Urgent::SynAck(answer) => {
+                    self.write(now, ACK_SIZE, Body::Handshake(answer), place);
+                }
+            }
             return true;
         }
         if self.report_at <= now && self.report(now, place) {
@@ -280,6 +314,6 @@ impl Stage for Receiver {
 
     #[inline]
     fn wake(&self) -> Time {
-        if self.flushed.is_some() { Time::ZERO } else { self.due.min(self.report_at) }
+        if self.urgent.is_some() { Time::ZERO } else { self.due.min(self.report_at) }
     }
 }

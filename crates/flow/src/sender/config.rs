@@ -24,6 +24,10 @@ pub struct SenderConfig {
     pub stop: Time,
     /// True if lost data is sent again.
     pub reliable: bool,
+    /// True if its connections begin with a handshake: a SYN, and a SYN-ACK that gives the first RTT
+    /// sample. Data leaves afterwards. Off where the driver shakes hands itself; never for a flow that
+    /// sends nothing again.
+    pub handshake: bool,
     /// The most bytes beyond the last in-order one that the receiver takes (RFC 9293 §3.8.6), or
     /// that either end's socket buffer holds; `u64::MAX` for no limit. Without meaning for flows
     /// that send nothing again.
@@ -48,6 +52,7 @@ impl SenderConfig {
             start: Time::ZERO,
             stop: Time::NEVER,
             reliable: true,
+            handshake: false,
             receive_window: u64::MAX,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
@@ -128,10 +133,18 @@ pub struct SenderStats {
     pub acks: u64,
     /// Reports that came.
     pub reports: u64,
+    /// SYNs sent, which `sent` does not count.
+    pub syns: u64,
+    /// SYN-ACKs that came, which `acks` does not count.
+    pub syn_acks: u64,
 }
 
 impl SenderStats {
-    pub(super) fn new(account: AccountStats, reports: u64) -> SenderStats {
+    pub(super) fn new(
+        account: AccountStats,
+        reports: u64,
+        (syns, syn_acks): (u64, u64),
+    ) -> SenderStats {
         SenderStats {
             sent: account.sent,
             retransmits: account.retransmits,
@@ -141,6 +154,8 @@ impl SenderStats {
             probes: account.probes,
             acks: account.acks,
             reports,
+            syns,
+            syn_acks,
         }
     }
 }

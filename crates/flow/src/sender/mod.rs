@@ -3,6 +3,7 @@
 //! It sends what the workload has, as fast as the controller plans, and repairs what is lost.
 
 mod config;
+mod handshake;
 mod pacer;
 mod timers;
 
@@ -14,6 +15,7 @@ use paceline_cc::{
 };
 
 use self::config::Constants;
+use self::handshake::Connector;
 use self::pacer::Pacer;
 use crate::account::{Account, Loss, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
@@ -34,6 +36,8 @@ pub struct Sender {
     account: Account,
     pacer: Pacer,
     source: Source,
+    /// The handshakes of its connections, if they have any.
+    connector: Option<Box<Connector>>,
     transfers: Vec<Transfer>,
     /// Reports that came.
     reports: u64,
@@ -73,6 +77,7 @@ impl Sender {
         let plan = controller.plan();
         let account = Account::new(config.account(needs, !plan.exact_window));
         let constants = Constants::new(&config);
+        let connector = (config.handshake && config.reliable).then(|| Box::new(Connector::new()));
         let SenderConfig { workload, start, stop, .. } = config;
         let random = || constants.setup.random("workload");
         let source = Source::new(workload, start, stop, random);
@@ -86,6 +91,7 @@ impl Sender {
             pacer: Pacer::default(),
             wake: source.next(),
             source,
+            connector,
             transfers: Vec::new(),
             reports: 0,
             cwr: false,
@@ -96,6 +102,7 @@ impl Sender {
             whole: false,
         };
         sender.largest = u64::from(sender.config.setup.mss);
+        sender.pacer.hold(sender.connector.is_some());
         sender.replan();
         Ok(sender)
     }
@@ -113,7 +120,9 @@ impl Sender {
     }
     /// Counters since the start.
     pub fn stats(&self) -> SenderStats {
-        SenderStats::new(self.account.stats(), self.reports)
+        let connector = self.connector.as_ref();
+        let handshakes = connector.map_or((0, 0), |connector| (connector.sent, connector.answered));
+        SenderStats::new(self.account.stats(), self.reports, handshakes)
     }
     /// Bytes in flight.
     pub fn in_flight(&self) -> u64 {
@@ -442,7 +451,13 @@ impl Sender {
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
         // The first on-period begins the connection that there is.
-        self.config.setup.connection += u32::from(self.last_sent != Time::NEVER);
+        let mut has_begun = self.last_sent != Time::NEVER;
+        if let Some(connector) = &mut self.connector {
+            has_begun |= connector.has_begun();
+            connector.close();
+            self.pacer.hold(true);
+        }
+        self.config.setup.connection += u32::from(has_begun);
         self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
         self.last_sent = Time::NEVER;
@@ -459,6 +474,8 @@ impl Stage for Sender {
             self.on_ack(now, ack);
         } else if let Body::Report(report) = &packet.body {
             self.on_report(now, report);
+        } else if let Body::Handshake(answer) = &packet.body {
+            self.on_handshake(now, answer);
         }
     }
 
@@ -479,7 +496,7 @@ impl Sender {
         if self.wake <= now && self.on_timers(now, place) {
             return true;
         }
-        if self.plan.sends_empty_packet && !self.is_over() {
+        if self.plan.sends_empty_packet && !self.is_over() && !self.pacer.is_held() {
             self.send_empty(now, place);
             return true;
         }

@@ -14,6 +14,8 @@ pub(crate) struct Pacer {
     start: Time,
     group: u64,
     full: bool,
+    /// True before the connection is established: no packet may leave.
+    held: bool,
     next: Time,
 }
 
@@ -22,6 +24,18 @@ impl Pacer {
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
+    }
+
+    /// True if no packet may leave, whatever the rate.
+    #[inline]
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Holds all packets back, or lets them go on at the rate.
+    pub(crate) fn hold(&mut self, held: bool) {
+        self.held = held;
+        self.close();
     }
 
     /// Paces at `rate` from now on, with packets at least `gap` apart; no rate and no gap do not pace.
@@ -42,6 +56,7 @@ impl Pacer {
     #[inline]
     fn close(&mut self) {
         self.next = match self.rate {
+            _ if self.held => Time::NEVER,
             Some(rate) if self.full => self.start + rate.time_for(self.group),
             _ => Time::ZERO,
         };

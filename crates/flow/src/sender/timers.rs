@@ -27,6 +27,9 @@ impl Sender {
         // A controller that leaves its timer in the past must not stop time.
         let timer = self.plan.timer.max(now + Span::from_micros(1));
         let mut next = self.account.deadline().min(timer).min(self.source.next());
+        if let Some(connector) = &self.connector {
+            next = next.min(connector.next_syn());
+        }
         if self.pacer.next() > now && self.waits() && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
@@ -41,7 +44,8 @@ impl Sender {
         self.source.ready() > 0 || self.account.next_repair().is_some()
     }
 
-    /// Handles whatever is due. True if a tail loss probe stands in `place`.
+    /// Handles whatever is due. True if a SYN or a tail loss probe stands in
+    /// `place`.
     #[cold]
     pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.source.next() <= now {
@@ -51,6 +55,9 @@ impl Sender {
             if fresh {
                 self.reconnect();
             }
+        }
+        if self.connector.is_some() && self.shake_hands(now, place) {
+            return true;
         }
         if self.plan.timer <= now {
             self.controller.on_timer(now);

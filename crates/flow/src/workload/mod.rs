@@ -183,6 +183,11 @@ impl Source {
         self.next
     }
 
+    /// True from the start of an on-period until its last byte is acknowledged.
+    pub(crate) fn is_on(&self) -> bool {
+        !matches!(self.phase, Phase::Off | Phase::Over)
+    }
+
     /// Tells an encoder at which rate the flow may send.
     #[inline]
     pub(crate) fn set_target(&mut self, target: Rate) {
@@ -222,8 +227,7 @@ impl Source {
 
     /// Notes whether it is on from `at` on.
     fn note_phase(&mut self, at: Time) {
-        let is_on = !matches!(self.phase, Phase::Off | Phase::Over);
-        match (self.on_since, is_on) {
+        match (self.on_since, self.is_on()) {
             (None, true) => self.on_since = Some(at),
             (Some(since), false) => {
                 self.was_on += at.since(since);

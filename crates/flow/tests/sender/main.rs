@@ -2,5 +2,6 @@
 
 mod desk;
 
+mod handshake;
 mod hostile;
 mod told;

@@ -119,10 +119,10 @@ impl Run {
         checks
     }
 
-    fn measure(&self, scheme: &str) -> Result<Observations, String> {
-        let first = self.observe(scheme, 1, 0)?;
+    fn measure(&self, simulator: &str, scheme: &str) -> Result<Observations, String> {
+        let first = self.observe(simulator, scheme, 1, 0)?;
         // Runs that the seed does not change repeat themselves.
-        let random = self.observe(scheme, 2, 0)?.digest != first.digest;
+        let random = self.observe(simulator, scheme, 2, 0)?.digest != first.digest;
         // In a window that begins after the start, chance is where in its cycle the flow is then.
         let phases = self.from > 0;
         let runs = match (random, phases || !Settings::of(scheme)?.phases.is_zero()) {
@@ -133,15 +133,23 @@ impl Run {
         let mut observations = vec![first.figures];
         for number in 1..runs {
             let shift = if phases { number % PHASES } else { 0 };
-            observations.push(self.observe(scheme, number + 1, shift)?.figures);
+            observations.push(self.observe(simulator, scheme, number + 1, shift)?.figures);
         }
         Ok(observations)
     }
 
     /// Runs the scheme with this seed, and measures from `shift` seconds later on, as long.
-    fn observe(&self, scheme: &str, seed: u64, shift: u64) -> Result<Observation, String> {
+    fn observe(
+        &self,
+        simulator: &str,
+        scheme: &str,
+        seed: u64,
+        shift: u64,
+    ) -> Result<Observation, String> {
         let capacity = Capacity::Constant(Rate::from_mbps(self.mbps));
         let mut settings = Settings::of(scheme)?;
+        // ns-2's agents of one direction send data at once; htsim and ns-3 shake hands.
+        settings.no_handshake = simulator == "ns-2";
         settings.start = settings.phases * (seed % PHASES) / PHASES;
         let scheme = check_scheme(settings.scheme).map_err(|error| error.to_string())?;
         let comparison = Comparison {
@@ -302,7 +310,7 @@ pub(super) fn cases(simulator: &'static str, runs: &'static [Run]) -> Vec<Case<'
                 group: run.name(),
                 ours,
                 checks: run.checks(),
-                run: Box::new(move || run.measure(&scheme)),
+                run: Box::new(move || run.measure(simulator, &scheme)),
             });
         }
     }

@@ -16,6 +16,8 @@ pub(super) struct Settings<'a> {
     pub(super) scheme: &'a str,
     recovery: LossRecovery,
     eifs_after_own_collision: bool,
+    /// True if the peer's connections begin with data.
+    pub(super) no_handshake: bool,
     /// Runs begin at all parts of this time, since chance is where in it a peer's flows begin: of the
     /// tick of a clock, of a timer. Zero if it does not matter.
     pub(super) phases: Span,
@@ -57,6 +59,7 @@ impl Settings<'_> {
         for flow in &mut scenario.flows {
             flow.recovery = self.recovery;
             flow.start += self.start;
+            flow.handshake = !self.no_handshake;
         }
         for medium in &mut scenario.media {
             medium.eifs_after_own_collision = self.eifs_after_own_collision;

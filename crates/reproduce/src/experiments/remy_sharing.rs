@@ -84,6 +84,8 @@ fn departure(text: &str, time: u64, setting: &Setting) -> Result<Scenario, Strin
         scenario.flows.push(FlowSpec::bulk(choice(text)?, &["link"]).with(|flow| {
             (flow.name, flow.stop) = (name.to_string(), stop);
             flow.rtt = Span::from_millis(RTT_MS);
+            // Remy's simulator has no handshake.
+            flow.handshake = false;
         }));
     }
     Ok(scenario)

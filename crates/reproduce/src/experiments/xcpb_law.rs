@@ -47,6 +47,8 @@ fn plan(_setting: &Setting) -> Result<Vec<Task>, String> {
         scenario.links.push(link);
         let mut flow = FlowSpec::bulk(scheme(router)?, &["link"]);
         flow.rtt = Span::from_secs_f64(D);
+        // The paper's ns-2 has no handshake.
+        flow.handshake = false;
         scenario.flows.push(flow);
         Ok::<_, String>(scenario)
     };

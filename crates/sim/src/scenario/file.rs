@@ -57,6 +57,7 @@ struct FileFlow {
     stop: Option<Period>,
     stagger: Option<Period>,
     stagger_stop: Option<Period>,
+    handshake: Option<bool>,
     ack_every: Option<Spanned<u32>>,
     receive_window: Option<Spanned<u64>>,
     ecn: Option<FileEcn>,
@@ -317,6 +318,7 @@ impl Reader<'_> {
         flow.stop = read.stop.map(|stop| stop.0);
         flow.stagger = read.stagger.map_or(Span::ZERO, |stagger| stagger.0);
         flow.stagger_stop = read.stagger_stop.map_or(Span::ZERO, |stagger| stagger.0);
+        flow.handshake = read.handshake.unwrap_or(true);
         flow.ack = match &read.ack_every {
             None => None,
             Some(every) if *every.get_ref() == 0 => {

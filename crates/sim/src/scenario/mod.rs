@@ -185,6 +185,9 @@ pub struct FlowSpec {
     pub stagger_stop: Span,
     /// What it sends.
     pub workload: Workload,
+    /// True if its connections begin with a handshake, as TCP's do; without effect on schemes that send
+    /// nothing again and on transports that come whole.
+    pub handshake: bool,
     /// When its receiver acknowledges; `None` takes what its scheme prefers.
     pub ack: Option<AckPolicy>,
     /// The most bytes beyond the last in-order one that its ends hold; `None` for no limit.
@@ -289,6 +292,7 @@ impl FlowSpec {
             stagger: Span::ZERO,
             stagger_stop: Span::ZERO,
             workload: Workload::Bulk,
+            handshake: true,
             ack: None,
             receive_window: None,
             ecn: EcnFeedback::Accurate,

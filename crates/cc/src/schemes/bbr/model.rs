@@ -2,7 +2,7 @@
 //! in which it counts.
 
 use super::BbrParams;
-use crate::control::{Feedback, RateSample};
+use crate::control::{Established, Feedback, RateSample};
 use crate::parts::{RoundTrips, SelfLimited, WindowedMax};
 use crate::units::{Rate, Span, Time};
 
@@ -32,6 +32,10 @@ impl Model {
     /// The largest bandwidth of the recent rounds; zero before the first sample.
     pub(super) fn max_bw(&self) -> Rate {
         self.max_bw.get().unwrap_or(Rate::ZERO)
+    }
+    /// Takes the RTT of the handshake as the first sample.
+    pub(super) fn begin_connection(&mut self, established: &Established) {
+        (self.rtprop, self.rtprop_at) = (Some(established.rtt), established.now);
     }
     /// The smallest round-trip time of the recent seconds, if there is one.
     pub(super) fn rtprop(&self) -> Option<Span> {

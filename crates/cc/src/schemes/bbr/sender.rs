@@ -5,7 +5,7 @@ use super::model::Model;
 use super::policer::{Event, Policer};
 use super::recovery::Recovery;
 use super::states::{Mode, States};
-use crate::control::{Congestion, Controller, Feedback, Outgoing, Plan, Signals};
+use crate::control::{Congestion, Controller, Established, Feedback, Outgoing, Plan, Signals};
 use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
 use crate::units::{Rate, Span, Time};
@@ -118,6 +118,17 @@ impl Controller for BbrSender {
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
         self.departure = self.departure.max(now) + self.pacing.time_for(u64::from(packet.size));
         0
+    }
+
+    /// The handshake's RTT gives the first pacing rate and the first estimate of the path's delay
+    /// (Linux `bbr_init`).
+    fn on_established(&mut self, established: &Established) {
+        if established.after_losses {
+            self.cwnd = u64::from(self.mss);
+        }
+        self.model.begin_connection(established);
+        self.seen_rtt = true;
+        self.init_pacing(established.rtt);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

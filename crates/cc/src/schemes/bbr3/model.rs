@@ -1,7 +1,7 @@
 //! What the sender knows of the path: bandwidth, smallest RTT, and the round trips it counts in.
 
 use super::Bbr3Params;
-use crate::control::{Feedback, RateSample};
+use crate::control::{Established, Feedback, RateSample};
 use crate::parts::{RoundTrips, SelfLimited};
 use crate::units::{Rate, Span, Time};
 
@@ -31,6 +31,12 @@ impl Model {
             recent_rtt_at: Time::ZERO,
             self_limited: SelfLimited::default(),
         }
+    }
+
+    /// Takes the RTT of the handshake as the first sample.
+    pub(super) fn begin_connection(&mut self, established: &Established) {
+        (self.min_rtt, self.min_rtt_at) = (Some(established.rtt), established.now);
+        (self.recent_rtt, self.recent_rtt_at) = (self.min_rtt, self.min_rtt_at);
     }
 
     /// The largest bandwidth of two cycles.

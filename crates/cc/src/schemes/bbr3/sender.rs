@@ -9,7 +9,9 @@ use super::startup::{FullPipe, LossRanges};
 use super::state::State;
 use super::tag::Tag;
 use super::window::Repair;
-use crate::control::{Congestion, Controller, Fate, Feedback, Outgoing, Plan, Signals};
+use crate::control::{
+    Congestion, Controller, Established, Fate, Feedback, Outgoing, Plan, Signals,
+};
 use crate::packet::Ecn;
 use crate::parts::{AckAggregation, HALF_WINDOW};
 use crate::scheme::Setup;
@@ -159,6 +161,17 @@ impl Controller for Bbr3Sender {
     fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
         let flight = packet.in_flight + u64::from(packet.size);
         Tag::new(flight.div_ceil(u64::from(self.mss)), self.lost, self.marked).pack()
+    }
+
+    /// The handshake's RTT gives the first pacing rate and the first estimate of the path's delay
+    /// (Linux `bbr_init`).
+    fn on_established(&mut self, established: &Established) {
+        if established.after_losses {
+            self.cwnd = u64::from(self.mss);
+        }
+        self.model.begin_connection(established);
+        self.seen_rtt = true;
+        self.init_pacing(established.rtt);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

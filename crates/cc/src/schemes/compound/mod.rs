@@ -40,7 +40,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::control::{Congestion, Controller, Established, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -167,6 +167,10 @@ impl CompoundSender {
 impl Controller for CompoundSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.loss.begin_connection(established);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

@@ -54,7 +54,7 @@ pub use curve::Growth;
 pub use hystart::HyStartKind;
 pub use window::CubicWindow;
 
-use crate::control::{Controller, Feedback, Plan, Signals};
+use crate::control::{Controller, Established, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
@@ -144,6 +144,9 @@ impl CubicSender {
 impl Controller for CubicSender {
     fn needs(&self) -> Signals {
         if self.ecn { Signals::ECN } else { Signals::NONE }
+    }
+    fn on_established(&mut self, established: &Established) {
+        self.window.begin_connection(established);
     }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.window.on_feedback(feedback);

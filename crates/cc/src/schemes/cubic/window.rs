@@ -3,7 +3,7 @@
 use super::CubicParams;
 use super::curve::Curve;
 use super::hystart::HyStart;
-use crate::control::{Congestion, Feedback};
+use crate::control::{Congestion, Established, Feedback};
 use crate::parts::RenoWindow;
 use crate::units::{Span, Time};
 
@@ -57,6 +57,12 @@ impl CubicWindow {
     /// Tells HyStart whether packets leave at a pacing rate; they do not unless said.
     pub fn set_paced(&mut self, paced: bool) {
         self.hystart.set_paced(paced);
+    }
+
+    /// The handshake is over. HyStart starts without an RTT, as in Linux, whose `bictcp_init` forgets
+    /// that of the handshake.
+    pub fn begin_connection(&mut self, established: &Established) {
+        self.base.begin_connection(established);
     }
 
     /// An acknowledgement came, or a loss timer expired.

@@ -49,7 +49,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::control::{Congestion, Controller, Established, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::{MarkEcho, MarkShare, RenoWindow};
@@ -171,6 +171,10 @@ impl DctcpSender {
 impl Controller for DctcpSender {
     fn needs(&self) -> Signals {
         Signals::ECN
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.window.begin_connection(established);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

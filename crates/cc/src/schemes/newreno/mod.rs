@@ -45,7 +45,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::control::{Congestion, Controller, Established, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -144,6 +144,10 @@ impl NewRenoSender {
 impl Controller for NewRenoSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.window.begin_connection(established);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

@@ -157,6 +157,8 @@ pub const SCHEME: Scheme = Scheme {
             reporter: Some(Arc::new(|| Box::new(RcpReceiver::new(receiver::granted)))),
             router: Some(Arc::new(move || Box::new(RcpRouter::new(&params)))),
             ack: AckPolicy::EACH,
+            // The first packet asks for the rate: in the thesis this is the SYN.
+            handshake: false,
             ..Halves::sender(move |setup| RcpSender::new(refresh, setup.mss))
         })
     },

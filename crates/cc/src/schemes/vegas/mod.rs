@@ -59,7 +59,7 @@ mod tests;
 
 pub use params::{Diff, Doubles, RttKind, Step, VegasParams};
 
-use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
+use crate::control::{Congestion, Controller, Established, Feedback, Plan, Signals};
 use crate::packet::Ecn;
 use crate::params::Params;
 use crate::parts::RenoWindow;
@@ -242,6 +242,10 @@ impl VegasSender {
 impl Controller for VegasSender {
     fn needs(&self) -> Signals {
         if self.params.ecn { Signals::ECN } else { Signals::NONE }
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.window.begin_connection(established);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {

@@ -88,6 +88,7 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
     }
     table.unless("stagger", spec.stagger, usual.stagger)?;
     table.unless("stagger_stop", spec.stagger_stop, usual.stagger_stop)?;
+    table.plain("handshake", spec.handshake, usual.handshake);
     if let Some(AckPolicy { every, delay }) = spec.ack {
         if delay != AckPolicy::DELAYED.delay {
             let message = format!("acknowledgements are delayed by {delay} at most");

@@ -114,6 +114,8 @@ pub struct Fate {
     pub size: u32,
     /// True if it was declared lost, false if it was acknowledged.
     pub lost: bool,
+    /// True if it was acknowledged after it had been reported as lost.
+    pub late: bool,
     /// The tag that [`Controller::on_send`] returned for it.
     pub tag: u64,
     /// When it was sent.
@@ -128,7 +130,7 @@ impl Fate {
     /// arrived is not known.
     #[inline]
     pub fn new(number: u64, size: u32, sent: Time, tag: u64, lost: bool) -> Fate {
-        Fate { number, size, lost, tag, sent, received: Time::NEVER }
+        Fate { number, size, lost, late: false, tag, sent, received: Time::NEVER }
     }
 }
 

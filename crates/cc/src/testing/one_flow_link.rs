@@ -101,7 +101,7 @@ impl OneFlowLink {
             self.max_queue = self.max_queue.max(queue);
         }
         self.sent.push_back(Sent {
-            fate: Fate { number, size, lost, tag, sent: now, received: Time::NEVER },
+            fate: Fate { lost, ..Fate::new(number, size, now, tag, false) },
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,

@@ -47,7 +47,9 @@ impl Notes<'_> {
             acked.newest = Some((number, entry.sent));
         }
         if let Some(fates) = &mut self.fates {
-            fates.push(fate(number, entry, detail, false));
+            let mut fate = fate(number, entry, detail, false);
+            fate.late = !entry.is_in_flight();
+            fates.push(fate);
         }
     }
 }

@@ -188,7 +188,8 @@ fn survives_anything() {
             };
             let lost = random.chance(0.1);
             let sent = Time::ZERO;
-            let fates = [Fate { number, size, lost, tag, sent, received: Time::NEVER }];
+            let fates =
+                [Fate { number, size, lost, late: false, tag, sent, received: Time::NEVER }];
             feedback.fates = &fates;
             bbr.on_feedback(&feedback);
             if random.chance(0.01) {

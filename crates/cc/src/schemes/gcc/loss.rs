@@ -1,5 +1,6 @@
 //! The loss-based controller (draft §6).
 
+use crate::control::Fate;
 use crate::units::{Rate, Span, Time};
 
 /// The least time between changes, beside the RTT.
@@ -17,6 +18,24 @@ pub(super) struct Loss {
     /// The last share of losses.
     share: f64,
     since: Option<Time>,
+}
+
+/// What an acknowledgement or a timer tells of packets' fates.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Fates {
+    /// Packets whose fate is told for the first time, and those of them that are lost.
+    total: u32,
+    lost: u32,
+    /// Packets that were told as lost before, and have arrived.
+    late: u32,
+}
+
+impl Fates {
+    pub(super) fn note(&mut self, fate: &Fate) {
+        self.total += u32::from(!fate.late);
+        self.lost += u32::from(fate.lost);
+        self.late += u32::from(fate.late);
+    }
 }
 
 /// The rate for a share of losses.
@@ -41,9 +60,10 @@ impl Loss {
     }
 
     /// Packets' fates are known. `delay` is the other controller's rate.
-    pub(super) fn on_fates(&mut self, now: Time, lost: u32, total: u32, rtt: Span, delay: f64) {
-        self.lost += lost;
-        self.total += total;
+    pub(super) fn on_fates(&mut self, now: Time, fates: Fates, rtt: Span, delay: f64) {
+        // A late packet counts as arrived, unless its loss has been judged already.
+        self.lost = (self.lost + fates.lost).saturating_sub(fates.late);
+        self.total += fates.total;
         let since = *self.since.get_or_insert(now);
         if now.since(since) < rtt.max(LEAST_TIME) {
             return;
@@ -84,7 +104,8 @@ mod tests {
         let mut loss = Loss::new(Rate::from_mbps(1.0));
         let rtt = Span::from_millis(150);
         let mut on = |ms: u64, lost: u32, total: u32| {
-            loss.on_fates(Time::from_millis(ms), lost, total, rtt, 2e6);
+            let fates = Fates { lost, total, late: 0 };
+            loss.on_fates(Time::from_millis(ms), fates, rtt, 2e6);
             loss.rate()
         };
         assert_eq!(on(0, 10, 40), 1e6);
@@ -97,5 +118,29 @@ mod tests {
         // A loss among few waits for more.
         assert_eq!(on(610, 1, 5), 875_000.0 * 1.05 * 1.05);
         assert_eq!(on(620, 0, 13), 875_000.0 * 1.05 * 1.05);
+    }
+
+    #[test]
+    fn a_late_packet_counts_once_and_as_arrived() {
+        let mut loss = Loss::new(Rate::from_mbps(1.0));
+        let fate = |number, lost, late| {
+            let fate = Fate::new(number, 1200, Time::ZERO, 0, lost);
+            Fate { late, ..fate }
+        };
+        let mut on = |ms: u64, told: &[Fate]| {
+            let mut fates = Fates::default();
+            told.iter().for_each(|fate| fates.note(fate));
+            loss.on_fates(Time::from_millis(ms), fates, Span::from_millis(100), 2e6);
+            (loss.lost, loss.total, loss.rate())
+        };
+        let lost: Vec<Fate> = (0..3).map(|number| fate(number, true, false)).collect();
+        let arrived: Vec<Fate> = (3..22).map(|number| fate(number, false, false)).collect();
+        let late: Vec<Fate> = (0..3).map(|number| fate(number, false, true)).collect();
+        assert_eq!(on(0, &lost), (3, 3, 1e6));
+        assert_eq!(on(10, &late), (0, 3, 1e6));
+        // 22 packets and no loss: the rate goes up.
+        assert_eq!(on(100, &arrived), (0, 0, 1.05e6));
+        // Losses that have been judged are not taken back.
+        assert_eq!(on(110, &late), (0, 0, 1.05e6));
     }
 }

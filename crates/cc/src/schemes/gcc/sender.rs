@@ -4,7 +4,7 @@ use super::aimd::{Aimd, State};
 use super::detector::{Detector, Usage};
 use super::groups::{Groups, Variation};
 use super::kalman::Kalman;
-use super::loss::Loss;
+use super::loss::{Fates, Loss};
 use super::received::ReceivedBytes;
 use super::trendline::Trendline;
 use super::{Filter, GccParams};
@@ -109,12 +109,11 @@ impl Controller for GccSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
-        let (mut lost, mut total) = (0, 0);
+        let mut fates = Fates::default();
         let arrived = |fate: &&Fate| !fate.lost && fate.received != Time::NEVER;
         let newest = feedback.fates.iter().find(arrived);
         for fate in feedback.fates {
-            total += 1;
-            lost += u32::from(fate.lost);
+            fates.note(fate);
             // Where acknowledgements are lost, one tells of several packets, but not when those
             // before the newest arrived.
             if let (Some(newest), false) = (newest, fate.lost) {
@@ -125,7 +124,7 @@ impl Controller for GccSender {
             self.on_arrival(feedback.now, newest);
         }
         let delay = self.aimd.rate();
-        self.loss.on_fates(feedback.now, lost, total, feedback.srtt, delay);
+        self.loss.on_fates(feedback.now, fates, feedback.srtt, delay);
         self.loss.clamp(self.params.min_rate, self.params.max_rate);
     }
 

@@ -35,7 +35,7 @@ impl Path {
             queue = self.free.since(self.now);
             let received = self.free + HALF + OFFSET;
             let (number, sent) = (self.number, self.now);
-            let fate = Fate { number, size: MSS, lost: false, tag, sent, received };
+            let fate = Fate { number, size: MSS, lost: false, late: false, tag, sent, received };
             self.number += 1;
             self.acks.now = self.now;
             self.acks.rtt = HALF * 2 + queue;
@@ -123,8 +123,15 @@ fn losses_lower_the_target() {
     let mut path = Path::new(&params(Filter::Kalman));
     path.run(Span::from_secs(1), Rate::from_mbps(100.0));
     let before = path.rate().as_mbps();
-    let fate =
-        Fate { number: 0, size: MSS, lost: true, tag: 0, sent: path.now, received: Time::NEVER };
+    let fate = Fate {
+        number: 0,
+        size: MSS,
+        lost: true,
+        late: false,
+        tag: 0,
+        sent: path.now,
+        received: Time::NEVER,
+    };
     path.acks.now = path.now + Span::from_millis(200);
     path.gcc.on_feedback(&Feedback { fates: &[fate; 100], ..path.acks.ack(0) });
     // Some that arrived before are judged together with them.
@@ -149,6 +156,7 @@ fn fuzz_keeps_targets_sane() {
                         number,
                         size: MSS,
                         lost: random.chance(0.1),
+                        late: false,
                         tag: 0,
                         sent: Time::from_nanos(random.below(1 + acks.now.as_nanos())),
                         received: match random.below(3) {

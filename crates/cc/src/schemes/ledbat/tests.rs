@@ -9,7 +9,7 @@ const OFFSET: Span = Span::from_secs(4321);
 
 fn fate(now: Time, delay: Span) -> Fate {
     let received = now + delay + OFFSET;
-    Fate { number: 0, size: MSS, lost: false, tag: 0, sent: now, received }
+    Fate { number: 0, size: MSS, lost: false, late: false, tag: 0, sent: now, received }
 }
 
 /// A packet that took `delay` is acknowledged together with `packets - 1` others.

@@ -98,7 +98,15 @@ impl Path {
             let mut packet = Outgoing::new(self.next, MSS, self.in_flight);
             let tag = self.verus.on_send(now, &mut packet);
             let number = self.next;
-            self.sent.push(Fate { number, size: MSS, lost: false, tag, sent: now, received: now });
+            self.sent.push(Fate {
+                number,
+                size: MSS,
+                lost: false,
+                late: false,
+                tag,
+                sent: now,
+                received: now,
+            });
             self.next += 1;
             self.in_flight += MSS as u64;
         }
@@ -183,6 +191,7 @@ fn a_loss_leaves_seven_tenths_of_the_packets_window() {
         number,
         size: MSS,
         lost: true,
+        late: false,
         tag: window,
         sent: Time::ZERO,
         received: Time::NEVER,

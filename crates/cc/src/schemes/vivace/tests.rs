@@ -26,7 +26,15 @@ fn share_of(rule: Rule, capacity: Rate) -> f64 {
         if !lost {
             free = free.max(next) + capacity.time_for(MSS.into());
         }
-        under_way.push_back(Fate { number, size: MSS, lost, tag, sent: next, received: next });
+        under_way.push_back(Fate {
+            number,
+            size: MSS,
+            lost,
+            late: false,
+            tag,
+            sent: next,
+            received: next,
+        });
         let rate = sender.plan().pacing.expect("paced");
         next += rate.time_for(MSS.into());
         if number > 30_000 {
@@ -56,7 +64,8 @@ fn timeouts_halve_the_programs_rate_and_leave_the_modules() {
         // Nothing lost: the rate rises.
         for number in 0..2_000 {
             let tag = sender.on_send(now, &mut Outgoing::new(number, MSS, 0));
-            let fate = Fate { number, size: MSS, lost: false, tag, sent: now, received: now };
+            let fate =
+                Fate { number, size: MSS, lost: false, late: false, tag, sent: now, received: now };
             now += Span::from_millis(1);
             acks.now = now;
             sender.on_feedback(&Feedback { fates: &[fate], ..acks.ack(1) });
@@ -96,6 +105,7 @@ fn fuzz_keeps_rates_sane() {
                         number,
                         size: MSS,
                         lost: random.chance(0.1),
+                        late: false,
                         // Some are not ours, or twice.
                         tag: if random.chance(0.01) { random.next_u64() } else { tag },
                         sent,

@@ -1,10 +1,12 @@
 //! What an acknowledgement newly acknowledges.
 
+use std::collections::VecDeque;
+
 use paceline_cc::{Ack, Fate, Signals, Time};
 
-use super::Account;
 use super::entry::{Detail, Entry};
 use super::rate::RateSampler;
+use super::{Account, Repair, drop_repair};
 
 /// What an acknowledgement newly acknowledges.
 #[derive(Copy, Clone, Debug, Default)]
@@ -25,6 +27,7 @@ struct Notes<'a> {
     /// The number at which the present episode of recovery began.
     episode: u64,
     rates: &'a mut RateSampler,
+    repairs: &'a mut VecDeque<Repair>,
     /// Where fates go, if the controller needs them.
     fates: Option<&'a mut Vec<Fate>>,
     acked: Acked,
@@ -40,6 +43,7 @@ impl Notes<'_> {
             acked.late += 1;
             acked.late_in_episode += u32::from(lost_before >= self.episode);
             self.rates.on_late(entry.size);
+            drop_repair(self.repairs, entry.segment);
         } else {
             self.rates.on_acked(self.now, entry, detail);
         }
@@ -62,10 +66,10 @@ impl Account {
             self.fates.clear();
         }
         let Some(number) = self.ledger.single(ack) else { return self.take_blocks(now, ack) };
-        let Account { ledger, rates, fates, config, recovery, .. } = self;
+        let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, fates, acked: Acked::default() };
+        let mut notes = Notes { now, episode, rates, repairs, fates, acked: Acked::default() };
         ledger.on_single(number, |number, entry, detail| notes.note(number, entry, detail));
         notes.acked
     }
@@ -73,10 +77,10 @@ impl Account {
     /// The same for an acknowledgement whose blocks have to be looked at.
     #[inline(never)]
     fn take_blocks(&mut self, now: Time, ack: &Ack) -> Acked {
-        let Account { ledger, rates, fates, config, recovery, .. } = self;
+        let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, fates, acked: Acked::default() };
+        let mut notes = Notes { now, episode, rates, repairs, fates, acked: Acked::default() };
         ledger.on_blocks(ack, |number, entry, detail| notes.note(number, entry, detail));
         notes.acked
     }

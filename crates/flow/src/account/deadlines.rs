@@ -64,14 +64,22 @@ impl Account {
         if self.in_flight() == 0 { Time::NEVER } else { self.timers.progress + self.rtt.rto() }
     }
 
-    /// When the tail is probed: two RTTs after the last progress, if nothing is being repaired. A
-    /// lone packet may wait for a delayed acknowledgement.
+    /// True if no data is on its way that the receiver still needs: then there is no tail, and
+    /// neither its probe nor a timeout (RFC 6298 §5.2).
+    #[inline]
+    pub(super) fn needs_no_timer(&self) -> bool {
+        self.config.reliable && self.cumulative == self.next_segment
+    }
+
+    /// When the tail is probed: two RTTs after the last progress, if no loss is being repaired (RFC
+    /// 8985 §7.2). A lone packet may wait for a delayed acknowledgement.
     #[inline]
     fn probe_at(&self) -> Time {
         let unwanted = !self.config.probes
             || self.timers.probed
             || !self.repairs.is_empty()
-            || self.recovery.is_reducing();
+            || self.recovery.is_repairing()
+            || self.needs_no_timer();
         if unwanted || self.in_flight() == 0 || self.rtt.smoothed().is_zero() {
             return Time::NEVER;
         }
@@ -94,7 +102,10 @@ impl Account {
             }
         }
         if self.timeout_at() <= now {
-            return Expired::Timeout(self.on_timeout(now));
+            return match self.needs_no_timer() {
+                true => Expired::Losses(self.lose_needless(now)),
+                false => Expired::Timeout(self.on_timeout(now)),
+            };
         }
         if self.probe_at() <= now {
             self.timers.probed = true;
@@ -123,23 +134,9 @@ impl Account {
     fn on_timeout(&mut self, now: Time) -> Feedback<'_> {
         self.stats.timeouts += 1;
         self.rtt.back_off();
-        self.timers.restart(now);
-        self.timers.loss = Time::NEVER;
         let prior = self.in_flight();
-        let mut losses = Losses::default();
-        self.fates.clear();
-        let cumulative = self.cumulative;
-        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
-        ledger.lose_all(|number, entry, detail| {
-            losses.note(number, entry);
-            loss_log.note(number, entry, LossTrigger::Timeout);
-            note_loss(config, cumulative, repairs, number, entry);
-            if config.signals.contains(Signals::FATES) {
-                fates.push(fate(number, entry, detail, true));
-            }
-        });
-        self.stats.lost += u64::from(losses.packets);
-        let next = self.ledger.next();
+        let losses = self.lose_all(now);
+        let (cumulative, next) = (self.cumulative, self.ledger.next());
         match &mut self.cumulative_only {
             None => {
                 let lost = losses.packets.into();
@@ -152,5 +149,36 @@ impl Account {
         feedback.lost_packets = losses.packets;
         feedback.congestion = Some(Congestion::Timeout);
         feedback
+    }
+
+    /// A timeout's time has passed, and all data has arrived without what is in flight: a needless
+    /// probe or repair, or packets without data. They count as lost, and nothing is reacted to.
+    fn lose_needless(&mut self, now: Time) -> Feedback<'_> {
+        let prior = self.in_flight();
+        let losses = self.lose_all(now);
+        let mut feedback = self.feedback(now, prior);
+        feedback.lost = prior;
+        feedback.lost_packets = losses.packets;
+        feedback
+    }
+
+    /// Declares everything in flight lost.
+    fn lose_all(&mut self, now: Time) -> Losses {
+        self.timers.restart(now);
+        self.timers.loss = Time::NEVER;
+        self.fates.clear();
+        let mut losses = Losses::default();
+        let cumulative = self.cumulative;
+        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
+        ledger.lose_all(|number, entry, detail| {
+            losses.note(number, entry);
+            loss_log.note(number, entry, LossTrigger::Timeout);
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
+        });
+        self.stats.lost += u64::from(losses.packets);
+        losses
     }
 }

@@ -262,7 +262,7 @@ impl Account {
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
         let Sent { segment, size, tag, retransmission } = sent;
-        if self.ledger.in_flight() == 0 {
+        if self.ledger.in_flight() == 0 || self.needs_no_timer() {
             self.timers.restart(now);
             if self.ledger.oldest().is_none() {
                 self.rates.restart(now);
@@ -308,9 +308,7 @@ impl Account {
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
         let acked = self.take_acked(now, ack);
-        if acked.late > 0 {
-            self.on_late(ack, acked.late);
-        }
+        self.stats.late += u64::from(acked.late);
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
         if advanced {
@@ -422,14 +420,6 @@ impl Account {
         if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
             fate.received = received;
         }
-    }
-
-    /// Acknowledgements came for packets declared lost: they need not be sent again.
-    #[cold]
-    fn on_late(&mut self, ack: &Ack, late: u32) {
-        self.stats.late += u64::from(late);
-        let covered = |number: u64| ack.blocks().any(|(a, b)| (a..=b).contains(&number));
-        self.repairs.retain(|repair| !covered(repair.number));
     }
 
     /// Data that has arrived need not be sent again. Repairs are in the order of their data.
@@ -554,12 +544,23 @@ fn note_loss(
         let repair = Repair { number, segment: entry.segment, size: entry.size };
         // The earliest data goes first, also if its repair was lost (RFC 6298 §5.4).
         match repairs.back() {
-            Some(last) if last.segment > repair.segment => {
-                let at = repairs.partition_point(|other| other.segment <= repair.segment);
-                repairs.insert(at, repair);
+            Some(last) if last.segment >= repair.segment => {
+                match repairs.binary_search_by_key(&repair.segment, |other| other.segment) {
+                    // Another copy of the segment was lost, too: a probe, or what it repeated.
+                    Ok(at) => repairs[at] = repair,
+                    Err(at) => repairs.insert(at, repair),
+                }
             }
             _ => repairs.push_back(repair),
         }
+    }
+}
+
+/// A packet with this segment came after it had been declared lost: the segment is not repaired.
+#[cold]
+fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) {
+    if let Ok(at) = repairs.binary_search_by_key(&segment, |repair| repair.segment) {
+        repairs.remove(at);
     }
 }
 

@@ -115,6 +115,12 @@ impl Recovery {
         self.episode
     }
 
+    /// True while losses are being repaired that no timeout has declared.
+    #[inline]
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.state == State::Repair
+    }
+
     /// True if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {

@@ -109,6 +109,85 @@ fn when_there_is_no_probe() {
     );
 }
 
+/// Section 7.2 excludes loss recovery only: the tail of a window that a mark has reduced is probed, as
+/// Linux does in its state CWR.
+#[test]
+fn a_tail_is_probed_after_a_mark() {
+    stream().run(
+        "  0  send 0
+         100  ack 0         -> srtt 100
+         100  send 1-5
+         200  ack 0-3 ce=1  -> acked 1-3, congestion ecn, recovery on, deadline 400
+         400  probe         -> probes 1
+         400  send 6
+         500  ack 6 0-3 ce=1 -> acked 6, lost 4-5, congestion loss, timeouts 0",
+    );
+}
+
+/// RFC 6298 §5.2: the timer is off while all data is acknowledged. A needless probe that is lost is
+/// noted as lost when the timer would have expired; it is no timeout, and calls for no reaction.
+#[test]
+fn no_timeout_when_all_data_is_acknowledged() {
+    stream().run(
+        "  0  send 0
+         100  ack 0      -> srtt 100, rto 300
+         100  send 1-4
+         200  ack 0-3    -> acked 1-3
+         440  probe
+         440  repeat 4 as 5
+         440  ack 0-4    -> acked 4, rtt 340, srtt 130, rto 482.5, in-flight 1, deadline 922.5
+         922.5 loss-timer -> lost 5, in-flight 0, timeouts 0, rto 482.5, recovery off, deadline never",
+    );
+}
+
+/// The same with data that is sent before: it has a timer of its own, which starts when it leaves.
+#[test]
+fn new_data_starts_the_timer_that_a_needless_probe_had() {
+    stream().without_probes().run(
+        "  0  send 0
+         100  ack 0      -> srtt 100, rto 300
+         100  send 1-4
+         200  ack 0-3    -> acked 1-3
+         300  repeat 4 as 5
+         340  ack 0-4    -> acked 4, in-flight 1, rto 370, deadline 710
+         690  send 6     -> deadline 1060
+         790  ack 6 0-4  -> acked 6, lost 5, congestion loss, in-flight 0",
+    );
+}
+
+/// A segment whose probe is out when the retransmission timer expires is repaired once.
+#[test]
+fn a_probed_segment_is_repaired_once() {
+    stream().run(
+        "  0  send 0
+         100  ack 0     -> rto 300
+         100  send 1-2
+         300  probe
+         300  repeat 2 as 3
+         600  timeout   -> lost 1-3
+         600  again 1 3 as 4 5 -> repair none
+         700  ack 5 4 0 -> acked 4-5, recovery off, drained yes",
+    );
+}
+
+/// The same when one of the two copies comes late: the other loss needs no repair either.
+#[test]
+fn a_probed_segment_that_came_late_is_not_repaired() {
+    for late in [3, 4] {
+        stream().run(&format!(
+            "  0  send 0
+             100  ack 0     -> srtt 100
+             100  send 1-3
+             300  probe
+             300  repeat 3 as 4
+             300  send 5-7
+             400  ack 5-7 0 -> acked 5-7, lost 1-4, congestion loss
+             401  ack 5-7 {late} 0 -> acked {late}, late 1, recovery on
+             401  again 1 2 as 8 9 -> repair none"
+        ));
+    }
+}
+
 /// Datagrams are probed as streams are, with what the application sends next.
 #[test]
 fn datagrams_are_probed() {

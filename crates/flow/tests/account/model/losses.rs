@@ -41,7 +41,8 @@ impl Plain {
     /// A packet declared lost has come: as much reordering is tolerated from now on.
     pub(super) fn find(&mut self, number: u64) {
         self.stats.late += 1;
-        self.repairs.retain(|repair| *repair != number);
+        let segment = self.packets[number as usize].segment;
+        self.repairs.retain(|repair| self.packets[*repair as usize].segment != segment);
         let distance = self.largest_acked().map_or(0, |n| (n + 1).saturating_sub(number));
         self.reordering = self.reordering.max(distance.min(300));
     }
@@ -53,6 +54,9 @@ impl Plain {
         self.stats.lost += 1;
         let is_data = packet.segment != NO_SEGMENT;
         if self.config.reliable && is_data && packet.segment >= self.cumulative {
+            // One repair for all copies of a segment.
+            let segment = packet.segment;
+            self.repairs.retain(|repair| self.packets[*repair as usize].segment != segment);
             self.repairs.push(number);
         }
     }

@@ -102,7 +102,7 @@ impl Plain {
     }
 
     pub(super) fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
-        if self.in_flight() == 0 {
+        if self.in_flight() == 0 || self.needs_no_timer() {
             (self.progress, self.probed) = (now, false);
         }
         self.stats.sent += 1;

@@ -5,8 +5,13 @@ use paceline_cc::{Span, Time};
 use super::plain::{ExpectedFeedback, Fate, Packet, Plain};
 
 impl Plain {
+    /// True if all data has arrived.
+    pub(super) fn needs_no_timer(&self) -> bool {
+        self.config.reliable && self.cumulative == self.next_segment
+    }
+
     /// The three deadlines: loss by time, retransmission timeout, and the probe of the tail, which
-    /// is `wanted` unless something is being repaired.
+    /// is `wanted` unless a loss is being repaired.
     pub(super) fn deadlines(&self, wanted: bool) -> [Time; 3] {
         let in_flight = self.in_flight();
         if in_flight == 0 {
@@ -14,7 +19,11 @@ impl Plain {
         }
         let alone = in_flight <= u64::from(self.config.mss);
         let delay = Span::from_millis(if alone { 40 } else { 0 });
-        let wanted = wanted && self.config.probes && !self.probed && !self.rtt.smoothed.is_zero();
+        let wanted = wanted
+            && self.config.probes
+            && !self.probed
+            && !self.rtt.smoothed.is_zero()
+            && !self.needs_no_timer();
         let probe =
             if wanted { self.progress + self.rtt.smoothed * 2 + delay } else { Time::NEVER };
         [self.loss_at, self.progress + self.rtt.rto(), probe]
@@ -31,8 +40,13 @@ impl Plain {
         if !lost.is_empty() {
             return ("losses", ExpectedFeedback { lost, ..ExpectedFeedback::default() });
         }
+        if timeout <= now && self.needs_no_timer() {
+            return ("losses", self.lose_all(now));
+        }
         if timeout <= now {
-            return ("timeout", self.on_timeout(now));
+            self.stats.timeouts += 1;
+            self.rtt.expiries += 1;
+            return ("timeout", self.lose_all(now));
         }
         if probe <= now {
             self.stats.probes += 1;
@@ -42,12 +56,10 @@ impl Plain {
         ("nothing", ExpectedFeedback::default())
     }
 
-    fn on_timeout(&mut self, now: Time) -> ExpectedFeedback {
+    fn lose_all(&mut self, now: Time) -> ExpectedFeedback {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
         lost.iter().for_each(|number| self.lose(*number));
-        self.stats.timeouts += 1;
-        self.rtt.expiries += 1;
         (self.progress, self.probed, self.loss_at) = (now, false, Time::NEVER);
         ExpectedFeedback { lost, ..ExpectedFeedback::default() }
     }

@@ -64,6 +64,7 @@ impl From<&Feedback<'_>> for PyFeedback {
             app_limited: feedback.sample.is_some_and(|sample| sample.app_limited),
             congestion: feedback.congestion.map(|congestion| match congestion {
                 Congestion::Loss => "loss",
+                Congestion::LossAfterMark => "loss_after_mark",
                 Congestion::Ecn => "ecn",
                 Congestion::Timeout => "timeout",
                 Congestion::Undo => "undo",

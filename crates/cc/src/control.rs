@@ -57,6 +57,11 @@ impl Signals {
 pub enum Congestion {
     /// A packet was lost that was sent after the last reaction to congestion.
     Loss,
+    /// A packet was lost in the round trip after a mark that was told as [`Congestion::Ecn`]. A
+    /// scheme that answers marks as it answers losses (RFC 3168 §6.1.2) does nothing more; one that
+    /// answers marks less, or not at all, answers as to [`Congestion::Loss`] (RFC 8257 §3.5).
+    /// It is never taken back.
+    LossAfterMark,
     /// A packet was CE-marked that was sent after the last reaction to congestion.
     Ecn,
     /// The retransmission timer expired; everything in flight counts as lost.

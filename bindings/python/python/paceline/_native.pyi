@@ -145,7 +145,8 @@ class Feedback:
     """True if the application, not the window, limited sending during that sample."""
     congestion: str | None
     """What the connection concludes, at most once per window: ``loss``, ``ecn``, ``timeout``, or
-    ``undo`` if the last reaction was a mistake."""
+    ``undo`` if the last reaction was a mistake; and ``loss_after_mark`` in the round trip after
+    ``ecn``, which a scheme that halves its window for a mark need not answer."""
     in_recovery: bool
     """True while losses of the last congestion event are being repaired."""
 

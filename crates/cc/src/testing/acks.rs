@@ -90,6 +90,7 @@ impl Acks {
             1 => Some(Congestion::Ecn),
             2 => Some(Congestion::Timeout),
             3 => Some(Congestion::Undo),
+            4 => Some(Congestion::LossAfterMark),
             _ => None,
         };
         let step = [0, 100, 10_000, 3_000_000, 200_000_000][random.below(5) as usize];

@@ -190,9 +190,12 @@ impl Recovery {
                     return Some(Congestion::Loss);
                 }
                 State::Reduced => {
-                    // The window is reduced already; only repair.
+                    // The proportional reduction goes on: schemes that answer marks as they answer
+                    // losses have their window already.
                     self.state = State::Repair;
+                    self.point = event.next;
                     self.segment = event.next_segment;
+                    return Some(Congestion::LossAfterMark);
                 }
                 State::Repair | State::Timeout => {
                     self.react_again |= event.lost_segment >= self.segment;

@@ -43,7 +43,7 @@ fn a_late_packet_does_not_undo_a_mark() {
     stream().run(
         "  0  send 0-9
          100  ack 0 ce=1      -> congestion ecn, recovery on
-         101  ack 2-4 0 ce=1  -> lost 1, recovery on
+         101  ack 2-4 0 ce=1  -> lost 1, congestion loss-after-mark, recovery on
          102  ack 0-4 ce=1    -> acked 1",
     );
 }

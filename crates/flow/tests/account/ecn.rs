@@ -91,13 +91,14 @@ fn each_form_reads_its_own() {
     stream().ecn(Classic).run("0 send 0-1\n 100 ack 0 ce=1 -> marked 0");
 }
 
-/// A loss in the window that was reduced for a mark is repaired, and reduces nothing more.
+/// A loss in the window that was reduced for a mark is told as such: it halves windows that the mark
+/// has reduced by less (RFC 8257 §3.5).
 #[test]
 fn a_loss_after_a_mark_in_one_window() {
     stream().run(
         "  0  send 0-9
          100  ack 0 ce=1        -> congestion ecn, recovery on
-         101  ack 2-4 0 ce=1    -> lost 1, recovery on, repair 1
+         101  ack 2-4 0 ce=1    -> lost 1, congestion loss-after-mark, recovery on, repair 1
          101  again 1 as 10
          110  ack 2-9 0 ce=1    -> recovery on
          201  ack 2-10 0 ce=1   -> recovery off",

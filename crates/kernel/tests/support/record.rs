@@ -148,7 +148,8 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
         srtt: micros(feedback.srtt.as_nanos()),
         mss,
         congestion: match feedback.congestion {
-            None => integer::Congestion::None,
+            // The programs' windows are halved by marks, too.
+            None | Some(Congestion::LossAfterMark) => integer::Congestion::None,
             Some(Congestion::Loss) => integer::Congestion::Loss,
             Some(Congestion::Ecn) => integer::Congestion::Ecn,
             Some(Congestion::Timeout) => integer::Congestion::Timeout,

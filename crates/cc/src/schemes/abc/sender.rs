@@ -141,10 +141,16 @@ impl Controller for AbcSender {
             self.obey(self.sign(feedback.echo), feedback.acked as f64 / self.mss as f64);
         }
         if let Some(cubic) = &mut self.cubic {
-            if self.proxied && feedback.congestion == Some(Congestion::Ecn) {
-                cubic.on_feedback(&Feedback { congestion: None, ..feedback.clone() });
-            } else {
+            // Behind a proxy, marks are ABC's brakes, which the second window does not answer.
+            let congestion = match feedback.congestion {
+                Some(Congestion::Ecn) if self.proxied => None,
+                Some(Congestion::LossAfterMark) if self.proxied => Some(Congestion::Loss),
+                told => told,
+            };
+            if congestion == feedback.congestion {
                 cubic.on_feedback(feedback);
+            } else {
+                cubic.on_feedback(&Feedback { congestion, ..feedback.clone() });
             }
             self.cap(feedback);
         }

@@ -40,7 +40,7 @@ impl Recovery {
     /// Notes what the sender has concluded. An ECN mark is not a loss.
     pub(super) fn note(&mut self, congestion: Congestion, cwnd: u64, probing_rtt: bool) {
         match congestion {
-            Congestion::Loss => {
+            Congestion::Loss | Congestion::LossAfterMark => {
                 self.save(cwnd, probing_rtt);
                 self.entered |= self.state != State::Losses;
                 self.state = State::Losses;

@@ -142,7 +142,7 @@ impl Controller for BbrSender {
                     self.states.forget_full_pipe();
                     self.policer.reset(feedback);
                 }
-                Congestion::Loss | Congestion::Ecn => {}
+                Congestion::Loss | Congestion::LossAfterMark | Congestion::Ecn => {}
             }
         }
         if feedback.acked == 0 {

@@ -179,7 +179,10 @@ impl Controller for Bbr3Sender {
         if feedback.marked_packets > 0 && self.heeds_marks() {
             self.bounds.note_marks();
         }
-        if matches!(feedback.congestion, Some(Congestion::Loss | Congestion::Timeout)) {
+        if matches!(
+            feedback.congestion,
+            Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
+        ) {
             self.enter_repair();
         }
         self.on_losses(feedback);

@@ -91,7 +91,7 @@ fn halved(window: &RenoWindow) -> f64 {
 /// NewReno's step.
 fn reno(window: &mut RenoWindow, feedback: &Feedback<'_>) {
     match feedback.congestion {
-        None => {}
+        None | Some(Congestion::LossAfterMark) => {}
         Some(Congestion::Loss | Congestion::Ecn) => {
             window.reduce(halved(window));
             window.may_grow(feedback);

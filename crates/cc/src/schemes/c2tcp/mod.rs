@@ -223,7 +223,7 @@ impl Controller for C2tcpSender {
         self.window.on_feedback(feedback);
         self.timed_out &= feedback.in_recovery;
         match feedback.congestion {
-            None | Some(Congestion::Undo) => {}
+            None | Some(Congestion::Undo | Congestion::LossAfterMark) => {}
             Some(Congestion::Loss | Congestion::Ecn) => self.epoch = Time::NEVER,
             Some(Congestion::Timeout) => {
                 self.epoch = Time::NEVER;

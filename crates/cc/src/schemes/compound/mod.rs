@@ -180,7 +180,7 @@ impl Controller for CompoundSender {
             self.samples += 1;
         }
         match feedback.congestion {
-            None => {}
+            None | Some(Congestion::LossAfterMark) => {}
             Some(Congestion::Loss | Congestion::Ecn) => {
                 self.reduce();
                 self.loss.may_grow(feedback);

@@ -270,9 +270,10 @@ impl Controller for CopaSender {
             self.silent_at = now + self.params.silence;
         }
         let lossy = match self.params.loss {
-            Rule::Paper => {
-                matches!(feedback.congestion, Some(Congestion::Loss | Congestion::Timeout))
-            }
+            Rule::Paper => matches!(
+                feedback.congestion,
+                Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
+            ),
             Rule::Authors => feedback.lost_packets > 0 && feedback.acked_packets > 0,
         };
         self.delta.on_ack(feedback, &self.rtts, lossy);

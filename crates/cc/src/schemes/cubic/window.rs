@@ -113,6 +113,8 @@ impl CubicWindow {
                 }
                 return false;
             }
+            // The mark has reduced the window.
+            Congestion::LossAfterMark => return false,
         }
         true
     }

@@ -4,8 +4,8 @@
 //! Routers mark packets while more than a few wait. The sender counts, window by window, the
 //! share of packets that were marked, and keeps a moving average of it, `alpha`. A mark reduces
 //! the window by the factor `1 - alpha / 2`, at most once per round trip: a little when few
-//! packets are marked, by half when all are. Otherwise, and upon losses, it is Reno. The receiver
-//! acknowledges at once what waits when marks begin or end, so that an acknowledgement never
+//! packets are marked, by half when all are. Otherwise, and upon losses, it is Reno: a loss halves
+//! the window also in the round trip after a mark (RFC 8257 §3.5). The receiver acknowledges at once what waits when marks begin or end, so that an acknowledgement never
 //! speaks for packets of both kinds.
 //!
 //! # Signals it needs
@@ -143,11 +143,7 @@ impl DctcpSender {
     /// htsim's reaction: the end of every window of observation reduces the window, and a mark only
     /// ends slow start. Returns whether the window may grow.
     fn reduce_always(&mut self, feedback: &Feedback<'_>) -> bool {
-        match feedback.congestion {
-            Some(Congestion::Ecn) => self.marked = true,
-            Some(Congestion::Loss | Congestion::Timeout) => self.marked = false,
-            Some(Congestion::Undo) | None => {}
-        }
+        self.marked |= feedback.congestion == Some(Congestion::Ecn);
         if feedback.marked_packets > 0 && self.window.in_slow_start() {
             self.window.leave_slow_start();
         }
@@ -179,8 +175,12 @@ impl Controller for DctcpSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.count(feedback);
-        let always = self.params.reduces == Reduces::Always;
-        if always && !matches!(feedback.congestion, Some(Congestion::Loss | Congestion::Timeout)) {
+        let lost = matches!(
+            feedback.congestion,
+            Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout)
+        );
+        self.marked &= !lost;
+        if self.params.reduces == Reduces::Always && !lost {
             if self.reduce_always(feedback) {
                 let rest = self.window.slow_start(RenoWindow::acked(feedback));
                 self.window.avoid_congestion(rest);
@@ -194,7 +194,8 @@ impl Controller for DctcpSender {
         };
         match feedback.congestion {
             None => {}
-            Some(Congestion::Loss | Congestion::Ecn) => {
+            // RFC 8257 §3.5: a loss halves the window whether or not a mark has reduced it before.
+            Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Ecn) => {
                 self.window.reduce(reduced);
                 self.window.may_grow(feedback);
                 return;

@@ -68,6 +68,9 @@ fn marks_reduce_by_half_of_alpha_and_losses_by_half() {
     dctcp.window.set_cwnd(101.0);
     window(&mut dctcp, &mut acks, 0, Some(Congestion::Loss));
     assert_eq!(dctcp.window.cwnd(), 50.0);
+    // RFC 8257 §3.5: also in the round trip after a mark.
+    window(&mut dctcp, &mut acks, 0, Some(Congestion::LossAfterMark));
+    assert_eq!(dctcp.window.cwnd(), 25.0);
     window(&mut dctcp, &mut acks, 0, Some(Congestion::Timeout));
     assert_eq!(dctcp.window.cwnd(), 1.0);
 }

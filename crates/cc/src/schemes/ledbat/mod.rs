@@ -163,7 +163,7 @@ impl Controller for LedbatSender {
         }
         let halved = (self.window.cwnd() / 2.0).max(self.params.min_window);
         match feedback.congestion {
-            None => {}
+            None | Some(Congestion::LossAfterMark) => {}
             Some(Congestion::Loss | Congestion::Ecn) => {
                 self.window.reduce(halved);
                 self.window.may_grow(feedback);

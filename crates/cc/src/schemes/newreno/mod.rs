@@ -152,7 +152,7 @@ impl Controller for NewRenoSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         match feedback.congestion {
-            None => {}
+            None | Some(Congestion::LossAfterMark) => {}
             Some(Congestion::Loss | Congestion::Ecn) => {
                 self.window.reduce(self.reduced());
                 self.window.may_grow(feedback);

@@ -5,7 +5,7 @@
 //! once per round trip. What makes it fit: packets leave as ECT(1), which dual queues send to
 //! their shallow side; they are paced, a little faster than the window, so that shallow thresholds
 //! are not tripped by bursts; and flows of short RTTs behave as if theirs were `rtt_target`, so
-//! that they do not push others aside. To losses it reacts as Reno.
+//! that they do not push others aside. To losses it reacts as Reno, also in the round trip after a mark.
 //!
 //! # Signals it needs
 //! Counts of CE (AccECN); packets leave as ECT(1).
@@ -167,7 +167,7 @@ impl Controller for PragueSender {
                 self.window.may_grow(feedback);
                 return;
             }
-            Some(Congestion::Loss) => {
+            Some(Congestion::Loss | Congestion::LossAfterMark) => {
                 self.window.reduce(cwnd * self.params.loss_beta);
                 self.window.may_grow(feedback);
                 return;

@@ -68,6 +68,9 @@ fn losses_halve_and_packets_leave_as_ect1() {
     let (mut prague, mut acks) = avoiding(20.0, Span::from_millis(100));
     prague.on_feedback(&acks.event(1, Some(Congestion::Loss)));
     assert_eq!(prague.window.cwnd(), 10.0);
+    prague.on_feedback(&acks.event(1, Some(Congestion::LossAfterMark)));
+    assert_eq!(prague.window.cwnd(), 5.0);
+    prague.window.set_cwnd(10.0);
     let plan = prague.plan();
     assert_eq!(plan.ecn, Ecn::Ect1);
     // 1.2 windows of 10 packets per 100 ms.

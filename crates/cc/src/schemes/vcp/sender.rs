@@ -173,7 +173,7 @@ impl Controller for VcpSender {
         };
         let half = self.window.cwnd() / 2.0;
         match feedback.congestion {
-            Some(Congestion::Loss) => {
+            Some(Congestion::Loss | Congestion::LossAfterMark) => {
                 self.window.reduce(half);
                 self.window.may_grow(feedback);
                 return;

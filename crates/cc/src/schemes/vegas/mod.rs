@@ -258,7 +258,7 @@ impl Controller for VegasSender {
         }
         let halved = libm::floor(self.window.cwnd() / 2.0);
         match feedback.congestion {
-            None => {}
+            None | Some(Congestion::LossAfterMark) => {}
             Some(Congestion::Loss | Congestion::Ecn) => {
                 self.active = false;
                 self.window.reduce(halved);

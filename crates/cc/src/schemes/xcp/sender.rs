@@ -65,7 +65,7 @@ impl Controller for XcpSender {
             self.set(self.cwnd + change);
         }
         match feedback.congestion {
-            Some(Congestion::Loss) => {
+            Some(Congestion::Loss | Congestion::LossAfterMark) => {
                 self.before = Some(self.cwnd);
                 self.set(0.5 * self.cwnd);
             }

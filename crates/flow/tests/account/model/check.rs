@@ -20,6 +20,8 @@ pub(super) struct World {
     hostile: f64,
     /// What the last feedback said.
     in_recovery: bool,
+    /// The present recovery began with a mark, and no loss was declared since.
+    only_marked: bool,
     /// The number and the segment that were next at the last reaction.
     reacted: Option<(u64, u64)>,
     /// Reactions taken back.
@@ -41,6 +43,7 @@ impl World {
             now: Time::from_millis(1),
             hostile,
             in_recovery: false,
+            only_marked: false,
             reacted: None,
             undone: 0,
         }
@@ -71,7 +74,7 @@ impl World {
             let segment = (self.plain.next_segment / 10_000 + 1) * 10_000;
             self.account.reconnect(segment);
             self.plain.reconnect(segment);
-            (self.in_recovery, self.reacted) = (false, None);
+            (self.in_recovery, self.only_marked, self.reacted) = (false, false, None);
         }
         compare(&self.account, &self.plain, self.probe_wanted());
     }
@@ -140,6 +143,11 @@ impl World {
     /// reactions must be a window apart.
     fn hear(&mut self, congestion: Option<Congestion>, in_recovery: bool) {
         self.in_recovery = in_recovery;
+        let was_only_marked = self.only_marked;
+        self.only_marked = match congestion {
+            Some(congestion) => congestion == Congestion::Ecn,
+            None => self.only_marked && in_recovery,
+        };
         match congestion {
             Some(Congestion::Undo) => {
                 self.plain.undo();
@@ -147,6 +155,11 @@ impl World {
                 self.reacted = None;
             }
             Some(Congestion::Timeout) => self.reacted = None,
+            // It may follow the reaction to the mark at once.
+            Some(Congestion::LossAfterMark) => {
+                assert!(in_recovery && was_only_marked);
+                self.reacted = Some((self.account.next_number(), self.plain.next_segment));
+            }
             Some(Congestion::Loss | Congestion::Ecn) => {
                 assert!(in_recovery);
                 if let (Some((number, segment)), true) = (self.reacted, self.hostile == 0.0) {
@@ -161,7 +174,8 @@ impl World {
     }
 
     fn probe_wanted(&self) -> bool {
-        let reducing = self.in_recovery && !self.account.is_after_timeout();
-        self.account.next_repair().is_none() && !reducing
+        let after_timeout = self.account.is_after_timeout();
+        let repairing = self.in_recovery && !after_timeout && !self.only_marked;
+        self.account.next_repair().is_none() && !repairing
     }
 }

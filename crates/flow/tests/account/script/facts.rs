@@ -86,6 +86,7 @@ impl EventOutcome {
             "congestion" => match told.congestion {
                 None => "none",
                 Some(Congestion::Loss) => "loss",
+                Some(Congestion::LossAfterMark) => "loss-after-mark",
                 Some(Congestion::Ecn) => "ecn",
                 Some(Congestion::Timeout) => "timeout",
                 Some(Congestion::Undo) => "undo",

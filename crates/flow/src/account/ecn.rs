@@ -9,24 +9,38 @@ pub(super) struct MarkCounter {
     form: EcnFeedback,
     /// The counter of the newest acknowledgement.
     counted: u32,
+    /// The first number of the present connection.
+    first: u64,
 }
 
 impl MarkCounter {
     pub(super) fn new(form: EcnFeedback) -> MarkCounter {
-        MarkCounter { form, counted: 0 }
+        MarkCounter { form, counted: 0, first: 0 }
     }
 
-    /// Packets newly reported as marked; with classic ECN, one for each acknowledgement with the
-    /// flag.
+    /// Begins a new connection, whose first packet has this number. The receiver goes on counting,
+    /// and marks of earlier packets may still be reported.
+    pub(super) fn begin(&mut self, number: u64) {
+        self.first = number;
+    }
+
+    /// Returns the number of packets of the present connection that are newly reported as marked;
+    /// with classic ECN, 1 for each acknowledgement with the flag.
     #[inline]
     pub(super) fn newly_marked(&mut self, ack: &Ack) -> u32 {
         if self.form != EcnFeedback::Accurate {
-            return u32::from(self.form == EcnFeedback::Classic && ack.ece);
+            let reports = self.form == EcnFeedback::Classic && ack.ece;
+            return u32::from(reports && ack.largest >= self.first);
         }
         let marked = ack.ce_packets.wrapping_sub(self.counted);
         // A reordered acknowledgement carries an older count: not a difference of billions.
         let marked = if marked > u32::MAX / 2 { 0 } else { marked };
         self.counted = self.counted.wrapping_add(marked);
+        if marked > 0 && self.first > 0 {
+            // An acknowledgement reports at most one mark for each packet up to its largest.
+            let of_connection = ack.largest.saturating_add(1).saturating_sub(self.first);
+            return u32::try_from(of_connection).map_or(marked, |most| marked.min(most));
+        }
         marked
     }
 }

@@ -505,6 +505,7 @@ impl Account {
         self.ledger.abandon();
         self.rtt = self.rtt.without_samples();
         self.recovery = Recovery::new(self.config.reliable);
+        self.marks.begin(self.ledger.next());
         if let Some(state) = &mut self.cumulative_only {
             state.begin(segment);
         }

@@ -460,6 +460,8 @@ impl Sender {
         self.config.setup.connection += u32::from(has_begun);
         self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
+        // The receiver is to echo no mark of the connection before.
+        self.cwr = true;
         self.last_sent = Time::NEVER;
         self.pacer.forget_gap();
         self.replan();

@@ -118,6 +118,27 @@ fn a_mark_within_an_episode() {
     );
 }
 
+/// Marks of packets of an earlier connection say nothing to the controller of a new one.
+#[test]
+fn marks_of_an_earlier_connection_say_nothing() {
+    stream().ecn(Accurate).run(
+        "  0  send 0-9
+          50  reconnect 20
+          50  send 10-12
+         100  ack 0-5 ce=4  -> acked none, marked 0
+         150  ack 0-10 ce=9 -> acked 10, marked 1, congestion ecn
+         151  ack 0-11 ce=9 -> marked 0
+         152  ack 0-12 ce=10 -> marked 1",
+    );
+    stream().ecn(Classic).run(
+        "  0  send 0-9
+          50  reconnect 20
+          50  send 10
+         100  ack 0-9 ece -> acked none, marked 0
+         150  ack 0-10    -> acked 10, marked 0",
+    );
+}
+
 /// Marks of datagrams count as those of streams.
 #[test]
 fn datagrams_are_marked() {

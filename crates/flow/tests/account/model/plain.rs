@@ -157,6 +157,11 @@ impl Plain {
         if ack.ce_packets.wrapping_sub(self.ce_packets) as i32 > 0 {
             said.marked = ack.ce_packets.wrapping_sub(self.ce_packets);
             self.ce_packets = ack.ce_packets;
+            if self.first > 0 {
+                // Not those of an earlier connection.
+                let numbers = ack.largest.saturating_add(1).saturating_sub(self.first as u64);
+                said.marked = said.marked.min(u32::try_from(numbers).unwrap_or(u32::MAX));
+            }
         }
         said.prior_delivered = newest.map(|(prior, _)| prior);
         if said.prior_delivered.is_some_and(|prior| prior >= self.round_end) {

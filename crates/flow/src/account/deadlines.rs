@@ -39,8 +39,9 @@ pub enum Expired<'a> {
     /// The retransmission timer expired, and everything in flight counts as lost: tell the
     /// controller, then call [`Account::on_window`].
     Timeout(Feedback<'a>),
-    /// The tail is to be probed: send a packet of new data beyond the window, or else repeat
-    /// [`Account::newest`], so that its acknowledgement reveals whether the tail was lost.
+    /// The tail is to be probed, so that the probe's acknowledgement reveals whether the tail was
+    /// lost: send a packet of new data beyond the window; or else repeat [`Account::newest`]; or, if
+    /// nothing is sent again, send a packet without data.
     Probe,
 }
 

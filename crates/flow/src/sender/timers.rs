@@ -3,7 +3,7 @@
 
 use paceline_cc::{Feedback, Packet, Span, Time};
 
-use super::Sender;
+use super::{EMPTY_SIZE, Sender};
 use crate::account::{Expired, Sent};
 
 impl Sender {
@@ -82,14 +82,16 @@ impl Sender {
         }
     }
 
-    /// Sends new data beyond the window if the receiver takes it, or repeats the newest packet
-    /// (RFC 8985 §7.3).
+    /// Sends new data beyond the window if the receiver takes it, or else repeats the newest packet
+    /// (RFC 8985 §7.3). Flows that send nothing again send a packet without data instead.
     fn probe(&mut self, now: Time, place: &mut Packet) {
         let ready = self.source.ready();
         let sent = if ready > 0 && self.is_taken() {
             Some(self.take_new(ready.min(self.largest) as u32))
-        } else {
+        } else if self.config.reliable {
             self.account.newest().map(Sent::retransmission)
+        } else {
+            Some(Sent::empty(EMPTY_SIZE))
         };
         if let Some(sent) = sent {
             self.emit_seldom(now, sent, place);

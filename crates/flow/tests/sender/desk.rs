@@ -61,6 +61,8 @@ pub(crate) struct Desk {
     sender: Sender,
     told: Arc<Mutex<Vec<ControllerCall>>>,
     now: Time,
+    /// The packet that left last.
+    pub(crate) last: Packet,
 }
 
 impl Desk {
@@ -72,14 +74,13 @@ impl Desk {
             Box::new(recorder) as Box<dyn Controller>
         });
         let sender = Sender::new(config, make, SENDER_SIGNALS).expect("all signals");
-        Desk { sender, told, now: Time::ZERO }
+        Desk { sender, told, now: Time::ZERO, last: Packet::opaque(0) }
     }
 
     /// Lets time pass; returns when each packet left, with its number.
     pub(crate) fn until(&mut self, millis: u64) -> Vec<(u64, u64)> {
         let end = Time::from_millis(millis);
         let mut left = Vec::new();
-        let mut place = Packet::opaque(0);
         loop {
             let now = self.sender.wake().max(self.now);
             if now > end {
@@ -87,8 +88,8 @@ impl Desk {
                 return left;
             }
             self.now = now;
-            while self.sender.pop_into(now, &mut place) {
-                left.push((now.as_nanos() / 1_000_000, place.number()));
+            while self.sender.pop_into(now, &mut self.last) {
+                left.push((now.as_nanos() / 1_000_000, self.last.number()));
             }
         }
     }

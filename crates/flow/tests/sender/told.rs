@@ -1,7 +1,7 @@
 //! What a controller is told in situations that once were told wrongly.
 
-use paceline_cc::{Congestion, Plan, Rate, Span};
-use paceline_flow::{Amount, On, Workload};
+use paceline_cc::{Body, Congestion, NO_SEGMENT, Plan, Rate, Span};
+use paceline_flow::{Amount, EMPTY_SIZE, On, Workload};
 
 use super::desk::{ControllerCall, Desk, bulk};
 
@@ -66,6 +66,25 @@ fn recovery_of_datagrams_ends() {
     let recovering =
         |told: &ControllerCall| matches!(told, ControllerCall::Feedback { in_recovery: true, .. });
     assert!(recovering(&told[0]) && !recovering(&told[told.len() - 1]), "{told:?}");
+}
+
+/// A flow that sends nothing again probes its tail without data: its receiver counts each packet with
+/// data as new.
+#[test]
+fn the_probe_of_datagrams_has_no_data() {
+    for (reliable, segment, size) in [(true, 1, 1500), (false, NO_SEGMENT, EMPTY_SIZE)] {
+        let config = bulk().with(|config| {
+            config.reliable = reliable;
+            config.workload = Workload::Bytes(3000);
+        });
+        let mut desk = Desk::new(config, window(10));
+        assert_eq!(desk.until(100).len(), 2);
+        desk.ack(u64::from(reliable), &[(0, 0)]);
+        // Two RTTs after the last progress, and 40 ms, as the packet is alone.
+        assert_eq!(desk.until(350), [(340, 2)]);
+        let Body::Data(data) = desk.last.body else { panic!("a probe") };
+        assert_eq!((data.segment, desk.last.size), (segment, size));
+    }
 }
 
 /// Nothing is in flight after the retransmission timer has expired, but the connection was not

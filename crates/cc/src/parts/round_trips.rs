@@ -3,7 +3,9 @@
 use crate::control::RateSample;
 
 /// Counts round trips: one ends when a packet is acknowledged that was sent after the round trip
-/// began (draft-cardwell-iccrg-bbr-congestion-control §4.1.1.3).
+/// began (draft-cardwell-iccrg-bbr-congestion-control §4.1.1.3). As in Linux (`tcp_bbr.c`:
+/// `interval_us <= 0`), and unlike in the draft, an acknowledgement without a valid rate sample ends
+/// none: the next one does.
 ///
 /// Schemes that begin round trips of their own accord use this. For others,
 /// [`Feedback::round_start`](crate::Feedback::round_start) and

@@ -96,6 +96,11 @@ impl Samples {
         self.count == 0
     }
 
+    /// Returns [`Samples::quantiles`]; `None` without samples.
+    pub fn quantiles_if_any(&self) -> Option<Quantiles> {
+        (!self.is_empty()).then(|| self.quantiles())
+    }
+
     /// The mean, and the quantiles by nearest rank: the smallest sample that at least that share
     /// of all samples does not exceed.
     pub fn quantiles(&self) -> Quantiles {

@@ -134,7 +134,9 @@ impl From<&Outcome> for Record {
             record.set("arrivals.arrived", arrivals.arrived as f64);
             record.set("arrivals.finished", arrivals.finished as f64);
             record.set("arrivals.goodput", arrivals.goodput_mbps);
-            record.set_quantiles("arrivals.completion", &arrivals.completion_ms);
+            if let Some(times) = &arrivals.completion_ms {
+                record.set_quantiles("arrivals.completion", times);
+            }
         }
         record
     }

@@ -41,6 +41,8 @@ pub(crate) struct FlowPlace {
     pub(crate) name: Box<str>,
     /// Shared by the flows of a specification.
     pub(crate) scheme: Arc<str>,
+    /// When it starts.
+    pub(crate) start: Time,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
 }
@@ -364,8 +366,8 @@ impl Builder<'_> {
                 self.endpoints.push(Endpoint::Transport(Box::new(end(second, route + 1, true))));
             }
         }
-        let OneFlow { name, scheme, .. } = one;
-        Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), sender, receiver })
+        let OneFlow { name, scheme, start, .. } = one;
+        Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), start, sender, receiver })
     }
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and

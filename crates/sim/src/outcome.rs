@@ -166,10 +166,10 @@ pub struct FlowOutcome {
     /// Counters of the sender, warm-up included.
     #[serde(flatten)]
     pub sender: SenderCounters,
-    /// Finished transfers of a given size: their times from the application's request to the last
-    /// acknowledgement, the handshake of a new connection included.
+    /// The times that these transfers took, from the application's request to the last acknowledgement,
+    /// the handshake of a new connection included; `None` without any.
     pub completion_ms: Option<Quantiles>,
-    /// Finished transfers of a given size.
+    /// Transfers of a given size that began after the warm-up and have finished.
     pub transfers: u64,
     /// The frames of a video.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,15 +205,15 @@ pub struct FlowSums {
     pub lost: u64,
 }
 
-/// What has become of the frames of a video.
+/// What has become of the frames of a video that were made after the warm-up.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FramesOutcome {
-    /// Frames made, warm-up included.
+    /// Frames made.
     pub made: u64,
-    /// Frames that the encoder left out because too much waited, warm-up included.
+    /// Frames that the encoder left out because too much waited.
     pub skipped: u64,
-    /// Frames made after the warm-up that arrived completely.
+    /// Frames that arrived completely.
     pub delivered: u64,
     /// Of those, from the frame's making to the arrival of its last packet.
     #[serde(rename = "frame_delay_ms")]
@@ -260,14 +260,16 @@ pub struct FlowSeries {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct ArrivalsOutcome {
-    /// Flows that arrived.
+    /// Flows that arrived after the warm-up.
     pub arrived: u64,
     /// Of these, flows that finished.
     pub finished: u64,
-    /// Bytes of packets that arrived for the first time, as a rate.
+    /// Bytes of packets that arrived for the first time, as a rate; those of flows that arrived during
+    /// the warm-up count, too.
     pub goodput_mbps: f64,
-    /// The times from the application's request to the last acknowledgement.
-    pub completion_ms: Quantiles,
+    /// The times of the finished flows from the application's request to the last acknowledgement;
+    /// `None` without any.
+    pub completion_ms: Option<Quantiles>,
 }
 
 /// A 95th percentile as JSON has it everywhere: an object with `p95`.
@@ -293,12 +295,13 @@ impl Outcome {
     }
 }
 
-/// What became of `frames`, given the segments that arrived; counts delays of those made after
-/// `from`.
+/// What became of those of `frames` that were made at `from` or later, given the segments that arrived.
+/// `stats` counts frames from then on.
 pub(crate) fn frames(
-    (frames, stats): (&[Frame], VideoStats),
+    frames: &[Frame],
     segments: &[(u64, Time)],
     from: Time,
+    stats: VideoStats,
 ) -> FramesOutcome {
     let count = frames.iter().filter_map(|frame| frame.last).max().map_or(0, |last| last + 1);
     let mut arrived = vec![Time::NEVER; count as usize];
@@ -324,9 +327,11 @@ pub(crate) fn frames(
     }
 }
 
-/// Quantiles of the times that transfers took.
-pub(crate) fn completion(transfers: &[Transfer]) -> Quantiles {
-    let mut samples = Samples::with_capacity(transfers.len());
-    transfers.iter().for_each(|transfer| samples.push(transfer.end.since(transfer.start)));
-    samples.quantiles()
+/// The times that those transfers took that began at `from` or later.
+pub(crate) fn completion_times(transfers: &[Transfer], from: Time) -> Samples {
+    let mut times = Samples::default();
+    for transfer in transfers.iter().filter(|transfer| transfer.start >= from) {
+        times.push(transfer.end.since(transfer.start));
+    }
+    times
 }

@@ -67,7 +67,10 @@ fn block(outcome: &Outcome) -> String {
         let _ = writeln!(
             text,
             "  arrivals: {} {} {:.6} {:.3}",
-            arrivals.arrived, arrivals.finished, arrivals.goodput_mbps, arrivals.completion_ms.mean
+            arrivals.arrived,
+            arrivals.finished,
+            arrivals.goodput_mbps,
+            arrivals.completion_ms.map_or(0.0, |times| times.mean)
         );
     }
     text

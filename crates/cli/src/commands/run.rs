@@ -245,13 +245,15 @@ fn tables(outcome: &Outcome) -> String {
         text += &format!("\nJain's index {:.3}\n", outcome.jain());
     }
     if let Some(arrivals) = &outcome.arrivals {
+        let times = arrivals.completion_ms.map_or_else(String::new, |times| {
+            let (mean, p95) = (figure(times.mean), figure(times.p95));
+            format!("; completion time mean {mean} ms, p95 {p95} ms")
+        });
         text += &format!(
-            "\n{} of {} short flows finished, {} Mbit/s; completion time mean {} ms, p95 {} ms\n",
+            "\n{} of {} short flows finished, {} Mbit/s{times}\n",
             arrivals.finished,
             arrivals.arrived,
             figure(arrivals.goodput_mbps),
-            figure(arrivals.completion_ms.mean),
-            figure(arrivals.completion_ms.p95)
         );
     }
     text += &format!("\ndigest {}\n", outcome.digest);

@@ -1,6 +1,8 @@
 //! Video: an encoder that follows the rate that congestion control offers, as those of
 //! videoconferences do.
 
+use std::ops::Sub;
+
 use paceline_cc::{Rate, Span, Stream, Time};
 
 /// A video's encoder.
@@ -64,6 +66,15 @@ pub struct VideoStats {
     pub made: u64,
     /// Frames left out because too much waited.
     pub skipped: u64,
+}
+
+impl Sub for VideoStats {
+    type Output = VideoStats;
+
+    /// Counts since the moment at which they were `earlier`.
+    fn sub(self, earlier: VideoStats) -> VideoStats {
+        VideoStats { made: self.made - earlier.made, skipped: self.skipped - earlier.skipped }
+    }
 }
 
 /// The smallest size of a frame, in bytes.

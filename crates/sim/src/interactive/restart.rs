@@ -55,7 +55,8 @@ impl Interactive {
             Routes::new(&self.layout.routes, &self.layout.carrier_lists, carriers, stages + 2);
         self.world.add_endpoints(endpoints, routes);
         let name = old.name.clone();
-        self.places.flows[index] = FlowPlace { name, scheme: label(&spec), sender, receiver };
+        let (scheme, start) = (label(&spec), self.world.now());
+        self.places.flows[index] = FlowPlace { name, scheme, start, sender, receiver };
         self.owners.push(Some(index));
         let flow = &mut self.flows[index];
         self.owners[flow.number] = None;

@@ -7,7 +7,7 @@ mod windows;
 use std::sync::Arc;
 
 use paceline_cc::{Span, Time};
-use paceline_flow::Transfer;
+use paceline_flow::{Transfer, VideoStats};
 use paceline_path::Link;
 
 use crate::bins::{LinkBins, intervals};
@@ -17,7 +17,7 @@ use crate::metrics::{Samples, mbps, power};
 use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    PooledDelays, SenderCounters, StationOutcome, completion, frames,
+    PooledDelays, SenderCounters, StationOutcome, completion_times, frames,
 };
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
 use crate::scenario::{Record, Scenario};
@@ -65,6 +65,7 @@ struct WarmupTotals {
     goodput: u64,
     lost: u64,
     on: Span,
+    video: VideoStats,
 }
 
 impl Simulation {
@@ -164,7 +165,7 @@ impl Simulation {
 
     /// Runs until `end`.
     pub fn advance(&mut self, end: Time) {
-        let warm = Time::ZERO + self.scenario.warmup;
+        let warm = self.warmup_end();
         if self.warmup_totals.is_none() && warm <= end {
             self.stepwise(warm);
             let flows: Vec<WarmupTotals> =
@@ -224,12 +225,20 @@ impl Simulation {
 
     fn sofar(&self, place: &FlowPlace) -> WarmupTotals {
         let now = self.world.now();
-        let sender = self.world.sender(place.sender);
-        let (lost, on) = match sender {
-            Some(sender) => (sender.stats().lost, sender.on_time(now)),
-            None => (self.transport_counters(place).lost, Span::ZERO),
-        };
-        WarmupTotals { goodput: self.goodput(place), lost, on }
+        let goodput = self.goodput(place);
+        match self.world.sender(place.sender) {
+            Some(sender) => WarmupTotals {
+                goodput,
+                lost: sender.stats().lost,
+                on: sender.on_time(now),
+                video: sender.video().map_or_else(VideoStats::default, |(_, stats)| stats),
+            },
+            None => WarmupTotals {
+                goodput,
+                lost: self.transport_counters(place).lost,
+                ..WarmupTotals::default()
+            },
+        }
     }
 
     /// What each flow adds up to so far, in the scenario's order, without a name or an allocation.
@@ -265,9 +274,14 @@ impl Simulation {
         }
     }
 
+    /// When the warm-up ends.
+    fn warmup_end(&self) -> Time {
+        Time::ZERO + self.scenario.warmup
+    }
+
     /// The measured time so far; none during the warm-up.
     fn measured(&self) -> Span {
-        self.world.now().since(Time::ZERO + self.scenario.warmup)
+        self.world.now().since(self.warmup_end())
     }
 
     /// Data packets that have reached their receivers since the start.
@@ -349,7 +363,7 @@ impl Simulation {
     /// What a link has done, or a station at a medium; its record stands at `place`.
     fn link_outcome(&self, name: String, link: &Link, place: usize) -> LinkOutcome {
         let mut outcome = LinkOutcome { name, ..LinkOutcome::default() };
-        let from = Time::ZERO + self.scenario.warmup;
+        let from = self.warmup_end();
         let all = link.service().offered_in(from..self.world.now());
         outcome.capacity_mbps = mbps(all, self.measured());
         let records = self.world.recorder.as_ref().map(|all| &all.links);
@@ -380,19 +394,19 @@ impl Simulation {
     }
 
     fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {
-        let goodput = self.goodput(place);
-        let before = self.warmup_totals.as_ref().map_or(goodput, |warm| warm[index].goodput);
+        let now = self.sofar(place);
+        let before = self.warmup_totals.as_ref().map_or(now, |warm| warm[index]);
         let mut outcome = FlowOutcome {
             name: place.name.to_string(),
             scheme: place.scheme.to_string(),
-            goodput_mbps: mbps(goodput - before, self.measured()),
+            goodput_mbps: mbps(now.goodput - before.goodput, self.measured()),
             ..FlowOutcome::default()
         };
         if let Some(sender) = self.world.sender(place.sender) {
             outcome.sender = sender.stats().into();
-            outcome.transfers = sender.transfers().len() as u64;
-            let finished = !sender.transfers().is_empty();
-            outcome.completion_ms = finished.then(|| completion(sender.transfers()));
+            let times = completion_times(sender.transfers(), self.warmup_end());
+            outcome.transfers = times.len();
+            outcome.completion_ms = times.quantiles_if_any();
         } else {
             outcome.sender = self.transport_counters(place);
         }
@@ -403,8 +417,10 @@ impl Simulation {
         };
         if let (Some(sender), Some(segments)) = (self.world.sender(place.sender), &record.segments)
         {
-            let from = Time::ZERO + self.scenario.warmup;
-            outcome.frames = sender.video().map(|video| frames(video, segments, from));
+            let from = self.warmup_end();
+            outcome.frames = sender
+                .video()
+                .map(|(made, stats)| frames(made, segments, from, stats - before.video));
         }
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();
@@ -469,20 +485,22 @@ impl Simulation {
         if self.scenario.arrivals.is_empty() {
             return None;
         }
-        let mut transfers: Vec<Transfer> = Vec::new();
-        let mut goodput = 0;
+        let (from, now) = (self.warmup_end(), self.world.now());
+        let (mut arrived, mut goodput, mut times) = (0, 0, Samples::default());
         for place in &self.places.arrivals {
             goodput += self.goodput(place);
+            // Flows whose time is still to come have their places, too.
+            arrived += u64::from((from..now).contains(&place.start));
             if let Some(sender) = self.world.sender(place.sender) {
-                transfers.extend_from_slice(sender.transfers());
+                times.extend(&completion_times(sender.transfers(), from));
             }
         }
         let before = if self.warmup_totals.is_some() { self.warm_arrivals } else { goodput };
         Some(ArrivalsOutcome {
-            arrived: self.places.arrivals.len() as u64,
-            finished: transfers.len() as u64,
+            arrived,
+            finished: times.len(),
             goodput_mbps: mbps(goodput - before, self.measured()),
-            completion_ms: completion(&transfers),
+            completion_ms: times.quantiles_if_any(),
         })
     }
 }

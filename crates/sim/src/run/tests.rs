@@ -176,3 +176,63 @@ fn a_shorter_last_bin_has_its_own_length() {
     assert!((own - all).abs() < 0.1, "{own}, not {all}");
     assert!((11.9..=12.1).contains(&own), "{own}");
 }
+
+/// Over 12 Mbit/s with an RTT of 50 ms 30 kB take 0.12 s. One transfer ends in the warm-up, one begins in
+/// it and ends later, one begins after it; and short flows arrive all the time.
+#[test]
+fn transfers_count_if_they_begin_after_the_warm_up() {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.record = Record::Metrics;
+    scenario.flows[0].workload = Workload::Bytes(30_000);
+    for start_ms in [19_990, 20_500] {
+        let mut later = scenario.flows[0].clone();
+        later.start = Span::from_millis(start_ms);
+        scenario.flows.push(later);
+    }
+    scenario.arrivals.push(Arrivals {
+        flow: FlowSpec { start: Span::ZERO, ..scenario.flows[0].clone() },
+        per_second: 10.0,
+        bytes: paceline_flow::Amount::Fixed(30_000.0),
+    });
+    scenario.duration = Span::from_secs(30);
+    scenario.warmup = Span::from_secs(20);
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    simulation.advance(Time::from_secs(19));
+    let young = simulation.outcome().expect("an outcome");
+    let arrivals = young.arrivals.expect("arrivals");
+    assert_eq!((young.flows[0].transfers, arrivals.arrived, arrivals.finished), (0, 0, 0));
+    assert_eq!((young.flows[0].completion_ms, arrivals.completion_ms), (None, None));
+    // The count on the way is that of the flows so far, without those of the future.
+    let mut counts = Vec::new();
+    for at in [21, 25, 30] {
+        simulation.advance(Time::from_secs(at));
+        let outcome = simulation.outcome().expect("an outcome");
+        let arrivals = outcome.arrivals.expect("arrivals");
+        assert!(arrivals.finished <= arrivals.arrived, "{arrivals:?}");
+        counts.push(arrivals.arrived);
+    }
+    assert!((3..=20).contains(&counts[0]), "{counts:?} of 10 in the mean");
+    assert!((30..=70).contains(&counts[1]), "{counts:?} of 50 in the mean");
+    assert!((70..=130).contains(&counts[2]), "{counts:?} of 100 in the mean");
+    let outcome = simulation.outcome().expect("an outcome");
+    let transfers: Vec<u64> = outcome.flows.iter().map(|flow| flow.transfers).collect();
+    assert_eq!(transfers, [0, 0, 1]);
+    let measured = outcome.flows.iter().map(|flow| flow.completion_ms.is_some());
+    assert_eq!(measured.collect::<Vec<bool>>(), [false, false, true]);
+}
+
+#[test]
+fn frames_count_from_the_end_of_the_warm_up() {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.record = Record::Metrics;
+    scenario.flows[0].workload = Workload::Video(paceline_flow::Video::default());
+    scenario.duration = Span::from_secs(10);
+    let made = |warmup_s: u64| {
+        let scenario =
+            scenario.clone().with(|scenario| scenario.warmup = Span::from_secs(warmup_s));
+        run(&scenario).expect("runs").flows[0].frames.expect("a video").made
+    };
+    // 30 frames a second; one at time zero.
+    assert!((299..=301).contains(&made(0)), "{}", made(0));
+    assert!((59..=61).contains(&made(8)), "{}", made(8));
+}

@@ -16,12 +16,11 @@ pub(super) fn explanation(scenario: &Scenario, outcome: &Outcome) -> String {
         text += &format!(" Jain's index of the flows' goodputs is {:.3}.", outcome.jain());
     }
     if let Some(arrivals) = &outcome.arrivals {
-        text += &format!(
-            " Of {} short flows {} finished; they took {} ms in the mean.",
-            arrivals.arrived,
-            arrivals.finished,
-            figure(arrivals.completion_ms.mean)
-        );
+        text += &format!(" Of {} short flows {} finished", arrivals.arrived, arrivals.finished);
+        text += &match arrivals.completion_ms {
+            Some(times) => format!("; they took {} ms in the mean.", figure(times.mean)),
+            None => ".".into(),
+        };
     }
     text
 }

@@ -145,7 +145,7 @@ impl Comparison {
         (run, run.scenario(&scenario))
     }
 
-    /// The row of the first run in the table. The self-inflicted delay is zero unless the outcome has
+    /// The row of the first run in the table. It has a self-inflicted delay if the outcome has
     /// it: see [`crate::run`].
     pub fn row(&self, outcome: &Outcome) -> CompareRow {
         self.row_of(self.run_number(1).0, outcome)
@@ -170,10 +170,8 @@ impl Comparison {
             queue_delay_ms: link.queue_delay_ms,
             one_way_delay_ms: outcome.pooled.one_way_delay_ms,
             rtt_ms: outcome.pooled.rtt_ms,
-            end_to_end_delay_ms: P95 { p95: outcome.pooled.end_to_end_p95_ms },
-            self_inflicted_delay_ms: P95 {
-                p95: outcome.pooled.self_inflicted_p95_ms.unwrap_or(0.0),
-            },
+            end_to_end_delay_ms: p95(outcome.pooled.end_to_end_p95_ms),
+            self_inflicted_delay_ms: p95(outcome.pooled.self_inflicted_p95_ms),
             power: outcome.pooled.power,
             drops: link.drops,
             marks: link.marks,
@@ -233,8 +231,8 @@ impl Comparison {
             queue_delay_ms,
             one_way_delay_ms: later(queue_delay_ms, forward),
             rtt_ms: later(queue_delay_ms, self.rtt),
-            end_to_end_delay_ms: P95 { p95: end_to_end },
-            self_inflicted_delay_ms: P95 { p95: 0.0 },
+            end_to_end_delay_ms: p95(Some(end_to_end)),
+            self_inflicted_delay_ms: p95(Some(0.0)),
             power: power(goodput_mbps, end_to_end),
             drops: 0,
             marks: 0,
@@ -249,6 +247,10 @@ impl Comparison {
             series: best.series,
         })
     }
+}
+
+fn p95(figure: Option<f64>) -> Option<P95> {
+    figure.map(|p95| P95 { p95 })
 }
 
 /// The quantiles of samples that are all so much longer.
@@ -290,10 +292,11 @@ pub struct CompareRow {
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement.
     pub rtt_ms: Quantiles,
-    /// The thesis' end-to-end delay: the age of the newest delivered packet, over time.
-    pub end_to_end_delay_ms: P95,
+    /// The thesis' end-to-end delay: the age of the newest delivered packet, over time; `None` if
+    /// nothing arrived.
+    pub end_to_end_delay_ms: Option<P95>,
     /// The same, less the omniscient protocol's.
-    pub self_inflicted_delay_ms: P95,
+    pub self_inflicted_delay_ms: Option<P95>,
     /// Goodput over the end-to-end delay, in Mbit/s per second.
     pub power: Option<f64>,
     /// Packets dropped by the link's queue.

@@ -3,7 +3,7 @@
 
 use paceline_cc::{Packet, Span, Stage, Time};
 use paceline_path::{DroppedPacket, Link, Queue};
-use paceline_sim::metrics::{Age, Samples};
+use paceline_sim::metrics::{Age, Samples, mean};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, Stretch};
 use paceline_sim::{BuildError, LinkBins, LinkSeries, Outcome, service};
 
@@ -96,7 +96,8 @@ impl Omniscient {
 
 /// Adds the self-inflicted delays to the outcome of a scenario that recorded delays: each flow's
 /// 95 % end-to-end delay, less what the omniscient protocol has on the first link of the flow's
-/// path and less the propagation delay. Of a link whose future nobody can know, the propagation
+/// path over the measured time, and less the propagation delay; flows without an end-to-end delay have
+/// none. Of a link whose future nobody can know, the propagation
 /// delay alone is left out. The omniscient protocol is followed over each such link once.
 ///
 /// # Errors
@@ -126,14 +127,14 @@ pub fn add_self_inflicted(scenario: &Scenario, outcome: &mut Outcome) -> Result<
         };
         let least = age.unwrap_or(Span::ZERO) + propagation(scenario, spec);
         for flow in flows.by_ref().take(spec.count as usize) {
-            // The outcome has whole nanoseconds, written as milliseconds.
-            let own = Span::from_secs_f64(flow.end_to_end_p95_ms / 1e3);
-            flow.self_inflicted_p95_ms = Some((own - least).as_millis_f64());
+            flow.self_inflicted_p95_ms = flow.end_to_end_p95_ms.map(|own| {
+                // The outcome has whole nanoseconds, written as milliseconds.
+                (Span::from_secs_f64(own / 1e3) - least).as_millis_f64()
+            });
         }
     }
     let all = outcome.flows.iter().filter_map(|flow| flow.self_inflicted_p95_ms);
-    let mean = all.sum::<f64>() / outcome.flows.len().max(1) as f64;
-    outcome.pooled.self_inflicted_p95_ms = Some(mean);
+    outcome.pooled.self_inflicted_p95_ms = mean(all);
     Ok(())
 }
 

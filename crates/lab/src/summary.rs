@@ -1,6 +1,6 @@
 //! Several runs as medians and ranges: rows of the tables, and ratios of schemes run by run.
 
-use paceline_sim::metrics::Distribution;
+use paceline_sim::metrics::{Distribution, P95};
 use serde::Serialize;
 
 use crate::compare::{CompareRow, OMNISCIENT};
@@ -41,10 +41,10 @@ pub struct SummaryRow {
     pub goodput_mbps: Distribution,
     /// Per packet, from its arrival at the queue until it has left the link.
     pub queue_delay_ms: DelayDistributions,
-    /// 95 % end-to-end delay.
-    pub end_to_end_delay_ms: P95Distribution,
-    /// 95 % self-inflicted delay.
-    pub self_inflicted_delay_ms: P95Distribution,
+    /// 95 % end-to-end delay; `None` if nothing arrived in any run.
+    pub end_to_end_delay_ms: Option<P95Distribution>,
+    /// 95 % self-inflicted delay; `None` if no run has one.
+    pub self_inflicted_delay_ms: Option<P95Distribution>,
     /// Packets dropped by the link's queue.
     pub drops: Distribution,
     /// Packets marked by the link.
@@ -117,6 +117,10 @@ pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
     let of = |figure: &dyn Fn(&CompareRow) -> f64| {
         Distribution::of(runs.iter().map(|run| figure(run))).unwrap_or_default()
     };
+    let p95 = |figure: &dyn Fn(&CompareRow) -> Option<P95>| {
+        let values = runs.iter().filter_map(|run| Some(figure(run)?.p95));
+        Distribution::of(values).map(|p95| P95Distribution { p95 })
+    };
     let first = runs[0];
     let same = |run: &&CompareRow| !run.digest.is_empty() && run.digest == first.digest;
     SummaryRow {
@@ -135,10 +139,8 @@ pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
             p95: of(&|run| run.queue_delay_ms.p95),
             p99: of(&|run| run.queue_delay_ms.p99),
         },
-        end_to_end_delay_ms: P95Distribution { p95: of(&|run| run.end_to_end_delay_ms.p95) },
-        self_inflicted_delay_ms: P95Distribution {
-            p95: of(&|run| run.self_inflicted_delay_ms.p95),
-        },
+        end_to_end_delay_ms: p95(&|run| run.end_to_end_delay_ms),
+        self_inflicted_delay_ms: p95(&|run| run.self_inflicted_delay_ms),
         drops: of(&|run| run.drops as f64),
         marks: of(&|run| run.marks as f64),
         retransmits: of(&|run| run.retransmits as f64),

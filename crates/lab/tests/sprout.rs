@@ -58,7 +58,7 @@ fn the_ordering_of_figures_2_2_and_2_3() {
         let over = |figure: &dyn Fn(&CompareRow) -> f64| {
             rows.iter().map(figure).sum::<f64>() / rows.len() as f64
         };
-        let delay = over(&|row| row.self_inflicted_delay_ms.p95);
+        let delay = over(&|row| row.self_inflicted_delay_ms.expect("arrivals").p95);
         let mean = (over(&|row| row.utilization), delay);
         println!("{scheme}: utilization {:.2}, delay {:.0} ms", mean.0, mean.1);
         mean
@@ -113,7 +113,11 @@ fn losses_cost_less_than_half_and_three_quarters() {
                 flow.acks.impairments.loss = Loss::Bernoulli(loss);
             });
             let flow = &outcome.flows[0];
-            println!("{way} {loss}: {} {}", flow.goodput_mbps, flow.end_to_end_p95_ms);
+            println!(
+                "{way} {loss}: {} {}",
+                flow.goodput_mbps,
+                flow.end_to_end_p95_ms.expect("arrivals")
+            );
             flow.goodput_mbps
         };
         let (none, five, ten) = (goodput(0.0), goodput(0.05), goodput(0.1));
@@ -132,7 +136,7 @@ fn confidence_trades_throughput_for_delay() {
     for pair in rows.windows(2) {
         let what = format!("{} to {}", pair[0].scheme, pair[1].scheme);
         assert!(pair[0].throughput_mbps < pair[1].throughput_mbps, "{what}");
-        let delay = |row: &CompareRow| row.self_inflicted_delay_ms.p95;
+        let delay = |row: &CompareRow| row.self_inflicted_delay_ms.expect("arrivals").p95;
         assert!(
             delay(&pair[0]) < delay(&pair[1]),
             "{what}: {} {}",

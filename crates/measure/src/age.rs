@@ -12,7 +12,8 @@ const PER_OCTAVE: u64 = 1024;
 const LONGEST: u64 = u32::MAX as u64;
 
 /// The age of the newest delivered packet over time: grows by a second per second, and falls when
-/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.1).
+/// a packet arrives that was sent later than all before (Winstein's thesis §2.4.1). Before the first
+/// arrival, and from a pause until the next one, there is no age.
 ///
 /// Memory is bounded. Quantiles are exact for up to [`EXACT_STRETCHES`] arrivals. With more, the
 /// time spent below each of a row of ages is still exact, and a quantile is interpolated between
@@ -75,6 +76,13 @@ impl Age {
         self.newest = Some(sent);
     }
 
+    /// Ends the present age at `now`: the time until the next arrival does not count, and packets sent
+    /// before do not make that age.
+    pub fn pause(&mut self, now: Time) {
+        self.close(now);
+        self.newest = None;
+    }
+
     /// Takes in the time until `now`.
     fn close(&mut self, now: Time) {
         if let Some(newest) = self.newest
@@ -111,7 +119,7 @@ impl Age {
         }
     }
 
-    /// The `share` quantile of the age over the time until `end`; `None` without arrivals.
+    /// The `share` quantile of the age over the time until `end`; `None` if there was none.
     pub fn quantile(&self, end: Time, share: f64) -> Option<Span> {
         let mut age = self.clone();
         age.close(end);
@@ -189,6 +197,23 @@ mod tests {
         age.on_arrival(Time::from_millis(20), Time::from_millis(1));
         // From 1 ms at 10 ms to 21 ms at 30 ms.
         assert_eq!(age.quantile(Time::from_millis(30), 1.0), Some(Span::from_millis(21)));
+    }
+
+    #[test]
+    fn no_age_counts_from_a_pause_to_the_next_arrival() {
+        let mut age = Age::new(Time::from_millis(15));
+        age.on_arrival(Time::from_millis(10), Time::from_millis(9));
+        age.pause(Time::from_millis(20));
+        age.pause(Time::from_millis(500));
+        age.on_arrival(Time::from_millis(1000), Time::from_millis(998));
+        // From 6 to 11 ms, and from 2 to 12 ms.
+        let end = Time::from_millis(1010);
+        assert_eq!(age.quantile(end, 1.0), Some(Span::from_millis(12)));
+        assert_eq!(age.quantile(end, 4.0 / 15.0), Some(Span::from_millis(6)));
+        let mut early = Age::new(Time::from_millis(15));
+        early.on_arrival(Time::from_millis(10), Time::from_millis(9));
+        early.pause(Time::from_millis(12));
+        assert_eq!(early.quantile(end, 0.95), None);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl From<&Outcome> for Record {
         record.set("all.goodput", outcome.goodput_mbps());
         record.set("all.jain", outcome.jain());
         record.set("all.jain_1s", outcome.jain_1s.unwrap_or(f64::NAN));
-        record.set("all.end_to_end", outcome.pooled.end_to_end_p95_ms);
+        record.set("all.end_to_end", outcome.pooled.end_to_end_p95_ms.unwrap_or(f64::NAN));
         if let Some(delay) = outcome.pooled.self_inflicted_p95_ms {
             record.set("all.self_inflicted", delay);
         }

@@ -41,8 +41,9 @@ pub(crate) struct FlowPlace {
     pub(crate) name: Box<str>,
     /// Shared by the flows of a specification.
     pub(crate) scheme: Arc<str>,
-    /// When it starts.
+    /// When it starts, and when it stops, which may be [`Time::NEVER`].
     pub(crate) start: Time,
+    pub(crate) stop: Time,
     pub(crate) sender: usize,
     pub(crate) receiver: usize,
 }
@@ -366,8 +367,9 @@ impl Builder<'_> {
                 self.endpoints.push(Endpoint::Transport(Box::new(end(second, route + 1, true))));
             }
         }
-        let OneFlow { name, scheme, start, .. } = one;
-        Ok(FlowPlace { name: name.into(), scheme: Arc::clone(scheme), start, sender, receiver })
+        let OneFlow { name, scheme, start, stop, .. } = one;
+        let (name, scheme) = (name.into(), Arc::clone(scheme));
+        Ok(FlowPlace { name, scheme, start, stop, sender, receiver })
     }
 
     /// The stages that a flow's data passes, and those that its acknowledgements pass: links, and
@@ -474,8 +476,13 @@ impl Builder<'_> {
                 return recorder;
             }
             for (record, place) in recorder.flows.iter_mut().zip(&self.places.flows) {
-                if let Endpoint::Sender(sender) = &self.endpoints[place.sender - carriers] {
-                    record.segments = sender.video().map(|_| Vec::new());
+                record.stop = place.stop;
+                match &self.endpoints[place.sender - carriers] {
+                    Endpoint::Sender(sender) => {
+                        record.segments = sender.video().map(|_| Vec::new());
+                    }
+                    // Its application is not known: it counts as on from start to stop.
+                    _ => record.on_since = Some(place.start),
                 }
             }
             let ports = carriers..slots;

@@ -15,6 +15,13 @@ pub fn mbps(bytes: u64, over: Span) -> f64 {
     if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
 }
 
+/// The mean of `values`; `None` without any.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) =
+        values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 /// Throughput over delay, in Mbit/s per second (Winstein's thesis §2.5); `None` without a delay.
 pub fn power(mbps: f64, delay_ms: f64) -> Option<f64> {
     (delay_ms > 0.0).then(|| mbps / (delay_ms / 1e3))

@@ -44,10 +44,11 @@ pub struct PooledDelays {
     pub one_way_delay_ms: Quantiles,
     /// Per acknowledgement, the RTT of its newest packet.
     pub rtt_ms: Quantiles,
-    /// The mean over the flows of their 95 % end-to-end delays.
-    #[serde(rename = "end_to_end_delay_ms", serialize_with = "p95")]
-    pub end_to_end_p95_ms: f64,
-    /// The mean over the flows of their self-inflicted delays, if somebody has worked them out.
+    /// The mean of the 95 % end-to-end delays of those flows that have one; `None` without any.
+    #[serde(rename = "end_to_end_delay_ms", serialize_with = "maybe_p95")]
+    pub end_to_end_p95_ms: Option<f64>,
+    /// The mean of the self-inflicted delays of the same flows; `None` without any, or if they have not
+    /// been added.
     #[serde(
         rename = "self_inflicted_delay_ms",
         serialize_with = "maybe_p95",
@@ -55,7 +56,7 @@ pub struct PooledDelays {
     )]
     pub self_inflicted_p95_ms: Option<f64>,
     /// The sum of the flows' goodputs in Mbit/s over the mean of their 95 % end-to-end delays in
-    /// seconds; `None` if nothing arrived, or without any delay.
+    /// seconds; `None` without such a delay, or if it is zero.
     pub power: Option<f64>,
 }
 
@@ -148,9 +149,11 @@ pub struct FlowOutcome {
     /// Per acknowledgement, the RTT of its newest packet.
     pub rtt_ms: Quantiles,
     /// The 95th percentile over time of the age of the newest delivered packet: the 95 %
-    /// end-to-end delay of Winstein's thesis, §2.4.1.
-    #[serde(rename = "end_to_end_delay_ms", serialize_with = "p95")]
-    pub end_to_end_p95_ms: f64,
+    /// end-to-end delay of Winstein's thesis, §2.4.1. An age counts while the flow's application is on
+    /// ([`Sender::on_time`](paceline_flow::Sender::on_time)), in each on-period from the first arrival
+    /// of a packet that was sent in it; `None` if there was none in the measured time.
+    #[serde(rename = "end_to_end_delay_ms", serialize_with = "maybe_p95")]
+    pub end_to_end_p95_ms: Option<f64>,
     /// The same, less that of the omniscient protocol, which keeps the first link busy without
     /// ever making a packet wait: the thesis' self-inflicted delay. The simulator leaves it out;
     /// `paceline_lab::omniscient::add_self_inflicted` works it out.
@@ -161,7 +164,7 @@ pub struct FlowOutcome {
     )]
     pub self_inflicted_p95_ms: Option<f64>,
     /// Goodput in Mbit/s over the 95 % end-to-end delay in seconds (the thesis' §2.5: throughput
-    /// divided by the delay); `None` if nothing arrived, or without any delay.
+    /// divided by the delay); `None` without such a delay, or if it is zero.
     pub power: Option<f64>,
     /// Counters of the sender, warm-up included.
     #[serde(flatten)]
@@ -272,11 +275,7 @@ pub struct ArrivalsOutcome {
     pub completion_ms: Option<Quantiles>,
 }
 
-/// A 95th percentile as JSON has it everywhere: an object with `p95`.
-fn p95<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-    P95 { p95: *value }.serialize(to)
-}
-
+/// A 95th percentile as JSON has it everywhere: an object with `p95`; null if there is none.
 fn maybe_p95<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     value.map(|p95| P95 { p95 }).serialize(to)
 }

@@ -1,6 +1,7 @@
 //! Collects what happens in a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
+use paceline_flow::Sender;
 use paceline_path::medium::Medium;
 use paceline_path::{EventKind, Link};
 
@@ -36,7 +37,12 @@ pub(crate) struct DelaySums {
 pub(crate) struct FlowRecord {
     pub(crate) one_way: Samples,
     pub(crate) rtt: Samples,
+    /// Of the newest packet of the present on-period.
     pub(crate) age: Age,
+    /// Since when the flow's application is on; `None` while it is off. Ages count while it is on.
+    pub(crate) on_since: Option<Time>,
+    /// When the flow stops; ages count until then.
+    pub(crate) stop: Time,
     /// Bytes that arrived for the first time, per bin and since the start.
     pub(crate) bins: Vec<u64>,
     goodput: u64,
@@ -94,6 +100,8 @@ impl Recorder {
             one_way: Samples::default(),
             rtt: Samples::default(),
             age: Age::new(from),
+            on_since: None,
+            stop: Time::NEVER,
             bins: Vec::new(),
             goodput: 0,
             state: Vec::new(),
@@ -135,6 +143,7 @@ impl Recorder {
             Endpoint::Sender(sender) => {
                 let rtt = sender.take_rtt();
                 self.on_ack(now, sender.flow(), rtt);
+                self.on_application(now, sender);
             }
             Endpoint::Receiver(receiver) if self.bin.is_some() => {
                 self.on_received(now, receiver.stats().goodput);
@@ -150,9 +159,27 @@ impl Recorder {
         }
     }
 
-    /// False if only sums are recorded: then links log nothing.
+    /// An endpoint has done what was due at `now`.
+    #[cold]
+    pub(crate) fn on_wake(&mut self, now: Time, endpoint: &Endpoint) {
+        if let Endpoint::Sender(sender) = endpoint {
+            self.on_application(now, sender);
+        }
+    }
+
+    /// The application of a flow may have been switched on or off at `now`.
+    fn on_application(&mut self, now: Time, sender: &Sender) {
+        let Some(flow) = self.flows.get_mut(sender.flow() as usize) else { return };
+        let on_since = sender.on_since();
+        if flow.on_since != on_since {
+            flow.age.pause(now);
+            flow.on_since = on_since;
+        }
+    }
+
+    /// False if only sums are recorded: then links log nothing, and ages are not followed.
     #[inline(always)]
-    pub(crate) fn records_links(&self) -> bool {
+    pub(crate) fn is_detailed(&self) -> bool {
         !self.links.is_empty()
     }
 
@@ -211,7 +238,11 @@ impl Recorder {
         if measured {
             flow.one_way.push(now.since(packet.sent));
         }
-        flow.age.on_arrival(now, packet.sent);
+        // What was sent in an earlier on-period does not make an age in this one.
+        let is_on = flow.on_since.is_some_and(|since| packet.sent >= since) && now < flow.stop;
+        if is_on {
+            flow.age.on_arrival(now, packet.sent);
+        }
         if let Some(segments) = &mut flow.segments {
             segments.push((segment, now));
         }

@@ -336,6 +336,11 @@ impl World {
             let Some(slot) = self.slots.get_mut(id - self.carriers.len()) else { return };
             let (popped, wake) = slot.endpoint.pop_into(now, answer);
             let next = slot.next as usize;
+            if let Some(recorder) = self.recorder.as_mut().filter(|_| WATCHED)
+                && recorder.is_detailed()
+            {
+                recorder.on_wake(now, &slot.endpoint);
+            }
             if popped {
                 self.carry::<WATCHED>(next, answer);
             }
@@ -361,7 +366,7 @@ impl World {
     #[inline(always)]
     fn record_link<const WATCHED: bool>(&mut self, id: usize) {
         let Some(recorder) = self.recorder.as_mut().filter(|_| WATCHED) else { return };
-        if !recorder.records_links() {
+        if !recorder.is_detailed() {
             return;
         }
         match &mut self.carriers[id] {

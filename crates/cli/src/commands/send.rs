@@ -130,7 +130,7 @@ struct Row {
     /// The same with half of the shortest round-trip time, as if the way back were as long.
     one_way_delay_ms: Delays,
     rtt_ms: Delays,
-    end_to_end_delay_ms: P95,
+    end_to_end_delay_ms: Option<P95>,
     self_inflicted_delay_ms: Option<P95>,
     power: Option<f64>,
     drops: Option<u64>,
@@ -274,7 +274,7 @@ impl Send {
         let seconds = finished.duration.as_secs_f64().max(1e-9);
         let rate = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         let half = finished.least_rtt.as_millis_f64() / 2.0;
-        let age = summary.age_p95_ms.unwrap_or(0.0) + half;
+        let age = summary.age_p95_ms.map(|age| age + half);
         let goodput_mbps = rate(summary.goodput);
         Row {
             trace: None,
@@ -289,9 +289,9 @@ impl Send {
             queue_delay_ms: summary.queue_delay_ms,
             one_way_delay_ms: summary.queue_delay_ms.later(half),
             rtt_ms: finished.rtt_ms,
-            end_to_end_delay_ms: P95 { p95: age },
+            end_to_end_delay_ms: age.map(|p95| P95 { p95 }),
             self_inflicted_delay_ms: None,
-            power: (age > 0.0).then(|| goodput_mbps / (age / 1000.0)),
+            power: age.filter(|age| *age > 0.0).map(|age| goodput_mbps / (age / 1000.0)),
             drops: None,
             marks: summary.ce_packets,
             retransmits: sent.retransmits,

@@ -237,6 +237,13 @@ impl Source {
         }
     }
 
+    /// Returns since when it is on: since when it has something to send, or waits for the last
+    /// acknowledgement of it; `None` while it is off.
+    #[inline]
+    pub(crate) fn on_since(&self) -> Option<Time> {
+        self.on_since
+    }
+
     /// How long until `now` it had something to send, or waited for the last acknowledgement of it.
     pub(crate) fn on_time(&self, now: Time) -> Span {
         self.was_on + self.on_since.map_or(Span::ZERO, |since| now.since(since))

@@ -55,8 +55,8 @@ impl Interactive {
             Routes::new(&self.layout.routes, &self.layout.carrier_lists, carriers, stages + 2);
         self.world.add_endpoints(endpoints, routes);
         let name = old.name.clone();
-        let (scheme, start) = (label(&spec), self.world.now());
-        self.places.flows[index] = FlowPlace { name, scheme, start, sender, receiver };
+        let (scheme, start, stop) = (label(&spec), self.world.now(), Time::NEVER);
+        self.places.flows[index] = FlowPlace { name, scheme, start, stop, sender, receiver };
         self.owners.push(Some(index));
         let flow = &mut self.flows[index];
         self.owners[flow.number] = None;

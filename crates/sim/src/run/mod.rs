@@ -13,7 +13,7 @@ use paceline_path::Link;
 use crate::bins::{LinkBins, intervals};
 use crate::build::{FlowPlace, Places, build};
 use crate::error::BuildError;
-use crate::metrics::{Samples, mbps, power};
+use crate::metrics::{Samples, mbps, mean, power};
 use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
@@ -424,10 +424,9 @@ impl Simulation {
         }
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();
-        let end = self.world.now();
-        let own = record.age.quantile(end, 0.95);
-        outcome.end_to_end_p95_ms = own.map_or(0.0, Span::as_millis_f64);
-        outcome.power = power(outcome.goodput_mbps, outcome.end_to_end_p95_ms);
+        let own = record.age.quantile(self.world.now().min(record.stop), 0.95);
+        outcome.end_to_end_p95_ms = own.map(Span::as_millis_f64);
+        outcome.power = own.and_then(|age| power(outcome.goodput_mbps, age.as_millis_f64()));
         if let Record::Series(bin) = self.scenario.record {
             outcome.series = Some(self.flow_series(place, record, bin));
         }
@@ -468,16 +467,14 @@ impl Simulation {
             one_way.extend(&record.one_way);
             rtt.extend(&record.rtt);
         }
-        let mean = |figure: fn(&FlowOutcome) -> f64| {
-            flows.iter().map(figure).sum::<f64>() / flows.len().max(1) as f64
-        };
-        let end_to_end_p95_ms = mean(|flow| flow.end_to_end_p95_ms);
+        let end_to_end_p95_ms = mean(flows.iter().filter_map(|flow| flow.end_to_end_p95_ms));
+        let goodput_mbps: f64 = flows.iter().map(|flow| flow.goodput_mbps).sum();
         PooledDelays {
             one_way_delay_ms: one_way.quantiles(),
             rtt_ms: rtt.quantiles(),
             end_to_end_p95_ms,
             self_inflicted_p95_ms: None,
-            power: power(flows.iter().map(|flow| flow.goodput_mbps).sum(), end_to_end_p95_ms),
+            power: end_to_end_p95_ms.and_then(|delay_ms| power(goodput_mbps, delay_ms)),
         }
     }
 

@@ -236,3 +236,76 @@ fn frames_count_from_the_end_of_the_warm_up() {
     assert!((299..=301).contains(&made(0)), "{}", made(0));
     assert!((59..=61).contains(&made(8)), "{}", made(8));
 }
+
+/// The 95 % end-to-end delay in milliseconds of one flow over 12 Mbit/s with an RTT of 50 ms.
+fn age_of(change: impl FnOnce(&mut Scenario)) -> Option<f64> {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.record = Record::Metrics;
+    let outcome = run(&scenario.with(change)).expect("runs");
+    let flow = &outcome.flows[0];
+    assert_eq!(flow.power.is_some(), flow.end_to_end_p95_ms.is_some());
+    assert_eq!(outcome.pooled.end_to_end_p95_ms, flow.end_to_end_p95_ms);
+    flow.end_to_end_p95_ms
+}
+
+#[test]
+fn a_flow_that_has_stopped_does_not_age() {
+    let until = |seconds| {
+        age_of(|scenario| {
+            scenario.flows[0].stop = Some(Span::from_secs(10));
+            scenario.duration = Span::from_secs(seconds);
+        })
+    };
+    assert!(until(10).is_some_and(|age| (25.0..400.0).contains(&age)), "{:?}", until(10));
+    assert_eq!(until(10), until(60));
+}
+
+#[test]
+fn a_flow_ages_from_its_start_to_the_end_of_its_transfer() {
+    let of = |start_s, warmup_s| {
+        age_of(|scenario| {
+            scenario.flows[0].start = Span::from_secs(start_s);
+            scenario.flows[0].workload = Workload::Bytes(300_000);
+            (scenario.duration, scenario.warmup) = (Span::from_secs(60), Span::from_secs(warmup_s));
+        })
+    };
+    // It takes less than a second; gaps are shorter than a round trip.
+    assert!(of(0, 0).is_some_and(|age| (25.0..200.0).contains(&age)), "{:?}", of(0, 0));
+    assert_eq!(of(0, 0), of(30, 0));
+    assert_eq!(of(0, 0), of(30, 20));
+    assert_eq!(of(0, 20), None, "done before the warm-up ends");
+}
+
+#[test]
+fn off_periods_do_not_age() {
+    use paceline_flow::{Amount, On};
+
+    let bytes = On::Bytes(Amount::Fixed(20_000.0));
+    for on in [bytes, On::Time(Amount::Fixed(1.0))] {
+        let age = age_of(|scenario| {
+            let off = Amount::Fixed(4.0);
+            scenario.flows[0].workload = Workload::OnOff { on, off, starts_off: true, fresh: true };
+            scenario.duration = Span::from_secs(60);
+        });
+        assert!(age.is_some_and(|age| (25.0..200.0).contains(&age)), "{on:?}: {age:?}");
+    }
+}
+
+#[test]
+fn pooled_ages_are_the_mean_of_the_flows_that_have_one() {
+    let mut scenario = one_flow(Capacity::Constant(Rate::from_mbps(12.0)), 1000);
+    scenario.record = Record::Metrics;
+    for stop_s in [5, 20] {
+        let mut other = scenario.flows[0].clone();
+        other.stop = Some(Span::from_secs(stop_s));
+        scenario.flows.push(other);
+    }
+    (scenario.duration, scenario.warmup) = (Span::from_secs(30), Span::from_secs(10));
+    let outcome = run(&scenario).expect("runs");
+    let ages: Vec<Option<f64>> = outcome.flows.iter().map(|flow| flow.end_to_end_p95_ms).collect();
+    let [Some(bulk), None, Some(stopped)] = ages[..] else { panic!("{ages:?}") };
+    let pooled = outcome.pooled.end_to_end_p95_ms.expect("two flows have one");
+    assert!((pooled - (bulk + stopped) / 2.0).abs() < 1e-9, "{ages:?}: {pooled}");
+    let power = outcome.goodput_mbps() / (pooled / 1e3);
+    assert!(outcome.pooled.power.is_some_and(|own| (own - power).abs() < 1e-9));
+}

@@ -216,7 +216,8 @@ fn run_all(
         let outcome = run_while(&comparison.scenario(), names, &|| control.go_on());
         match outcome {
             Ok(Some(outcome)) => {
-                Some(CompareRow { note: note.clone(), ..comparison.row(&outcome) })
+                let row = comparison.row(&outcome);
+                Some(CompareRow { note: note.clone().or(row.note), ..row })
             }
             Ok(None) => None,
             Err(error) => {

@@ -91,7 +91,7 @@ pub use header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
 pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass};
-pub use params::{ParamInfo, ParamValue, Params};
+pub use params::{ParamInfo, ParamValue, Params, Variant};
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};

@@ -22,13 +22,44 @@ pub struct ParamInfo {
     pub kind: &'static str,
     /// Its default.
     pub default: String,
+    /// The variants that set another default, each with that default.
+    pub in_variants: Vec<(&'static str, String)>,
     /// What it means, its unit and where its default comes from.
     pub doc: String,
 }
 
+impl ParamInfo {
+    /// The default of this parameter where `variant` is written; `None` for no variant.
+    pub fn default_in(&self, variant: Option<&str>) -> &str {
+        let set = self.in_variants.iter().find(|(name, _)| Some(*name) == variant);
+        set.map_or(&self.default, |(_, default)| default)
+    }
+}
+
+/// The parameter that chooses a variant: whose defaults the other parameters have.
+pub const VARIANT: &str = "variant";
+
+/// A variant of a scheme or queue, declared in [`crate::params!`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The word that users write: `variant=paper`.
+    pub name: &'static str,
+    /// Whose behaviour it is.
+    pub doc: &'static str,
+}
+
 /// A set of parameters, made by [`crate::params!`].
 pub trait Params: Default {
-    /// The documentation of every parameter, in order, with the defaults.
+    /// Its variants: none, or two and more. The first one is [`Default`].
+    const VARIANTS: &'static [Variant] = &[];
+    /// The names of its variants with `|` between them: the kind of [`VARIANT`].
+    const VARIANT_KIND: &'static str = "";
+    /// The parameters with the defaults of a variant. `None` if there is no such variant.
+    fn variant(_name: &str) -> Option<Self> {
+        None
+    }
+    /// The documentation of every parameter, in order, with the defaults; [`VARIANT`] first if there
+    /// are variants.
     fn infos() -> Vec<ParamInfo>;
     /// Sets a parameter by name. `None` if there is no such parameter; the inner error says what
     /// is wrong with the value.
@@ -157,23 +188,40 @@ impl ParamValue for Rate {
     }
 }
 
-/// Declares a struct of parameters: each field with its documentation, type and default.
+/// Declares a struct of parameters: each field with its documentation, type and default. Behind it
+/// may stand its variants, each with what it sets otherwise; the first one sets nothing and is the
+/// default.
 ///
 /// ```
+/// use paceline_cc::{Params, Spec};
+///
 /// paceline_cc::params! {
 ///     /// Parameters of an example.
 ///     pub struct ExampleParams {
 ///         /// Gain per round trip.
 ///         gain: f64 = 0.5,
 ///     }
+///     variants {
+///         /// The authors' program.
+///         "authors" => {},
+///         /// The paper's text.
+///         "paper" => { gain: 0.25 },
+///     }
 /// }
 /// assert_eq!(ExampleParams::default().gain, 0.5);
+/// let spec = Spec::parse("example[variant=paper]")?;
+/// assert_eq!(spec.params::<ExampleParams>()?.gain, 0.25);
+/// # Ok::<(), paceline_cc::SpecError>(())
 /// ```
 #[macro_export]
 macro_rules! params {
     ($(#[$outer:meta])* pub struct $name:ident {
         $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr ),* $(,)?
-    }) => {
+    } $( variants {
+        $( $(#[doc = $about:literal])+ $word:literal => {
+            $( $set:ident : $value:expr ),* $(,)?
+        } ),+ $(,)?
+    } )?) => {
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
@@ -185,15 +233,29 @@ macro_rules! params {
             }
         }
         impl $crate::params::Params for $name {
+            $( const VARIANTS: &'static [$crate::params::Variant] = &[ $(
+                $crate::params::Variant { name: $word, doc: concat!($($about),+) },
+            )+ ];
+            const VARIANT_KIND: &'static str = $crate::joined!($($word),+);
+            fn variant(name: &str) -> Option<Self> {
+                match name {
+                    $( $word => Some($name { $( $set: $value, )* ..Default::default() }), )+
+                    _ => None,
+                }
+            } )?
             fn infos() -> Vec<$crate::params::ParamInfo> {
                 let defaults = $name::default();
                 let _ = &defaults;
-                vec![ $( $crate::params::ParamInfo {
+                let infos = vec![ $( $crate::params::ParamInfo {
                     name: stringify!($field),
                     kind: <$type as $crate::params::ParamValue>::KIND,
                     default: $crate::params::ParamValue::show(&defaults.$field),
+                    in_variants: $crate::params::in_variants::<$name>(
+                        |params| $crate::params::ParamValue::show(&params.$field)
+                    ),
                     doc: concat!($($doc),+).trim().to_string(),
-                }, )* ]
+                }, )* ];
+                $crate::params::with_variant::<$name>(infos)
             }
             fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
                 let _ = value;
@@ -206,6 +268,37 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// What `field` shows in each variant in which it differs from the default.
+#[doc(hidden)]
+pub fn in_variants<P: Params>(field: impl Fn(&P) -> String) -> Vec<(&'static str, String)> {
+    let default = field(&P::default());
+    let shown = P::VARIANTS.iter().filter_map(|variant| {
+        P::variant(variant.name).map(|params| (variant.name, field(&params)))
+    });
+    shown.filter(|(_, shown)| *shown != default).collect()
+}
+
+/// The parameters with [`VARIANT`] before them, if there are variants: its documentation tells what
+/// each variant sets.
+#[doc(hidden)]
+pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
+    let Some(first) = P::VARIANTS.first() else { return infos };
+    let about = P::VARIANTS.iter().map(|variant| {
+        let set = infos.iter().filter_map(|info| {
+            let (_, value) = info.in_variants.iter().find(|(name, _)| *name == variant.name)?;
+            Some(format!("`{}={value}`", info.name))
+        });
+        let set: Vec<String> = set.collect();
+        let doc = variant.doc.trim().trim_end_matches('.');
+        let set = if set.is_empty() { String::new() } else { format!(": {}", set.join(", ")) };
+        format!(" `{}`: {doc}{set}.", variant.name)
+    });
+    let doc = format!("Sets the defaults of the other parameters.{}", about.collect::<String>());
+    let (kind, default) = (P::VARIANT_KIND, first.name.to_string());
+    infos.insert(0, ParamInfo { name: VARIANT, kind, default, in_variants: Vec::new(), doc });
+    infos
 }
 
 /// Declares an enumeration that a parameter can have, each value with the word for it.

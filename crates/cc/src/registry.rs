@@ -259,6 +259,47 @@ mod tests {
     }
 
     #[test]
+    fn variants_build_set_something_and_are_documented() {
+        for scheme in SCHEMES {
+            let infos = (scheme.params)();
+            let Some(variant) = infos.iter().find(|info| info.name == "variant") else { continue };
+            let names: Vec<&str> = variant.kind.split('|').collect();
+            assert_eq!(variant.default, names[0], "{}", scheme.name);
+            assert!(names.len() > 1, "{}", scheme.name);
+            for name in &names {
+                let text = format!("{}[variant={name}]", scheme.name);
+                assert!(try_build(&text).is_ok(), "{text}");
+                assert!(variant.doc.contains(&format!("`{name}`")), "{text}");
+                let sets = infos.iter().any(|info| info.default != info.default_in(Some(name)));
+                assert_eq!(sets, *name != names[0], "{text}: only the first is the default");
+            }
+        }
+    }
+
+    #[test]
+    fn mistaken_variants_are_told() {
+        let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
+        let unknown = message("copa[variant=papers]");
+        assert!(unknown.contains("authors, paper, mvfst (did you mean `paper`?)"), "{unknown}");
+        let two = message("copa[variant=paper,variant=mvfst]");
+        assert!(two.contains("`variant=paper` is written as well"), "{two}");
+        assert_eq!(message("copa[variant=paper,variant=paper]"), "");
+        let none = message("verus[variant=paper]");
+        assert!(none.contains("`verus` has no parameter `variant`"), "{none}");
+    }
+
+    #[test]
+    fn switches_override_their_variant_in_any_order() {
+        use crate::params::Params;
+        use crate::schemes::copa::{CopaParams, Speed};
+        for text in ["copa[variant=paper,velocity=mvfst]", "copa[velocity=mvfst,variant=paper]"] {
+            let spec = Spec::parse(text).expect(text);
+            let paper = CopaParams::variant("paper").expect("a variant");
+            assert_eq!(spec.params(), Ok(CopaParams { velocity: Speed::Mvfst, ..paper }));
+        }
+    }
+
+    #[test]
     fn no_two_schemes_look_alike() {
         for (at, one) in SCHEMES.iter().enumerate() {
             for other in &SCHEMES[at + 1..] {
@@ -277,7 +318,8 @@ mod tests {
         for scheme in SCHEMES {
             let Some(setting) = scheme.bulk else { continue };
             assert!(try_build(setting.spec).is_ok(), "{}", setting.spec);
-            assert!(setting.spec.starts_with(scheme.name) && !setting.reason.is_empty());
+            let more = setting.spec.strip_prefix(scheme.name);
+            assert!(more.is_some_and(|more| !more.is_empty()) && !setting.reason.is_empty());
         }
     }
 

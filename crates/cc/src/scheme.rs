@@ -108,13 +108,12 @@ impl Halves {
     }
 }
 
-/// How a scheme is set in `compare --schemes all`, and why. Whoever names a scheme gets its defaults.
+/// How a scheme is set in `compare --schemes all`, and why. Whoever names a scheme gets the bare scheme.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BulkSetting {
     /// What is run, as a user would write it: parameters, a queue.
     pub spec: &'static str,
-    /// Why: half a sentence for a note below a table. If `spec` is the bare name, it says why the
-    /// scheme does badly there.
+    /// Why: half a sentence for a note below a table.
     pub reason: &'static str,
 }
 
@@ -131,8 +130,12 @@ pub struct Scheme {
     /// How figures draw it.
     pub plot_style: PlotStyle,
     /// How it is set where all schemes send bulk data over a link that nobody has chosen for them,
-    /// if its defaults do not fit there.
+    /// if it needs more than its name there.
     pub bulk: Option<BulkSetting>,
+    /// Why one flow by the bare name leaves more than a fifth of some constant link of 6 to 96 Mbit/s
+    /// unused within 30 s, at RTTs of 20 to 200 ms; `None` if it uses them all. Half a sentence for
+    /// a note beside such a figure.
+    pub note: Option<&'static str>,
     /// Makes it from what the user wrote.
     pub build: fn(&Spec) -> Result<Halves, SpecError>,
 }

@@ -1,6 +1,6 @@
 //! How schemes are written: `sender[param=value,...]+queue[param=value,...]`.
 
-use crate::params::Params;
+use crate::params::{Params, VARIANT};
 use thiserror::Error;
 
 /// A name with arguments: `codel[target=50ms,interval=100ms]`.
@@ -135,15 +135,20 @@ impl Spec {
         Ok(Spec { name: name.to_string(), args })
     }
 
-    /// The parameters that this spec sets, over the defaults.
+    /// The parameters that this spec sets, over the defaults of its variant.
+    ///
+    /// # Errors
+    /// An unknown parameter or variant, two variants, or a value that does not fit.
     pub fn params<P: Params>(&self) -> Result<P, SpecError> {
-        let mut params = P::default();
+        let mut params: P = self.defaults()?;
+        let has_variants = !P::VARIANTS.is_empty();
         for (param, value) in &self.args {
+            if has_variants && param == VARIANT {
+                continue;
+            }
             match params.set(param, value) {
                 Some(Ok(())) => {}
-                Some(Err(problem)) => {
-                    return Err(self.bad_value(param, problem));
-                }
+                Some(Err(problem)) => return Err(self.bad_value(param, problem)),
                 None => {
                     let known: Vec<_> = P::infos().iter().map(|info| info.name).collect();
                     return Err(SpecError::UnknownParam {
@@ -156,6 +161,33 @@ impl Spec {
             }
         }
         Ok(params)
+    }
+
+    /// The variant that this spec names, if it names one; [`Spec::params`] tells whether it exists.
+    pub fn variant(&self) -> Option<&str> {
+        self.args.iter().find(|(param, _)| param == VARIANT).map(|(_, name)| name.as_str())
+    }
+
+    /// The defaults of the variant that this spec names, or the default ones.
+    fn defaults<P: Params>(&self) -> Result<P, SpecError> {
+        let Some(name) = self.variant().filter(|_| !P::VARIANTS.is_empty()) else {
+            return Ok(P::default());
+        };
+        let others = self.args.iter().filter(|(param, other)| param == VARIANT && other != name);
+        if let Some((_, other)) = others.last() {
+            let problem = format!("`{VARIANT}={name}` is written as well; write one of the two");
+            return Err(SpecError::BadValue {
+                name: self.name.clone(),
+                param: VARIANT.into(),
+                value: other.clone(),
+                problem,
+            });
+        }
+        P::variant(name).ok_or_else(|| {
+            let near = nearest(name, P::VARIANTS.iter().map(|variant| variant.name));
+            let known = P::VARIANT_KIND.replace('|', ", ");
+            self.bad_value(VARIANT, format!("expected one of {known}{}", suggestion(&near)))
+        })
     }
 
     /// The error that the value written for `param` has the given problem.

@@ -207,6 +207,8 @@ fn gap_refuses_what_the_kernel_has_not() {
         seen.err
     };
     assert!(refused(&["gap", "--schemes", "cubic[beta=0.5]"]).contains("takes no parameters"));
+    let err = refused(&["gap", "--trace", "12Mbps", "--schemes", "prague", "--duration", "1s"]);
+    assert!(err.contains("prague") && err.contains("modprobe"), "{err}");
     let err = refused(&["gap", "--trace", "12Mbps", "--schemes", "c2tcp", "--duration", "1s"]);
-    assert!(err.contains("c2tcp") && err.contains("modprobe"), "{err}");
+    assert!(err.contains("--kernel c2tcp"), "{err}");
 }

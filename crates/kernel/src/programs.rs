@@ -32,7 +32,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "c2tcp",
         summary: "C2TCP over Cubic or NewReno: RTTs above 100 ms for 100 ms count as a loss",
-        scheme: "c2tcp",
+        scheme: "c2tcp[variant=ifip2018,settle=0s]",
         accelerates: false,
     },
     Program {
@@ -44,7 +44,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "vegas_ebpf",
         summary: "Vegas: keeps two to four packets in queues; an example for programs of one's own",
-        scheme: "vegas",
+        scheme: "vegas[diff=paper]",
         accelerates: false,
     },
 ];

@@ -1,6 +1,6 @@
 //! Schemes side by side on one link: the scenario of `paceline compare`, and a row of its table.
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{SCHEMES, Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use serde::Serialize;
@@ -15,6 +15,9 @@ use paceline_sim::scenario::{
 use paceline_sim::{BuildError, FlowOutcome, LinkSeries, Outcome, service};
 
 use crate::omniscient::Omniscient;
+
+/// The share of a link from which on it counts as used: a bare scheme below it gets its note.
+pub const WELL_USED: f64 = 0.8;
 
 /// What the row of the omniscient protocol has in place of a scheme.
 pub const OMNISCIENT: &str = "omniscient";
@@ -96,6 +99,16 @@ impl Comparison {
             runs: Runs::default(),
             bin: None,
         }
+    }
+
+    /// What is to be known of a bare scheme that uses this share of the link; `None` for those that
+    /// use [`WELL_USED`] of it, and for schemes with parameters or a queue, which somebody has chosen.
+    fn note(&self, utilization: f64) -> Option<&'static str> {
+        let SchemeChoice::Named(spec) = &self.scheme else { return None };
+        if utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
+            return None;
+        }
+        SCHEMES.iter().find(|scheme| scheme.name == spec.sender.name)?.note
     }
 
     /// The scenario of the first run.
@@ -181,7 +194,7 @@ impl Comparison {
             jain_1s: outcome.jain_1s,
             packets: outcome.packets,
             digest: outcome.digest.clone(),
-            note: None,
+            note: self.note(link.utilization).map(str::to_string),
             series: link.series,
         }
     }
@@ -316,7 +329,8 @@ pub struct CompareRow {
     pub packets: u64,
     /// The digest of the run; empty for the omniscient protocol, which has no run.
     pub digest: String,
-    /// How the scheme was set, or why it does badly here, if nobody has asked for that.
+    /// How `all` has set the scheme, or, where a bare name uses less than [`WELL_USED`] of the link, what
+    /// the registry knows of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The link over time, if recorded; not part of the JSON.

@@ -96,8 +96,8 @@ fn schemes_of(text: &str, names: &Names) -> Result<Schemes, String> {
     if specs.is_empty() { Err("expected at least one scheme".into()) } else { Ok(Schemes(specs)) }
 }
 
-/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives each scheme a setting in
-/// which it works, as the registry has it, and a note that says so.
+/// The schemes of a comparison: as [`schemes`] reads them, but `all` gives schemes that need more than
+/// their name what the registry has for them, and a note that says so.
 #[derive(Clone, Debug)]
 pub struct ComparedSchemes(pub Vec<(SchemeSpec, Option<String>)>);
 

@@ -162,7 +162,7 @@ fn parameters(infos: &[ParamInfo]) -> String {
     }
     let mut text =
         String::from("\n| name | kind | default | meaning |\n| --- | --- | --- | --- |\n");
-    for ParamInfo { name, kind, default, doc } in infos {
+    for ParamInfo { name, kind, default, doc, .. } in infos {
         let (kind, default, doc) = (cell(kind), cell(default), cell(doc));
         text += &format!("| `{name}` | {kind} | `{default}` | {doc} |\n");
     }

@@ -52,10 +52,12 @@ impl Names {
     }
 }
 
+/// Leaves out what the variant that `spec` names, or the default one, sets anyway.
 fn drop_defaults(spec: &mut Spec, infos: &[ParamInfo]) {
+    let variant = spec.variant().map(str::to_string);
     spec.args.retain(|(name, value)| {
         let info = infos.iter().find(|info| info.name == name);
-        !info.is_some_and(|info| same_value(&info.default, value))
+        !info.is_some_and(|info| same_value(info.default_in(variant.as_deref()), value))
     });
 }
 
@@ -118,7 +120,10 @@ mod tests {
             ("cubic+codel[target=50ms,interval=0.1s]", "cubic+codel[target=50ms]"),
             ("abc[eta=0.98]", "abc"),
             ("abc[eta=98%,dt=60ms]", "abc[dt=60ms]"),
-            ("c2tcp[target=100ms]+codel[interval=100ms]", "c2tcp+codel"),
+            ("c2tcp[target=2rtt]+codel[interval=100ms]", "c2tcp+codel"),
+            ("copa[variant=authors,velocity=authors]", "copa"),
+            ("copa[variant=paper,velocity=authors]", "copa[variant=paper,velocity=authors]"),
+            ("copa[variant=paper,velocity=paper]", "copa[variant=paper]"),
         ] {
             let spec = names.check_scheme(written).expect("legal");
             assert_eq!(names.without_defaults(&spec).to_string(), short);

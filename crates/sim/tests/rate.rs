@@ -178,7 +178,12 @@ fn shares_become_equal() {
 fn queues_stay_short_on_constant_links() {
     for rate in [12.0, 24.0, 96.0] {
         for flows in [1, 4] {
-            for scheme in ["rcp", "rcp[rule=authors]", "vcp", "vcp[rule=authors]"] {
+            for scheme in [
+                "rcp",
+                "rcp[rule=authors]",
+                "vcp[variant=paper]",
+                "vcp[variant=paper,rule=authors]",
+            ] {
                 let mut scenario = scenario(mbps(rate), scheme, flows);
                 scenario.duration = Span::from_secs(90);
                 scenario.warmup = Span::from_secs(60);

@@ -37,8 +37,8 @@ pub(crate) struct Compare {
     /// The link back, which acknowledgements pass; without it they meet no queue
     #[arg(long, value_name = "NAME|FILE|RATE")]
     reverse_trace: Option<String>,
-    /// Schemes, separated by commas. `all` is every scheme; those that do not work with their
-    /// defaults get other settings, and a note says so
+    /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
+    /// one, and a note says so
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared)]
     schemes: args::ComparedSchemes,
     /// Add a row for each trace: what a sender would reach that knows the future of the link
@@ -133,7 +133,9 @@ impl Compare {
         let mut rows = Vec::new();
         for (at, mut runs) in pool.rows.into_iter().enumerate() {
             let note = &self.schemes.0[at % schemes].1;
-            runs.iter_mut().for_each(|row| row.note.clone_from(note));
+            for row in &mut runs {
+                row.note = note.clone().or_else(|| row.note.take());
+            }
             rows.extend(runs);
             if let Some(best) = best.as_ref().filter(|_| (at + 1) % schemes == 0) {
                 rows.extend(best[at / schemes].iter().cloned());

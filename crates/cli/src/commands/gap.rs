@@ -134,6 +134,13 @@ fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
     if !scheme.sender.args.is_empty() {
         return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
     }
+    // The program of this name is another variant than the bare scheme.
+    if paceline_kernel::find(&scheme.sender.name).is_ok() {
+        let name = &scheme.sender.name;
+        return Err(format!(
+            "{name} is a program of `paceline kernel`: name it by --kernel {name}"
+        ));
+    }
     Ok(match scheme.sender.name.as_str() {
         "newreno" => "reno".into(),
         name => name.to_string(),

@@ -1,5 +1,5 @@
-//! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` with its default
-//! parameters.
+//! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: `paceline_cc`'s `C2tcpSender` as
+//! `c2tcp[variant=ifip2018,settle=0s]` has it.
 
 use super::cubic::Cubic;
 use super::fixed::{MOST_ACKED, ONE, scale};

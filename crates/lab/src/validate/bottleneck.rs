@@ -185,11 +185,10 @@ struct Observation {
 
 /// Cubic as ns-3 3.37 has it: no Reno-friendly region yet, and slow start ends when the delay has
 /// grown by the base RTT.
-const CUBIC_NS3: &str = "cubic[tcp_friendliness=false,whole_packets=true,hystart=ns3]";
+const CUBIC_NS3: &str = "cubic[variant=ns3]";
 /// The same, silent after a loss until half of the window is acknowledged.
-const CUBIC_NS3_SILENT: &str =
-    "cubic[tcp_friendliness=false,whole_packets=true,hystart=ns3,prr=false]";
-const RENO_NS3: &str = "newreno[after_recovery=covered,prr=false]";
+const CUBIC_NS3_SILENT: &str = "cubic[variant=ns3,prr=false]";
+const RENO_NS3: &str = "newreno[variant=ns3]";
 const WHY_CUBIC: &str = "ns-3's Cubic has no Reno-friendly region and another HyStart";
 const WHY_RENO: &str =
     "ns-3 counts what arrived during a recovery when it ends, and is silent for half a window";
@@ -230,19 +229,14 @@ fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
         ("ns-3", "TcpVegas", _) => vec![
             default("vegas"),
             variant(
-                "vegas[rtt=smoothed]".into(),
-                "ns-3's Vegas compares the smoothed RTT with the smallest one",
+                "vegas[variant=ns3]".into(),
+                "ns-3's Vegas compares the smoothed RTT with the smallest one, and counts waiting \
+                 packets as the paper does",
             ),
-            variant(format!("vegas[rtt=smoothed,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
-            variant("vegas[rtt=smoothed,clock=1ms,handshake=101ms], phases=1ms".into(), WHY_CLOCK),
+            variant(format!("vegas[variant=ns3,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
+            variant("vegas[variant=ns3,clock=1ms,handshake=101ms], phases=1ms".into(), WHY_CLOCK),
         ],
-        ("ns-3", "TcpBbr", _) => vec![
-            default("bbr"),
-            variant(
-                "bbr[min_quantum=1,pacing_margin=0,aggregation=false,policer=false]".into(),
-                WHY_BBR,
-            ),
-        ],
+        ("ns-3", "TcpBbr", _) => vec![default("bbr"), variant("bbr[variant=ns3]".into(), WHY_BBR)],
         ("ns-3", "TcpDctcp", _) => vec![
             default("dctcp+step[k=20]"),
             variant(
@@ -279,21 +273,20 @@ fn ours(simulator: &str, run: &Run) -> Vec<OwnScheme> {
         ],
         ("ns-2", "vegas", _) => vec![
             default("vegas"),
-            variant("vegas[diff=linux]".into(), "Linux counts waiting packets by the longer RTT"),
             variant(format!("vegas[handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
             variant("vegas[step=before]".into(), WHY_STEP),
         ],
         ("ns-2", "vegas2", _) => vec![
             default("vegas[alpha=1,beta=3]"),
             variant(format!("vegas[alpha=1,beta=3,handshake={HANDSHAKE}]"), WHY_HANDSHAKE),
-            variant("vegas[alpha=1,beta=3,rtt=mean,diff=rounded,doubles=second]".into(), WHY_OWN),
+            variant("vegas[variant=ns2]".into(), WHY_OWN),
         ],
         ("ns-2", "compound", _) => vec![default("compound")],
         ("ns-2", "xcp", _) => vec![default("xcp")],
         ("htsim", "dctcp", _) => vec![
             default("dctcp+step[k=20]"),
-            variant("dctcp[reduces=always,alpha0=0]+step[k=20]".into(), WHY_ALWAYS),
-            variant("dctcp[reduces=always,alpha0=0]+step[k=20,at=departure]".into(), WHY_LEAVING),
+            variant("dctcp[variant=htsim]+step[k=20]".into(), WHY_ALWAYS),
+            variant("dctcp[variant=htsim]+step[k=20,at=departure]".into(), WHY_LEAVING),
         ],
         _ => vec![default("newreno")],
     }

@@ -44,18 +44,9 @@ static RUNS: [Run; 9] = [
 /// Mahimahi's CoDel with the settings of the peer's runs, and CoDel as in RFC 8289.
 const CODEL: &str = "cubic+codel[target=50ms,interval=100ms]";
 
-const WHY_LINUX: &str =
-    "Linux' Reno-friendly window grows by half a packet per round trip for good";
-
 fn ours(scheme: &str) -> Vec<OwnScheme> {
     match scheme {
         "cubic+codel" => {}
-        "cubic" => {
-            return vec![
-                OwnScheme::default(scheme),
-                OwnScheme::variant("cubic[growth=linux]", WHY_LINUX),
-            ];
-        }
         _ => return vec![OwnScheme::default(scheme)],
     }
     vec![
@@ -63,14 +54,6 @@ fn ours(scheme: &str) -> Vec<OwnScheme> {
         OwnScheme::variant(
             "cubic+codel-mahimahi[target=50ms,interval=100ms]",
             "Mahimahi's CoDel delivers the packet that it means to drop, and drops the next",
-        ),
-        OwnScheme::variant(
-            "cubic[growth=linux]+codel-mahimahi[target=50ms,interval=100ms]",
-            WHY_LINUX,
-        ),
-        OwnScheme::variant(
-            "cubic[hystart=off,growth=linux]+codel-mahimahi[target=50ms,interval=100ms]",
-            WHY_LINUX,
         ),
         OwnScheme::variant(
             "cubic[hystart=off]+codel-mahimahi[target=50ms,interval=100ms]",

@@ -66,11 +66,10 @@ slow start by losses alone (`hystart=off`) nor repair without selective acknowle
 moves the mean delay of Cubic over CoDel and FQ-CoDel here by more than half a millisecond; Reno without them
 keeps 100 ms over FQ-CoDel, which is not ns-3's. What else ns-3 does after its slow start was not found.
 
-**Copa.** The authors' program waits a gap after a full window (`copa[send=authors]`), and real paths
-have some jitter, without which the queueing delay in slow start is zero and its target infinite.
-With 1 ms of jitter in the mean (`compare --jitter 1ms`) the 95th percentiles, 178 and 212 ms by the
-defaults on the two downlinks, become 117 and 118 ms; the program has 89 and 130 ms in two runs on the
-first, and 102 ms on the second.
+**Copa.** The default is the authors' program, which waits a gap after a full window. Real paths have some
+jitter, without which the queueing delay in slow start is zero and its target infinite: with 1 ms of
+jitter in the mean (`compare --jitter 1ms`) the 95th percentiles come down. The program itself has 89 and
+130 ms in two runs on the first downlink, and 102 ms on the second.
 
 **Sprout.** The program has data both ways, and its forecasts ride on the data of the other way. At
 an RTT of 100 ms that takes it from 23 to 15 % of Verizon's downlink, where the program has 10 to 11;
@@ -103,7 +102,7 @@ probably starved of processor time.
 
 **Vegas.** ns-3 compares smoothed RTTs, and measures them in whole milliseconds, its handshake of 100.1 ms as
 100 or 101. With four flows this makes ns-3's delays from 10 s on to a tenth of a millisecond
-(`vegas[rtt=smoothed,clock=1ms,handshake=101ms]`). With one flow the ticks decide whether the window gets another
+(`vegas[variant=ns3,clock=1ms,handshake=101ms]`). With one flow the ticks decide whether the window gets another
 packet: of ten runs here that begin at all tenths of a millisecond (`phases=1ms`), three have 1.88 ms, as ns-3, and
 seven 2.88.
 ns-2 has two. The one of Linux 2.6.22 takes two round trips for each step (`step=before`), so that what slow
@@ -116,7 +115,7 @@ and why was not found. Of its four flows the delays from 10 s on are those of a 
 
 **DCTCP** of htsim reduces its window at the end of every window of observation as long as its average of marks is
 above zero, whether packets were marked or not, and htsim's queue marks packets that leave. With both
-(`dctcp[reduces=always,alpha0=0]+step[k=20,at=departure]`) throughput and delays from 10 s on are within 3 %
+(`dctcp[variant=htsim]+step[k=20,at=departure]`) throughput and delays from 10 s on are within 3 %
 of htsim's. RFC 8257 reduces it when packets are marked: over 12 Mbit/s and 100 ms the default swings between 12
 and 20 packets of queue, as the paper's fluid model has it. In the first 10 s htsim's flow is slower than ours; at which
 window its slow start ends was not looked for.
@@ -131,10 +130,10 @@ was made a variant, as ns-2's initial window is 10 by the peers' notes.
 ns-2's is Linux 2.6.22's, without HyStart. `hystart=off` alone does not make flows unequal here; what does in
 ns-2 was not found.
 
-**Cubic over CoDel** on Verizon's downlink: Linux' window beside the curve, Reno's, grows by half a packet
-per round trip for good, where RFC 9438 lets it grow by a whole one after a while (`growth=linux`: 72 %
-instead of 74, for 70). On the uplink the same takes it from 65 to 63 %, for 65 to 66, so that this is
-not the whole of the difference.
+**Cubic over CoDel** on Verizon's downlink: the default is Linux' growth, whose window beside the curve,
+Reno's, grows by half a packet per round trip for good, where RFC 9438 lets it grow by a whole one after a
+while (`growth=linux` uses 72 % and `growth=rfc9438` 74 %, for the real 70). On the uplink the two use 63 and
+65 %, for 65 to 66, so that this is not the whole of the difference.
 
 **802.11.** All totals of saturated stations agree with ns-2, as do all shares of frames that collide; the slow
 station's totals are within 3 %, and NewReno's within 9 % of ns-2's, in the same order. What differs, and why:

@@ -148,17 +148,15 @@ impl Setting {
     }
 }
 
-const COPA_AUTHORS: &str = "copa[send=authors,velocity=authors,detection=authors,loss=authors]";
 const WHY_BOTH: &str = "data flow both ways, as in the program's run, and slow each other down";
 const WHY_POLL: &str = "the authors' sender looks for the end of a tick every 10 ms";
 const WHY_POLL_BOTH: &str = "data flow both ways, and the sender looks for the end of a tick every \
                              10 ms";
 const WHY_FLIGHTS: &str = "the same, and forecasts ride on the first packet of a flight of the \
                            other direction, 35 ms apart in the mean";
-const WHY_SEND: &str = "the authors' loop lets a packet wait a whole gap after a full window";
+const WHY_PAPER: &str = "the paper's text, which the program is not";
 const WHY_JITTER: &str = "the same over a path whose acknowledgements have 1 ms of random delay, \
                           which makes the target of slow start finite";
-const WHY_AUTHORS: &str = "all that the authors' code does differently, over the same path";
 const WHY_SOCKET: &str = "the program's bursts end where its socket is full, at 92 packets if nothing \
                           takes them meanwhile";
 const WHY_VIVACE: &str = "the program's own rule";
@@ -183,19 +181,18 @@ fn ours(program: &str) -> Vec<Setting> {
         }
         "Copa" => vec![
             default("copa"),
-            variant("copa[send=authors]", WHY_SEND),
-            variant("copa[send=authors]", WHY_JITTER).jitter(1),
-            variant(COPA_AUTHORS, WHY_AUTHORS).jitter(1),
+            variant("copa", WHY_JITTER).jitter(1),
+            variant("copa[variant=paper]", WHY_PAPER),
         ],
         "Verus" => vec![default("verus"), variant("verus[socket=92]", WHY_SOCKET)],
         "PCC Vivace-latency" => vec![
             default("vivace[utility=latency]"),
-            variant("vivace[rule=nsdi2018,utility=latency]", WHY_VIVACE),
-            variant("vivace[rule=nsdi2018,utility=latency]", WHY_NOISE).jitter(4),
+            variant("vivace[variant=nsdi2018,utility=latency]", WHY_VIVACE),
+            variant("vivace[variant=nsdi2018,utility=latency]", WHY_NOISE).jitter(4),
         ],
         "PCC Vivace-loss" => vec![
             default("vivace[utility=loss]"),
-            variant("vivace[rule=nsdi2018,utility=loss]", WHY_VIVACE),
+            variant("vivace[variant=nsdi2018,utility=loss]", WHY_VIVACE),
         ],
         "RemyCC-2014-100x" => vec![default("remy[file=RemyCC-2014-100x.dna]")],
         _ => vec![none],

@@ -103,9 +103,13 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
+const VCP_PAPER: &str = "vcp[variant=paper]";
 /// VCP by what it scales its increases with, and the RTT in milliseconds.
-const VCP: [(&str, &str, u64); 3] =
-    [("100", "vcp", 100), ("200", "vcp", 200), ("unscaled", "vcp[scale=none]", 100)];
+const VCP: [(&str, &str, u64); 3] = [
+    ("100", VCP_PAPER, 100),
+    ("200", VCP_PAPER, 200),
+    ("unscaled", "vcp[variant=paper,scale=none]", 100),
+];
 
 /// Acknowledgements that arrive, in percent, and the accelerates among them, in quarters.
 const KEPT: [(u32, u32); 6] = [(100, 3), (75, 3), (50, 3), (50, 4), (50, 1), (50, 2)];

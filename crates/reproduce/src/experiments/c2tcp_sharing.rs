@@ -77,7 +77,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
 
 /// The task, and what runs: the paper's condition alone, and as C2TCP's kernel has it, which the
 /// other claims run.
-const CONDITIONS: [(&str, &str); 2] = [("condition", "c2tcp"), ("condition, kernel", C2TCP)];
+const CONDITIONS: [(&str, &str); 2] =
+    [("condition", "c2tcp[variant=ifip2018,settle=0s]"), ("condition, kernel", C2TCP)];
 
 /// Two histories of a second, below Target and above it, and after each the same 90 ms above it.
 /// Counts the back-offs within these.

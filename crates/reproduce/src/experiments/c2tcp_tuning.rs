@@ -89,7 +89,8 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     }
     for (name, queued) in UNSETTLED {
         for loss in [0.0, 0.003] {
-            let mut scenario = c2tcp_emulation("c2tcp", &both[0], &both[1], length)?;
+            let mut scenario =
+                c2tcp_emulation("c2tcp[variant=ifip2018,settle=0s]", &both[0], &both[1], length)?;
             if !queued {
                 scenario.reverse = None;
             }

@@ -29,10 +29,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// per round trip (§8: 12 round trips to double; appendix F: "fixed"), so VCP's scaling by the RTT is
 /// off.
 const EXPLICIT: [(&str, &str); 4] = [
-    ("xcp", "xcp[alpha=0.55,beta=0.4]"),
+    ("xcp", "xcp[variant=abc]"),
     ("xcpw", "xcpw"),
-    ("rcp", "rcp[rule=authors]"),
-    ("vcp", "vcp[rule=authors,scale=none]"),
+    ("rcp", "rcp[variant=abc]"),
+    ("vcp", "vcp[variant=abc]"),
 ];
 
 /// ABC, the other schemes under explicit control, and those without routers.

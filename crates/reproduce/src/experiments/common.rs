@@ -15,9 +15,9 @@ pub(super) const CODEL: &str = "cubic+codel-mahimahi[target=50ms,interval=100ms]
 pub(super) const PIE: &str = "cubic+pie-mahimahi";
 /// BBR as both papers ran it: its allowance for acknowledgements in batches is younger (Linux
 /// 5.1, May 2019) than the C2TCP paper's kernel (4.13) and than ABC's figures.
-pub(super) const BBR: &str = "bbr[aggregation=false]";
-/// Copa's program, which the ABC paper ran, instead of its paper.
-pub(super) const COPA: &str = "copa[velocity=authors,detection=authors,loss=authors]";
+pub(super) const BBR: &str = "bbr[variant=linux4]";
+/// Copa's program, which the ABC paper ran, but for the gap after a full window: that was found later.
+pub(super) const COPA: &str = "copa[send=paper]";
 /// ABC and the schemes without routers that its paper compares it with: short names for measures, and
 /// the schemes.
 pub(super) const SCHEMES: [(&str, &str); 10] = [
@@ -35,7 +35,7 @@ pub(super) const SCHEMES: [(&str, &str); 10] = [
 /// Cubic over CoDel as the C2TCP paper ran it: its authors' scripts.
 pub(super) const CODEL_30: &str = "cubic+codel-mahimahi[target=30ms,interval=100ms]";
 /// C2TCP's kernel, which its paper ran: Cubic's disregard of RTTs for a second included.
-pub(super) const C2TCP: &str = "c2tcp[settle=1s]";
+pub(super) const C2TCP: &str = "c2tcp[variant=ifip2018]";
 
 /// A scheme as users write it.
 pub(super) fn scheme(text: &str) -> Result<SchemeSpec, String> {

@@ -24,7 +24,7 @@ pub(super) const DESIGNED: [(&str, &str); 6] = [
     ("newreno", "newreno[initial_window=2]"),
     ("compound", "compound[initial_window=2]"),
     ("cubic", "cubic[initial_window=2]"),
-    ("vegas", "vegas[initial_window=2]"),
+    ("vegas", "vegas[diff=paper,initial_window=2]"),
     ("sfqcodel", SFQCODEL),
     ("xcp", "xcp[initial_window=2]"),
 ];

@@ -35,7 +35,7 @@ pub(super) const SCHEMES: [(&str, &str); 8] = [
     ("ledbat", "ledbat"),
     ("cubic", "cubic"),
     ("codel", "cubic+codel"),
-    ("video", "gcc"),
+    ("video", "gcc[variant=mmsys2016]"),
 ];
 /// Those that Sprout is compared with where no queue management helps.
 const END_TO_END: [&str; 6] = ["ewma", "compound", "vegas", "ledbat", "cubic", "video"];

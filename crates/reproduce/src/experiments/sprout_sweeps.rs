@@ -45,10 +45,10 @@ const OTHERS: [&str; 17] = [
     "copa",
     "vivace",
     "verus",
-    "c2tcp",
+    "c2tcp[variant=ifip2018]",
     "verus[r=2]",
     "copa[delta=0.1]",
-    "c2tcp[target=80ms]",
+    "c2tcp[variant=ifip2018,target=80ms]",
     "vegas[alpha=4,beta=8]",
     "vivace[utility=loss]",
 ];

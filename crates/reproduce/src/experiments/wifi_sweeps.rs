@@ -28,9 +28,9 @@ const SCHEMES: [(&str, &str); 5] = [
 const PCC: [(&str, &str, Option<u64>); 8] = [
     ("kernel, latency", "vivace", Some(2)),
     ("kernel, loss", "vivace[utility=loss]", Some(2)),
-    ("nsdi2018, latency", "vivace[rule=nsdi2018]", Some(2)),
-    ("nsdi2018, loss", "vivace[rule=nsdi2018,utility=loss]", Some(2)),
-    ("paper, latency", "vivace[rule=paper]", Some(2)),
+    ("nsdi2018, latency", "vivace[variant=nsdi2018]", Some(2)),
+    ("nsdi2018, loss", "vivace[variant=nsdi2018,utility=loss]", Some(2)),
+    ("paper, latency", "vivace[variant=paper]", Some(2)),
     ("kernel, latency", "vivace", Some(6)),
     ("kernel, latency", "vivace", Some(12)),
     ("kernel, latency", "vivace", None),

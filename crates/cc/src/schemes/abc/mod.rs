@@ -19,6 +19,7 @@
 //! # Parameters
 //! | half | name | unit | default | source |
 //! | --- | --- | --- | --- | --- |
+//! | all | `variant` | | nsdi2020 | see below; `authors` for the code, `paper` for the text |
 //! | sender | `dual_window` | | true | paper §4.1; false for the basic sender |
 //! | sender | `additive_increase` | | true | paper eq. 3; `ack` as in the code, `false` for Fig. 3a |
 //! | sender | `initial_window` | packets | 10 | RFC 6928 |
@@ -40,9 +41,9 @@
 //! | router | `lookahead` | time | 0 | PK-ABC of paper §7.6: one RTT, 100 ms |
 //!
 //! "Code" is what the authors published. It differs from the paper where the table names both;
-//! its basic sender and its router are
-//! `abc[dual_window=false,additive_increase=ack,brake_floor=5,token0=5]`,
-//! with `proxied=true` on the wire. PK-ABC is `abc[lookahead=100ms]`.
+//! its basic sender and its router are `variant=authors`. PK-ABC is `abc[lookahead=100ms]`. The
+//! default is the sender of paper §4.1, which also obeys losses and CE, over the code's router: the
+//! code's basic sender ignores both, and is fit for paths whose one bottleneck has an ABC router.
 //!
 //! `credit` is where the code says what the paper leaves out. The paper's target is a share of the
 //! capacity; the code's is a share of the present rate, and each opportunity that the link could
@@ -114,6 +115,7 @@ pub const SCHEME: Scheme = Scheme {
     params: AbcParams::infos,
     plot_style: PlotStyle::new(Hue::Vermilion, Dash::Solid, Shape::Circle),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: AbcParams = spec.params()?;
         params.check(spec)?;

@@ -112,6 +112,20 @@ crate::params! {
         /// emulated links only, and with `credit=target`.
         lookahead: Span = Span::ZERO,
     }
+    variants {
+        /// The paper's sender of section 4.1, over the router of its authors' code.
+        "nsdi2020" => {},
+        /// The authors' code: the basic sender, over marks in ECT and CE.
+        "authors" => {
+            dual_window: false,
+            additive_increase: AdditiveIncrease::PerAck,
+            brake_floor: 5.0,
+            proxied: true,
+            token0: 5.0,
+        },
+        /// The paper's text.
+        "paper" => { credit: Credit::Target },
+    }
 }
 
 impl AbcParams {

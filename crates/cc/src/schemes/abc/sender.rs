@@ -4,7 +4,7 @@
 use super::params::{AbcParams, AdditiveIncrease};
 use crate::control::{Congestion, Controller, Feedback, Plan, Signals};
 use crate::packet::Ecn;
-use crate::schemes::cubic::{CubicParams, CubicWindow, HyStartKind};
+use crate::schemes::cubic::{CubicParams, CubicWindow, Growth, HyStartKind};
 use crate::units::{Rate, Span, Time};
 
 /// Packets by which a window may exceed twice what is in flight, so that a flow with nothing in
@@ -57,6 +57,9 @@ impl AbcSender {
         let cubic = CubicParams {
             initial_window: params.initial_window,
             hystart: HyStartKind::Off,
+            // As the program for the kernel has it (crates/kernel/bpf/cubic.h).
+            growth: Growth::Rfc9438,
+            whole_packets: false,
             ..CubicParams::default()
         };
         AbcSender {

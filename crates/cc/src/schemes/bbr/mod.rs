@@ -15,6 +15,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | linux | Linux since 5.1; `linux4` before, `ns3` for ns-3 3.37 |
 //! | `high_gain` | | 2.885 | draft §4.2.1: 2/ln 2; drains with its inverse |
 //! | `probe_gain` | | 1.25 | draft §4.2.3: first phase |
 //! | `drain_gain` | | 0.75 | draft §4.2.3: second phase |
@@ -29,8 +30,7 @@
 //! | `aggregation` | | true | Linux since 5.1 |
 //! | `policer` | | true | Linux; not in ns-3 |
 //!
-//! Kernels before 5.1, those of the ABC paper among them, are `bbr[aggregation=false]`. What ns-3
-//! 3.37 does comes out as `bbr[min_quantum=1,pacing_margin=0,aggregation=false,policer=false]`.
+//! Kernels before 5.1, those of the ABC and the C2TCP paper among them, are `variant=linux4`.
 //!
 //! # Where it fails
 //! A rate that varies is taken for its maximum of ten round trips, so that on a cellular link the
@@ -102,6 +102,14 @@ crate::params! {
         /// Whether policers are looked for and their rate is kept to (Linux).
         policer: bool = true,
     }
+    variants {
+        /// Linux since 5.1.
+        "linux" => {},
+        /// Linux 4.9 to 5.0, which most papers up to 2020 ran.
+        "linux4" => { aggregation: false },
+        /// ns-3 3.37.
+        "ns3" => { pacing_margin: 0.0, min_quantum: 1, aggregation: false, policer: false },
+    }
 }
 
 impl BbrParams {
@@ -143,6 +151,7 @@ pub const SCHEME: Scheme = Scheme {
     params: BbrParams::infos,
     plot_style: PlotStyle::new(Hue::Green, Dash::Solid, Shape::Diamond),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: BbrParams = spec.params()?;
         params.check(spec)?;

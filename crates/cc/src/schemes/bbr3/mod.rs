@@ -181,6 +181,7 @@ pub const SCHEME: Scheme = Scheme {
     params: Bbr3Params::infos,
     plot_style: PlotStyle::new(Hue::Green, Dash::Dashed, Shape::Plus),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: Bbr3Params = spec.params()?;
         params.check(spec)?;

@@ -3,7 +3,7 @@
 use super::{Base, C2tcpParams};
 use crate::control::{Congestion, Feedback};
 use crate::parts::RenoWindow;
-use crate::schemes::cubic::{CubicParams, CubicWindow};
+use crate::schemes::cubic::{CubicParams, CubicWindow, Growth};
 use crate::units::{Span, Time};
 
 /// A loss-based window that C2TCP opens and closes beside its own growth.
@@ -19,7 +19,10 @@ impl Window {
         let initial_window = params.initial_window;
         match params.base {
             Base::Cubic => {
-                let cubic = CubicParams { initial_window, ..Default::default() };
+                // As the program for the kernel has it (crates/kernel/bpf/cubic.h).
+                let (growth, whole_packets) = (Growth::Rfc9438, false);
+                let cubic =
+                    CubicParams { initial_window, growth, whole_packets, ..Default::default() };
                 Window::Cubic(CubicWindow::new(&cubic))
             }
             Base::NewReno => Window::NewReno(RenoWindow::new(initial_window)),

@@ -24,7 +24,7 @@ fn avoiding(params: &C2tcpParams, packets: f64) -> (C2tcpSender, Acks) {
 }
 
 fn exact() -> C2tcpParams {
-    C2tcpParams { rule: Rule::Paper, ..Default::default() }
+    C2tcpParams::variant("paper").expect("a variant")
 }
 
 /// The times, in milliseconds since the first long RTT, at which it backs off, when an
@@ -120,7 +120,7 @@ fn the_kernel_adds_per_round_trip_and_the_paper_per_acknowledgement() {
 
 #[test]
 fn a_cubic_epoch_hides_its_first_second() {
-    let params = C2tcpParams { settle: Span::from_secs(1), ..Default::default() };
+    let params = C2tcpParams::variant("ifip2018").expect("a variant");
     let (mut c2tcp, mut acks) = avoiding(&params, 50.0);
     acks.in_flight = 50;
     let start = acks.now;
@@ -136,13 +136,13 @@ fn a_cubic_epoch_hides_its_first_second() {
 
 #[test]
 fn multiples_of_the_smallest_rtt() {
-    let params = C2tcpParams { target_rtts: 2.0, interval_rtts: 1.5, ..exact() };
+    let params = C2tcpParams { interval: Limit::Rtts(1.5), ..Default::default() };
     let c2tcp = C2tcpSender::new(&params, MSS);
     let limits = c2tcp.limits(Span::from_millis(40));
     assert_eq!(limits, (Span::from_millis(80), Span::from_millis(60)));
     let build = |text: &str| Spec::parse(text).is_ok_and(|spec| (SCHEME.build)(&spec).is_ok());
-    assert!(build("c2tcp[base=newreno,target_rtts=2,interval_rtts=2]"));
-    assert!(!build("c2tcp[target=0]") && !build("c2tcp[target_rtts=0.5]"));
+    assert!(build("c2tcp[base=newreno,target=3rtt,interval=100ms]"));
+    assert!(!build("c2tcp[target=0]") && !build("c2tcp[target=0.5rtt]"));
 }
 
 #[test]
@@ -151,8 +151,9 @@ fn survives_anything() {
         let mut random = Stream::new(seed, "c2tcp");
         let rule = if seed % 2 == 0 { Rule::Paper } else { Rule::Kernel };
         let base = if seed % 4 < 2 { Base::Cubic } else { Base::NewReno };
-        let (target_rtts, settle) = ((seed % 3) as f64, Span::from_millis(seed % 5));
-        let params = C2tcpParams { rule, base, target_rtts, settle, ..Default::default() };
+        let target = if seed % 3 == 0 { exact().target } else { Limit::Rtts((seed % 3) as f64) };
+        let settle = Span::from_millis(seed % 5);
+        let params = C2tcpParams { rule, base, target, settle, ..Default::default() };
         let mut c2tcp = C2tcpSender::new(&params, MSS);
         let mut acks = Acks::new(Span::from_millis(100));
         for _ in 0..5_000 {

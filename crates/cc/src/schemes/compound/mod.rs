@@ -76,6 +76,7 @@ pub const SCHEME: Scheme = Scheme {
     params: CompoundParams::infos,
     plot_style: PlotStyle::new(Hue::Slate, Dash::Dashed, Shape::Square),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: CompoundParams = spec.params()?;
         let (beta, k) = (params.beta, params.k);

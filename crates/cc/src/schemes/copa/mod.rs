@@ -18,16 +18,19 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
-//! | `delta` | 1 / packets | 0.5 | paper §2.2; 0.1 in the authors' Pantheon entry |
+//! | `variant` | | authors | the authors' code; `paper` for the paper's text, `mvfst` for Facebook's |
+//! | `delta` | 1 / packets | 0.5 | paper §2.2; 0.1 in the authors' Pantheon entry, 0.05 in mvfst |
 //! | `mode` | | auto | `default` or `competitive` for one of them only |
-//! | `velocity` | | paper | `authors` for the authors' code, `mvfst` for Facebook's |
-//! | `detection` | | paper | `authors` for the authors' code |
-//! | `loss` | | paper | `authors` for the authors' code |
-//! | `send` | | paper | `authors` for the authors' code |
+//! | `velocity` | | authors | `paper` for the paper's rule, `mvfst` for Facebook's |
+//! | `detection` | | authors | `paper` for the paper's rule |
+//! | `loss` | | authors | `paper` for the paper's rule |
+//! | `send` | | authors | `paper` for the paper's rule |
 //! | `silence` | time | 2 s | authors' code; 0 for never |
 //! | `initial_window` | packets | 10 | authors' code |
 //!
-//! The authors' code differs from the paper. *Velocity*: it doubles from the second round trip in
+//! The authors' code differs from the paper, and is what published figures of Copa were measured
+//! with. `variant` chooses between them; the four switches choose rule by rule. mvfst has the default
+//! mode only. *Velocity*: in the code it doubles from the second round trip in
 //! one direction on; a change of direction shows by the majority of the steps of a round trip.
 //! Both leave the velocity as it is until a round trip is over, so that what was gathered upwards
 //! drives the window down, too; with `mvfst`, as in Facebook's implementation of that name, the
@@ -58,15 +61,16 @@
 //! by itself `RTTmin` may be a moment's luck, and Copa leaves capacity unused. Its window moves by
 //! `1 / delta` packets per round trip at first: slowly where capacity jumps, and more slowly still
 //! where it falls, as round trips are long then. Having grown fast it may overshoot, fall far
-//! below, and begin again: with the paper's velocity, one flow over a constant 24 Mbit/s may use a
-//! third of it for good. The modes are easily mistaken. Flows that swing
+//! below, and begin again: with `variant=paper`, one flow over a constant 24 Mbit/s and an RTT of
+//! 100 ms uses a third of it for good. The modes are easily mistaken. Flows that swing
 //! out of step do not empty the queue, take each other for competitors, and then are: four flows
 //! over 12 Mbit/s and 100 ms fill a buffer of 1000 packets like loss-based ones. Beside Cubic,
 //! `RTTmin` is soon the bottom of Cubic's sawtooth, where Copa takes itself to be alone.
 //!
 //! # Source
 //! V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet,
-//! USENIX NSDI 2018, §2; the authors' code (`genericCC`).
+//! USENIX NSDI 2018, §2; the authors' code (`genericCC`); Facebook's mvfst,
+//! `quic/congestion_control/Copa`.
 
 mod losses;
 mod mode;
@@ -130,19 +134,40 @@ crate::params! {
         mode: Mode = Mode::Auto,
         /// When the velocity doubles: after three round trips in one direction (paper; mvfst forgets
         /// it at once when the direction changes), or from the second on (authors).
-        velocity: Speed = Speed::Paper,
+        velocity: Speed = Speed::Authors,
         /// What tells a nearly empty queue: RTTstanding over five round trips (paper), or the
         /// smallest RTT of four (authors).
-        detection: Rule = Rule::Paper,
+        detection: Rule = Rule::Authors,
         /// What losses do: see the differences above.
-        loss: Rule = Rule::Paper,
+        loss: Rule = Rule::Authors,
         /// When a packet may leave: a gap after the one before (paper), or a gap after the window was
         /// last full (authors).
-        send: Rule = Rule::Paper,
+        send: Rule = Rule::Authors,
         /// Time without an acknowledgement after which all starts anew (authors' code); 0 for never.
         silence: Span = Span::from_secs(2),
         /// Initial window in packets (authors' code).
         initial_window: f64 = 10.0,
+    }
+    variants {
+        /// The authors' program, which their paper and others measured.
+        "authors" => {},
+        /// The paper's text.
+        "paper" => {
+            velocity: Speed::Paper,
+            detection: Rule::Paper,
+            loss: Rule::Paper,
+            send: Rule::Paper,
+        },
+        /// Facebook's implementation for QUIC, which has the default mode only.
+        "mvfst" => {
+            delta: 0.05,
+            mode: Mode::Default,
+            velocity: Speed::Mvfst,
+            detection: Rule::Paper,
+            loss: Rule::Paper,
+            send: Rule::Paper,
+            silence: Span::ZERO,
+        },
     }
 }
 
@@ -154,6 +179,7 @@ pub const SCHEME: Scheme = Scheme {
     params: CopaParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Solid, Shape::Down),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: CopaParams = spec.params()?;
         let sane = (1e-4..=100.0).contains(&params.delta);

@@ -23,8 +23,12 @@ fn settled(params: CopaParams) -> (CopaSender, Acks) {
     (copa, acks)
 }
 
+fn paper() -> CopaParams {
+    CopaParams::variant("paper").expect("a variant")
+}
+
 fn only(mode: Mode) -> CopaParams {
-    CopaParams { mode, ..CopaParams::default() }
+    CopaParams { mode, ..paper() }
 }
 
 #[test]
@@ -47,14 +51,14 @@ fn the_target_and_the_step() {
 
 #[test]
 fn an_empty_queue_has_no_target() {
-    let mut copa = CopaSender::new(&CopaParams::default(), MSS);
+    let mut copa = CopaSender::new(&paper(), MSS);
     copa.rtts.on_sample(Time::from_secs(1), ms(50));
     assert_eq!(copa.target(), f64::INFINITY);
 }
 
 #[test]
 fn it_waits_nineteen_packets_then_doubles_per_round_trip() {
-    let mut copa = CopaSender::new(&CopaParams::default(), MSS);
+    let mut copa = CopaSender::new(&paper(), MSS);
     let mut acks = Acks::new(ms(100));
     assert_eq!(copa.plan().pacing, None);
     for _ in 0..PROBES {
@@ -140,7 +144,7 @@ fn heavy_loss_alone_cuts_the_window() {
 #[test]
 fn a_queue_that_is_not_emptied_for_five_round_trips_means_competition() {
     for (detection, patience) in [(Rule::Paper, 5), (Rule::Authors, 4)] {
-        let mut copa = CopaSender::new(&CopaParams { detection, ..CopaParams::default() }, MSS);
+        let mut copa = CopaSender::new(&CopaParams { detection, ..paper() }, MSS);
         let mut acks = Acks::new(ms(100));
         let mut run = |rtt: Span, rounds: u64| {
             acks.rtt = rtt;
@@ -213,7 +217,7 @@ fn velocity_doubles_after_three_round_trips_in_one_direction() {
 
 #[test]
 fn silence_starts_everything_anew() {
-    let (mut copa, mut acks) = settled(CopaParams::default());
+    let (mut copa, mut acks) = settled(paper());
     copa.on_feedback(&acks.ack(1));
     let at = acks.now + Span::from_secs(2);
     assert_eq!(copa.plan().timer, at);
@@ -221,7 +225,7 @@ fn silence_starts_everything_anew() {
     copa.on_timer(at);
     assert_eq!((copa.cwnd, copa.acked, copa.slow_start), (10.0, 0, true));
     assert_eq!((copa.plan().timer, copa.plan().pacing), (Time::NEVER, None));
-    let (mut copa, mut acks) = settled(CopaParams { silence: Span::ZERO, ..CopaParams::default() });
+    let (mut copa, mut acks) = settled(CopaParams { silence: Span::ZERO, ..paper() });
     copa.on_feedback(&acks.ack(1));
     assert_eq!(copa.plan().timer, Time::NEVER);
 }
@@ -237,7 +241,7 @@ fn fuzz_of_the_authors_rules() {
             detection: rule(random.chance(0.5)),
             loss: rule(random.chance(0.5)),
             delta: [0.001, 0.1, 0.5, 50.0][random.below(4) as usize],
-            ..CopaParams::default()
+            ..paper()
         };
         let mut copa = CopaSender::new(&params, MSS);
         let mut acks = Acks::new(ms(50));

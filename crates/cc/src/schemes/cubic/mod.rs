@@ -12,23 +12,25 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | linux | `rfc9438` for the RFC, `ns3` for ns-3 3.37 |
 //! | `c` | packets/s³ | 0.4 | RFC 9438 §5 |
 //! | `beta` | | 0.7 | RFC 9438 §4.6 |
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `fast_convergence` | | true | RFC 9438 §4.7 |
 //! | `tcp_friendliness` | | true | RFC 9438 §4.3 |
-//! | `growth` | | rfc9438 | RFC 9438 §4.2, §4.3; linux |
-//! | `whole_packets` | | false | true for Linux, ns-3 |
+//! | `growth` | | linux | Linux; `rfc9438` for RFC 9438 §4.2, §4.3 |
+//! | `whole_packets` | | true | Linux, ns-3; false for RFC 9438 §4.2 |
 //! | `probe` | per round trip | 0.05 | Linux; 0 for RFC 9438 §4.8, §4.10 |
 //! | `hystart` | | linux | Linux; RFC 9406; ns-3 |
 //! | `prr` | | true | RFC 6937, Linux; false for RFC 6675 |
 //! | `ecn` | | false | RFC 3168 |
 //!
-//! The window is a fraction here where Linux counts whole packets, and follows the curve one
-//! smoothed RTT ahead as the RFC says, where Linux uses the smallest RTT. Once Reno's window is where
-//! congestion was met, the RFC lets it grow by a packet per round trip, and Linux goes on with 0.53:
-//! where losses are frequent, as under CoDel on a link that varies, Linux uses less of the link
-//! (`growth=linux` has both). The reduction is a share of the window, as in Linux, and not of the
+//! Linux and the RFC differ in three rules. Linux reads the curve the smallest RTT ahead, the RFC a
+//! smoothed RTT ahead. Once Reno's window is where congestion was met, the RFC lets it grow by a packet
+//! per round trip, and Linux goes on with 0.53: where losses are frequent, as under CoDel on a link that
+//! varies, Linux uses less of the link. `growth` sets both. Linux cuts the distance from the plateau
+//! to whole packets (`whole_packets`). The window itself is a fraction here in each variant, where
+//! Linux counts whole packets. The reduction is a share of the window, as in Linux, and not of the
 //! bytes in flight.
 //!
 //! # Where it fails
@@ -76,10 +78,10 @@ crate::params! {
         /// Whether the window is at least a Reno flow's (RFC 9438 §4.3).
         tcp_friendliness: bool = true,
         /// Whose rules the window grows by where they differ.
-        growth: Growth = Growth::Rfc9438,
+        growth: Growth = Growth::Linux,
         /// Whether the distance from the plateau is cut to whole packets, as in Linux and ns-3: the
         /// window comes back sooner and stays longer.
-        whole_packets: bool = false,
+        whole_packets: bool = true,
         /// Growth per round trip, at least, while no loss has told the path's capacity (Linux);
         /// 0 for RFC 9438.
         probe: f64 = 0.05,
@@ -90,6 +92,19 @@ crate::params! {
         prr: bool = true,
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
         ecn: bool = false,
+    }
+    variants {
+        /// Linux.
+        "linux" => {},
+        /// RFC 9438, with the slow start of RFC 9406 that it recommends.
+        "rfc9438" => {
+            growth: Growth::Rfc9438,
+            whole_packets: false,
+            probe: 0.0,
+            hystart: HyStartKind::Rfc9406,
+        },
+        /// ns-3 up to 3.37.
+        "ns3" => { tcp_friendliness: false, hystart: HyStartKind::Ns3 },
     }
 }
 
@@ -117,6 +132,10 @@ pub const SCHEME: Scheme = Scheme {
     params: CubicParams::infos,
     plot_style: PlotStyle::new(Hue::Blue, Dash::Solid, Shape::Square),
     bulk: None,
+    note: Some(
+        "over a long, fast path its slow start ends early, and filling the rest takes tens of \
+         seconds",
+    ),
     build: |spec| {
         let params: CubicParams = spec.params()?;
         params.check(spec)?;

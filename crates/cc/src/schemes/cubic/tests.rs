@@ -5,6 +5,11 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
+/// The RFC's rules over Linux' slow start.
+fn rfc() -> CubicParams {
+    CubicParams { growth: Growth::Rfc9438, whole_packets: false, ..CubicParams::default() }
+}
+
 fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance
 }
@@ -42,7 +47,7 @@ fn inspected(window: &CubicWindow, name: &str) -> f64 {
 
 #[test]
 fn facts_of_two_losses() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     lose(&mut window, &mut acks);
     assert!(close(window.cwnd(), 70.0, 1e-9) && close(window.ssthresh(), 70.0, 1e-9));
     window.on_feedback(&acks.ack(1));
@@ -57,7 +62,7 @@ fn facts_of_two_losses() {
 
 #[test]
 fn without_fast_convergence_the_plateau_is_the_last_window() {
-    let params = CubicParams { fast_convergence: false, ..Default::default() };
+    let params = CubicParams { fast_convergence: false, ..rfc() };
     let (mut window, mut acks) = avoiding(&params, 100.0);
     lose(&mut window, &mut acks);
     window.base.set_cwnd(80.0);
@@ -67,7 +72,7 @@ fn without_fast_convergence_the_plateau_is_the_last_window() {
 
 #[test]
 fn the_window_follows_the_curve() {
-    let params = CubicParams { tcp_friendliness: false, ..Default::default() };
+    let params = CubicParams { tcp_friendliness: false, ..rfc() };
     let (mut window, mut acks) = avoiding(&params, 100.0);
     lose(&mut window, &mut acks);
     let start = acks.now;
@@ -84,7 +89,7 @@ fn the_window_follows_the_curve() {
 #[test]
 fn linux_lets_renos_window_grow_slowly_for_good() {
     for (growth, expected) in [(Growth::Rfc9438, 28.7), (Growth::Linux, 24.6)] {
-        let params = CubicParams { growth, ..Default::default() };
+        let params = CubicParams { growth, ..rfc() };
         let (mut window, mut acks) = avoiding(&params, 20.0);
         lose(&mut window, &mut acks);
         // 20 round trips of 0.53 packets, or of one packet from the twelfth on.
@@ -99,8 +104,7 @@ fn in_whole_packets_the_plateau_is_reached_sooner_and_kept_longer() {
     // Within one packet of the plateau, cbrt(1 / 0.4) = 1.36 s on either side of K = 4.2 s after
     // a loss at 100 packets, the target is the plateau itself.
     let window_after = |whole_packets: bool, span: Span| {
-        let params =
-            CubicParams { whole_packets, tcp_friendliness: false, ..CubicParams::default() };
+        let params = CubicParams { whole_packets, tcp_friendliness: false, ..rfc() };
         let (mut window, mut acks) = avoiding(&params, 100.0);
         lose(&mut window, &mut acks);
         run(&mut window, &mut acks, span);
@@ -113,7 +117,7 @@ fn in_whole_packets_the_plateau_is_reached_sooner_and_kept_longer() {
 
 #[test]
 fn at_small_windows_it_grows_as_reno() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 10.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 10.0);
     let rtt = Span::from_millis(10);
     acks.rtt = rtt;
     lose(&mut window, &mut acks);
@@ -127,7 +131,7 @@ fn at_small_windows_it_grows_as_reno() {
     run(&mut window, &mut acks, rtt * 10);
     assert!(close(window.cwnd(), before + 10.0, 0.6), "{before} {}", window.cwnd());
     // And without Reno beside it, hardly at all.
-    let params = CubicParams { tcp_friendliness: false, ..Default::default() };
+    let params = CubicParams { tcp_friendliness: false, ..rfc() };
     let (mut window, mut acks) = avoiding(&params, 10.0);
     lose(&mut window, &mut acks);
     run(&mut window, &mut acks, Span::from_millis(200));
@@ -136,7 +140,7 @@ fn at_small_windows_it_grows_as_reno() {
 
 #[test]
 fn growth_is_at_most_half_a_packet_per_packet() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     lose(&mut window, &mut acks);
     window.on_feedback(&acks.ack(1));
     acks.now += Span::from_secs(60);
@@ -148,7 +152,7 @@ fn growth_is_at_most_half_a_packet_per_packet() {
 #[test]
 fn without_a_known_plateau_it_probes() {
     let run_once = |probe: f64| {
-        let params = CubicParams { probe, tcp_friendliness: false, ..Default::default() };
+        let params = CubicParams { probe, tcp_friendliness: false, ..rfc() };
         let (mut window, mut acks) = avoiding(&params, 100.0);
         run(&mut window, &mut acks, RTT);
         window.cwnd()
@@ -159,7 +163,7 @@ fn without_a_known_plateau_it_probes() {
 
 #[test]
 fn timeout_starts_over() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     lose(&mut window, &mut acks);
     acks.in_recovery = true;
     window.base.set_cwnd(80.0);
@@ -179,7 +183,7 @@ fn timeout_starts_over() {
 
 #[test]
 fn repair_does_not_grow() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     acks.in_recovery = true;
     lose(&mut window, &mut acks);
     run(&mut window, &mut acks, Span::from_secs(2));
@@ -192,7 +196,7 @@ fn repair_does_not_grow() {
 
 #[test]
 fn undo_restores_window_and_curve() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     lose(&mut window, &mut acks);
     run(&mut window, &mut acks, Span::from_secs(2));
     let (cwnd, ssthresh) = (window.cwnd(), window.ssthresh());
@@ -212,7 +216,7 @@ fn undo_restores_window_and_curve() {
 
 #[test]
 fn time_without_need_does_not_count() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 100.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 100.0);
     lose(&mut window, &mut acks);
     run(&mut window, &mut acks, RTT);
     let before = window.cwnd();
@@ -229,7 +233,7 @@ fn time_without_need_does_not_count() {
 
 #[test]
 fn long_idleness_restarts() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 80.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 80.0);
     run(&mut window, &mut acks, RTT);
     window.on_idle(acks.now, Span::from_secs(10), Span::from_secs(1));
     assert_eq!(window.cwnd(), 10.0);
@@ -242,7 +246,7 @@ fn long_idleness_restarts() {
 
 #[test]
 fn a_cap_holds() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 80.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 80.0);
     run(&mut window, &mut acks, RTT);
     window.cap(45.0);
     assert_eq!(window.cwnd(), 45.0);
@@ -254,7 +258,7 @@ fn a_cap_holds() {
 
 #[test]
 fn back_off_leads_back_by_slow_start() {
-    let (mut window, mut acks) = avoiding(&CubicParams::default(), 50.0);
+    let (mut window, mut acks) = avoiding(&rfc(), 50.0);
     window.back_off(1.0);
     assert_eq!((window.cwnd(), window.ssthresh()), (1.0, 35.0));
     window.back_off(1.0);
@@ -278,7 +282,7 @@ fn survives_anything() {
     let kinds = [HyStartKind::Linux, HyStartKind::Rfc9406, HyStartKind::Off, HyStartKind::Ns3];
     for seed in 0..40 {
         let mut random = Stream::new(seed, "cubic");
-        let params = CubicParams { hystart: kinds[seed as usize % 4], ..Default::default() };
+        let params = CubicParams { hystart: kinds[seed as usize % 4], ..rfc() };
         let mut cubic = CubicSender::new(&params, MSS);
         let mut acks = Acks::new(RTT);
         for _ in 0..5_000 {

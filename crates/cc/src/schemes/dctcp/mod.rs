@@ -18,6 +18,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | rfc8257 | RFC 8257, Linux; `htsim` for htsim |
 //! | `g` | | 1/16 | RFC 8257 §4.2 |
 //! | `alpha0` | | 1 | RFC 8257 §3.3 |
 //! | `loss_beta` | | 0.5 | RFC 8257 §3.5 |
@@ -29,7 +30,8 @@
 //! Reno's meanwhile. That is htsim's. After a single mark it reduces the window in each of the
 //! next dozens of round trips by a share that decays by a sixteenth, so that the queue empties, and
 //! more than a tenth of 12 Mbit/s over 100 ms stays unused. A first mark ends slow start there and
-//! does not reduce the window before `alpha` is counted anew, which begins at zero (`alpha0=0`).
+//! does not reduce the window before `alpha` is counted anew, which begins at zero (`alpha0=0`);
+//! `variant=htsim` has both.
 //!
 //! The window keeps fractions of packets; Linux rounds the reduction down, so that it does not
 //! reduce at all while `alpha` times the window is below two packets. Shares count packets
@@ -82,6 +84,12 @@ crate::params! {
         /// every window of observation (htsim).
         reduces: Reduces = Reduces::Marked,
     }
+    variants {
+        /// RFC 8257, as in Linux.
+        "rfc8257" => {},
+        /// htsim.
+        "htsim" => { alpha0: 0.0, reduces: Reduces::Always },
+    }
 }
 
 /// The receiver's half of DCTCP: the state machine of RFC 8257 §3.2.
@@ -98,6 +106,10 @@ pub const SCHEME: Scheme = Scheme {
         spec: "dctcp+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",
     }),
+    note: Some(
+        "it is made for a queue that marks, as in dctcp+step; without marks it is Reno, \
+         which adds a packet per RTT",
+    ),
     build: |spec| {
         let params: DctcpParams = spec.params()?;
         let (g, beta) = (params.g, params.loss_beta);

@@ -18,7 +18,8 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
-//! | `filter` | | `kalman` | draft §5.3; `trendline` is libwebrtc's since 2016 |
+//! | `variant` | | libwebrtc | `mmsys2016` for the paper, `draft` for the draft's text |
+//! | `filter` | | `trendline` | libwebrtc since 2016; `kalman`: draft §5.3 |
 //! | `deltas` | groups | 60 | libwebrtc; the draft has 1, see below |
 //! | `initial_rate` | rate | 300 kbit/s | libwebrtc |
 //! | `min_rate` | rate | 50 kbit/s | ours |
@@ -32,7 +33,8 @@
 //! | `pacing_factor` | | 2.5 | libwebrtc |
 //! | `reliable` | | false | media is not sent again; true sends all losses again |
 //!
-//! The draft compares the estimate of one group's change with a threshold of 6 to 600 ms. With
+//! The authors of the draft wrote libwebrtc, and have replaced the draft's Kalman filter there in 2016;
+//! the default is what libwebrtc does. The draft compares the estimate of one group's change with a threshold of 6 to 600 ms. With
 //! groups of 5 ms no queue short of doubling each group's time would ever be seen. libwebrtc, by
 //! the draft's authors, multiplies the estimate by the number of groups so far, up to 60, and so do
 //! we; `deltas=1` is the draft's text. `filter=trendline` fits a line through the smoothed delays
@@ -72,7 +74,7 @@ use std::sync::Arc;
 use crate::params::Params;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::report::AckPolicy;
-use crate::scheme::{BulkSetting, Halves, Scheme};
+use crate::scheme::{Halves, Scheme};
 use crate::units::{Rate, Span};
 pub use sender::GccSender;
 
@@ -90,7 +92,7 @@ crate::params! {
     /// Parameters of Google congestion control.
     pub struct GccParams {
         /// How the slope of a queue is estimated: the draft's filter, or libwebrtc's line.
-        filter: Filter = Filter::Kalman,
+        filter: Filter = Filter::Trendline,
         /// Groups by whose number the estimate is multiplied, at most (libwebrtc; 1 is the draft).
         deltas: u32 = 60,
         /// The rate at the start (libwebrtc).
@@ -116,6 +118,14 @@ crate::params! {
         /// Whether lost data is sent again; real-time media usually is not.
         reliable: bool = false,
     }
+    variants {
+        /// libwebrtc since 2016.
+        "libwebrtc" => {},
+        /// libwebrtc up to 2016, which the paper of MMSys 2016 measured.
+        "mmsys2016" => { filter: Filter::Kalman },
+        /// The draft's text.
+        "draft" => { filter: Filter::Kalman, deltas: 1 },
+    }
 }
 
 /// The line of the registry.
@@ -125,11 +135,12 @@ pub const SCHEME: Scheme = Scheme {
     source: "draft-ietf-rmcat-gcc-02",
     params: GccParams::infos,
     plot_style: PlotStyle::new(Hue::Slate, Dash::Dotted, Shape::Down),
-    bulk: Some(BulkSetting {
-        spec: "gcc",
-        reason: "it is made for video: it begins at 300 kbit/s, grows by 8 % a second, and \
-                 takes the bursts of cellular links for queues",
-    }),
+    bulk: None,
+    note: Some(
+        "it is made for video: it begins at 300 kbit/s, grows by 8 % a second, has a \
+         largest rate of 30 Mbit/s (max_rate), and takes the bursts of cellular links for \
+         queues",
+    ),
     build: |spec| {
         let params: GccParams = spec.params()?;
         let sane = |rate: Rate| (1_000..=100_000_000_000).contains(&rate.as_bps());

@@ -15,6 +15,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | libutp | begins with slow start; `rfc6817` does not |
 //! | `target` | time | 100 ms | RFC 6817 §2.5: at most that |
 //! | `gain` | packets per RTT | 1 | RFC 6817 §2.5: at most that |
 //! | `allowed_increase` | packets | 1 | RFC 6817 §2.5 |
@@ -22,11 +23,11 @@
 //! | `current_filter` | samples | 4 | RFC 6817 §2.5 |
 //! | `initial_window` | packets | 2 | RFC 6817 §2.5 |
 //! | `min_window` | packets | 2 | RFC 6817 §2.5 |
-//! | `slow_start` | | false | RFC 6817 has none; ns-3 has |
+//! | `slow_start` | | true | libutp, ns-3; RFC 6817 has none |
 //!
 //! The congestion timeout is the sender's retransmission timeout, which doubles as RFC 6817
-//! demands. Slow start, if wanted, ends at a loss or when the queueing delay reaches three
-//! quarters of the target (as in LEDBAT++), where ns-3 waits for the loss. While losses are
+//! demands. Slow start ends at a loss or when the queueing delay reaches three quarters of the
+//! target, as in LEDBAT++; libutp takes nine tenths, and ns-3 waits for the loss. While losses are
 //! repaired the window shrinks but does not grow.
 //!
 //! # Where it fails
@@ -69,7 +70,13 @@ crate::params! {
         /// The smallest window in packets, except after a timeout (RFC 6817).
         min_window: f64 = 2.0,
         /// Whether it starts with slow start, up to three quarters of the target.
-        slow_start: bool = false,
+        slow_start: bool = true,
+    }
+    variants {
+        /// Begins with slow start, as BitTorrent's library does.
+        "libutp" => {},
+        /// RFC 6817, which grows by a packet per round trip from the start.
+        "rfc6817" => { slow_start: false },
     }
 }
 
@@ -81,6 +88,10 @@ pub const SCHEME: Scheme = Scheme {
     params: LedbatParams::infos,
     plot_style: PlotStyle::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
     bulk: None,
+    note: Some(
+        "where the buffer holds less than its target of 100 ms it lives by losses, and \
+         adds at most a packet per RTT",
+    ),
     build: |spec| {
         let params: LedbatParams = spec.params()?;
         spec.require(!params.target.is_zero(), "target", "expected a time above 0")?;

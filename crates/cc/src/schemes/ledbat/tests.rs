@@ -21,7 +21,7 @@ fn ack(ledbat: &mut LedbatSender, acks: &mut Acks, packets: u64, delay: u64) {
 
 /// A window of `packets` on a path of 50 ms, whose last samples all say `delay`.
 fn with_window(packets: f64, delay: u64) -> (LedbatSender, Acks) {
-    let mut ledbat = LedbatSender::new(&LedbatParams::default(), MSS);
+    let mut ledbat = LedbatSender::new(&LedbatParams::variant("rfc6817").expect("a variant"), MSS);
     let mut acks = Acks::new(RTT);
     ack(&mut ledbat, &mut acks, 1, 50);
     for _ in 0..4 {

@@ -12,6 +12,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | linux | Linux; `ns3` for ns-3 |
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `beta` | | 0.5 | RFC 5681 |
 //! | `abc_limit` | packets | 0: none | Linux; RFC 3465 says 2 |
@@ -94,6 +95,12 @@ crate::params! {
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
         ecn: bool = false,
     }
+    variants {
+        /// Linux.
+        "linux" => {},
+        /// ns-3.
+        "ns3" => { after_recovery: AfterRecovery::Covered, prr: false },
+    }
 }
 
 /// The line of the registry.
@@ -104,6 +111,10 @@ pub const SCHEME: Scheme = Scheme {
     params: NewRenoParams::infos,
     plot_style: PlotStyle::new(Hue::Slate, Dash::Solid, Shape::Cross),
     bulk: None,
+    note: Some(
+        "it adds a packet per RTT, so that a long, fast path takes it minutes to fill \
+         after a loss",
+    ),
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
         let first = params.initial_window;

@@ -78,6 +78,10 @@ pub const SCHEME: Scheme = Scheme {
         spec: "prague+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",
     }),
+    note: Some(
+        "it is made for a queue that marks, as in prague+step; without marks it is Reno, \
+         which adds a packet per RTT",
+    ),
     build: |spec| {
         let params: PragueParams = spec.params()?;
         let (g, beta) = (params.g, params.loss_beta);

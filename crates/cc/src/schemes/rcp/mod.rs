@@ -22,6 +22,7 @@
 //! # Parameters
 //! | half | name | unit | default | source |
 //! | --- | --- | --- | --- | --- |
+//! | both | `variant` | | rcp | `abc` as the ABC authors' routers |
 //! | sender | `refresh` | | rtt | RCP's ns-2 model; `ack` takes over every rate that comes |
 //! | router | `rule` | | paper | `authors`: as the ABC authors' routers, see below |
 //! | router | `alpha` | | 0.5 | ABC, appendix F |
@@ -133,6 +134,12 @@ crate::params! {
         /// Router: the smallest R; 0 for a packet per RTT or, with rule=authors, 600 kbit/s.
         floor: Rate = Rate::ZERO,
     }
+    variants {
+        /// RCP's own router, with the gains of the ABC paper.
+        "rcp" => {},
+        /// The router of ABC's authors.
+        "abc" => { rule: Rule::Authors },
+    }
 }
 
 /// The line of the registry.
@@ -143,6 +150,7 @@ pub const SCHEME: Scheme = Scheme {
     params: RcpParams::infos,
     plot_style: PlotStyle::new(Hue::Green, Dash::Dotted, Shape::Circle),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: RcpParams = spec.params()?;
         let (alpha, beta, eta) = (params.alpha, params.beta, params.eta);

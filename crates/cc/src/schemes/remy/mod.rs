@@ -160,5 +160,9 @@ pub const SCHEME: Scheme = Scheme {
     params: RemyParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Dashed, Shape::Diamond),
     bulk: None,
+    note: Some(
+        "its table, starter, is an example written by hand; take one that was made for \
+         such links, as in remy[table=range-100x]",
+    ),
     build: |spec| RemyTables::builtin().build(spec),
 };

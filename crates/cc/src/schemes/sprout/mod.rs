@@ -26,6 +26,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | authors | the authors' code; `paper` for the thesis |
 //! | `confidence` | | 0.95 | thesis §2.2.3, Fig. 2-11 |
 //! | `lookahead` | ticks | 5 | thesis §2.2.5 |
 //! | `heartbeat` | time | 50 ms | the authors' code |
@@ -168,6 +169,17 @@ crate::params! {
         /// Bytes of payload in a packet of the forecast at the sender (the authors' code).
         sent_packet: u32 = 1440,
     }
+    variants {
+        /// The authors' code, which the thesis' figures were measured with.
+        "authors" => {},
+        /// The thesis' text.
+        "paper" => {
+            outage_column: OutageColumn::Normalised,
+            drain: Drain::Incremental,
+            ticks: Ticks::Joint,
+            received_packet: 1440,
+        },
+    }
 }
 
 impl SproutParams {
@@ -222,6 +234,10 @@ pub const SCHEME: Scheme = Scheme {
     params: SproutParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),
     bulk: None,
+    note: Some(
+        "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
+         fills no path of more than 40 ms, nor links far above 12 Mbit/s",
+    ),
     build: |spec| {
         let params: SproutParams = spec.params()?;
         params.check(spec)?;

@@ -14,6 +14,7 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | authors | the authors' code; `paper` for the thesis |
 //! | `gain` | | 1/8 | the authors' code |
 //! | `least` | packets per tick | 0.2 | ours; the authors' code: 0 |
 //! | `lookahead` | ticks | 5 | thesis §2.2.5 |
@@ -68,6 +69,12 @@ crate::params! {
         /// Bytes of payload in a packet of the forecast at the sender (the authors' code).
         sent_packet: u32 = 1440,
     }
+    variants {
+        /// The authors' code.
+        "authors" => {},
+        /// The thesis' text.
+        "paper" => { drain: Drain::Incremental, received_packet: 1440 },
+    }
 }
 
 /// The line of the registry.
@@ -78,6 +85,10 @@ pub const SCHEME: Scheme = Scheme {
     params: SproutEwmaParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Dashed, Shape::Circle),
     bulk: None,
+    note: Some(
+        "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
+         fills no path of about 100 ms or more",
+    ),
     build: |spec| {
         let SproutEwmaParams {
             gain,

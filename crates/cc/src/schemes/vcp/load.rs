@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_load_factor() {
-        let factor = LoadFactor::new(&VcpParams::default());
+        let factor = LoadFactor::new(&VcpParams { gamma_l: 0.98, ..VcpParams::default() });
         assert_eq!(factor.of(98.0, 0.0, 100.0), Some(1.0));
         assert_eq!(factor.of(49.0, 98.0, 100.0), Some(1.0));
         assert_eq!(factor.of(0.0, 0.0, 100.0), Some(0.0));

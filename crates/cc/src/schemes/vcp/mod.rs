@@ -20,18 +20,19 @@
 //! # Parameters
 //! | half | name | unit | default | source |
 //! | --- | --- | --- | --- | --- |
+//! | both | `variant` | | ns2 | VCP's ns-2 model; `paper`: VCP's text; `abc`: ABC's paper and code |
 //! | sender | `kappa` | | 0.25 | ABC, appendix F; VCP's ns-2 model: `k` |
 //! | sender | `alpha` | packets | 1 | ABC, appendix F |
 //! | sender | `beta` | | 0.875 | ABC, appendix F |
 //! | sender | `t_d` | time | 100 ms | VCP's ns-2 model |
-//! | sender | `settle` | | all | `overload` as in VCP's ns-2 model, see below |
+//! | sender | `settle` | | overload | VCP's ns-2 model; `all` as in VCP, see below |
 //! | sender | `scale` | | smoothed | the RTT of all scaling; VCP's ns-2 model; others: see below |
-//! | sender | `slow_start` | | true | Reno, after timeouts and idleness; VCP's ns-2 model: false |
+//! | sender | `slow_start` | | false | VCP's ns-2 model; true for Reno's, after timeouts and idleness |
 //! | sender | `initial_window` | packets | 1 | VCP's ns-2 model |
 //! | both | `t_rho` | time | 200 ms | VCP, ABC's code |
 //! | router | `rule` | | paper | `authors`: as the ABC authors' routers, see below |
 //! | router | `kappa_q` | | 0.5 | VCP, ABC's code |
-//! | router | `gamma_l` | | 0.98 | VCP, ABC's code; ns-2: 0.95 |
+//! | router | `gamma_l` | | 0.95 | VCP's ns-2 model; 0.98 for VCP and ABC's code |
 //! | router | `t_q` | time | 10 ms | VCP |
 //! | router | `queue_weight` | | 0.25 | VCP's ns-2 model |
 //!
@@ -144,13 +145,13 @@ crate::params! {
         /// Sender: the RTT to which the additive increase is scaled (VCP's ns-2 model).
         t_d: Span = Span::from_millis(100),
         /// Sender: what is disregarded while a decrease takes effect.
-        settle: Settle = Settle::All,
+        settle: Settle = Settle::Overload,
         /// Sender: the RTT by which increases are scaled, and for which a decrease is followed by
         /// addition.
         scale: Scale = Scale::Smoothed,
         /// Sender: slow start up to half the former window after a timeout, and back to it after
         /// idleness (Reno; VCP's ns-2 model has none).
-        slow_start: bool = true,
+        slow_start: bool = false,
         /// Sender: initial window in packets (VCP's ns-2 model).
         initial_window: f64 = 1.0,
         /// Both: how long a router measures, and senders wait after a decrease.
@@ -159,12 +160,26 @@ crate::params! {
         rule: Rule = Rule::Paper,
         /// Router: weight of the queue in the load.
         kappa_q: f64 = 0.5,
-        /// Router: share of the capacity that is aimed at (VCP's ns-2 model: 0.95).
-        gamma_l: f64 = 0.98,
+        /// Router: share of the capacity that is aimed at (VCP's ns-2 model; VCP, ABC's code: 0.98).
+        gamma_l: f64 = 0.95,
         /// Router: time between samples of the queue; with rule=paper.
         t_q: Span = Span::from_millis(10),
         /// Router: weight of a new mean in the average of the queue; with rule=paper.
         queue_weight: f64 = 0.25,
+    }
+    variants {
+        /// The ns-2 model of VCP's authors.
+        "ns2" => {},
+        /// The text of VCP's paper, with Reno's slow start after timeouts.
+        "paper" => { settle: Settle::All, slow_start: true, gamma_l: 0.98 },
+        /// ABC's evaluation: its authors' router, and constants per round trip.
+        "abc" => {
+            settle: Settle::All,
+            scale: Scale::Unscaled,
+            slow_start: true,
+            rule: Rule::Authors,
+            gamma_l: 0.98,
+        },
     }
 }
 
@@ -176,6 +191,10 @@ pub const SCHEME: Scheme = Scheme {
     params: VcpParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
     bulk: None,
+    note: Some(
+        "it begins with one packet and grows by 6 % per 200 ms, so that filling a link \
+         takes it a minute or more",
+    ),
     build: |spec| {
         let params: VcpParams = spec.params()?;
         let inside = |value: f64| 0.0 < value && value <= 10.0;

@@ -66,7 +66,7 @@ impl Road {
 
 #[test]
 fn loads_are_shown_from_one_measurement_to_the_next() {
-    let mut road = Road::new("vcp");
+    let mut road = Road::new("vcp[variant=paper]");
     // 196 packets of 200 are what is aimed at: 156.8 are 80 %.
     for (from, count, expected) in [
         (0, 156, Load::Low),
@@ -87,7 +87,7 @@ fn loads_are_shown_from_one_measurement_to_the_next() {
 
 #[test]
 fn the_queue_is_sampled_and_smoothed() {
-    let mut road = Road::new("vcp");
+    let mut road = Road::new("vcp[variant=paper]");
     // 98 packets wait: a quarter of it counts by half, as 6 % of what is aimed at.
     road.packets = 98;
     let mut see = |ms| {
@@ -106,7 +106,7 @@ fn the_queue_is_sampled_and_smoothed() {
     let (_, queue) = see(1000);
     assert!((queue - 98.0 * (1.0 - 0.75f64.powi(5))).abs() < 1e-9, "{queue}");
     // Half of the samples of an interval: the other half finds nothing.
-    let mut road = Road::new("vcp[queue_weight=1]");
+    let mut road = Road::new("vcp[variant=paper,queue_weight=1]");
     road.packets = 100;
     road.arrive(0);
     road.arrive(100);
@@ -121,7 +121,7 @@ fn the_queue_is_sampled_and_smoothed() {
 
 #[test]
 fn catching_up_is_the_same_as_a_timer() {
-    let (mut eager, mut lazy) = (Road::new("vcp"), Road::new("vcp"));
+    let (mut eager, mut lazy) = (Road::new("vcp[variant=paper]"), Road::new("vcp[variant=paper]"));
     for road in [&mut eager, &mut lazy] {
         road.packets = 40;
         road.interval(0, 190);
@@ -142,7 +142,7 @@ fn catching_up_is_the_same_as_a_timer() {
 
 #[test]
 fn an_outage_is_an_overload() {
-    let mut road = Road::new("vcp");
+    let mut road = Road::new("vcp[variant=paper]");
     road.interval(0, 100);
     road.link = Until(Time::from_millis(400));
     road.packets = 1;
@@ -153,9 +153,9 @@ fn an_outage_is_an_overload() {
 
 #[test]
 fn the_highest_load_of_the_path_is_returned() {
-    let mut overloaded = Road::new("vcp");
+    let mut overloaded = Road::new("vcp[variant=paper]");
     overloaded.interval(0, 300);
-    let mut low = Road::new("vcp");
+    let mut low = Road::new("vcp[variant=paper]");
     low.interval(0, 10);
     for order in [[true, false], [false, true]] {
         let mut packet = packet(3, Load::Unknown);
@@ -176,7 +176,7 @@ fn other_headers_stay_as_they_are() {
     let header = Header::Rcp(RcpHeader { rtt: Span::ZERO, rate: Rate::from_mbps(1.0) });
     let body = Body::Data(Data { header, ..Data::default() });
     let mut packet = Packet { body, ..Packet::opaque(1500) };
-    let mut road = Road::new("vcp");
+    let mut road = Road::new("vcp[variant=paper]");
     let link = LinkView { capacity: &road.link, queue_packets: 0, queue_bytes: 0 };
     road.router.on_departure(Time::ZERO, &mut packet, Span::ZERO, &link);
     assert!(matches!(packet.body, Body::Data(Data { header: seen, .. }) if seen == header));
@@ -185,7 +185,7 @@ fn other_headers_stay_as_they_are() {
 
 #[test]
 fn the_authors_rule_shows_overload_for_the_first_half() {
-    let mut road = Road::new("vcp[rule=authors]");
+    let mut road = Road::new("vcp[variant=abc]");
     for ms in 1..=200 {
         road.arrive(ms);
         road.packets = 1;
@@ -205,7 +205,7 @@ fn the_authors_rule_shows_overload_for_the_first_half() {
 #[test]
 fn the_authors_rule_counts_what_the_queue_takes() {
     let load = |taken: bool| {
-        let mut road = Road::new("vcp[rule=authors]");
+        let mut road = Road::new("vcp[variant=abc]");
         road.packets = 10;
         for ms in 1..=300 {
             road.arrive(ms);

@@ -14,8 +14,12 @@ fn cwnd(sender: &VcpSender) -> f64 {
     cwnd
 }
 
+fn paper() -> VcpParams {
+    VcpParams::variant("paper").expect("a variant")
+}
+
 fn at(packets: f64, rtt_ms: u64) -> (VcpSender, Acks) {
-    of(VcpParams { initial_window: packets, ..VcpParams::default() }, rtt_ms)
+    of(VcpParams { initial_window: packets, ..paper() }, rtt_ms)
 }
 
 fn of(params: VcpParams, rtt_ms: u64) -> (VcpSender, Acks) {
@@ -102,8 +106,7 @@ fn overload_cuts_an_eighth_then_waits_then_adds() {
 
 #[test]
 fn as_in_ns2_only_overload_is_disregarded() {
-    let params =
-        VcpParams { initial_window: 100.0, settle: Settle::Overload, ..VcpParams::default() };
+    let params = VcpParams { initial_window: 100.0, settle: Settle::Overload, ..paper() };
     let (mut sender, mut acks) = of(params, 200);
     let start = acks.now;
     assert_eq!(hear(&mut sender, &mut acks, Load::Overload, 1), 87.5);
@@ -119,7 +122,7 @@ fn as_in_ns2_only_overload_is_disregarded() {
 #[test]
 fn a_queue_need_not_speed_growth_up() {
     let grown = |scale, load| {
-        let params = VcpParams { initial_window: 100.0, scale, ..VcpParams::default() };
+        let params = VcpParams { initial_window: 100.0, scale, ..paper() };
         let (mut sender, mut acks) = of(params, 100);
         let full = Feedback { srtt: Span::from_millis(400), ..acks.ack(1) };
         sender.on_feedback(&Feedback { explicit: load as u32, ..full });
@@ -136,8 +139,7 @@ fn unscaled_constants_are_per_round_trip() {
     for rtt_ms in [20, 100, 600] {
         let grown = |load| {
             let unscaled = Scale::Unscaled;
-            let params =
-                VcpParams { initial_window: 100.0, scale: unscaled, ..VcpParams::default() };
+            let params = VcpParams { initial_window: 100.0, scale: unscaled, ..paper() };
             let (mut sender, mut acks) = of(params, rtt_ms);
             round(&mut sender, &mut acks, load)
         };
@@ -145,8 +147,7 @@ fn unscaled_constants_are_per_round_trip() {
         assert!((grown(Load::High) - 101.0).abs() < 0.01, "{rtt_ms}: {}", grown(Load::High));
     }
     // Twelve round trips to double, as in ABC's paper.
-    let params =
-        VcpParams { initial_window: 1000.0, scale: Scale::Unscaled, ..VcpParams::default() };
+    let params = VcpParams { initial_window: 1000.0, scale: Scale::Unscaled, ..paper() };
     let (mut sender, mut acks) = of(params, 100);
     let windows: Vec<f64> = (0..12).map(|_| round(&mut sender, &mut acks, Load::Low)).collect();
     assert!(windows[10] < 2000.0 && windows[11] >= 2000.0, "{windows:?}");
@@ -154,8 +155,7 @@ fn unscaled_constants_are_per_round_trip() {
 
 #[test]
 fn times_are_rounded_up_to_10_ms() {
-    let params =
-        VcpParams { initial_window: 100.0, t_rho: Span::from_millis(203), ..VcpParams::default() };
+    let params = VcpParams { initial_window: 100.0, t_rho: Span::from_millis(203), ..paper() };
     let (mut sender, mut acks) = of(params, 101);
     let start = acks.now;
     hear(&mut sender, &mut acks, Load::Overload, 1);
@@ -191,7 +191,7 @@ fn losses_and_timeouts_are_renos() {
     hear(&mut sender, &mut acks, Load::Low, 1);
     assert!(hear(&mut sender, &mut acks, Load::High, 1) < 2.6);
     assert!(hear(&mut sender, &mut acks, Load::Low, 1) < 2.6);
-    let params = VcpParams { initial_window: 100.0, slow_start: false, ..VcpParams::default() };
+    let params = VcpParams { initial_window: 100.0, slow_start: false, ..paper() };
     let (mut sender, mut acks) = of(params, 200);
     sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
     assert_eq!(hear(&mut sender, &mut acks, Load::Low, 1), 1.0625);
@@ -199,7 +199,7 @@ fn losses_and_timeouts_are_renos() {
 
 #[test]
 fn idleness_halves_per_timeout_and_slow_start_returns() {
-    let (mut sender, mut acks) = of(VcpParams::default(), 200);
+    let (mut sender, mut acks) = of(paper(), 200);
     while cwnd(&sender) < 64.0 {
         hear(&mut sender, &mut acks, Load::Low, 1);
     }

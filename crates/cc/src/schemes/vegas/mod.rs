@@ -14,10 +14,11 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
+//! | `variant` | | linux | Linux; `paper`, `ns3` for ns-3 3.37, `ns2` for ns-2's own |
 //! | `alpha` | packets | 2 | Linux, ns-3 |
 //! | `beta` | packets | 4 | Linux, ns-3 |
 //! | `gamma` | packets | 1 | Linux, ns-3 |
-//! | `diff` | | paper | paper, ns-3; `linux` as in Linux, `rounded` as in ns-2's own |
+//! | `diff` | | linux | Linux; `paper` as in the paper and ns-3, `rounded` as in ns-2's own |
 //! | `rtt` | | sample | Linux; `smoothed` as in ns-3 before 3.38, `mean` as in ns-2's own |
 //! | `handshake` | time | 0: none | ns-3, ns-2: see below |
 //! | `clock` | time | 0: exact | ns-3: `1ms` |
@@ -26,9 +27,9 @@
 //! | `initial_window` | packets | 10 | RFC 6928 |
 //! | `ecn` | | false | RFC 3168 |
 //!
-//! The difference counts whole packets: `cwnd - floor(cwnd * base / rtt)`. Linux computes
-//! `floor(cwnd * (rtt - base) / base)`, which is larger by `rtt / base` and so gives way sooner
-//! where the queue is long. The window compared is the one that the round trip began with, which
+//! The paper's difference is `cwnd - floor(cwnd * base / rtt)` whole packets (`diff=paper`). Linux
+//! computes `floor(cwnd * (rtt - base) / base)`, which is larger by the factor `rtt / base` and so gives
+//! way sooner where the queue is long. The window compared is the one that the round trip began with, which
 //! its packets were sent under, as in the paper and in Linux up to 2.6.27; Linux and ns-3 now take
 //! the present one, which in slow start is twice as large and leads to a queue of a whole path's
 //! worth. ns-3 hid that from sight up to version 3.37: it took the smoothed RTT for samples, and
@@ -75,6 +76,10 @@ pub const SCHEME: Scheme = Scheme {
     params: VegasParams::infos,
     plot_style: PlotStyle::new(Hue::Ochre, Dash::Solid, Shape::Up),
     bulk: None,
+    note: Some(
+        "it adds a packet per RTT, so that a long, fast path takes it minutes to fill \
+         after its slow start",
+    ),
     build: |spec| {
         let params: VegasParams = spec.params()?;
         params.check(spec)?;

@@ -60,7 +60,7 @@ crate::params! {
         /// Packets in queues above which slow start ends (Linux, ns-3).
         gamma: u32 = 1,
         /// How packets in queues are counted.
-        diff: Diff = Diff::Paper,
+        diff: Diff = Diff::Linux,
         /// Which RTTs are compared.
         rtt: RttKind = RttKind::Sample,
         /// An RTT that is known before the first packet, as from a handshake; 0 for none.
@@ -76,6 +76,28 @@ crate::params! {
         initial_window: f64 = 10.0,
         /// Whether packets are ECN-capable, so that routers mark instead of dropping (RFC 3168).
         ecn: bool = false,
+    }
+    variants {
+        /// Linux.
+        "linux" => {},
+        /// The paper's text.
+        "paper" => {
+            alpha: 1,
+            beta: 3,
+            diff: Diff::Paper,
+            rtt: RttKind::Mean,
+            doubles: Doubles::Second,
+        },
+        /// ns-3 up to 3.37.
+        "ns3" => { diff: Diff::Paper, rtt: RttKind::Smoothed },
+        /// ns-2's own Vegas.
+        "ns2" => {
+            alpha: 1,
+            beta: 3,
+            diff: Diff::Rounded,
+            rtt: RttKind::Mean,
+            doubles: Doubles::Second,
+        },
     }
 }
 

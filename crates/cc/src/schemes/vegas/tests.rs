@@ -4,6 +4,11 @@ use crate::testing::{Acks, MSS};
 
 const RTT: Span = Span::from_millis(100);
 
+/// Linux' thresholds and round trips, with the paper's count of the packets that wait.
+fn paper() -> VegasParams {
+    VegasParams { diff: Diff::Paper, ..VegasParams::default() }
+}
+
 /// A window of `packets` in congestion avoidance whose smallest RTT is 100 ms.
 fn avoiding(params: &VegasParams, packets: f64) -> (VegasSender, Acks) {
     let mut vegas = VegasSender::new(params, MSS);
@@ -39,7 +44,7 @@ fn after_a_round_at(params: &VegasParams, packets: f64, rtt: u64) -> f64 {
 
 #[test]
 fn facts_of_congestion_avoidance() {
-    let params = VegasParams::default();
+    let params = paper();
     assert_eq!(after_a_round_at(&params, 20.0, 125), 20.0);
     assert_eq!(after_a_round_at(&params, 20.0, 150), 19.0);
     assert_eq!(after_a_round_at(&params, 20.0, 105), 21.0);
@@ -51,7 +56,7 @@ fn facts_of_congestion_avoidance() {
 
 #[test]
 fn linux_counts_more_packets_in_the_queue() {
-    let params = VegasParams { diff: Diff::Linux, ..Default::default() };
+    let params = VegasParams { diff: Diff::Linux, ..paper() };
     assert_eq!(after_a_round_at(&params, 20.0, 124), 20.0);
     assert_eq!(after_a_round_at(&params, 20.0, 125), 19.0);
     assert_eq!(after_a_round_at(&params, 20.0, 105), 21.0);
@@ -59,10 +64,10 @@ fn linux_counts_more_packets_in_the_queue() {
 
 #[test]
 fn a_shorter_handshake_makes_transmission_count_as_queue() {
-    let params = VegasParams { handshake: Span::from_millis(90), ..Default::default() };
+    let params = VegasParams { handshake: Span::from_millis(90), ..paper() };
     // 20 packets of which 18 would be under way at the handshake's RTT.
     assert_eq!(after_a_round_at(&params, 20.0, 100), 20.0);
-    assert_eq!(after_a_round_at(&VegasParams::default(), 20.0, 100), 21.0);
+    assert_eq!(after_a_round_at(&paper(), 20.0, 100), 21.0);
 }
 
 /// The windows after so many round trips at this RTT, from 20 packets on.
@@ -80,9 +85,9 @@ fn windows(params: &VegasParams, rtt: u64, rounds: usize) -> Vec<f64> {
 /// one moves towards its goal, so that every second round trip changes nothing.
 #[test]
 fn a_step_may_take_two_round_trips() {
-    let present = VegasParams::default();
+    let present = paper();
     assert_eq!(windows(&present, 150, 4), [19.0, 18.0, 17.0, 16.0]);
-    let before = VegasParams { step: Step::Before, ..Default::default() };
+    let before = VegasParams { step: Step::Before, ..paper() };
     assert_eq!(windows(&before, 150, 4), [19.0, 19.0, 18.0, 18.0]);
     assert_eq!(windows(&before, 100, 4), [21.0, 21.0, 22.0, 22.0]);
 }
@@ -90,8 +95,8 @@ fn a_step_may_take_two_round_trips() {
 #[test]
 fn packets_in_queues_may_be_rounded() {
     // 20 * (1 - 100 / 107) = 1.31: up it is 2, to the nearest 1.
-    assert_eq!(after_a_round_at(&VegasParams::default(), 20.0, 107), 20.0);
-    let params = VegasParams { diff: Diff::Rounded, ..Default::default() };
+    assert_eq!(after_a_round_at(&paper(), 20.0, 107), 20.0);
+    let params = VegasParams { diff: Diff::Rounded, ..paper() };
     assert_eq!(after_a_round_at(&params, 20.0, 107), 21.0);
     assert_eq!(after_a_round_at(&params, 20.0, 109), 20.0);
 }
@@ -99,7 +104,7 @@ fn packets_in_queues_may_be_rounded() {
 #[test]
 fn the_mean_of_a_round_trip_counts_its_longer_rtts() {
     let after = |rtt| {
-        let params = VegasParams { rtt, ..Default::default() };
+        let params = VegasParams { rtt, ..paper() };
         let (mut vegas, mut acks) = avoiding(&params, 20.0);
         vegas.on_feedback(&acks.ack(1));
         acks.rtt = Span::from_millis(200);
@@ -112,7 +117,7 @@ fn the_mean_of_a_round_trip_counts_its_longer_rtts() {
 /// A clock of 100 ms shows 0 or 100 ms for 150 ms, depending on when they begin.
 #[test]
 fn rtts_are_as_coarse_as_the_clock() {
-    let params = VegasParams { clock: Span::from_millis(100), ..Default::default() };
+    let params = VegasParams { clock: Span::from_millis(100), ..paper() };
     let mut vegas = VegasSender::new(&params, MSS);
     let mut acks = Acks::new(Span::from_millis(150));
     let measured = [210, 260].map(|millis| {
@@ -126,7 +131,7 @@ fn rtts_are_as_coarse_as_the_clock() {
 /// ns-2's own: two round trips for each doubling, and an eighth less at the end.
 #[test]
 fn slow_start_may_double_in_every_second_round_trip() {
-    let params = VegasParams { doubles: Doubles::Second, ..Default::default() };
+    let params = VegasParams { doubles: Doubles::Second, ..paper() };
     let mut vegas = VegasSender::new(&params, MSS);
     let mut acks = Acks::new(RTT);
     let windows = |vegas: &mut VegasSender, acks: &mut Acks, rounds| -> Vec<f64> {
@@ -145,7 +150,7 @@ fn slow_start_may_double_in_every_second_round_trip() {
 
 #[test]
 fn slow_start_doubles_each_round_and_ends_at_the_target() {
-    let mut vegas = VegasSender::new(&VegasParams::default(), MSS);
+    let mut vegas = VegasSender::new(&paper(), MSS);
     let mut acks = Acks::new(RTT);
     vegas.on_feedback(&acks.ack(1));
     assert_eq!((vegas.window.cwnd(), vegas.begun), (11.0, 11));
@@ -165,7 +170,7 @@ fn slow_start_doubles_each_round_and_ends_at_the_target() {
 
 #[test]
 fn few_samples_mean_reno() {
-    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    let (mut vegas, mut acks) = avoiding(&paper(), 20.0);
     acks.rtt = Span::from_millis(300);
     acks.in_flight = 10;
     for _ in 0..4 {
@@ -177,7 +182,7 @@ fn few_samples_mean_reno() {
 
 #[test]
 fn loss_halves_and_vegas_starts_anew_after_the_repair() {
-    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    let (mut vegas, mut acks) = avoiding(&paper(), 20.0);
     acks.in_recovery = true;
     vegas.on_feedback(&acks.event(1, Some(Congestion::Loss)));
     assert_eq!((vegas.window.cwnd(), vegas.window.ssthresh()), (10.0, 10.0));
@@ -198,7 +203,7 @@ fn loss_halves_and_vegas_starts_anew_after_the_repair() {
 #[test]
 fn an_unused_window_closes_but_does_not_open() {
     for (rtt, after) in [(100, 20.0), (150, 19.0)] {
-        let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+        let (mut vegas, mut acks) = avoiding(&paper(), 20.0);
         acks.cwnd_limited = false;
         acks.rtt = Span::from_millis(rtt);
         round(&mut vegas, &mut acks);
@@ -208,7 +213,7 @@ fn an_unused_window_closes_but_does_not_open() {
 
 #[test]
 fn a_longer_path_starves_until_idleness() {
-    let (mut vegas, mut acks) = avoiding(&VegasParams::default(), 20.0);
+    let (mut vegas, mut acks) = avoiding(&paper(), 20.0);
     acks.rtt = Span::from_millis(200);
     for _ in 0..40 {
         round(&mut vegas, &mut acks);

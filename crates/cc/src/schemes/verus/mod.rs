@@ -107,6 +107,10 @@ pub const SCHEME: Scheme = Scheme {
     params: VerusParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Solid, Shape::Star),
     bulk: None,
+    note: Some(
+        "its curve of delays over windows leads it to stay below what a long or fast path \
+         holds",
+    ),
     build: |spec| {
         let params: VerusParams = spec.params()?;
         let sane = (1.0..=1000.0).contains(&params.r);

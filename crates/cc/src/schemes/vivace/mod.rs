@@ -14,7 +14,8 @@
 //! # Parameters
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
-//! | `rule` | | `kernel` | see below |
+//! | `variant` | | kernel | the three below |
+//! | `rule` | | kernel | the same: what `variant` sets |
 //! | `utility` | | `latency` | paper §3.2; ABC ran Vivace-Latency (ABC paper §6.1) |
 //!
 //! The authors published three algorithms under this name, which differ in more than constants.
@@ -107,6 +108,14 @@ crate::params! {
         /// What rates are judged by: loss and rising RTTs, or loss alone (paper section 3.2).
         utility: Utility = Utility::Latency,
     }
+    variants {
+        /// The Linux module.
+        "kernel" => {},
+        /// The user-space program of the paper's evaluation.
+        "nsdi2018" => { rule: Rule::Nsdi2018 },
+        /// The paper's text.
+        "paper" => { rule: Rule::Paper },
+    }
 }
 
 /// The line of the registry.
@@ -117,6 +126,7 @@ pub const SCHEME: Scheme = Scheme {
     params: VivaceParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Dashed, Shape::Star),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: VivaceParams = spec.params()?;
         Ok(Halves {

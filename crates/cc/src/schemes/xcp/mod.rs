@@ -20,6 +20,7 @@
 //! # Parameters
 //! | half | name | unit | default | source |
 //! | --- | --- | --- | --- | --- |
+//! | both | `variant` | | ns2 | XCP's paper and its ns-2 model; `abc` for ABC's experiments |
 //! | sender | `initial_window` | packets | 10 | RFC 6928 |
 //! | sender | `pacing` | windows per RTT | 0: not paced | ns-2 |
 //! | router | `alpha` | | 0.4 | paper §3.5; ABC's experiments: 0.55 |
@@ -27,7 +28,7 @@
 //! | router | `gamma` | | 0.1 | paper §3.5 |
 //! | router | `capacity` | rate | 0: the link's | what the link offered in the last interval |
 //!
-//! ABC's experiments are `xcp[alpha=0.55,beta=0.4]`, though their queue recomputed feedback as
+//! ABC's experiments are `variant=abc`, though their queue recomputed feedback as
 //! [`crate::schemes::xcpw`] does.
 //!
 //! The router is ns-2's: feedback is a change of throughput per packet, debited from two residues,
@@ -101,6 +102,12 @@ crate::params! {
         /// in the last interval of control.
         capacity: Rate = Rate::ZERO,
     }
+    variants {
+        /// XCP's paper, and the ns-2 model of its authors.
+        "ns2" => {},
+        /// The gains of ABC's experiments.
+        "abc" => { alpha: 0.55, beta: 0.4 },
+    }
 }
 
 /// Checks the parameters that the sender of every variant has.
@@ -141,6 +148,7 @@ pub const SCHEME: Scheme = Scheme {
     params: XcpParams::infos,
     plot_style: PlotStyle::new(Hue::Vermilion, Dash::Dashed, Shape::Up),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: XcpParams = spec.params()?;
         let (initial, pacing) = (params.initial_window, params.pacing);

@@ -162,6 +162,10 @@ pub const SCHEME: Scheme = Scheme {
     params: XcpbParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Dotted, Shape::Up),
     bulk: None,
+    note: Some(
+        "while its queue is empty it hands out 64 kB for each RTT at most, so that a \
+         long, fast path fills slowly",
+    ),
     build: |spec| {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);

@@ -101,6 +101,7 @@ pub const SCHEME: Scheme = Scheme {
     params: XcpwParams::infos,
     plot_style: PlotStyle::new(Hue::Vermilion, Dash::Dotted, Shape::Cross),
     bulk: None,
+    note: None,
     build: |spec| {
         let params: XcpwParams = spec.params()?;
         let (initial, least, pacing) = (params.initial_window, params.min_window, params.pacing);

@@ -1,0 +1,78 @@
+//! Every scheme by its bare name over ordinary links: what a stranger measures first. It uses at
+//! least [`WELL_USED`] of the link, or the registry has a note, which stands beside the figure.
+
+use paceline_cc::{Rate, SCHEMES, Span};
+use paceline_lab::compare::{Comparison, WELL_USED};
+use paceline_sim::run;
+use paceline_sim::scenario::{Capacity, check_scheme};
+use rayon::prelude::*;
+
+const MBPS: [f64; 3] = [6.0, 24.0, 96.0];
+const RTT_MS: [u64; 4] = [20, 50, 100, 200];
+
+/// How much of a link of `mbps` one flow uses in 30 s over an RTT of `rtt_ms`, and the note that
+/// stands beside the figure.
+fn used(scheme: &str, mbps: f64, rtt_ms: u64) -> (f64, Option<String>) {
+    let link = Capacity::Constant(Rate::from_mbps(mbps));
+    let comparison = Comparison {
+        rtt: Span::from_millis(rtt_ms),
+        duration: Span::from_secs(30),
+        ..Comparison::new("link", link, check_scheme(scheme).expect(scheme))
+    };
+    let row = comparison.row(&run(&comparison.scenario()).expect("runs"));
+    (row.utilization, row.note)
+}
+
+#[test]
+fn bare_names_use_the_link_or_tell_why_not() {
+    let cells: Vec<(f64, u64)> =
+        MBPS.iter().flat_map(|&mbps| RTT_MS.map(|rtt_ms| (mbps, rtt_ms))).collect();
+    let wrong = SCHEMES.par_iter().filter_map(|scheme| {
+        let found: Vec<_> =
+            cells.par_iter().map(|&(mbps, rtt_ms)| used(scheme.name, mbps, rtt_ms)).collect();
+        for (figure, note) in &found {
+            let expected = if *figure < WELL_USED { scheme.note } else { None };
+            assert_eq!(note.as_deref(), expected, "{} at {figure}", scheme.name);
+        }
+        let low = found.iter().any(|(figure, _)| *figure < WELL_USED);
+        let figures: Vec<String> =
+            found.iter().map(|(figure, _)| format!("{:.1}", 100.0 * figure)).collect();
+        let problem = match (low, scheme.note) {
+            (true, None) => "uses less than it should, and has no note",
+            (false, Some(_)) => "has a note and needs none",
+            _ => return None,
+        };
+        Some(format!("{} {problem}: {}\n", scheme.name, figures.join(" ")))
+    });
+    let wrong: String = wrong.collect();
+    assert!(wrong.is_empty(), "in per cent over {MBPS:?} Mbit/s times {RTT_MS:?} ms:\n{wrong}");
+}
+
+/// Copa's program uses a constant link, and the paper's rule for the velocity a third of it.
+#[test]
+fn copa_is_its_authors_program() {
+    let copa = |variant: &str| used(&format!("copa[variant={variant}]"), 24.0, 100).0;
+    assert_eq!(copa("authors"), used("copa", 24.0, 100).0);
+    assert!(copa("authors") > 0.9 && copa("mvfst") > 0.9, "{} {}", copa("authors"), copa("mvfst"));
+    assert!(copa("paper") < 0.5, "{}", copa("paper"));
+}
+
+/// A target that is no longer than the RTT is never met; one in RTTs fits each path.
+#[test]
+fn c2tcps_target_follows_the_path() {
+    for rtt_ms in [50, 100, 150] {
+        let (figure, _) = used("c2tcp", 12.0, rtt_ms);
+        assert!(figure > 0.9, "{figure} at {rtt_ms} ms");
+    }
+    let (figure, _) = used("c2tcp[variant=ifip2018]", 12.0, 100);
+    assert!(figure < 0.1, "{figure}");
+}
+
+/// What somebody has chosen has no note.
+#[test]
+fn parameters_and_queues_have_no_note() {
+    for scheme in ["gcc[min_rate=60kbps]", "gcc+codel"] {
+        let (figure, note) = used(scheme, 24.0, 100);
+        assert!(figure < WELL_USED && note.is_none(), "{scheme}: {figure}");
+    }
+}

@@ -15,7 +15,7 @@ use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_lab::view::view;
+use paceline_lab::view::compare_views;
 
 /// The results of a comparison: a row for each scheme on each trace.
 #[pyclass(frozen, name = "Comparison", module = "paceline._native")]
@@ -191,7 +191,7 @@ pub(crate) fn compare(
         }
     }
     let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &control))?;
-    let views = rows.iter().map(|row| view(row, &names)).collect();
+    let views = compare_views(&rows, &names);
     Ok(PyComparison { rows, views, seed })
 }
 

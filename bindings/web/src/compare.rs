@@ -3,7 +3,7 @@
 use paceline_cc::{ParamValue as _, SchemeSpec, Span};
 use paceline_lab::CompareFields;
 use paceline_lab::compare::{CompareRow, Comparison};
-use paceline_lab::view::view;
+use paceline_lab::view::compare_views;
 use paceline_measure::Document;
 use paceline_path::BufferSize;
 use paceline_report::time_series_svg;
@@ -116,7 +116,7 @@ impl ComparisonJob {
     /// The JSON of `paceline compare`, the plots of its page, its table, and the page itself.
     pub(crate) fn end(&self) -> Result<Value, String> {
         let names = paceline_remy::names();
-        let views: Vec<RunView> = self.rows.iter().map(|row| view(row, &names)).collect();
+        let views = compare_views(&self.rows, &names);
         let palette = Palette::new(views.iter().map(|view| view.scheme.as_str()));
         let mut figures =
             vec![json!({ "title": "Throughput over delay", "svg": scatter_svg(&views) })];

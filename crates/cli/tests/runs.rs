@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::paceline;
+use common::{Folder, paceline};
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {
@@ -115,4 +115,24 @@ fn until_goes_on_until_the_interval_is_narrow() {
             assert!(half <= 0.1 * number(&of["median"]) || runs == 200.0, "{row}");
         }
     }
+}
+
+#[test]
+fn pages_show_the_runs_around_their_medians() {
+    let folder = Folder::new("runs-page");
+    let page = |runs: &str| {
+        let out = folder.path(runs);
+        let arguments = ["compare", "--duration", "3s", "--schemes", "abc,cubic+codel", "-q"];
+        let traces = ["--trace", "lte-driving", "--trace", "12Mbps", "--runs", runs, "-o", &out];
+        assert_eq!(paceline(&[&arguments[..], &traces].concat()).code, 0);
+        let read = |name: &str| std::fs::read_to_string(format!("{out}/{name}")).expect(name);
+        [read("compare.html"), read("scatter.svg"), read("timeseries-lte-driving.svg")]
+    };
+    let [several, scatter, series] = page("4");
+    assert!(several.contains("medians of the runs") && several.contains("start ms"));
+    assert!(scatter.contains("region of the 90 % nearest"), "a region");
+    assert!(series.contains("throughput of 90 % of the runs"), "a band");
+    let [single, scatter, series] = page("1");
+    assert!(!single.contains("medians") && !single.contains("start ms"));
+    assert!(!scatter.contains("region") && !series.contains("90 %"));
 }

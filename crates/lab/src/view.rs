@@ -1,10 +1,12 @@
 //! From rows of the table of `compare`, and links of scenarios, to the charts of the report.
 
-use paceline_report::{FlowView, Quantiles, RunView, TimeSeries};
+use paceline_report::{Band, FlowView, Quantiles, RunPoint, RunView, RunsView, TimeSeries};
+use paceline_sim::metrics::{Distribution, range_of_runs};
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics};
 
 use crate::compare::{CompareRow, OMNISCIENT};
+use crate::summary::{groups, summary_row};
 
 /// A scheme as labels have it: without the parameters that have their defaults anyway.
 pub fn label(scheme: &str, names: &Names) -> String {
@@ -12,8 +14,18 @@ pub fn label(scheme: &str, names: &Names) -> String {
     spec.unwrap_or_else(|_| scheme.to_string())
 }
 
+/// The rows of a comparison as the charts want them: a view for each scheme on each trace, of its only
+/// run or of the medians of its runs.
+pub fn compare_views(rows: &[CompareRow], names: &Names) -> Vec<RunView> {
+    let view = |runs: &Vec<&CompareRow>| match runs[..] {
+        [run] => single(run, names),
+        _ => medians(runs, names),
+    };
+    groups(rows).iter().map(view).collect()
+}
+
 /// A run as the charts want it.
-pub fn view(row: &CompareRow, names: &Names) -> RunView {
+fn single(row: &CompareRow, names: &Names) -> RunView {
     RunView {
         trace: row.trace.clone(),
         scheme: label(&row.scheme, names),
@@ -29,6 +41,101 @@ pub fn view(row: &CompareRow, names: &Names) -> RunView {
         bound: row.scheme == OMNISCIENT,
         ..RunView::default()
     }
+}
+
+/// Several runs of one scheme on one trace as their medians, with ranges.
+fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
+    let summary = summary_row(rows);
+    let delay = &summary.queue_delay_ms;
+    let ends = |of: &Distribution| [of.p5, of.p95];
+    let point = |row: &&CompareRow| RunPoint {
+        run: row.run,
+        start_ms: row.start_ms,
+        seed: row.seed,
+        throughput_mbps: row.throughput_mbps,
+        utilization: row.utilization,
+        p95_ms: row.queue_delay_ms.p95,
+        digest: row.digest.clone(),
+    };
+    let (series, throughput_band, queue_delay_band) = series_of_runs(rows);
+    let max = Distribution::of(rows.iter().map(|row| row.queue_delay_ms.max));
+    RunView {
+        capacity_mbps: summary.capacity_mbps.median,
+        throughput_mbps: summary.throughput_mbps.median,
+        utilization: summary.utilization.median,
+        queue_delay_ms: Quantiles {
+            mean: delay.mean.median,
+            p50: delay.p50.median,
+            p95: delay.p95.median,
+            p99: delay.p99.median,
+            max: max.unwrap_or_default().median,
+        },
+        retransmits: Some(summary.retransmits.median.round() as u64),
+        jain: (summary.flows > 1).then_some(summary.jain.median),
+        series,
+        runs: Some(RunsView {
+            points: rows.iter().map(point).collect(),
+            throughput_mbps: ends(&summary.throughput_mbps),
+            utilization: ends(&summary.utilization),
+            p95_ms: ends(&delay.p95),
+            throughput_band,
+            queue_delay_band,
+        }),
+        ..single(rows[0], names)
+    }
+}
+
+/// Starts up to this share of a run are shown in the time of the recording.
+const SMALL_SPREAD: f64 = 0.1;
+
+/// Medians of the runs over time, and bands of 90 % of the runs around throughput and delay.
+///
+/// If the starts lie close together, time is that of the recording: a run that starts 300 ms later
+/// begins there, so that all runs of a bin meet the same capacity. If not, time is that of the runs,
+/// and the capacity is their median, too.
+fn series_of_runs(rows: &[&CompareRow]) -> (TimeSeries, Band, Band) {
+    let all: Option<Vec<(&LinkSeries, f64)>> =
+        rows.iter().map(|row| Some((row.series.as_ref()?, row.start_ms / 1e3))).collect();
+    let Some(all) = all.filter(|all| !all.is_empty()) else { return Default::default() };
+    let first = all[0].0;
+    let bins = first.capacity_mbps.len();
+    let latest = all.iter().map(|(_, start)| *start).fold(0.0, f64::max);
+    let is_close = latest <= SMALL_SPREAD * first.bin_s * bins as f64;
+    let shifts: Vec<usize> = all
+        .iter()
+        .map(|(_, start)| if is_close { (start / first.bin_s).round() as usize } else { 0 })
+        .collect();
+    let of_runs = |of: fn(&LinkSeries) -> &Vec<f64>| {
+        let mut columns = [const { Vec::new() }; 3];
+        let mut values = Vec::with_capacity(all.len());
+        for bin in 0..bins {
+            let run = |((series, _), shift): (&(&LinkSeries, f64), &usize)| {
+                of(series).get(bin.checked_sub(*shift)?).copied()
+            };
+            values.clear();
+            values
+                .extend(all.iter().zip(&shifts).filter_map(run).filter(|value| value.is_finite()));
+            let range = range_of_runs(&mut values).unwrap_or([f64::NAN; 3]);
+            columns.iter_mut().zip(range).for_each(|(column, value)| column.push(value));
+        }
+        columns
+    };
+    let [low, throughput_mbps, high] = of_runs(|series| &series.throughput_mbps);
+    let throughput_band = [low, high];
+    let [low, queue_delay_ms, high] = of_runs(|series| &series.queue_delay_ms);
+    let capacity_mbps = match is_close {
+        // The first run begins where the recording does.
+        true => first.capacity_mbps.clone(),
+        false => of_runs(|series| &series.capacity_mbps)[1].clone(),
+    };
+    let series = TimeSeries {
+        bin_s: first.bin_s,
+        capacity_mbps,
+        throughput_mbps,
+        queue_delay_ms,
+        window_packets: None,
+    };
+    (series, throughput_band, [low, high])
 }
 
 /// The links, each with the schemes of the flows whose data passes it, and the flows.

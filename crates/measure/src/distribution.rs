@@ -33,12 +33,8 @@ impl Distribution {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Distribution> {
         let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
-        if sorted.is_empty() {
-            return None;
-        }
         let median_interval = median_interval(&sorted);
-        let mut data = Data::new(sorted);
-        let [p5, median, p95] = [0.05, 0.5, 0.95].map(|share| data.quantile(share));
+        let [p5, median, p95] = range_of_runs(&mut sorted)?;
         Some(Distribution { median, p5, p95, median_interval })
     }
 
@@ -51,6 +47,13 @@ impl Distribution {
             None => f64::INFINITY,
         }
     }
+}
+
+/// Returns the 5th percentile, the median and the 95th percentile of finite values, as of
+/// [`Distribution`]; `None` without values. Changes their order.
+pub fn range_of_runs(values: &mut [f64]) -> Option<[f64; 3]> {
+    let mut data = Data::new(values);
+    (!data.is_empty()).then(|| [0.05, 0.5, 0.95].map(|share| data.quantile(share)))
 }
 
 /// The order statistics `l` and `n + 1 - l`, where `l` is the 2.5 % point of the binomial

@@ -18,7 +18,7 @@ mod samples;
 mod student_t;
 
 pub use age::{Age, EXACT_STRETCHES};
-pub use distribution::Distribution;
+pub use distribution::{Distribution, range_of_runs};
 pub use document::{Document, SCHEMA_VERSION};
 pub use histogram::Histogram;
 pub use quantiles::{P95, Quantiles};

@@ -76,6 +76,7 @@ fn run(trace: &str, capacity: &[f64], scheme: &str, lag: usize, gain: f64, most:
         digest: format!("{:016x}", noise.0),
         note: None,
         bound: false,
+        runs: None,
     }
 }
 

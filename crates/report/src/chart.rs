@@ -122,8 +122,7 @@ fn groups(panels: &[Panel]) -> Vec<Group> {
     }
     for group in &mut groups {
         let panels = &panels[group.first..=group.last];
-        let values =
-            || panels.iter().flat_map(|p| &p.series).flat_map(|s| s.values.iter().copied());
+        let values = || panels.iter().flat_map(|p| &p.series).flat_map(Series::drawn);
         let count = ticks(panels[0].height);
         group.scale = match panels.iter().any(|p| p.log) {
             true => {
@@ -166,6 +165,10 @@ fn draw(m: &mut Markup, panel: &Panel, plot: Rect, time: &Scale, unit: &Scale, r
         let d = area.steps(time, &scale, false);
         data(m, area).a("d", &d).a("fill", "none").stroke(Paint::EDGE, 1.0).titled(&title(area));
     }
+    for band in panel.series.iter().filter(|s| matches!(s.shade, Shade::Band(_))) {
+        let shape = m.el("path").a("d", &band.band(time, &scale)).fill(band.paint);
+        shape.a("fill-opacity", "0.22").titled(&title(band));
+    }
     for line in panel.series.iter().filter(|s| s.shade == Shade::Line) {
         data(m, line)
             .a("d", &line.line(time, &scale))
@@ -196,8 +199,8 @@ fn data<'a>(m: &'a mut Markup, series: &Series) -> crate::markup::Element<'a> {
 }
 
 fn title(series: &Series) -> String {
-    let Series { name, quantity, unit, values, .. } = series;
-    let (lo, hi) = extent(values.iter().copied()).unwrap_or((f64::NAN, f64::NAN));
+    let Series { name, quantity, unit, .. } = series;
+    let (lo, hi) = extent(series.drawn()).unwrap_or((f64::NAN, f64::NAN));
     format!("{name}, {quantity}: {} to {} {unit}", short(lo), short(hi))
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
         digest: "00ff".into(),
         note: None,
         bound: false,
+        runs: None,
     }
 }
 
@@ -88,5 +89,6 @@ pub(crate) fn broken_run() -> RunView {
         digest: "<>".into(),
         note: Some("<note>".into()),
         bound: false,
+        runs: None,
     }
 }

@@ -38,7 +38,8 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     page.paragraph(&info.explanation);
 
     page.heading("Overview");
-    page.figure(&scatter_figure(runs, &palette), &scatter_caption(several));
+    let regions = region_caption(runs);
+    page.figure(&scatter_figure(runs, &palette), &(scatter_caption(several) + regions));
     if several {
         let caption = "Utilisation and 95th-percentile queueing delay on each trace, and the \
                        means over the traces.";
@@ -49,6 +50,11 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     page.paragraph(
         "Queueing delays are per packet, in milliseconds. Click on the head of a column to sort by it.",
     );
+    if runs.iter().any(|run| run.runs.is_some()) {
+        page.paragraph(
+            "Figures are medians of the runs, with the range of 90 % of the runs in parentheses.",
+        );
+    }
     for note in notes(runs) {
         page.paragraph(&note);
     }
@@ -57,7 +63,7 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
         let own: Vec<RunView> = runs.iter().filter(|run| run.trace == trace).cloned().collect();
         page.heading(if trace.is_empty() { "Over time" } else { trace });
         if several {
-            page.figure(&scatter_figure(&own, &palette), &scatter_caption(false));
+            page.figure(&scatter_figure(&own, &palette), &(scatter_caption(false) + regions));
         }
         // As many as a printed page holds.
         let parts = own.len().div_ceil(TOGETHER).max(1);
@@ -97,12 +103,27 @@ fn scatter_caption(several: bool) -> String {
     )
 }
 
+/// What the regions mean, if there are any.
+fn region_caption(views: &[RunView]) -> &'static str {
+    match views.iter().any(|view| view.runs.is_some()) {
+        true => {
+            " Large markers are medians of the runs, small points single runs; a region holds the \
+                 90 % nearest to the median."
+        }
+        false => "",
+    }
+}
+
 fn time_caption(runs: &[RunView]) -> String {
     let capacity = runs.first().map(|run| crate::number::short(run.capacity_mbps));
     format!(
         "The shaded area is the link's capacity (mean {} Mbit/s), the line the throughput; below, \
-         the queueing delay.",
-        capacity.unwrap_or_default()
+         the queueing delay.{}",
+        capacity.unwrap_or_default(),
+        match runs.iter().any(|run| run.runs.is_some()) {
+            true => " Lines are medians of the runs, bands hold 90 % of them.",
+            false => "",
+        }
     )
 }
 
@@ -120,13 +141,38 @@ fn footer(page: &mut Page, info: &PageInfo, runs: &[RunView]) {
     if runs.iter().any(|run| !run.digest.is_empty()) {
         page.heading("Digests");
         page.paragraph("The same inputs give the same digests, on every machine.");
-        let columns = ["trace", "scheme", "digest"].map(|name| (name.to_owned(), String::new()));
-        let row = |run: &RunView| {
-            vec![Cell::text(&run.trace), Cell::text(&run.scheme), Cell::code(&run.digest)]
-        };
-        page.table(&Table { columns: columns.to_vec(), rows: runs.iter().map(row).collect() });
+        page.table(&digests(runs));
     }
     facts(page, info);
+}
+
+/// The digest of each run.
+fn digests(views: &[RunView]) -> Table {
+    let several = views.iter().any(|view| view.runs.is_some());
+    let heads: &[&str] = match several {
+        true => &["trace", "scheme", "run", "start ms", "seed", "digest"],
+        false => &["trace", "scheme", "digest"],
+    };
+    let mut rows = Vec::new();
+    for view in views {
+        let names = [Cell::text(&view.trace), Cell::text(&view.scheme)];
+        let Some(runs) = &view.runs else {
+            rows.push(names.into_iter().chain([Cell::code(&view.digest)]).collect());
+            continue;
+        };
+        // A bound on all schemes has no digest.
+        for run in runs.points.iter().filter(|run| !run.digest.is_empty()) {
+            let numbers = [
+                Cell::number(run.run.into(), 0),
+                Cell::number(run.start_ms, 0),
+                Cell::number(run.seed as f64, 0),
+                Cell::code(&run.digest),
+            ];
+            rows.push(names.iter().cloned().chain(numbers).collect());
+        }
+    }
+    let columns = heads.iter().map(|name| (name.to_string(), String::new())).collect();
+    Table { columns, rows }
 }
 
 #[cfg(test)]

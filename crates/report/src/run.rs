@@ -31,7 +31,46 @@ pub struct TimeSeries {
     pub window_packets: Option<Vec<f64>>,
 }
 
-/// One scheme over one trace.
+/// One of the runs behind a view of several.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunPoint {
+    /// Number of the run, from 1 on.
+    pub run: u32,
+    /// How much later in the recording it began, in ms.
+    pub start_ms: f64,
+    /// Its seed.
+    pub seed: u64,
+    /// What all flows received together, in Mbit/s.
+    pub throughput_mbps: f64,
+    /// Throughput over capacity, from 0 to 1.
+    pub utilization: f64,
+    /// 95th percentile of the queueing delay in ms.
+    pub p95_ms: f64,
+    /// The digest of all events.
+    pub digest: String,
+}
+
+/// A lower and an upper value in each bin of a time series; NaN where there is none.
+pub type Band = [Vec<f64>; 2];
+
+/// Several runs, of which a view has the medians: the runs themselves, and ranges of 90 % of them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunsView {
+    /// The runs.
+    pub points: Vec<RunPoint>,
+    /// Range of the throughput in Mbit/s.
+    pub throughput_mbps: [f64; 2],
+    /// Range of the utilization, from 0 to 1.
+    pub utilization: [f64; 2],
+    /// Range of the 95th percentile of the queueing delay in ms.
+    pub p95_ms: [f64; 2],
+    /// The throughput over time.
+    pub throughput_band: Band,
+    /// The queueing delay over time.
+    pub queue_delay_band: Band,
+}
+
+/// One scheme over one trace: a run, or the medians of several.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
     /// The trace, as the reader should see it.
@@ -60,6 +99,8 @@ pub struct RunView {
     pub note: Option<String>,
     /// It is no scheme but a bound on all of them: shown, but not compared with.
     pub bound: bool,
+    /// The runs, if the figures are medians of several.
+    pub runs: Option<RunsView>,
 }
 
 /// The distinct values of a key, in order of appearance.

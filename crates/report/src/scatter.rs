@@ -6,6 +6,7 @@ use crate::label::{BOLD, LabelRequest, Rect, fitted, leader, place, text_width};
 use crate::markup::Markup;
 use crate::number::usable;
 use crate::pareto::front;
+use crate::region::Region;
 use crate::scale::Scale;
 use crate::style::Paint;
 use paceline_cc::Shape;
@@ -76,6 +77,8 @@ pub struct Scatter {
     pub dots: Vec<Dot>,
     /// What the markers mean.
     pub legend: Vec<(Marker, String)>,
+    /// Runs around the points, drawn below them.
+    pub regions: Vec<Region>,
 }
 
 impl Scatter {
@@ -91,7 +94,7 @@ impl Scatter {
             return Figure::no_data(WIDTH, 160.0, &self.label);
         }
         let plot = Rect { x: 66.0, y: 34.0, w: WIDTH - 66.0 - 28.0, h: HEIGHT - 34.0 - 52.0 };
-        let (x, y) = self.scales(&dots, plot);
+        let (x, y) = self.scales(plot);
         let mut m = Markup::default();
         axis::columns(&mut m, &x, plot, 8);
         axis::left(&mut m, &y, plot, 6);
@@ -100,6 +103,9 @@ impl Scatter {
         axis::write(&mut m, (plot.x + plot.w, plot.y - 14.0), "end", Paint::MUTED, "better ↗");
         legend(&mut m, &self.legend, plot);
 
+        for region in &self.regions {
+            region.draw(&mut m, &x, &y);
+        }
         let stairs = stairs(&dots, &x, &y, plot);
         draw_front(&mut m, &stairs);
         for dot in &dots {
@@ -117,8 +123,12 @@ impl Scatter {
         Figure::new(WIDTH, HEIGHT, &self.label, m)
     }
 
-    fn scales(&self, dots: &[&Dot], plot: Rect) -> (Scale, Scale) {
-        let delays = || dots.iter().map(|d| d.x);
+    fn scales(&self, plot: Rect) -> (Scale, Scale) {
+        let dots = self.dots.iter().map(|dot| (dot.x, dot.y));
+        let dots = dots.filter(|(x, y)| usable(*x) && usable(*y));
+        let points: Vec<(f64, f64)> =
+            dots.chain(self.regions.iter().flat_map(Region::points)).collect();
+        let delays = || points.iter().map(|point| point.0);
         let log = self.log.unwrap_or_else(|| {
             let lo = delays().filter(|&d| d > 0.0).fold(f64::INFINITY, f64::min);
             delays().fold(0.0, f64::max) > 6.0 * lo
@@ -130,8 +140,8 @@ impl Scatter {
             false => Scale::around(delays(), from, to, 8),
         };
         let (from, to) = (plot.y + plot.h, plot.y);
-        let y = Scale::around(dots.iter().map(|d| d.y), from, to, 6);
-        let most = self.y_most.filter(|&most| dots.iter().all(|d| d.y <= most) && y.hi() > most);
+        let y = Scale::around(points.iter().map(|point| point.1), from, to, 6);
+        let most = self.y_most.filter(|&most| points.iter().all(|p| p.1 <= most) && y.hi() > most);
         (x, most.map_or(y, |most| Scale::linear(y.lo(), most, from, to)))
     }
 }
@@ -313,7 +323,7 @@ mod tests {
         let dots = vec![dot(10.0, 5.0, "fast"), dot(900.0, 6.0, "slow")];
         let plot = Rect { x: 0.0, y: 0.0, w: 100.0, h: 100.0 };
         let scatter = Scatter { dots, ..Scatter::default() };
-        let (x, y) = scatter.scales(&scatter.dots.iter().collect::<Vec<_>>(), plot);
+        let (x, y) = scatter.scales(plot);
         assert!(x.is_log() && x.at(10.0) > x.at(900.0) && y.at(6.0) < y.at(5.0));
         assert_sound(&scatter.to_svg());
         assert!(scatter.to_svg().contains("Pareto"));

@@ -18,13 +18,15 @@ pub enum Fold {
 }
 
 /// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Shade {
     /// A line through the middle of each bin.
     #[default]
     Line,
     /// A stepped area from zero, behind all lines.
     Area,
+    /// A translucent band from the values up to these, behind all lines; no label, no read-out.
+    Band(Vec<f64>),
 }
 
 /// One quantity over time, in bins of equal length that start at zero.
@@ -60,9 +62,24 @@ impl Series {
     /// The same series with at most about 600 bins.
     pub fn thinned(&self) -> Self {
         let group = self.values.len().div_ceil(MOST).max(1);
-        let values = self.values.chunks(group).map(|bins| fold(bins, self.fold)).collect();
+        let merged =
+            |values: &[f64]| values.chunks(group).map(|bins| fold(bins, self.fold)).collect();
+        let shade = match &self.shade {
+            Shade::Band(upper) => Shade::Band(merged(upper)),
+            plain => plain.clone(),
+        };
         // The last bin may stand for fewer samples; its width on the plot is not worth a case.
-        Self { bin_s: self.bin_s * group as f64, values, ..self.clone() }
+        let values = merged(&self.values);
+        Self { bin_s: self.bin_s * group as f64, values, shade, ..self.clone() }
+    }
+
+    /// All values that are drawn: those of a band's upper edge, too.
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = f64> {
+        let upper: &[f64] = match &self.shade {
+            Shade::Band(upper) => upper,
+            Shade::Line | Shade::Area => &[],
+        };
+        self.values.iter().chain(upper).copied()
     }
 
     /// Whether there is anything to draw.
@@ -97,6 +114,29 @@ impl Series {
                 path.push_str("h0");
             }
             pen = true;
+        }
+        path
+    }
+
+    /// The path around a band: its upper edge, and its lower edge back; gaps divide it.
+    pub(crate) fn band(&self, x: &Scale, y: &Scale) -> String {
+        let Shade::Band(upper) = &self.shade else { return String::new() };
+        let bins: Vec<(usize, f64, f64)> = (self.values.iter().zip(upper).enumerate())
+            .map(|(at, (&low, &high))| (at, low, high))
+            .collect();
+        let mut path = String::new();
+        for part in bins.split(|(_, low, high)| !(usable(*low) && usable(*high))) {
+            let place = |at: usize, value: f64| {
+                let across = x.at((at as f64 + 0.5) * self.bin_s);
+                format!("{} {}", coordinate(across), coordinate(y.at(value)))
+            };
+            let over = part.iter().map(|&(at, _, high)| place(at, high));
+            let back = part.iter().rev().map(|&(at, low, _)| place(at, low));
+            let corners: Vec<String> = over.chain(back).collect();
+            // A band of one bin has no width.
+            if part.len() > 1 {
+                path += &format!("M{}Z", corners.join("L"));
+            }
         }
         path
     }
@@ -179,6 +219,21 @@ mod tests {
         assert_eq!(s.steps(&x, &y, true), "M0 1V1H1V0H2V1ZM3 1V0H4V1Z");
         assert_eq!(s.text(), "0,1,,1");
         assert!(series(vec![f64::NAN], Fold::Mean).is_empty());
+    }
+
+    #[test]
+    fn a_band_goes_there_and_back() {
+        let (x, y) = (Scale::linear(0.0, 4.0, 0.0, 4.0), Scale::linear(0.0, 1.0, 1.0, 0.0));
+        let band = Series {
+            shade: Shade::Band(vec![1.0, 1.0, f64::NAN, 1.0]),
+            ..series(vec![0.0; 4], Fold::Mean)
+        };
+        assert_eq!(band.band(&x, &y), "M0.5 0L1.5 0L1.5 1L0.5 1Z");
+        assert_eq!(band.drawn().filter(|value| *value == 1.0).count(), 3);
+        let long =
+            Series { shade: Shade::Band(vec![2.0; 6000]), ..series(vec![1.0; 6000], Fold::Max) };
+        let Shade::Band(upper) = long.thinned().shade else { panic!("a band") };
+        assert_eq!(upper.len(), 600);
     }
 
     #[test]

@@ -69,6 +69,16 @@ pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
 /// The same with other heads for what views have as trace and as scheme: links and their queues.
 pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
     type Column = (&'static str, &'static str, fn(&RunView) -> Option<f64>, usize);
+    // Columns that have ranges when there are several runs.
+    let range = |head: &str, view: &RunView| -> Option<[f64; 2]> {
+        let runs = view.runs.as_ref()?;
+        match head {
+            "Mbit/s" => Some(runs.throughput_mbps),
+            "used %" => Some(runs.utilization.map(|share| 100.0 * share)),
+            "p95 ms" => Some(runs.p95_ms),
+            _ => None,
+        }
+    };
     const COLUMNS: [Column; 10] = [
         ("Mbit/s", "throughput of all flows together, in Mbit/s", |r| Some(r.throughput_mbps), 2),
         ("used %", "throughput over capacity", |r| Some(100.0 * r.utilization), 1),
@@ -87,7 +97,13 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
     let columns = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned())).collect();
     let row = |run: &RunView| {
         let scheme = Cell::text(&run.scheme).with_look(palette.paint(&run.scheme));
-        let numbers = used.iter().map(|column| Cell::maybe(column.2(run), column.3));
+        let numbers = used.iter().map(|column| {
+            let number = Cell::maybe(column.2(run), column.3);
+            match range(column.0, run) {
+                Some([low, high]) if low < high => number.with_range(low, high, column.3),
+                _ => number,
+            }
+        });
         [Cell::text(&run.trace), scheme].into_iter().chain(numbers).collect()
     };
     Table { columns, rows: runs.iter().map(row).collect() }

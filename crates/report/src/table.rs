@@ -41,6 +41,13 @@ impl Cell {
         Self::number(value.unwrap_or(f64::NAN), decimals)
     }
 
+    /// The same with the range around the number, in parentheses; sorted by the number.
+    #[must_use]
+    pub fn with_range(self, low: f64, high: f64, decimals: usize) -> Self {
+        let range = format!(" ({}-{})", fixed(low, decimals), fixed(high, decimals));
+        Self { text: self.text.clone() + &range, ..self }
+    }
+
     /// The same as a link to a heading of the page: see [`crate::Page::subheading`].
     pub fn with_link(self, id: &str) -> Self {
         Self { link: Some(format!("#{id}")), ..self }

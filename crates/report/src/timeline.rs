@@ -4,7 +4,7 @@ use crate::chart::{Chart, Panel};
 use crate::figure::Figure;
 use crate::number::{short, usable};
 use crate::palette::Palette;
-use crate::run::{RunView, TimeSeries};
+use crate::run::{Band, RunView, TimeSeries};
 use crate::series::{Fold, Series, Shade};
 use crate::style::Paint;
 
@@ -28,15 +28,18 @@ pub fn time_series_figure(runs: &[RunView], palette: &Palette) -> Figure {
     let mut panels: Vec<Panel> = runs.iter().map(panel).collect();
     let log = differ_much(runs);
     let title = if log { "Queueing delay (ms, log)" } else { "Queueing delay (ms)" };
-    panels.extend(overlays(runs, palette, title, log, |run| {
-        let quantity = ("delay", "ms", Fold::Max);
-        let label = format!("p95 {} ms", short(run.queue_delay_ms.p95));
-        (quantity, Some(&run.series.queue_delay_ms), label)
+    panels.extend(overlays(runs, palette, title, log, |run| Overlay {
+        quantity: ("delay", "ms", Fold::Max),
+        values: Some(&run.series.queue_delay_ms),
+        band: run.runs.as_ref().map(|runs| &runs.queue_delay_band),
+        note: format!("p95 {} ms", short(run.queue_delay_ms.p95)),
     }));
     if runs.iter().any(|run| run.series.window_packets.is_some()) {
-        panels.extend(overlays(runs, palette, "Window (packets)", false, |run| {
-            let values = run.series.window_packets.as_ref();
-            (("window", "packets", Fold::Mean), values, String::new())
+        panels.extend(overlays(runs, palette, "Window (packets)", false, |run| Overlay {
+            quantity: ("window", "packets", Fold::Mean),
+            values: run.series.window_packets.as_ref(),
+            band: None,
+            note: String::new(),
         }));
     }
     let label = format!("Capacity, throughput and queueing delay over time: {trace}");
@@ -71,7 +74,20 @@ fn throughput(run: &RunView, palette: &Palette, height: f64) -> Panel {
             .collect(),
         ..capacity.clone()
     };
-    Panel { title: "Throughput (Mbit/s)".into(), height, log: false, series: vec![capacity, line] }
+    let band = run.runs.as_ref().map(|runs| band(&line, &runs.throughput_band));
+    let series = [capacity, line].into_iter().chain(band).collect();
+    Panel { title: "Throughput (Mbit/s)".into(), height, log: false, series }
+}
+
+/// The band of 90 % of the runs around the line of their medians.
+fn band(line: &Series, [lower, upper]: &Band) -> Series {
+    Series {
+        quantity: format!("{} of 90 % of the runs", line.quantity),
+        values: lower.clone(),
+        shade: Shade::Band(upper.clone()),
+        label: vec![],
+        ..line.clone()
+    }
 }
 
 /// A scheme in two lines if it is long: the name, and its parameters.
@@ -82,7 +98,15 @@ fn in_parts(scheme: &str) -> Vec<String> {
     }
 }
 
-type Quantity = (&'static str, &'static str, Fold);
+/// What a panel of several schemes draws of each.
+struct Overlay<'a> {
+    /// Its name, unit and way to merge bins.
+    quantity: (&'static str, &'static str, Fold),
+    values: Option<&'a Vec<f64>>,
+    band: Option<&'a Band>,
+    /// What stands beside the scheme's name; may be empty.
+    note: String,
+}
 
 /// Panels with the lines of several schemes, as few as leave them readable.
 fn overlays<'a>(
@@ -90,15 +114,16 @@ fn overlays<'a>(
     palette: &Palette,
     title: &str,
     log: bool,
-    pick: impl Fn(&'a RunView) -> (Quantity, Option<&'a Vec<f64>>, String),
+    pick: impl Fn(&'a RunView) -> Overlay<'a>,
 ) -> Vec<Panel> {
     let count = runs.len().div_ceil(TOGETHER).max(1);
     let share = runs.len().div_ceil(count).max(1);
     let panel = |runs: &'a [RunView]| {
-        let series = runs.iter().map(|run| {
-            let ((quantity, unit, fold), values, note) = pick(run);
+        let series = runs.iter().flat_map(|run| {
+            let Overlay { quantity: (quantity, unit, fold), values, band: around, note } =
+                pick(run);
             let label = [run.scheme.clone(), note].into_iter().filter(|text| !text.is_empty());
-            Series {
+            let line = Series {
                 name: run.scheme.clone(),
                 quantity: quantity.into(),
                 unit: unit.into(),
@@ -108,7 +133,9 @@ fn overlays<'a>(
                 shade: Shade::Line,
                 fold,
                 label: label.collect(),
-            }
+            };
+            let band = around.map(|around| band(&line, around));
+            [line].into_iter().chain(band)
         });
         let height = if share > 2 { 170.0 } else { 130.0 };
         Panel { title: title.into(), height, log, series: series.collect() }
@@ -174,11 +201,12 @@ mod tests {
             (0..12).map(|i| run("lte", &format!("s{i}"), 50.0 + i as f64)).collect();
         assert_sound(&time_series_svg(&runs));
         assert_eq!(
-            overlays(&runs, &Palette::default(), "t", false, |_| (
-                ("", "", Fold::Max),
-                None,
-                String::new()
-            ))
+            overlays(&runs, &Palette::default(), "t", false, |_| Overlay {
+                quantity: ("", "", Fold::Max),
+                values: None,
+                band: None,
+                note: String::new(),
+            })
             .len(),
             3
         );

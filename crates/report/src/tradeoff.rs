@@ -3,7 +3,8 @@
 use crate::figure::Figure;
 use crate::number::{short, usable};
 use crate::palette::Palette;
-use crate::run::{RunView, distinct};
+use crate::region::Region;
+use crate::run::{RunPoint, RunView, RunsView, distinct};
 use crate::scatter::{Dot, Marker, Scatter};
 use crate::style::Paint;
 
@@ -46,11 +47,22 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
         }
     });
     let trace = runs.first().map_or("", |run| run.trace.as_str());
+    let point = |run: &RunPoint| (run.p95_ms, run.throughput_mbps);
+    let regions = runs.iter().filter_map(|view| {
+        let runs = view.runs.as_ref()?;
+        Some(Region {
+            median: (view.queue_delay_ms.p95, view.throughput_mbps),
+            runs: runs.points.iter().map(point).collect(),
+            paint: palette.paint(&view.scheme),
+            tooltip: region_tooltip(&view.scheme, runs.points.len()),
+        })
+    });
     Scatter {
         label: format!("Throughput over queueing delay: {trace}"),
         x_title: "95th-percentile queueing delay (ms)".into(),
         y_title: "Throughput (Mbit/s)".into(),
         dots: dots.collect(),
+        regions: regions.collect(),
         ..Scatter::default()
     }
     .figure()
@@ -58,6 +70,7 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Figure {
 
 fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
     let (mut singles, mut means) = (Vec::new(), Vec::new());
+    let mut regions = Vec::new();
     for (scheme, paint) in palette.iter() {
         let own: Vec<&RunView> = runs.iter().filter(|run| run.scheme == scheme).collect();
         let good: Vec<&RunView> = own
@@ -83,6 +96,11 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
             counts: false,
             tie: Some((x, y)),
         }));
+        let runs = means_by_run(&good);
+        if !runs.is_empty() {
+            let tooltip = region_tooltip(scheme, runs.len());
+            regions.push(Region { median: (x, y), runs, paint, tooltip });
+        }
         let count = good.len();
         let tooltip =
             format!("{scheme}, mean over {count} traces: {} % used, p95 {} ms", short(y), short(x));
@@ -101,10 +119,28 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Figure {
         y_title: "Utilisation (%)".into(),
         y_most: Some(100.0),
         dots: singles,
+        regions,
         legend,
         ..Scatter::default()
     }
     .figure()
+}
+
+/// For each run its means over the traces: delay and utilization; none unless all have the same runs.
+fn means_by_run(views: &[&RunView]) -> Vec<(f64, f64)> {
+    let runs: Option<Vec<&RunsView>> = views.iter().map(|view| view.runs.as_ref()).collect();
+    let Some(runs) = runs.filter(|runs| !runs.is_empty()) else { return Vec::new() };
+    let count = runs.iter().map(|runs| runs.points.len()).min().unwrap_or(0);
+    let mean = |at: usize, of: fn(&RunPoint) -> f64| {
+        runs.iter().map(|runs| of(&runs.points[at])).sum::<f64>() / runs.len() as f64
+    };
+    (0..count)
+        .map(|at| (mean(at, |run| run.p95_ms), mean(at, |run| 100.0 * run.utilization)))
+        .collect()
+}
+
+fn region_tooltip(scheme: &str, runs: usize) -> String {
+    format!("{scheme}: {runs} runs, and the region of the 90 % nearest to their median")
 }
 
 fn tooltip(run: &RunView) -> String {

@@ -1,7 +1,9 @@
 //! Statistics of a run: quantiles, the age of the newest delivered packet, fairness, power.
 
 use paceline_cc::Span;
-pub use paceline_measure::{Age, Distribution, P95, Quantiles, Samples, student_t_975};
+pub use paceline_measure::{
+    Age, Distribution, P95, Quantiles, Samples, range_of_runs, student_t_975,
+};
 
 /// Jain's fairness index of the given shares: 1 when all are equal, 1/n when one has everything.
 pub fn jain(shares: &[f64]) -> f64 {

@@ -11,7 +11,7 @@ use paceline_cc::Span;
 use paceline_lab::CompareFields;
 use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_lab::summary::groups;
-use paceline_lab::view::view;
+use paceline_lab::view::compare_views;
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::runs::Runs;
@@ -192,12 +192,12 @@ impl Compare {
 
     fn write(&self, folder: &Path, rows: &[CompareRow]) -> Result<(), Error> {
         let names = paceline_remy::names();
-        let views: Vec<RunView> = rows.iter().map(|row| view(row, &names)).collect();
+        let views = compare_views(rows, &names);
         let info = PageInfo {
             title: "Schemes compared".into(),
             explanation: format!(
                 "Each scheme ran with {} for {} over a link whose buffer holds {}. The round-trip \
-                 propagation delay was {}{}. Queueing delay is the time from a packet's arrival at \
+                 propagation delay was {}{}.{} Queueing delay is the time from a packet's arrival at \
                  the queue until it has left the link.",
                 if self.flows == 1 { "one flow".into() } else { format!("{} flows", self.flows) },
                 self.duration,
@@ -206,6 +206,13 @@ impl Compare {
                 match &self.delay_trace {
                     Some(name) => format!(" and twice that of {name}"),
                     None => String::new(),
+                },
+                match rows.iter().map(|row| row.run).max() {
+                    Some(runs @ 2..) => format!(
+                        " It ran {runs} times, with other seeds and other places of the recording at \
+                         which the flows began."
+                    ),
+                    _ => String::new(),
                 }
             ),
             command: command_line(std::env::args_os().skip(1)),

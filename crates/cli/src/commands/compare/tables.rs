@@ -147,10 +147,13 @@ fn sentences(of_trace: &[CompareRow]) -> String {
             text.push('\n');
         }
     }
-    for row in summary(of_trace).iter().filter(|row| row.equal) {
+    let rows = summary(of_trace);
+    let equal: Vec<&str> =
+        rows.iter().filter(|row| row.equal).map(|row| row.scheme.as_str()).collect();
+    if let Some(count) = rows.iter().find(|row| row.equal).map(|row| row.runs) {
         text += &format!(
-            "{}: all {} runs are equal: nothing here depends on the seed or the start\n",
-            row.scheme, row.runs
+            "All {count} runs are equal: nothing depends on the seed or the start ({})\n",
+            equal.join(", ")
         );
     }
     text

@@ -4,10 +4,11 @@
 mod tests;
 mod windows;
 
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use paceline_cc::{Span, Time};
-use paceline_flow::{Transfer, VideoStats};
+use paceline_flow::{Transfer, VideoStats, Workload};
 use paceline_path::Link;
 
 use crate::bins::{LinkBins, intervals};
@@ -24,7 +25,7 @@ use crate::scenario::{Record, Scenario};
 use crate::transport::CustomTransport;
 use crate::world::World;
 
-use windows::Windows;
+use windows::{ActiveTime, Windows};
 
 /// Runs a scenario to its end.
 ///
@@ -91,7 +92,7 @@ impl Simulation {
 
     fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
         let (world, places) = build(&scenario, names, None)?;
-        let windows = Windows::new(&scenario);
+        let windows = windows_of(&scenario, &places);
         Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
     }
 
@@ -103,7 +104,7 @@ impl Simulation {
     ) -> Result<Simulation, BuildError> {
         let scenario = Arc::new(scenario);
         let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;
-        let windows = Windows::new(&scenario);
+        let windows = windows_of(&scenario, &places);
         Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
     }
 
@@ -148,7 +149,7 @@ impl Simulation {
         let (mut world, places) = build(&self.scenario, names, None)?;
         world.take_memory(&mut self.world);
         (self.world, self.places) = (world, places);
-        self.windows = Windows::new(&self.scenario);
+        self.windows = windows_of(&self.scenario, &self.places);
         (self.warmup_totals, self.warm_arrivals) = (None, 0);
         Ok(())
     }
@@ -500,6 +501,17 @@ impl Simulation {
             completion_ms: times.quantiles_if_any(),
         })
     }
+}
+
+/// Fairness of the flows at the times at which they really start and stop.
+fn windows_of(scenario: &Scenario, places: &Places) -> Windows {
+    let finite = scenario.flows.iter().flat_map(|spec| {
+        repeat_n(matches!(spec.workload, Workload::Bytes(_)), spec.count as usize)
+    });
+    let flows = places.flows.iter().zip(finite);
+    let active =
+        flows.map(|(place, finite)| ActiveTime { start: place.start, stop: place.stop, finite });
+    Windows::new(active.collect())
 }
 
 /// Bytes of packets that a flow's receiver has seen for the first time.

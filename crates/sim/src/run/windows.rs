@@ -1,21 +1,19 @@
 //! Fairness second by second.
 
 use paceline_cc::{Span, Time};
-use paceline_flow::Workload;
 
 use crate::metrics::jain;
-use crate::scenario::Scenario;
 
 /// The length of a window.
 const WINDOW: Span = Span::from_secs(1);
 
 /// When a flow is meant to be active.
 #[derive(Copy, Clone, Debug)]
-struct ActiveTime {
-    start: Time,
-    stop: Time,
+pub(super) struct ActiveTime {
+    pub(super) start: Time,
+    pub(super) stop: Time,
     /// It has a transfer of a given size to send, after which it is done.
-    finite: bool,
+    pub(super) finite: bool,
 }
 
 /// Jain's index over windows of a second, which begin at the end of the warm-up. Of a window count
@@ -36,18 +34,8 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The windows of a scenario's flows, in the scenario's order.
-    pub(super) fn new(scenario: &Scenario) -> Windows {
-        let mut flows = Vec::new();
-        for spec in &scenario.flows {
-            let finite = matches!(spec.workload, Workload::Bytes(_));
-            flows.extend((0..u64::from(spec.count)).map(|i| ActiveTime {
-                start: Time::ZERO + spec.start + spec.stagger * i,
-                stop:
-                    spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop - spec.stagger_stop * i),
-                finite,
-            }));
-        }
+    /// The windows of these flows, in the scenario's order.
+    pub(super) fn new(flows: Vec<ActiveTime>) -> Windows {
         let count = flows.len();
         Windows {
             flows,
@@ -103,23 +91,20 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{FlowSpec, check_scheme};
 
     /// Three flows, the second from 1.5 s on, the third until 3 s.
-    fn three() -> Scenario {
-        let mut scenario = Scenario::new("three");
-        for (start, stop) in [(0, None), (1500, None), (0, Some(3000))] {
-            let mut flow = FlowSpec::bulk(check_scheme("cubic").expect("cubic"), &[]);
-            flow.start = Span::from_millis(start);
-            flow.stop = stop.map(Span::from_millis);
-            scenario.flows.push(flow);
-        }
-        scenario
+    fn three() -> Vec<ActiveTime> {
+        let flow = |start, stop| ActiveTime { start, stop, finite: false };
+        vec![
+            flow(Time::ZERO, Time::NEVER),
+            flow(Time::from_millis(1500), Time::NEVER),
+            flow(Time::ZERO, Time::from_secs(3)),
+        ]
     }
 
     #[test]
     fn only_flows_active_throughout_count() {
-        let mut windows = Windows::new(&three());
+        let mut windows = Windows::new(three());
         assert_eq!(windows.edge(), None);
         windows.open(Time::ZERO, |_| 100);
         let goodputs = [[200, 100, 200], [300, 400, 500], [400, 500, 500], [500, 500, 900]];
@@ -139,18 +124,16 @@ mod tests {
 
     #[test]
     fn windows_without_rivals_or_goodput_do_not_count() {
-        let mut windows = Windows::new(&three());
+        let mut windows = Windows::new(three());
         windows.open(Time::ZERO, |_| 0);
         windows.close(|_| (0, false));
         assert_eq!(windows.jain(), None);
-        let mut scenario = three();
-        scenario.flows.truncate(1);
-        let mut alone = Windows::new(&scenario);
+        let mut alone = Windows::new(three()[..1].to_vec());
         alone.open(Time::ZERO, |_| 0);
         assert_eq!(alone.edge(), None);
-        scenario = three();
-        scenario.flows[2].workload = Workload::Bytes(100);
-        let mut finished = Windows::new(&scenario);
+        let mut flows = three();
+        flows[2].finite = true;
+        let mut finished = Windows::new(flows);
         finished.open(Time::ZERO, |_| 0);
         finished.close(|flow| (100, flow == 2));
         assert_eq!(finished.jain(), None);

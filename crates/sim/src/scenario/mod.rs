@@ -69,10 +69,11 @@ pub struct Scenario {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Record {
-    /// What senders, receivers and links count anyway: for benchmarks.
+    /// What senders, receivers and links count anyway: for benchmarks. The links' throughput, delays,
+    /// drops and marks are then those of the whole run, warm-up included.
     Counters,
-    /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run:
-    /// see [`FlowSums`](crate::FlowSums).
+    /// For each flow sums of bytes, delays and time as well, and nothing that grows with the run; of
+    /// links as with `Counters`: see [`FlowSums`](crate::FlowSums).
     Sums,
     /// Every packet's delays as well.
     Metrics,

@@ -12,6 +12,8 @@ export interface Scheme {
   /** How it is written for bulk data, if its defaults do not fit. */
   bulk: string | null;
   router: boolean;
+  /** Its variants, but for the default one. */
+  variants: string[];
 }
 
 export interface Catalog {

@@ -72,10 +72,13 @@ export class FlowTable {
     });
     const schemes = this.catalog.schemes.map((scheme) =>
       element("option", { value: scheme.name, title: scheme.summary }, scheme.name));
+    const variants = this.catalog.schemes.flatMap((scheme) => scheme.variants.map((variant) =>
+      element("option", { value: `${scheme.name}[variant=${variant}]` }, `${scheme.name}: ${variant}`)));
     const tables = this.catalog.tables.map((table) =>
       element("option", { value: `remy[table=${table.name}]`, title: table.summary }, `remy: ${table.name}`));
     select.append(
       element("optgroup", { label: "Schemes" }, ...schemes),
+      element("optgroup", { label: "Variants" }, ...variants),
       element("optgroup", { label: "Tables of rules" }, ...tables),
       element("option", { value: OTHER }, "with parameters …"),
     );

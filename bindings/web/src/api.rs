@@ -1,6 +1,7 @@
 //! Requests of the page, and what answers them.
 
-use paceline_cc::SCHEMES;
+use paceline_cc::params::VARIANT;
+use paceline_cc::{ParamInfo, SCHEMES};
 use paceline_report::Paint;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -131,6 +132,7 @@ fn catalog() -> Value {
             "dash": dash,
             "bulk": scheme.bulk.map(|setting| setting.spec),
             "router": scheme.halves().contains(&"router"),
+            "variants": variants(&(scheme.params)()),
         })
     });
     let queues = paceline_path::queue::Queues::builtin();
@@ -144,6 +146,14 @@ fn catalog() -> Value {
         "queues": queues.collect::<Vec<_>>(),
         "traces": paceline_trace::names().collect::<Vec<_>>(),
         "tables": tables.collect::<Vec<_>>(),
+    })
+}
+
+/// The variants of a scheme with these parameters, but for the default one.
+fn variants(params: &[ParamInfo]) -> Vec<&'static str> {
+    let variant = params.iter().find(|info| info.name == VARIANT);
+    variant.map_or(Vec::new(), |info| {
+        info.kind.split('|').filter(|name| *name != info.default).collect()
     })
 }
 

@@ -179,7 +179,7 @@ pub const SCHEME: Scheme = Scheme {
     params: CopaParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Solid, Shape::Down),
     bulk: None,
-    note: None,
+    note: Some("over a long path it takes half a minute to find the rate"),
     build: |spec| {
         let params: CopaParams = spec.params()?;
         let sane = (1e-4..=100.0).contains(&params.delta);

@@ -105,6 +105,8 @@ struct Reduction {
 struct Losses {
     bytes: u64,
     packets: u32,
+    /// `None` without losses.
+    smallest_segment: Option<u64>,
     largest_segment: u64,
     largest_number: u64,
 }
@@ -406,6 +408,7 @@ impl Account {
         Event {
             cumulative: self.cumulative,
             lost: losses.packets,
+            first_lost_segment: losses.smallest_segment,
             lost_segment: losses.largest_segment,
             lost_number: losses.largest_number,
             prior_in_flight,
@@ -527,6 +530,8 @@ impl Losses {
         self.packets += 1;
         self.largest_number = self.largest_number.max(number);
         if entry.segment != NO_SEGMENT {
+            let smallest = self.smallest_segment.unwrap_or(u64::MAX);
+            self.smallest_segment = Some(smallest.min(entry.segment));
             self.largest_segment = self.largest_segment.max(entry.segment);
         }
     }

@@ -64,6 +64,8 @@ pub(crate) struct Event {
     pub(crate) cumulative: u64,
     /// Packets newly declared lost.
     pub(crate) lost: u32,
+    /// The smallest segment among them; `None` if there are none.
+    pub(crate) first_lost_segment: Option<u64>,
     /// The largest segment and the largest number among them.
     pub(crate) lost_segment: u64,
     pub(crate) lost_number: u64,
@@ -196,6 +198,15 @@ impl Recovery {
                     self.point = event.next;
                     self.segment = event.next_segment;
                     return Some(Congestion::LossAfterMark);
+                }
+                // What the timeout declared lost was sent again and is lost again: congestion of its
+                // own (RFC 5681 §4.3), and the repair goes on under PRR (Linux: `FLAG_LOST_RETRANS` in
+                // `tcp_fastretrans_alert`). Otherwise a repair that does not get through would let the
+                // window grow by what arrives beside it, however much is lost.
+                State::Timeout if event.first_lost_segment.is_some_and(|s| s < self.segment) => {
+                    self.react(State::Repair, event);
+                    self.undoable = false;
+                    return Some(Congestion::Loss);
                 }
                 State::Repair | State::Timeout => {
                     self.react_again |= event.lost_segment >= self.segment;

@@ -19,11 +19,12 @@ fn the_earliest_data_is_repeated_first() {
     );
 }
 
-/// Losses among packets that were sent after the timeout are new congestion. As within other
-/// repairs, the reaction follows when the repair ends (RFC 9002, section 7.3.2; Linux leaves the
-/// state of loss and enters recovery).
+/// What a timeout sent again and is lost again is new congestion (RFC 5681, section 4.3): the window is
+/// reduced again, and the repair goes on as after any loss (Linux goes from the state Loss to
+/// Recovery). Before, the reaction waited for the repair's end: a repair that never got through let the
+/// window grow, and a flow over a buffer of one packet sent 300 packets for each that arrived.
 #[test]
-fn a_loss_after_the_timeout_is_a_new_one() {
+fn a_lost_repair_after_the_timeout_is_new_congestion() {
     stream().without_probes().run(
         "   0  send 0
           100  ack 0    -> rto 300
@@ -33,9 +34,9 @@ fn a_loss_after_the_timeout_is_a_new_one() {
           500  ack 3 0  -> acked 3
           500  again 2 as 4
           500  send 5-9
-          600  ack 6-8 3 0 -> acked 6-8, lost 4-5, recovery on
+          600  ack 6-8 3 0 -> acked 6-8, lost 4-5, congestion loss, recovery on
           600  again 4-5 as 10-11
-          700  ack 6-10 3 0 -> acked 9-10, congestion loss, recovery on, cumulative 3
+          700  ack 6-10 3 0 -> acked 9-10, congestion none, recovery on, cumulative 3
           701  ack 6-11 3 0 -> acked 11, recovery off",
     );
 }

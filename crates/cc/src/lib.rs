@@ -90,7 +90,9 @@ pub use control::{
 pub use header::{
     FORECAST_TICKS, Forecast, Header, Load, RcpHeader, Report, SproutHeader, XcpHeader,
 };
-pub use packet::{ACK_BLOCKS, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass};
+pub use packet::{
+    ACK_BLOCKS, ACK_RANGES, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass,
+};
 pub use params::{ParamInfo, ParamValue, Params, Variant};
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};

@@ -119,14 +119,19 @@ pub struct Handshake {
     pub sent: Time,
 }
 
-/// The acknowledgement blocks that one packet can carry, as many as TCP's SACK option holds
-/// beside timestamps (RFC 2018 §3).
+/// The blocks that an [`Ack`] has room for. The packets of a simulation are copied often, and most
+/// acknowledgements have one block.
 pub const ACK_BLOCKS: usize = 3;
+
+/// The blocks that a receiver tells of at most: those of an [`Ack`], and older ones beside it. QUIC
+/// stacks send about as many (RFC 9000 §13.2.3).
+pub const ACK_RANGES: usize = 32;
 
 /// An acknowledgement of transmission numbers.
 ///
 /// The first block ends at `largest`; each further block lies below the one before it, as in
-/// QUIC (RFC 9000 §19.3).
+/// QUIC (RFC 9000 §19.3). A receiver that has older blocks tells them beside the acknowledgement:
+/// every transmission has its own number, so that the gap of a loss never closes.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Ack {
     /// The largest number received.
@@ -141,6 +146,9 @@ pub struct Ack {
     pub lengths: [u32; ACK_BLOCKS],
     /// Unreceived numbers between each block and the next, older one.
     pub gaps: [u32; ACK_BLOCKS - 1],
+    /// Changes of the blocks that have no room here, modulo 2¹⁶. A sender that has been told of as
+    /// many changes knows these blocks.
+    pub older: u16,
     /// What the receiver's half of the scheme has to say, in a format of the scheme's own.
     pub explicit: u32,
     /// The mark that the receiver's half of the scheme echoes.

@@ -1,6 +1,6 @@
 //! The stages of a world: what carries packets, and the endpoints.
 
-use paceline_cc::{Packet, Stage, Time};
+use paceline_cc::{Ack, Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
@@ -165,9 +165,32 @@ pub(crate) struct EndpointSlot {
     pub(crate) wake: Time,
     /// The stage that its packets go to.
     pub(crate) next: u32,
+    /// Of a sender: [`Ack::older`](paceline_cc::Ack::older) of the last acknowledgement whose older
+    /// ranges it was told.
+    pub(crate) heard: u16,
 }
 
 impl EndpointSlot {
+    /// As [`Endpoint::answer`], for an acknowledgement that tells of ranges beside its blocks. They are
+    /// read in its receiver, the first of the `later` endpoints, as a packet has no room for them.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answer_with_older(
+        &mut self,
+        now: Time,
+        later: &[EndpointSlot],
+        ack: &Ack,
+        answer: &mut Packet,
+    ) -> (bool, Time) {
+        self.heard = ack.older;
+        if let Endpoint::Sender(sender) = &mut self.endpoint
+            && let Some(EndpointSlot { endpoint: Endpoint::Receiver(receiver), .. }) = later.first()
+        {
+            sender.push_ack(now, ack, receiver.older_ranges(ack));
+        }
+        self.endpoint.pop_into(now, answer)
+    }
+
     /// Takes the memory of an endpoint that is not needed any more.
     pub(crate) fn take_memory(&mut self, other: &mut EndpointSlot) {
         match (&mut self.endpoint, &mut other.endpoint) {

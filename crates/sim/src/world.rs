@@ -1,6 +1,6 @@
 //! The world: stages, the routes between them, and the time.
 
-use paceline_cc::{Packet, Stage as _, Time};
+use paceline_cc::{Body, Packet, Stage as _, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
@@ -47,7 +47,7 @@ impl World {
         let slot = |(at, endpoint): (usize, Endpoint)| {
             let (id, wake) = (border + at, endpoint.wake());
             timetable.set_endpoint(id, wake);
-            EndpointSlot { endpoint, wake, next: routes.first(id) }
+            EndpointSlot { endpoint, wake, next: routes.first(id), heard: 0 }
         };
         let slots = endpoints.into_iter().enumerate().map(slot).collect();
         World {
@@ -149,7 +149,8 @@ impl World {
         for endpoint in endpoints {
             let (id, wake) = (self.carriers.len() + self.slots.len(), endpoint.wake());
             self.timetable.set_endpoint(id, wake);
-            self.slots.push(EndpointSlot { endpoint, wake, next: self.routes.first(id) });
+            let next = self.routes.first(id);
+            self.slots.push(EndpointSlot { endpoint, wake, next, heard: 0 });
         }
     }
 
@@ -283,9 +284,11 @@ impl World {
             // notes one of its own.
             timetable.set_carrier(id, wake);
             let next = routes.next(id, packet);
-            if let Some(slot) = slots.get_mut(next.wrapping_sub(border)) {
+            if let Some(ends) = slots.get_mut(next.wrapping_sub(border)..)
+                && let Some(ends) = ends.split_first_mut()
+            {
                 let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-                let answered = tell(now, slot, packet, answer, told);
+                let answered = tell(now, ends, packet, answer, told);
                 self.go_on::<WATCHED>(next, answered, answer);
             } else {
                 let packet = *packet;
@@ -384,19 +387,20 @@ impl World {
     fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let mut answer = Packet::opaque(0);
         let World { carriers, slots, recorder, digest, .. } = self;
-        let Some(slot) = slots.get_mut(id - carriers.len()) else { return };
+        let ends = slots.get_mut(id - carriers.len()..);
+        let Some(ends) = ends.and_then(<[_]>::split_first_mut) else { return };
         let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-        let answered = tell(self.now, slot, packet, &mut answer, told);
+        let answered = tell(self.now, ends, packet, &mut answer, told);
         self.go_on::<WATCHED>(id, answered, &mut answer);
     }
 }
 
-/// Hands a packet to an endpoint, and tells the recorder and the digest, if there are any. Returns
-/// whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
+/// Hands a packet to an endpoint, the first of those given: a sender's receiver is the next one. Tells
+/// the recorder and the digest, if there are any. Returns whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
 #[inline(always)]
 fn tell(
     now: Time,
-    slot: &mut EndpointSlot,
+    (slot, later): (&mut EndpointSlot, &mut [EndpointSlot]),
     packet: &Packet,
     answer: &mut Packet,
     told: Option<(Option<&mut Recorder>, Option<&mut Digest>)>,
@@ -405,7 +409,12 @@ fn tell(
     if let Some(recorder) = &mut recorder {
         recorder.before(now, &slot.endpoint, packet);
     }
-    let (answered, wake) = slot.endpoint.answer(now, packet, answer);
+    let (answered, wake) = match &packet.body {
+        Body::Ack(ack) if ack.older != slot.heard => {
+            slot.answer_with_older(now, later, ack, answer)
+        }
+        _ => slot.endpoint.answer(now, packet, answer),
+    };
     if let Some(recorder) = &mut recorder {
         recorder.after(now, &mut slot.endpoint);
     }

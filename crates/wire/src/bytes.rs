@@ -75,6 +75,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, FormatError> {
         Ok(u32::from_be_bytes(self.array(field)?))
     }
+    /// An unsigned number of 1, 2, 4 or 8 bytes: the highest two bits tell which (RFC 9000 §16).
+    pub(crate) fn varint(&mut self, field: &'static str) -> Result<u64, FormatError> {
+        let first = *self.rest.first().ok_or(FormatError::Truncated(field))?;
+        let length = 1 << (first >> 6);
+        let bytes = self.take(length, field)?;
+        let high = u64::from(first & 0x3F);
+        Ok(bytes.iter().skip(1).fold(high, |value, &byte| value << 8 | u64::from(byte)))
+    }
     pub(crate) fn u64(&mut self, field: &'static str) -> Result<u64, FormatError> {
         Ok(u64::from_be_bytes(self.array(field)?))
     }
@@ -124,6 +132,16 @@ impl<'a> Writer<'a> {
     }
     pub(crate) fn u32(&mut self, value: u32) -> Result<(), FormatError> {
         self.put(&value.to_be_bytes())
+    }
+    /// A number below 2⁶² in as few bytes as RFC 9000 §16 has for it.
+    pub(crate) fn varint(&mut self, value: u64) -> Result<(), FormatError> {
+        match value {
+            0..0x40 => self.u8(value as u8),
+            0x40..0x4000 => self.u16(1 << 14 | value as u16),
+            0x4000..0x4000_0000 => self.u32(2 << 30 | value as u32),
+            0x4000_0000..0x4000_0000_0000_0000 => self.u64(3 << 62 | value),
+            _ => Err(FormatError::Room("a number")),
+        }
     }
     pub(crate) fn u64(&mut self, value: u64) -> Result<(), FormatError> {
         self.put(&value.to_be_bytes())

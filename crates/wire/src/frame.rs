@@ -1,7 +1,7 @@
 //! What the payload of a transport packet says, frame after frame.
 
 use paceline_cc::wire::{LONGEST, decode_report, encode_report};
-use paceline_cc::{ACK_BLOCKS, Ack, Ecn, NO_SEGMENT, Report, Time};
+use paceline_cc::{ACK_BLOCKS, ACK_RANGES, Ack, Ecn, NO_SEGMENT, Report, Time};
 
 use crate::FormatError;
 use crate::bytes::{Reader, Writer};
@@ -84,6 +84,57 @@ pub struct Part<'a> {
     pub total: u16,
 }
 
+/// The most bytes that older ranges take: each is a gap and a length.
+pub const OLDER_RANGES: usize = (ACK_RANGES - ACK_BLOCKS) * 16;
+
+/// The ranges of numbers that an acknowledgement tells of below its blocks, newest first: an iterator
+/// of the first and the last number of each. It ends at a range that would begin below number 0.
+#[derive(Copy, Clone, Debug)]
+pub struct OlderRanges<'a> {
+    /// For each, the gap above it and its length.
+    bytes: &'a [u8],
+    count: u8,
+    /// The first number of the range before.
+    above: u64,
+}
+
+impl<'a> OlderRanges<'a> {
+    /// The `ranges` below the blocks of `ack`, written into `place`.
+    pub fn new(
+        ack: &Ack,
+        ranges: impl Iterator<Item = (u64, u64)>,
+        place: &'a mut [u8; OLDER_RANGES],
+    ) -> OlderRanges<'a> {
+        let lowest = ack.blocks().last().map_or(0, |(first, _)| first);
+        let (mut above, mut count) = (lowest, 0);
+        let mut writer = Writer::new(place);
+        for (first, last) in ranges.take(ACK_RANGES - ACK_BLOCKS) {
+            let (gap, length) = (above.saturating_sub(last + 1), last - first + 1);
+            if writer.varint(gap).and_then(|()| writer.varint(length)).is_err() {
+                break;
+            }
+            above = first;
+            count += 1;
+        }
+        let length = writer.len();
+        OlderRanges { bytes: place.get(..length).unwrap_or(&[]), count, above: lowest }
+    }
+}
+
+impl Iterator for OlderRanges<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        self.count = self.count.checked_sub(1)?;
+        let mut reader = Reader::new(self.bytes);
+        let (gap, length) = (reader.varint("a gap").ok()?, reader.varint("a length").ok()?);
+        self.bytes = reader.rest();
+        let end = self.above.checked_sub(gap)?;
+        self.above = end.checked_sub(length)?;
+        (length > 0).then(|| (self.above, end - 1))
+    }
+}
+
 /// A frame.
 #[derive(Copy, Clone, Debug)]
 pub enum Frame<'a> {
@@ -91,8 +142,8 @@ pub enum Frame<'a> {
     Data(Data<'a>),
     /// A part of a segment.
     Part(Part<'a>),
-    /// An acknowledgement of data frames.
-    Ack(Ack),
+    /// An acknowledgement of data frames, and the ranges of numbers below its blocks.
+    Ack(Ack, OlderRanges<'a>),
     /// A report of the receiver's half of the scheme.
     Report(Report),
     /// A message: delivered in order and exactly once; at most one is on its way.
@@ -179,7 +230,10 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
                 total,
             })
         }
-        ACK => Frame::Ack(ack(reader)?),
+        ACK => {
+            let (ack, older) = ack(reader)?;
+            Frame::Ack(ack, older)
+        }
         REPORT => {
             let (report, length) = decode_report(reader.rest())
                 .map_err(|_| FormatError::Value { field: "a report", value: 0 })?;
@@ -230,11 +284,15 @@ fn data_head<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Data<'a>, Format
     Ok(Data { kind, number, segment, cwr, sent, bytes: &[] })
 }
 
-fn ack(reader: &mut Reader<'_>) -> Result<Ack, FormatError> {
+fn ack<'a>(reader: &mut Reader<'a>) -> Result<(Ack, OlderRanges<'a>), FormatError> {
     let flags = reader.u8("flags")?;
-    let blocks = usize::from(flags >> 3);
-    if blocks > ACK_BLOCKS {
+    if flags > 7 {
         return Err(FormatError::Value { field: "flags", value: u64::from(flags) });
+    }
+    let count = usize::from(reader.u8("the number of blocks")?);
+    if count > ACK_RANGES {
+        let field = "the number of blocks";
+        return Err(FormatError::Value { field, value: count as u64 });
     }
     let echo = match flags & 3 {
         0 => Ecn::NotEct,
@@ -248,16 +306,35 @@ fn ack(reader: &mut Reader<'_>) -> Result<Ack, FormatError> {
     ack.received = Time::from_nanos(reader.u64("a time")?);
     ack.ce_packets = reader.u32("the count of marks")?;
     ack.explicit = reader.u32("what the scheme says")?;
+    let blocks = count.min(ACK_BLOCKS);
     for i in 0..blocks {
         if i > 0 {
-            ack.gaps[i - 1] = reader.u32("a gap")?;
+            ack.gaps[i - 1] = small(reader, "a gap")?;
         }
-        ack.lengths[i] = reader.u32("a length")?;
-        if ack.lengths[i] == 0 {
-            return Err(FormatError::Value { field: "a length", value: 0 });
-        }
+        ack.lengths[i] = length(reader)?;
     }
-    Ok(ack)
+    let start = reader.rest();
+    for _ in blocks..count {
+        small(reader, "a gap")?;
+        length(reader)?;
+    }
+    let bytes = start.get(..start.len() - reader.rest().len()).unwrap_or(&[]);
+    let above = ack.blocks().last().map_or(0, |(first, _)| first);
+    Ok((ack, OlderRanges { bytes, count: (count - blocks) as u8, above }))
+}
+
+/// A number below 2³² in RFC 9000's form.
+fn small(reader: &mut Reader<'_>, field: &'static str) -> Result<u32, FormatError> {
+    let value = reader.varint(field)?;
+    u32::try_from(value).map_err(|_| FormatError::Value { field, value })
+}
+
+/// The length of a block, which is not empty.
+fn length(reader: &mut Reader<'_>) -> Result<u32, FormatError> {
+    match small(reader, "a length")? {
+        0 => Err(FormatError::Value { field: "a length", value: 0 }),
+        length => Ok(length),
+    }
 }
 
 /// Writes a frame, and returns its length.
@@ -281,7 +358,7 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
             room.copy_from_slice(part.data.bytes);
             return Ok(end);
         }
-        Frame::Ack(ack) => write_ack(ack, &mut writer)?,
+        Frame::Ack(ack, older) => write_ack(ack, older, &mut writer)?,
         Frame::Report(report) => {
             let mut place = [0; LONGEST];
             let length =
@@ -375,13 +452,20 @@ fn write_data_head(kind: u8, data: &Data<'_>, writer: &mut Writer<'_>) -> Result
     writer.number::<6>(data.sent)
 }
 
-fn write_ack(ack: &Ack, writer: &mut Writer<'_>) -> Result<(), FormatError> {
+fn write_ack(
+    ack: &Ack,
+    older: &OlderRanges<'_>,
+    writer: &mut Writer<'_>,
+) -> Result<(), FormatError> {
     if ack.largest >= NUMBER_LIMIT || ack.cumulative >= SEGMENT_LIMIT {
         return Err(FormatError::Room("an acknowledgement's numbers"));
     }
     let blocks = ack.lengths.iter().take_while(|length| **length > 0).count();
+    // Older ranges come after as many blocks as there can be.
+    let older = if blocks == ACK_BLOCKS { (older.count, older.bytes) } else { (0, &[][..]) };
     writer.u8(ACK)?;
-    writer.u8((blocks as u8) << 3 | u8::from(ack.ece) << 2 | ack.echo as u8)?;
+    writer.u8(u8::from(ack.ece) << 2 | ack.echo as u8)?;
+    writer.u8(blocks as u8 + older.0)?;
     writer.number::<6>(ack.largest)?;
     writer.number::<7>(ack.cumulative)?;
     writer.u64(ack.received.as_nanos())?;
@@ -389,11 +473,11 @@ fn write_ack(ack: &Ack, writer: &mut Writer<'_>) -> Result<(), FormatError> {
     writer.u32(ack.explicit)?;
     for i in 0..blocks {
         if i > 0 {
-            writer.u32(ack.gaps[i - 1])?;
+            writer.varint(u64::from(ack.gaps[i - 1]))?;
         }
-        writer.u32(ack.lengths[i])?;
+        writer.varint(u64::from(ack.lengths[i]))?;
     }
-    Ok(())
+    writer.put(older.1)
 }
 
 #[cfg(test)]

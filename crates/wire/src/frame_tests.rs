@@ -16,6 +16,7 @@ fn any(random: &mut Stream) -> Vec<u8> {
     let bits = |random: &mut Stream| random.next_u64() >> random.below(64);
     let length = random.below(300) as usize;
     let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
+    let mut place = [0; OLDER_RANGES];
     let frame = match random.below(12) {
         0 => Frame::Data(Data {
             kind: match random.below(4) {
@@ -37,7 +38,8 @@ fn any(random: &mut Stream) -> Vec<u8> {
             bytes: &bytes,
         }),
         1 => {
-            let blocks = random.below(4) as usize;
+            let count = random.below(1 + ACK_RANGES as u64) as usize;
+            let blocks = count.min(ACK_BLOCKS);
             let mut ack = Ack {
                 largest: bits(random) % NUMBER_LIMIT,
                 cumulative: bits(random) % SEGMENT_LIMIT,
@@ -50,7 +52,17 @@ fn any(random: &mut Stream) -> Vec<u8> {
             };
             ack.lengths[..blocks].fill_with(|| (bits(random) as u32).max(1));
             ack.gaps[..blocks.saturating_sub(1)].fill_with(|| bits(random) as u32);
-            Frame::Ack(ack)
+            let mut below = ack.blocks().last().map_or(0, |(first, _)| first);
+            let ranges: Vec<(u64, u64)> = (blocks..count)
+                .map_while(|_| {
+                    let last = below.checked_sub(2 + bits(random) % (1 << 20))?;
+                    below = last.saturating_sub(bits(random) % (1 << 31));
+                    Some((below, last))
+                })
+                .collect();
+            let older = OlderRanges::new(&ack, ranges.iter().copied(), &mut place);
+            assert!(older.eq(ranges));
+            Frame::Ack(ack, older)
         }
         2 => Frame::Report(Report::Rate(Rate::from_bps(bits(random)))),
         3 => Frame::Message { number: bits(random) as u32, bytes: &bytes },

@@ -8,7 +8,7 @@ use crate::FormatError;
 use crate::bytes::{Reader, Writer};
 
 /// The version of the format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of a short header before the congestion header: kind, connection identifier, number.
 pub const SHORT: usize = 13;
 /// Where the congestion header of a transport packet begins, for routers that act on it.

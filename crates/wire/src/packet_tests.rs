@@ -73,6 +73,6 @@ fn hostile_datagrams_are_errors() {
     for short in 0..length {
         assert!(Packet::read(&bytes[..short]).is_err(), "{short} bytes");
     }
-    bytes[1] = 2;
-    assert_eq!(Packet::read(&bytes[..length]), Err(FormatError::Version(2)));
+    bytes[1] = VERSION - 1;
+    assert_eq!(Packet::read(&bytes[..length]), Err(FormatError::Version(VERSION - 1)));
 }

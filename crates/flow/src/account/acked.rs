@@ -1,6 +1,7 @@
 //! What an acknowledgement newly acknowledges.
 
 use std::collections::VecDeque;
+use std::iter::Peekable;
 
 use paceline_cc::{Ack, Fate, Signals, Time};
 
@@ -61,11 +62,17 @@ impl Notes<'_> {
 impl Account {
     /// Notes what an acknowledgement newly acknowledges.
     #[inline(always)]
-    pub(super) fn take_acked(&mut self, now: Time, ack: &Ack) -> Acked {
+    pub(super) fn take_acked(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        mut older: Peekable<impl Iterator<Item = (u64, u64)>>,
+    ) -> Acked {
         if !self.fates.is_empty() {
             self.fates.clear();
         }
-        let Some(number) = self.ledger.single(ack) else { return self.take_blocks(now, ack) };
+        let single = if older.peek().is_none() { self.ledger.single(ack) } else { None };
+        let Some(number) = single else { return self.take_blocks(now, ack, older) };
         let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
@@ -74,14 +81,46 @@ impl Account {
         notes.acked
     }
 
-    /// The same for an acknowledgement whose blocks have to be looked at.
+    /// The same for an acknowledgement whose blocks have to be looked at, and `older` ones beside it.
     #[inline(never)]
-    fn take_blocks(&mut self, now: Time, ack: &Ack) -> Acked {
+    fn take_blocks(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        older: impl Iterator<Item = (u64, u64)>,
+    ) -> Acked {
         let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
         let mut notes = Notes { now, episode, rates, repairs, fates, acked: Acked::default() };
-        ledger.on_blocks(ack, |number, entry, detail| notes.note(number, entry, detail));
+        let blocks = ack.blocks().chain(older);
+        ledger.on_blocks(blocks, |number, entry, detail| notes.note(number, entry, detail));
+        notes.acked
+    }
+
+    /// The cumulative point has advanced while something was missing. What is in flight below it, and
+    /// below all blocks of the acknowledgement, has arrived: the receiver may have forgotten it. What
+    /// waits to be sent again has arrived, too, after it was declared lost.
+    #[cold]
+    pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: Acked) -> Acked {
+        let Account { ledger, rates, fates, config, recovery, repairs, cumulative, .. } = self;
+        let fates = config.signals.contains(Signals::FATES).then_some(fates);
+        let episode = recovery.episode();
+        let mut notes = Notes { now, episode, rates, repairs, fates, acked };
+        let untold = ack.blocks().last().map_or(0, |(first, _)| first);
+        ledger.on_untold(*cumulative, untold, |number, entry, detail| {
+            notes.note(number, entry, detail);
+        });
+        while let Some(repair) = notes.repairs.front().copied()
+            && repair.segment < *cumulative
+        {
+            notes.repairs.pop_front();
+            if ledger.is_open(repair.number) {
+                ledger.on_arrived(repair.number, |number, entry, detail| {
+                    notes.note(number, entry, detail);
+                });
+            }
+        }
         notes.acked
     }
 }

@@ -217,6 +217,14 @@ impl Account {
         (bytes, sent)
     }
 
+    /// Data that has arrived need not be sent again. Repairs are in the order of their data.
+    #[inline]
+    fn drop_repaired(&mut self) {
+        while self.repairs.front().is_some_and(|repair| repair.segment < self.cumulative) {
+            self.repairs.pop_front();
+        }
+    }
+
     /// The first segment that has not arrived is lost, if it is in flight; its bytes.
     fn lose_first(&mut self, trigger: LossTrigger) -> u64 {
         let Account { ledger, repairs, config, cumulative, loss_log, stats, .. } = self;

@@ -187,13 +187,13 @@ impl Ledger {
         self.advance();
     }
 
-    /// Takes an acknowledgement in: calls `each` for every newly acknowledged number.
+    /// Takes blocks of acknowledged numbers in: calls `each` for every newly acknowledged one.
     pub(crate) fn on_blocks(
         &mut self,
-        ack: &Ack,
+        blocks: impl Iterator<Item = (u64, u64)>,
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
-        for (first, last) in ack.blocks() {
+        for (first, last) in blocks {
             // A block that nobody can have sent ends at what was sent.
             let end = last.saturating_add(1).min(self.next);
             let mut at = first.max(self.front);
@@ -203,6 +203,38 @@ impl Ledger {
                 self.note_resolved(number);
             }
         }
+        self.advance();
+    }
+
+    /// All segments below `end` have arrived, and nothing is known of numbers below `untold`: calls
+    /// `each` for those of them that were in flight with such a segment, and below the largest number
+    /// acknowledged.
+    pub(crate) fn on_untold(
+        &mut self,
+        end: u64,
+        untold: u64,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
+        let mut at = self.undecided.max(self.front);
+        while let Some(number) = self.resolved.next_clear(at, untold.min(self.acked_end)) {
+            at = number + 1;
+            let entry = self.entry(number);
+            if entry.is_in_flight() && entry.segment < end {
+                self.resolve(number, &mut each);
+                self.note_resolved(number);
+            }
+        }
+        self.advance();
+    }
+
+    /// A number that is open, and declared lost, has arrived: calls `each` with it.
+    pub(crate) fn on_arrived(
+        &mut self,
+        number: u64,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
+        self.resolve(number, &mut each);
+        self.note_resolved(number);
         self.advance();
     }
 
@@ -460,7 +492,7 @@ mod tests {
         let mut acked = Vec::new();
         match ledger.single(ack) {
             Some(number) => ledger.on_single(number, |number, _, _| acked.push(number)),
-            None => ledger.on_blocks(ack, |number, _, _| acked.push(number)),
+            None => ledger.on_blocks(ack.blocks(), |number, _, _| acked.push(number)),
         }
         acked
     }

@@ -304,19 +304,34 @@ impl Account {
     /// call [`Account::on_window`] with its new window.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Feedback<'_> {
+        self.on_ack_with_older(now, ack, std::iter::empty())
+    }
+
+    /// [`Account::on_ack`] of an acknowledgement that tells of `older` ranges of numbers beside its
+    /// blocks: [`Receiver::older_ranges`](crate::Receiver::older_ranges). Ranges that an
+    /// acknowledgement has told of before can be left out.
+    #[inline]
+    pub fn on_ack_with_older(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        older: impl Iterator<Item = (u64, u64)>,
+    ) -> Feedback<'_> {
         if self.cumulative_only.is_some() {
             return self.on_cumulative_ack(now, ack);
         }
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
-        let acked = self.take_acked(now, ack);
-        self.stats.late += u64::from(acked.late);
+        let mut acked = self.take_acked(now, ack, older.peekable());
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
         if advanced {
             self.cumulative = cumulative;
-            self.drop_repaired();
+            if !self.ledger.is_in_order() || !self.repairs.is_empty() {
+                acked = self.take_cumulative(now, ack, acked);
+            }
         }
+        self.stats.late += u64::from(acked.late);
         let mut rtt = None;
         if let Some((number, sent)) = acked.newest {
             if number == ack.largest {
@@ -422,14 +437,6 @@ impl Account {
     fn note_received(&mut self, number: u64, received: Time) {
         if let Some(fate) = self.fates.iter_mut().find(|fate| fate.number == number) {
             fate.received = received;
-        }
-    }
-
-    /// Data that has arrived need not be sent again. Repairs are in the order of their data.
-    #[inline]
-    fn drop_repaired(&mut self) {
-        while self.repairs.front().is_some_and(|repair| repair.segment < self.cumulative) {
-            self.repairs.pop_front();
         }
     }
 

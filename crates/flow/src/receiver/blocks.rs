@@ -1,10 +1,12 @@
 //! The receiver's memory of which transmission numbers have arrived.
 
-use paceline_cc::ACK_BLOCKS;
+use paceline_cc::{ACK_BLOCKS, ACK_RANGES, Ack};
 
 /// How many blocks the receiver remembers beside the newest. When one more begins, it forgets the
 /// lowest.
-const OLDER: usize = 31;
+const OLDER: usize = ACK_RANGES - 1;
+/// The place among the older blocks of the first one that an [`Ack`] has no room for.
+const BESIDE: usize = ACK_BLOCKS - 1;
 /// Room for so many is made when the first gap appears.
 const FIRST: usize = 6;
 
@@ -13,6 +15,9 @@ const FIRST: usize = 6;
 struct Block {
     first: u64,
     last: u64,
+    /// [`Blocks::changes`] after its last change, or after there was no more room for it in an
+    /// [`Ack`].
+    changed: u16,
 }
 
 /// How many numbers a block has; an acknowledgement has 32 bits for it.
@@ -30,6 +35,8 @@ pub(crate) struct Blocks {
     none: bool,
     /// The ranges below it, newest first: most flows seldom have one.
     older: Vec<Block>,
+    /// Changes of the older blocks, modulo 2¹⁶.
+    changes: u16,
     /// The lengths of the blocks after the first and the gaps before them, for acknowledgements.
     lengths: [u32; ACK_BLOCKS],
     gaps: [u32; ACK_BLOCKS - 1],
@@ -52,6 +59,7 @@ impl Blocks {
             newest: Block::default(),
             none: true,
             older: Vec::new(),
+            changes: 0,
             lengths: [0; ACK_BLOCKS],
             gaps: [0; ACK_BLOCKS - 1],
         }
@@ -76,7 +84,7 @@ impl Blocks {
     /// Notes the first number, or one that does not follow the largest.
     #[inline(never)]
     fn insert_elsewhere(&mut self, number: u64) -> Arrival {
-        let alone = Block { first: number, last: number };
+        let alone = Block { first: number, last: number, changed: 0 };
         if self.none {
             (self.newest, self.none) = (alone, false);
             return if number == 0 { Arrival::InOrder } else { Arrival::OutOfOrder };
@@ -109,6 +117,22 @@ impl Blocks {
         (self.newest.last, lengths, self.gaps)
     }
 
+    /// [`Ack::older`] of an acknowledgement now.
+    #[inline]
+    pub(crate) fn changes(&self) -> u16 {
+        self.changes
+    }
+
+    /// The blocks below those of `ack`, newest first, as they were when it was made. Blocks that have
+    /// changed since are left out: the next acknowledgement tells of them.
+    pub(crate) fn older(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let lowest = ack.blocks().last().map_or(0, |(first, _)| first);
+        let made = ack.older;
+        let unchanged = move |block: &&Block| made.wrapping_sub(block.changed) < 1 << 15;
+        let below = self.older.iter().skip_while(move |block| block.last >= lowest);
+        below.filter(unchanged).map(|block| (block.first, block.last))
+    }
+
     /// Works out the lengths of the blocks after the first, and the gaps before them: they only
     /// change when packets come out of order.
     fn note_older(&mut self) {
@@ -133,6 +157,23 @@ impl Blocks {
             self.older.reserve_exact(more);
         }
         self.older.insert(at.min(self.older.len()), block);
+        if at < BESIDE {
+            self.note_change(BESIDE);
+        }
+    }
+
+    /// Notes that the older block at place `at`, if there is one, has changed.
+    fn note_change(&mut self, at: usize) {
+        if let Some(block) = self.older.get_mut(at) {
+            self.changes = self.changes.wrapping_add(1);
+            block.changed = self.changes;
+        }
+    }
+
+    /// Puts a block of one number at place `at` among the older ones.
+    fn open_alone(&mut self, at: usize, number: u64) {
+        self.open(at, Block { first: number, last: number, changed: 0 });
+        self.note_change(at);
     }
 
     /// The block above the older one at place `at`.
@@ -155,10 +196,17 @@ impl Blocks {
                     (true, true) => {
                         self.above(i).first = block.first;
                         self.older.remove(i);
+                        self.note_change(i.wrapping_sub(1));
                     }
-                    (true, false) => self.above(i).first = number,
-                    (false, true) => self.older[i].last = number,
-                    (false, false) => self.open(i, Block { first: number, last: number }),
+                    (true, false) => {
+                        self.above(i).first = number;
+                        self.note_change(i.wrapping_sub(1));
+                    }
+                    (false, true) => {
+                        self.older[i].last = number;
+                        self.note_change(i);
+                    }
+                    (false, false) => self.open_alone(i, number),
                 }
                 return Arrival::OutOfOrder;
             }
@@ -170,9 +218,10 @@ impl Blocks {
         let oldest = self.above(end);
         if number + 1 == oldest.first {
             oldest.first = number;
+            self.note_change(end.wrapping_sub(1));
             Arrival::OutOfOrder
         } else if end < OLDER {
-            self.open(end, Block { first: number, last: number });
+            self.open_alone(end, number);
             Arrival::OutOfOrder
         } else {
             Arrival::Duplicate
@@ -216,6 +265,40 @@ mod tests {
                     seen += 1;
                 }
                 assert!(seen >= 1);
+            }
+        }
+    }
+
+    /// Acknowledgements that are held back tell, with the blocks beside them, of nothing that arrived
+    /// after they were made, and of everything if nothing has changed since.
+    #[test]
+    fn older_blocks_are_those_of_the_acknowledgement() {
+        let mut random = paceline_cc::Stream::new(4, "older blocks");
+        for _ in 0..200 {
+            let mut blocks = Blocks::new();
+            let mut arrived = BTreeSet::new();
+            let mut held: Vec<(Ack, BTreeSet<u64>)> = Vec::new();
+            let (mut next, mut forgets) = (0u64, false);
+            for _ in 0..150 {
+                let number = match random.below(10) {
+                    0..3 => next + 1,
+                    3 => next.saturating_sub(random.below(40)),
+                    _ => next,
+                };
+                next = next.max(number + 1);
+                blocks.insert(number);
+                arrived.insert(number);
+                let (largest, lengths, gaps) = blocks.newest();
+                let ack = Ack { largest, lengths, gaps, older: blocks.changes(), ..Ack::default() };
+                let told = |ack: &Ack| -> BTreeSet<u64> {
+                    let all = ack.blocks().chain(blocks.older(ack));
+                    all.flat_map(|(first, last)| first..=last).collect()
+                };
+                forgets |= blocks.older.len() == OLDER;
+                assert!(forgets || told(&ack) == arrived);
+                held.push((ack, arrived.clone()));
+                let (ack, known) = &held[random.below(held.len() as u64) as usize];
+                assert!(told(ack).is_subset(known));
             }
         }
     }

@@ -149,6 +149,13 @@ impl Receiver {
         self.stats
     }
 
+    /// The ranges of numbers that `ack`, an acknowledgement of this receiver, tells of beside its blocks:
+    /// those below, newest first, as they were when it was made. Its driver hands them to
+    /// [`Sender::push_ack`](crate::Sender::push_ack) with the acknowledgement.
+    pub fn older_ranges(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks.older(ack)
+    }
+
     #[inline(always)]
     fn ack(&mut self) -> Ack {
         let (largest, lengths, gaps) = self.blocks.newest();
@@ -163,6 +170,7 @@ impl Receiver {
             gaps,
             echo,
             explicit,
+            older: self.blocks.changes(),
             cumulative: self.reassembly.cumulative(),
             received: self.newest_at + self.config.clock_offset,
             ce_packets: match self.config.ecn {

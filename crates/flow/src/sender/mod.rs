@@ -274,10 +274,18 @@ impl Sender {
         self.pop_next(now, place)
     }
 
+    /// Takes an acknowledgement in, with the `older` ranges that its receiver tells of beside it:
+    /// [`Receiver::older_ranges`](crate::Receiver::older_ranges). [`Stage::push`] takes one in
+    /// without.
+    #[inline(never)]
+    pub fn push_ack(&mut self, now: Time, ack: &Ack, older: impl Iterator<Item = (u64, u64)>) {
+        self.on_ack(now, ack, older);
+    }
+
     /// Takes an acknowledgement in.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let feedback = self.account.on_ack(now, ack);
+    fn on_ack(&mut self, now: Time, ack: &Ack, older: impl Iterator<Item = (u64, u64)>) {
+        let feedback = self.account.on_ack_with_older(now, ack, older);
         if let Some(rtt) = feedback.rtt {
             self.latest_rtt = rtt;
         }
@@ -479,7 +487,7 @@ impl Stage for Sender {
     fn push(&mut self, now: Time, packet: &Packet) {
         // Mostly an acknowledgement: one comparison, without a table of jumps.
         if let Body::Ack(ack) = &packet.body {
-            self.on_ack(now, ack);
+            self.on_ack(now, ack, std::iter::empty());
         } else if let Body::Report(report) = &packet.body {
             self.on_report(now, report);
         } else if let Body::Handshake(answer) = &packet.body {

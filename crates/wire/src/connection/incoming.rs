@@ -98,6 +98,10 @@ impl Incoming {
         }
         std::mem::take(&mut self.again).then_some(self.last.map(Body::Ack)).flatten()
     }
+    /// The ranges of numbers that `ack` tells of beside its blocks.
+    pub(super) fn older_ranges(&self, ack: &Ack) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.receiver.older_ranges(ack)
+    }
     /// Sends the last acknowledgement again: those before may have gone to an address that the
     /// other end has left.
     pub(super) fn repeat(&mut self) {

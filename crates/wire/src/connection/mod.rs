@@ -24,7 +24,7 @@ use self::outgoing::Outgoing;
 use self::path::Path;
 use crate::bytes::printable;
 use crate::cipher::{Cipher, ReplayWindow, TAG};
-use crate::frame::{self, Frame, Frames};
+use crate::frame::{self, Frame, Frames, OlderRanges};
 use crate::packet::{self, SHORT, Transport};
 
 /// How often a close is sent before the other end is taken to be gone.
@@ -363,7 +363,7 @@ impl Connection {
                 let envelope = Envelope { header, ecn, size, length, class: incoming.class() };
                 return incoming.on_part(now, &part, envelope, self.local, sink);
             }
-            Frame::Ack(ack) => {
+            Frame::Ack(ack, older) => {
                 let Some(outgoing) = &mut self.outgoing else { return false };
                 sink.on_ack(
                     self.local,
@@ -372,7 +372,7 @@ impl Connection {
                     &ack,
                 );
                 let before = outgoing.sender().delivered();
-                outgoing.on_ack(now, ack);
+                outgoing.on_ack(now, &ack, older);
                 let acked = outgoing.sender().delivered() - before;
                 self.black_hole.on_ack(acked, &outgoing.stats());
                 if let Some(rtt) = outgoing.take_rtt() {
@@ -507,7 +507,9 @@ impl Connection {
         match popped {
             Some(Body::Ack(ack)) => {
                 self.latest_ack = Some(ack);
-                let transmit = self.control(to, &Frame::Ack(ack), bytes)?;
+                let mut place = [0; frame::OLDER_RANGES];
+                let older = self.older_ranges(&ack, &mut place);
+                let transmit = self.control(to, &Frame::Ack(ack, older), bytes)?;
                 return Some(Transmit { ack: true, ..transmit });
             }
             Some(Body::Report(report)) => return self.control(to, &Frame::Report(report), bytes),
@@ -519,6 +521,18 @@ impl Connection {
         }
         let (packet, from) = outgoing.pop(now)?;
         self.data(now, to, (&packet, from), bytes)
+    }
+
+    /// The ranges that go with an acknowledgement of this end's.
+    fn older_ranges<'a>(
+        &self,
+        ack: &Ack,
+        place: &'a mut [u8; frame::OLDER_RANGES],
+    ) -> OlderRanges<'a> {
+        match &self.incoming {
+            Some(incoming) => OlderRanges::new(ack, incoming.older_ranges(ack), place),
+            None => OlderRanges::new(ack, std::iter::empty(), place),
+        }
     }
 
     /// A ping in a packet of so many bytes, IP and UDP headers included.

@@ -221,9 +221,9 @@ impl Outgoing {
     }
 
     /// Takes an acknowledgement in.
-    pub(super) fn on_ack(&mut self, now: Time, ack: Ack) {
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack, older: frame::OlderRanges<'_>) {
         let cumulative = ack.cumulative;
-        self.push(now, Body::Ack(ack));
+        self.sender.push_ack(now, ack, older);
         while self.first < cumulative && self.pieces.pop_front().is_some() {
             self.first += 1;
         }

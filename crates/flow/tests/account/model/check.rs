@@ -1,10 +1,10 @@
 //! The two accounts side by side.
 
-use paceline_cc::{Ack, Congestion, Signals, Stream, Time};
+use paceline_cc::{Congestion, Signals, Stream, Time};
 use paceline_flow::{Account, AccountConfig, AccountStats, Expired, Repair, RtoBounds, Sent};
 
 use super::judge::{compare, judge};
-use super::path::Path;
+use super::path::{Path, Receipt};
 use super::plain::Plain;
 
 /// The controller's window.
@@ -56,8 +56,8 @@ impl World {
     /// Something happens.
     pub(super) fn step(&mut self) {
         self.now += self.path.pause(self.now);
-        for ack in self.path.arrivals(self.now) {
-            self.acknowledge(&ack);
+        for receipt in self.path.arrivals(self.now) {
+            self.acknowledge(&receipt);
         }
         // A driver may be late.
         if self.path.random.chance(0.8) {
@@ -67,8 +67,8 @@ impl World {
             self.send();
         }
         if self.path.random.chance(self.hostile) {
-            let ack = self.path.hostile_ack();
-            self.acknowledge(&ack);
+            let receipt = self.path.hostile_ack();
+            self.acknowledge(&receipt);
         }
         if self.path.random.chance(0.001) {
             let segment = (self.plain.next_segment / 10_000 + 1) * 10_000;
@@ -107,9 +107,9 @@ impl World {
         self.path.send(self.now, number, sent.segment);
     }
 
-    fn acknowledge(&mut self, ack: &Ack) {
-        let feedback = self.account.on_ack(self.now, ack);
-        let said = self.plain.on_ack(self.now, ack);
+    fn acknowledge(&mut self, Receipt { ack, older }: &Receipt) {
+        let feedback = self.account.on_ack_with_older(self.now, ack, older.iter().copied());
+        let said = self.plain.on_ack(self.now, ack, older);
         judge(&feedback, &said, &self.plain);
         let (congestion, in_recovery) = (feedback.congestion, feedback.in_recovery);
         self.hear(congestion, in_recovery);

@@ -1,6 +1,13 @@
 //! A path of a random character: packets arrive or do not, and so do acknowledgements.
 
-use paceline_cc::{Ack, Span, Stream, Time};
+use paceline_cc::{Ack, NO_SEGMENT, Span, Stream, Time};
+
+/// An acknowledgement, and the ranges of numbers that it tells of beside its blocks.
+#[derive(Clone)]
+pub(super) struct Receipt {
+    pub(super) ack: Ack,
+    pub(super) older: Vec<(u64, u64)>,
+}
 
 /// What is on the path, and what has arrived.
 pub(super) struct Path {
@@ -18,7 +25,7 @@ pub(super) struct Path {
     segments: Vec<u64>,
     arrived_segments: Vec<u64>,
     /// Acknowledgements under way and when they arrive.
-    back: Vec<(Time, Ack)>,
+    back: Vec<(Time, Receipt)>,
     ce_packets: u32,
 }
 
@@ -64,53 +71,61 @@ impl Path {
     }
 
     /// Packets arrive; returns the acknowledgements that arrive.
-    pub(super) fn arrivals(&mut self, now: Time) -> Vec<Ack> {
+    pub(super) fn arrivals(&mut self, now: Time) -> Vec<Receipt> {
         for (at, number) in std::mem::take(&mut self.forward) {
             if at > now {
                 self.forward.push((at, number));
                 continue;
             }
             self.arrived[number as usize] = true;
-            self.arrived_segments.push(self.segments[number as usize]);
+            let segment = self.segments[number as usize];
+            self.arrived_segments.extend((segment != NO_SEGMENT).then_some(segment));
             self.ce_packets += u32::from(self.random.chance(0.02));
-            let ack = self.receipt(now, number);
+            let receipt = self.receipt(now, number);
             let copies = [0, 1, 1, 1, 2][self.random.below(5) as usize];
             for _ in 0..copies {
                 let at = self.delay(now);
-                self.back.push((at, ack));
+                self.back.push((at, receipt.clone()));
             }
         }
-        let mut acks = Vec::new();
-        self.back.retain(|(at, ack)| {
+        let mut receipts = Vec::new();
+        self.back.retain(|(at, receipt)| {
             if *at <= now {
-                acks.push(*ack);
+                receipts.push(receipt.clone());
             }
             *at > now
         });
-        acks
+        receipts
     }
 
     /// What the receiver says: three blocks from the largest number, or from the last one that
-    /// came, downward.
-    fn receipt(&mut self, now: Time, last: u64) -> Ack {
+    /// came, downward; and mostly some of those below.
+    fn receipt(&mut self, now: Time, last: u64) -> Receipt {
         let newest = self.arrived.iter().rposition(|arrived| *arrived).unwrap_or(0) as u64;
         let largest = if self.random.chance(0.9) { newest } else { last };
         let mut ack = Ack { largest, received: now, ce_packets: self.ce_packets, ..Ack::default() };
         let mut below = largest as usize + 1;
-        for block in 0..3 {
+        let most = if self.random.chance(0.8) { 3 + self.random.below(30) as usize } else { 3 };
+        let mut older = Vec::new();
+        for block in 0..most {
             let end = below;
             while below > 0 && self.arrived[below - 1] {
                 below -= 1;
             }
-            ack.lengths[block] = (end - below) as u32;
+            match ack.lengths.get_mut(block) {
+                Some(length) => *length = (end - below) as u32,
+                None => older.push((below as u64, end as u64 - 1)),
+            }
             let start = below;
             while below > 0 && !self.arrived[below - 1] {
                 below -= 1;
             }
-            if below == 0 || block == 2 {
+            if below == 0 {
                 break;
             }
-            ack.gaps[block] = (start - below) as u32;
+            if let Some(gap) = ack.gaps.get_mut(block) {
+                *gap = (start - below) as u32;
+            }
         }
         // Segments go on after a gap when the connection is a new one.
         let first = self.arrived_segments.iter().max().map_or(0, |segment| segment / 10_000);
@@ -118,11 +133,11 @@ impl Path {
         while self.reliable && self.arrived_segments.contains(&ack.cumulative) {
             ack.cumulative += 1;
         }
-        ack
+        Receipt { ack, older }
     }
 
     /// An acknowledgement of anything at all.
-    pub(super) fn hostile_ack(&mut self) -> Ack {
+    pub(super) fn hostile_ack(&mut self) -> Receipt {
         let sent = self.segments.len() as u64;
         let mut near = |span: u64| match self.random.below(6) {
             0 => self.random.next_u64(),
@@ -139,6 +154,9 @@ impl Path {
         let gaps = [near(5) as u32, near(5) as u32];
         let (received, ce_packets) = (Time::from_nanos(near(9)), near(9) as u32);
         let ece = near(1) % 2 == 0;
-        Ack { largest, cumulative, lengths, gaps, received, ce_packets, ece, ..Ack::default() }
+        let older = (0..near(3).min(3)).map(|_| (near(sent), near(sent))).collect();
+        let ack =
+            Ack { largest, cumulative, lengths, gaps, received, ce_packets, ece, ..Ack::default() };
+        Receipt { ack, older }
     }
 }

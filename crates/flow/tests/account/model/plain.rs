@@ -120,27 +120,28 @@ impl Plain {
         self.packets.len() as u64 - 1
     }
 
-    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> ExpectedFeedback {
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        older: &[(u64, u64)],
+    ) -> ExpectedFeedback {
         self.stats.acks += 1;
         let mut said = ExpectedFeedback::default();
         let mut newest = None;
-        for (first, last) in ack.blocks() {
+        for (first, last) in ack.blocks().chain(older.iter().copied()) {
             for number in first.max(self.first as u64)..=last.min(u64::MAX - 1) {
-                let Some(packet) = self.packets.get(number as usize) else { break };
-                match packet.fate {
-                    Fate::Acked | Fate::Forgotten => continue,
-                    Fate::InFlight => {
-                        newest = newest.max(Some((packet.delivered_before, packet.sent)));
-                    }
-                    Fate::Lost(_) => self.find(number),
+                if number >= self.packets.len() as u64 {
+                    break;
                 }
-                let packet = &mut self.packets[number as usize];
-                packet.fate = Fate::Acked;
-                self.delivered += u64::from(packet.size);
-                said.acked.push(number);
+                self.arrives(number, &mut newest, &mut said);
             }
         }
-        self.cumulative = self.cumulative.max(ack.cumulative.min(self.next_segment));
+        let cumulative = ack.cumulative.min(self.next_segment);
+        if cumulative > self.cumulative {
+            self.cumulative = cumulative;
+            self.arrives_below(ack, &mut newest, &mut said);
+        }
         if let Some(newest) = said.acked.iter().max() {
             if *newest == ack.largest {
                 let rtt = now.since(self.packets[*newest as usize].sent);
@@ -171,6 +172,50 @@ impl Plain {
         }
         said.lost = self.detect(now);
         said
+    }
+
+    /// A packet that may have arrived before.
+    fn arrives(
+        &mut self,
+        number: u64,
+        newest: &mut Option<(u64, Time)>,
+        said: &mut ExpectedFeedback,
+    ) {
+        let packet = &self.packets[number as usize];
+        match packet.fate {
+            Fate::Acked | Fate::Forgotten => return,
+            Fate::InFlight => {
+                *newest = (*newest).max(Some((packet.delivered_before, packet.sent)));
+            }
+            Fate::Lost(_) => self.find(number),
+        }
+        let packet = &mut self.packets[number as usize];
+        packet.fate = Fate::Acked;
+        self.delivered += u64::from(packet.size);
+        said.acked.push(number);
+    }
+
+    /// The cumulative point has advanced: what is in flight below it arrived if the acknowledgement
+    /// tells nothing of its number, and what waits to be sent again arrived, too.
+    fn arrives_below(
+        &mut self,
+        ack: &Ack,
+        newest: &mut Option<(u64, Time)>,
+        said: &mut ExpectedFeedback,
+    ) {
+        let untold = ack.blocks().last().map_or(0, |(first, _)| first);
+        let untold = untold.min(self.largest_acked().map_or(0, |largest| largest + 1));
+        let in_flight: Vec<u64> = self
+            .present()
+            .filter(|(number, packet)| *number < untold && packet.fate == Fate::InFlight)
+            .map(|(number, _)| number)
+            .collect();
+        for number in in_flight.into_iter().chain(self.repairs.clone()) {
+            if self.packets[number as usize].segment < self.cumulative {
+                self.arrives(number, newest, said);
+                self.repairs.retain(|repair| *repair != number);
+            }
+        }
     }
 
     pub(super) fn reconnect(&mut self, segment: u64) {

@@ -1,7 +1,7 @@
 //! The events of scripts.
 
 use paceline_cc::NO_SEGMENT;
-use paceline_cc::{Ack, Feedback, Time};
+use paceline_cc::{ACK_BLOCKS, Ack, Feedback, Time};
 use paceline_flow::{Account, Expired, Sent};
 
 use super::facts::EventOutcome;
@@ -83,14 +83,17 @@ impl Script {
         let mut ack = Ack { received: now, ..Ack::default() };
         let (options, blocks): (Vec<&str>, Vec<&str>) =
             text.split(' ').partition(|word| word.starts_with(char::is_alphabetic));
-        let mut below = None;
+        let (mut below, mut older) = (None, Vec::new());
         for (i, block) in blocks.iter().enumerate() {
             let block = numbers(block)?;
             let (first, last) = (block[0], block[block.len() - 1]);
-            ack.lengths[i] = block.len() as u32;
             match below {
+                _ if i >= ACK_BLOCKS => older.push((first, last)),
                 None => ack.largest = last,
                 Some(below) => ack.gaps[i - 1] = (below - 1 - last) as u32,
+            }
+            if i < ACK_BLOCKS {
+                ack.lengths[i] = block.len() as u32;
             }
             below = Some(first);
             let sent = block.iter().filter_map(|n| self.segments.get(*n as usize));
@@ -108,7 +111,10 @@ impl Script {
                 _ => return Err(format!("`{option}` says nothing about an acknowledgement")),
             }
         }
-        let told = EventOutcome::new(&self.account.on_ack(now, &ack), &self.segments)?;
+        let told = EventOutcome::new(
+            &self.account.on_ack_with_older(now, &ack, older.into_iter()),
+            &self.segments,
+        )?;
         self.hear(told);
         Ok(())
     }

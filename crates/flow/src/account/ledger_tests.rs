@@ -1,0 +1,134 @@
+use super::*;
+
+fn send(ledger: &mut Ledger, millis: u64) -> u64 {
+    ledger.on_send(Entry::new(Time::from_millis(millis), 0, 1500, 0), Detail::default)
+}
+
+fn take(ledger: &mut Ledger, ack: &Ack) -> Vec<u64> {
+    let mut acked = Vec::new();
+    match ledger.single(ack) {
+        Some(number) => ledger.on_single(number, |number, _, _| acked.push(number)),
+        None => ledger.on_blocks(ack.blocks(), |number, _, _| acked.push(number)),
+    }
+    acked
+}
+
+fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
+    let length = (last - first + 1) as u32;
+    take(ledger, &Ack { largest: last, lengths: [length, 0, 0], ..Ack::default() })
+}
+
+fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
+    let mut lost = Vec::new();
+    let rtt = Span::from_millis(80);
+    let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _, _| lost.push(n));
+    (lost, timer)
+}
+
+#[test]
+fn packet_threshold_is_three() {
+    let mut ledger = Ledger::new(false);
+    (0..6).for_each(|i| assert_eq!(send(&mut ledger, i), i));
+    assert_eq!(ack(&mut ledger, 1, 2), [1, 2]);
+    // Two later ones are not enough; the time threshold is 9/8 of the RTT after sending.
+    assert_eq!(lost(&mut ledger, 50), (vec![], Time::from_millis(90)));
+    assert_eq!(ack(&mut ledger, 1, 3), [3]);
+    assert_eq!(lost(&mut ledger, 50), (vec![0], Time::NEVER));
+    assert_eq!(ledger.in_flight(), 2 * 1500);
+}
+
+#[test]
+fn time_threshold_catches_the_tail() {
+    let mut ledger = Ledger::new(false);
+    (0..3).for_each(|i| _ = send(&mut ledger, i));
+    assert_eq!(ack(&mut ledger, 2, 2), [2]);
+    assert_eq!(lost(&mut ledger, 89), (vec![], Time::from_millis(90)));
+    assert_eq!(lost(&mut ledger, 90), (vec![0], Time::from_millis(91)));
+    assert_eq!(lost(&mut ledger, 91), (vec![1], Time::NEVER));
+}
+
+#[test]
+fn late_acknowledgements_raise_the_threshold() {
+    let mut ledger = Ledger::new(false);
+    (0..10).for_each(|i| _ = send(&mut ledger, i));
+    ack(&mut ledger, 1, 5);
+    assert_eq!(lost(&mut ledger, 20).0, [0]);
+    assert_eq!(ack(&mut ledger, 0, 5), [0]);
+    // Number 0 came after number 5: six packets of reordering are tolerated now.
+    ack(&mut ledger, 7, 9);
+    assert_eq!(lost(&mut ledger, 20).0, []);
+}
+
+#[test]
+fn hostile_acknowledgements_change_nothing() {
+    let mut ledger = Ledger::new(false);
+    (0..3).for_each(|i| _ = send(&mut ledger, i));
+    let ack = Ack { largest: u64::MAX - 1, lengths: [u32::MAX; 3], ..Ack::default() };
+    assert_eq!(take(&mut ledger, &ack), []);
+    assert_eq!(ledger.in_flight(), 4500);
+}
+
+#[test]
+fn one_more_packet_above_the_same_gaps() {
+    let mut ledger = Ledger::new(false);
+    (0..20).for_each(|i| _ = send(&mut ledger, i));
+    let mut acked = |largest: u64, lengths: [u32; 3], gaps: [u32; 2]| {
+        take(&mut ledger, &Ack { largest, lengths, gaps, ..Ack::default() })
+    };
+    assert_eq!(acked(4, [1, 2, 0], [1, 0]), [4, 1, 2]);
+    assert_eq!(acked(5, [2, 2, 0], [1, 0]), [5]);
+    // The acknowledgement of number 6 was lost.
+    assert_eq!(acked(7, [4, 2, 0], [1, 0]), [6, 7]);
+    // The same again, and older ones.
+    assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+    assert_eq!(acked(6, [3, 2, 0], [1, 0]), []);
+    assert_eq!(acked(7, [4, 2, 0], [1, 0]), []);
+    // Another gap, and number 0 after all.
+    assert_eq!(acked(9, [1, 4, 2], [1, 1]), [9]);
+    assert_eq!(acked(10, [2, 4, 3], [1, 1]), [10, 0]);
+    assert_eq!(acked(11, [3, 4, 3], [1, 1]), [11]);
+    // Nobody has sent so many.
+    assert_eq!(acked(30, [1, 0, 0], [0, 0]), []);
+    assert_eq!(acked(31, [2, 0, 0], [0, 0]), []);
+    // A block that would begin before number 0.
+    assert_eq!(acked(12, [99, 0, 0], [0, 0]), []);
+    assert_eq!(acked(13, [100, 0, 0], [0, 0]), []);
+}
+
+/// Random sends, acknowledgements and losses against a plain vector of states.
+#[test]
+fn matches_a_plain_model() {
+    let mut random = paceline_cc::Stream::new(5, "ledger");
+    for _ in 0..50 {
+        let mut ledger = Ledger::new(false);
+        let mut states: Vec<State> = Vec::new();
+        for step in 0..2000u64 {
+            match random.below(4) {
+                0 | 1 => {
+                    send(&mut ledger, step);
+                    states.push(State::InFlight);
+                }
+                2 if !states.is_empty() => {
+                    let last =
+                        states.len() as u64 - 1 - random.below(5).min(states.len() as u64 - 1);
+                    let first = last.saturating_sub(random.below(8));
+                    for number in ack(&mut ledger, first, last) {
+                        assert_ne!(states[number as usize], State::Acked);
+                        states[number as usize] = State::Acked;
+                    }
+                    for state in &states[first as usize..=last as usize] {
+                        assert_ne!(*state, State::InFlight);
+                    }
+                }
+                _ => {
+                    for number in lost(&mut ledger, step).0 {
+                        assert_eq!(states[number as usize], State::InFlight);
+                        states[number as usize] = State::Lost;
+                    }
+                }
+            }
+            let in_flight = states.iter().filter(|s| **s == State::InFlight).count();
+            assert_eq!(ledger.in_flight(), 1500 * in_flight as u64);
+        }
+    }
+}

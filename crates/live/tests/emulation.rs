@@ -1,85 +1,94 @@
 //! The emulator between the kernel's own TCP and UDP: two network namespaces, one for the program
-//! and one for the world, joined by nothing but the emulator. The least of times, medians of rates and
-//! counts are asserted, never tails: the machine may be busy.
+//! and one for the world, joined by nothing but the emulator. A busy machine adds to every time: what is
+//! asserted are lower bounds, the least of many times, and counts.
 
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::thread;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use common::{PORT, PROGRAM, WORLD, accept, counter, datagrams, delay, emulate, link};
+use common::{
+    PATIENCE, PORT, PROGRAM, WORLD, accept, asking, counter, datagrams, delay, echo, emulate, link,
+    settled,
+};
 
 #[test]
 fn an_echo_takes_both_delays_and_never_less() {
-    const COUNT: usize = 100;
+    // 5 ms each way; one of them twice would be 15 ms.
+    const BOTH: Duration = Duration::from_millis(10);
+    const ONE_TWICE: Duration = Duration::from_millis(15);
     for offload in [false, true] {
-        let world = |ready: &dyn Fn()| {
-            let socket = datagrams(WORLD.into(), Duration::from_secs(5));
-            ready();
-            let mut text = [0; 100];
-            for _ in 0..COUNT {
-                let (length, from) = socket.recv_from(&mut text).expect("a question");
-                socket.send_to(&text[..length], from).expect("sent");
-            }
-        };
         let program = || {
-            let socket = UdpSocket::bind((PROGRAM, 0)).expect("a socket");
-            socket.connect((WORLD, PORT)).expect("an address");
-            socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
-            let mut times: Vec<_> = (0..COUNT)
-                .map(|_| {
-                    let begin = Instant::now();
-                    socket.send(b"question").expect("sent");
-                    socket.recv(&mut [0; 100]).expect("an answer");
-                    begin.elapsed()
-                })
-                .collect();
-            times.sort_unstable();
-            times
+            let socket = asking(PROGRAM.into(), WORLD.into());
+            let begun = Instant::now();
+            let ask = || {
+                let sent = Instant::now();
+                socket.send(b"question").expect("sent");
+                socket.recv(&mut [0; 100]).expect("an answer");
+                sent.elapsed()
+            };
+            // A busy machine makes many late: asked until one is in time.
+            let mut times: Vec<Duration> = (0..100).map(|_| ask()).collect();
+            while times.iter().min() >= Some(&ONE_TWICE) && begun.elapsed() < PATIENCE {
+                times.push(ask());
+            }
+            socket.send(&[]).expect("sent");
+            times.into_iter().min()
         };
         let test = "an_echo_takes_both_delays_and_never_less";
-        let Some(found) = emulate(test, offload, vec![delay(5)], world, program) else { return };
-        let times = found.2;
-        // None is early; a busy machine makes many late, but hardly all of them.
-        let wanted = Duration::from_millis(10)..Duration::from_millis(11);
-        assert!(wanted.contains(&times[0]), "{times:?}");
+        let Some(found) = emulate(test, offload, vec![delay(5)], echo, program) else { return };
+        let least = found.2.expect("an echo");
+        assert!((BOTH..ONE_TWICE).contains(&least), "{least:?}");
     }
 }
 
 #[test]
 fn datagrams_arrive_at_the_links_rate() {
+    const COUNT: usize = 1000;
+    const EACH: Duration = Duration::from_millis(1);
     let world = |ready: &dyn Fn()| {
-        let socket = datagrams(WORLD.into(), Duration::from_secs(10));
+        let socket = datagrams(WORLD.into());
         ready();
         let mut times = Vec::new();
-        while times.len() < 1000 && socket.recv(&mut [0; 2000]).is_ok() {
+        while times.len() < COUNT && socket.recv(&mut [0; 2000]).is_ok() {
             times.push(Instant::now());
         }
         times
     };
     let program = || {
-        let socket = UdpSocket::bind((PROGRAM, 0)).expect("a socket");
-        socket.connect((WORLD, PORT)).expect("an address");
-        for _ in 0..1000 {
-            socket.send(&[0; 1472]).expect("sent");
-            thread::sleep(Duration::from_micros(200));
-        }
+        let socket = asking(PROGRAM.into(), WORLD.into());
+        let begun = Instant::now();
+        // The socket waits until the emulator has read: nothing is lost, and the link always has packets.
+        (0..COUNT).for_each(|_| assert_eq!(socket.send(&[0; 1472]).expect("sent"), 1472));
+        (begun, Instant::now())
     };
     let up = vec![delay(5), link("droptail", 12.0, 10_000)];
     let Some(found) = emulate("datagrams_arrive_at_the_links_rate", true, up, world, program)
     else {
         return;
     };
-    let (summary, times, ()) = found;
-    assert_eq!(times.len(), 1000);
-    assert!(summary.up.sent_packets >= 1000, "{:?}", summary.up);
-    // One every millisecond; the median of the time that a hundred take.
-    let mut spans: Vec<_> = times.windows(101).map(|w| w[100] - w[0]).collect();
-    spans.sort_unstable();
-    let median = spans[spans.len() / 2].as_secs_f64();
-    assert!((median / 0.1 - 1.0).abs() < 0.005, "{median} s");
+    let (summary, times, (begun, sent)) = found;
+    assert_eq!(times.len(), COUNT);
+    assert!(summary.up.sent_packets >= COUNT as u64, "{:?}", summary.up);
+    // How late each is if the first departs as soon as it can: never early.
+    let late: Vec<f64> = (1..)
+        .zip(&times)
+        .map(|(number, time)| {
+            let since = time.duration_since(begun + Duration::from_millis(5));
+            since.as_secs_f64() - (EACH * number).as_secs_f64()
+        })
+        .collect();
+    assert!(late.iter().all(|late| *late >= 0.0), "{late:?}");
+    // All are in the queue when the last is sent. From then on the least late of the first half and of the
+    // second half are equally late: one packet every millisecond, to half a percent.
+    let queued = times.partition_point(|time| *time < sent);
+    assert!(queued < COUNT / 2, "{queued} have come before the last was sent");
+    let (first, second) = late[queued..].split_at((COUNT - queued) / 2);
+    let least = |late: &[f64]| late.iter().copied().fold(f64::INFINITY, f64::min);
+    let drift = (least(second) - least(first)).abs();
+    let between = EACH.as_secs_f64() * first.len() as f64;
+    assert!(drift < 0.005 * between, "{drift} s in {between} s: {late:?}");
 }
 
 #[test]
@@ -95,7 +104,7 @@ fn bytes_arrive_unchanged_and_each_mark_is_counted_by_the_receiver() {
             let mut stream = accept(&listener);
             let mut all = Vec::with_capacity(BYTES);
             stream.read_to_end(&mut all).expect("a stream");
-            (all, counter("InCEPkts") - before)
+            (all, settled(|| counter("InCEPkts")) - before)
         };
         let program = || {
             let mut stream = TcpStream::connect((WORLD, PORT)).expect("a connection");
@@ -120,7 +129,8 @@ fn bytes_arrive_unchanged_and_each_mark_is_counted_by_the_receiver() {
         assert_eq!((counters.dropped_packets(), summary.up.refused), (0, 0));
         assert_eq!(summary.up.malformed + summary.down.malformed, 0);
         // What the link counts are packets of the wire, whatever the kernel hands over.
+        // Where the machine is busy, TCP sends some again that were only late.
         assert!(counters.arrived_packets as usize > BYTES / 1460);
-        assert!(counters.arrived_packets as usize <= BYTES / 1400);
+        assert!((counters.arrived_packets as usize) < 2 * BYTES / 1460);
     }
 }

@@ -16,11 +16,16 @@ const HALF_OPEN: usize = 24;
 struct DiscardingSink;
 impl Sink for DiscardingSink {}
 
+/// How long anything may take before the test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Clients of the server, several of them at each socket: a socket's handshakes all reach one loop.
 struct Clients {
     key: Key,
     to: SocketAddr,
     begun: Instant,
+    /// A message for each connection that the server has ended.
+    ended: mpsc::Receiver<()>,
 }
 
 impl Clients {
@@ -67,8 +72,8 @@ impl Clients {
     /// Shows the server that this end has the keys, and waits until it has seen that.
     fn establish(&self, socket: &UdpSocket, one: &mut Connection) {
         one.send_message(b"here".to_vec());
-        let mut place = vec![0; 2048];
-        for _ in 0..200 {
+        let (mut place, end) = (vec![0; 2048], Instant::now() + PATIENCE);
+        while Instant::now() < end {
             self.flush(socket, one);
             if let Ok((length, from)) = socket.recv_from(&mut place) {
                 let bytes = &mut place[..length];
@@ -131,15 +136,20 @@ fn serve_once(
         series: false,
     };
     let (listening, at) = mpsc::channel();
+    let (tell_ended, ended) = mpsc::channel();
     let clients = thread::spawn(move || {
         let to = at.recv().expect("an address");
-        clients(&Clients { key, to, begun: Instant::now() });
+        clients(&Clients { key, to, begun: Instant::now(), ended });
     });
     let mut told = Vec::new();
     let good = serve(&options, &mut |event| match event {
         Event::Listening(at) => listening.send(at).expect("somebody waits"),
         Event::Connected(_) => told.push(None),
-        Event::Ended { reason, .. } => told.push(Some(reason)),
+        Event::Ended { reason, .. } => {
+            told.push(Some(reason));
+            // The clients may have done their work.
+            let _ = tell_ended.send(());
+        }
         _ => {}
     });
     clients.join().expect("no panic");
@@ -160,13 +170,13 @@ fn silent_and_others(clients: &Clients) {
     let shake = |socket| clients.shake(socket).expect("no refusal").expect("a connection");
     let _silent = shake(&sockets[0]);
     // After 5 s the server forgets it, and goes on.
-    thread::sleep(Duration::from_millis(5_500));
+    clients.ended.recv_timeout(PATIENCE).expect("it is forgotten");
     let [mut first, mut second] = [1, 2].map(|at| shake(&sockets[at]));
     clients.establish(&sockets[1], &mut first);
     clients.establish(&sockets[2], &mut second);
     first.close(0, "");
     clients.flush(&sockets[1], &mut first);
-    let (mut place, end) = (vec![0; 2048], Instant::now() + Duration::from_secs(3));
+    let (mut place, end) = (vec![0; 2048], Instant::now() + PATIENCE);
     while second.ended().is_none() && Instant::now() < end {
         clients.flush(&sockets[2], &mut second);
         if let Ok((length, from)) = sockets[2].recv_from(&mut place) {

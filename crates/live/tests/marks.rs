@@ -5,13 +5,11 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
-use std::thread;
-use std::time::Duration;
+use std::net::{IpAddr, TcpListener, TcpStream};
 
 use common::{
-    PORT, PROGRAM, PROGRAM6, WORLD, WORLD6, accept, bare_link, counter, counter6, datagrams, delay,
-    emulate, has_ipv6, link,
+    PORT, PROGRAM, PROGRAM6, WORLD, WORLD6, accept, asking, bare_link, counter, counter6,
+    datagrams, delay, emulate, has_ipv6, link, settled,
 };
 use nix::sys::socket::{setsockopt, sockopt};
 use paceline_cc::Spec;
@@ -60,7 +58,7 @@ fn abcs_brakes_are_counted_by_the_receiver() {
     for [outside, inside] in families(test) {
         let six = outside.is_ipv6();
         let world = |ready: &dyn Fn()| {
-            let socket = datagrams(outside, Duration::from_secs(10));
+            let socket = datagrams(outside);
             let before = fields(six);
             ready();
             let mut received = 0_u64;
@@ -70,17 +68,14 @@ fn abcs_brakes_are_counted_by_the_receiver() {
             (received, since(six, before))
         };
         let program = || {
-            let socket = UdpSocket::bind((inside, 0)).expect("a socket");
-            socket.connect((outside, PORT)).expect("an address");
+            let socket = asking(inside, outside);
             match six {
                 false => setsockopt(&socket, sockopt::Ipv4Tos, &ECT1.into()),
                 true => setsockopt(&socket, sockopt::Ipv6TClass, &ECT1.into()),
             }
             .expect("a field");
-            for _ in 0..COUNT {
-                socket.send(&[0; 1000]).expect("sent");
-                thread::sleep(Duration::from_micros(100));
-            }
+            // As fast as the emulator reads.
+            (0..COUNT).for_each(|_| assert_eq!(socket.send(&[0; 1000]).expect("sent"), 1000));
         };
         let up = vec![delay(1), routed("abc", 12.0, 10_000)];
         let Some((summary, (received, [accelerates, brakes, congestion]), ())) =
@@ -116,7 +111,7 @@ fn tcp_is_marked_in_both_families() {
                 let mut stream = accept(&listener);
                 let mut all = Vec::with_capacity(BYTES);
                 stream.read_to_end(&mut all).expect("a stream");
-                (all.len(), since(six, before))
+                (all.len(), settled(|| since(six, before)))
             };
             let program = || {
                 // The machine's own choice may not mind marks.

@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 use std::os::fd::AsFd;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::eventfd::EventFd;
 use paceline_cc::{Rate, SCHEMES, Spec, Stream};
@@ -61,13 +61,15 @@ fn carried(link: Link) -> (Vec<usize>, Summary) {
             }
         }
         let (mut numbers, mut buffer) = (Vec::new(), [0; 200]);
-        let mut quiet = Instant::now();
-        while numbers.len() < COUNT && quiet.elapsed() < Duration::from_secs(2) {
+        // Some may have been dropped: until none has come for a thousand looks, of a millisecond and more each.
+        let mut quiet = 0;
+        while numbers.len() < COUNT && quiet < 1000 {
             if let Ok(length) = world.read(&mut buffer) {
                 numbers.push(number(&buffer[..length]));
-                quiet = Instant::now();
+                quiet = 0;
             } else {
-                thread::sleep(Duration::from_micros(50));
+                thread::sleep(Duration::from_millis(1));
+                quiet += 1;
             }
         }
         stop.write(1).expect("a write");

@@ -19,14 +19,22 @@ fn chain(mbps: f64) -> Chain {
     Chain::new(vec![Element::Pipe(Box::new(pipe)), Element::Link(Box::new(link))])
 }
 
-/// Runs an emulator in a thread of its own while `test` has the far ends of both devices. What it
-/// returns stays open until the end.
+/// How long anything may take before the test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs an emulator with links of 12 Mbit/s in a thread of its own while `test` has the far ends of both devices.
+/// What it returns stays open until the end.
 fn emulate<T>(test: impl FnOnce(SocketPort, SocketPort) -> T) -> Summary {
+    emulate_at(12.0, test)
+}
+
+/// The same with links of another rate.
+fn emulate_at<T>(mbps: f64, test: impl FnOnce(SocketPort, SocketPort) -> T) -> Summary {
     let (inner, program) = SocketPort::pair(false).expect("sockets");
     let (outer, world) = SocketPort::pair(false).expect("sockets");
     let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK).expect("an eventfd");
     let emulator =
-        Emulator::new(inner, outer, chain(12.0), chain(12.0), EmulatorOptions::default());
+        Emulator::new(inner, outer, chain(mbps), chain(mbps), EmulatorOptions::default());
     thread::scope(|scope| {
         let running = scope.spawn(|| emulator.run(&[stop.as_fd()], &mut |_| Control::Stop));
         let _open = test(program, world);
@@ -46,7 +54,7 @@ fn send(port: &mut SocketPort, packet: &[u8]) {
 fn collect(port: &mut SocketPort, count: usize) -> Vec<Instant> {
     let mut buffer = vec![0; 2000];
     let mut times = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while times.len() < count && Instant::now() < deadline {
         match port.read(&mut buffer) {
             Ok(_) => times.push(Instant::now()),
@@ -76,7 +84,7 @@ fn packets_take_as_long_as_the_link_says() {
         })
     };
     // On a busy machine packets are late; one run of many is not.
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     let summary = loop {
         let summary = run();
         if summary.lateness.p50 < Span::from_millis(1) || Instant::now() >= end {
@@ -98,19 +106,29 @@ fn packets_take_as_long_as_the_link_says() {
 
 #[test]
 fn an_idle_emulator_costs_nothing() {
-    let summary = emulate(|program, world| {
-        thread::sleep(Duration::from_millis(300));
-        (program, world)
-    });
-    assert!(summary.duration >= Span::from_millis(200));
-    assert!(summary.cpu < Span::from_millis(5), "{:?}", summary.cpu);
+    let idle = || {
+        let summary = emulate(|program, world| {
+            thread::sleep(Duration::from_millis(300));
+            (program, world)
+        });
+        assert!(summary.duration >= Span::from_millis(200));
+        summary.cpu
+    };
+    // What interrupts the thread may be counted as its work: the least of several. One that polls would use its
+    // share of the processor each time.
+    let least = (0..10).map(|_| idle()).find(|cpu| *cpu < Span::from_millis(5));
+    assert!(least.is_some(), "5 ms of 300 ms and more each time");
 }
 
 #[test]
 fn a_closed_device_ends_the_run() {
-    let summary = emulate(|program, world| {
+    let summary = emulate(|mut program, world| {
         drop(world);
-        thread::sleep(Duration::from_millis(50));
+        // The emulator closes its devices at its end.
+        let deadline = Instant::now() + PATIENCE;
+        while program.read(&mut [0; 100]).is_err() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
         program
     });
     assert_eq!(summary.ended, EndReason::Closed(Direction::Down));
@@ -123,7 +141,7 @@ fn a_run_may_have_an_end() {
     let end = Time::from_millis(300);
     let options = EmulatorOptions { end, ..EmulatorOptions::default() };
     let pipe = |ms| Chain::new(vec![Element::Pipe(Box::new(Pipe::new(Span::from_millis(ms))))]);
-    let emulator = Emulator::new(inner, outer, pipe(5), pipe(1000), options);
+    let emulator = Emulator::new(inner, outer, pipe(5), pipe(1_000_000), options);
     for port in [&mut program, &mut world] {
         send(port, &PacketSpec::UDP4.build(&[0; 100], false));
     }
@@ -137,14 +155,15 @@ fn a_run_may_have_an_end() {
 fn what_is_in_queues_at_the_end_is_counted() {
     let packet = PacketSpec::UDP4.build(&[0; 1472], false);
     let mut written = 0;
-    let summary = emulate(|mut program, mut world| {
+    // 20 ms for each of 100: when a few have come, the others take longer than any thread waits.
+    let summary = emulate_at(0.6, |mut program, mut world| {
         for _ in 0..100 {
             send(&mut program, &packet);
         }
-        written = collect(&mut world, 20).len();
+        written = collect(&mut world, 3).len();
         (program, world)
     });
-    assert_eq!(written, 20);
+    assert_eq!(written, 3);
     let backlog: usize = summary.up.stages.iter().map(|stage| stage.backlog_packets).sum();
     assert_eq!(summary.up.sent_packets + backlog as u64, 100);
     assert!(backlog > 0);

@@ -42,16 +42,34 @@ pub(crate) fn bare_link(queue: &str, mbps: f64, packets: u64) -> Link {
     Link::new(queue, Service::constant(Rate::from_mbps(mbps)))
 }
 
-/// How long anything may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything may take before the test has failed: far longer than it takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A socket for datagrams that loses none although its thread has to wait for a busy machine, and
-/// that stops waiting for more after a while.
-pub(crate) fn datagrams(at: IpAddr, patience: Duration) -> UdpSocket {
+/// that stops waiting for more after [`PATIENCE`].
+pub(crate) fn datagrams(at: IpAddr) -> UdpSocket {
     let socket = UdpSocket::bind((at, PORT)).expect("a socket");
     setsockopt(&socket, sockopt::RcvBufForce, &(64 << 20)).expect("a large buffer");
-    socket.set_read_timeout(Some(patience)).expect("a timeout");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     socket
+}
+
+/// A socket that sends to the one of [`datagrams`], and stops waiting for answers after [`PATIENCE`].
+pub(crate) fn asking(from: IpAddr, to: IpAddr) -> UdpSocket {
+    let socket = UdpSocket::bind((from, 0)).expect("a socket");
+    socket.connect((to, PORT)).expect("an address");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket
+}
+
+/// Echoes datagrams until an empty one comes.
+pub(crate) fn echo(ready: &dyn Fn()) {
+    let socket = datagrams(WORLD.into());
+    ready();
+    let mut text = vec![0; 65_536];
+    while let Ok((length @ 1.., from)) = socket.recv_from(&mut text) {
+        socket.send_to(&text[..length], from).expect("sent");
+    }
 }
 
 /// The first connection, which does not wait for ever either.
@@ -113,7 +131,7 @@ pub(crate) fn emulate<A: Send, B: Send>(
             let able = tun.is_some();
             program_tun.send(tun).expect("a listener");
             able.then(|| {
-                wait.recv_timeout(Duration::from_secs(20)).expect("the world is ready");
+                wait.recv_timeout(PATIENCE).expect("the world is ready");
                 program()
             })
         });
@@ -151,4 +169,19 @@ pub(crate) fn counter6(name: &str) -> u64 {
     let mut pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     let found = pairs.find(|(known, _)| *known == name);
     found.and_then(|(_, value)| value.trim().parse().ok()).expect("a counter of that name")
+}
+
+/// What `read` returns once it returns the same for 300 ms: TCP may have sent packets again that arrive after
+/// the last byte.
+pub(crate) fn settled<T: PartialEq>(read: impl Fn() -> T) -> T {
+    let mut last = read();
+    for _ in 0..100 {
+        thread::sleep(Duration::from_millis(300));
+        let now = read();
+        if now == last {
+            break;
+        }
+        last = now;
+    }
+    last
 }

@@ -29,9 +29,9 @@ fn a_killed_emulator_leaves_nothing() {
     let script = "\
         set -m\n\
         $P delay 1ms -- sh -c 'sleep 1000 & setsid sleep 1000 & echo up >&3; sleep 1000' 3> up.$$ &\n\
-        emulator=$!; for i in $(seq 1000); do [ -s up.$$ ] && break; sleep 0.02; done\n\
+        emulator=$!; until [ -s up.$$ ]; do sleep 0.02; done\n\
         kill -KILL $emulator; wait $emulator; echo $?; rm up.$$\n\
-        for i in $(seq 200); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2";
+        for i in $(seq 2000); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2";
     let folder = Folder::new("killed");
     let script = format!("cd {}\n{script}\ncd /", folder.path(""));
     let Some(output) = alone("a_killed_emulator_leaves_nothing", &[], &script) else { return };
@@ -45,7 +45,7 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
     let look = "emulator=$(sed -n \"s/^PPid:\\t//p\" /proc/$PPID/status)\n\
         of() { echo $(sed -n \"s/^Cpus_allowed_list:\\t//p\" /proc/$1/status) \
         $(cut -d\" \" -f19,41 /proc/$1/stat); }\n\
-        for i in $(seq 300); do [ \"$(of $emulator)\" = \"$WANTED\" ] && break; sleep 0.02; done\n\
+        for i in $(seq 3000); do [ \"$(of $emulator)\" = \"$WANTED\" ] && break; sleep 0.02; done\n\
         of $emulator; of self";
     let script = format!(
         "renice -n 0 -p $$ > /dev/null 2>&1; look='{look}'; all=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)\n\
@@ -84,30 +84,26 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
 fn packets_on_their_way_arrive_in_the_grace_period() {
     let folder = Folder::new("grace");
     let script = format!(
-        "for grace in 0ms 2s; do $P delay 1s --grace $grace --json {json}$grace -- bash -c '\
+        "while read grace delay; do $P delay $delay --grace $grace --json {json}$grace -- bash -c '\
          for i in 1 2 3 4 5; do echo hello > /dev/udp/$PACELINE_BASE/4000; done; exit 3'; echo $?\n\
-         done; begin=$(date +%s%N)\n\
-         $P delay 1ms --grace 50s -- sh -c 'touch {ended}; exit 4' & emulator=$!\n\
+         done <<< $'0ms 60s\n3s 1s'\n\
+         $P delay 1ms --grace 1h -- sh -c 'touch {ended}; exit 4' & emulator=$!\n\
          until [ -e {ended} ]; do sleep 0.02; done\n\
-         sleep 1; kill -TERM $emulator; wait $emulator; echo $?\n\
-         echo $((($(date +%s%N) - begin) / 1000000000))",
+         sleep 1; kill -TERM $emulator; wait $emulator; echo $?",
         json = folder.path("sum"),
         ended = folder.path("ended"),
     );
     let test = "packets_on_their_way_arrive_in_the_grace_period";
-    let Some(output) = alone(test, &["date"], &script) else { return };
-    let lines = lines(&output);
-    let err = text(&output.stderr);
-    assert_eq!(lines[..3], ["3", "3", "4"], "{err}");
-    let seconds: u64 = lines[3].parse().expect("seconds");
-    assert!(seconds < 40, "a signal ends the wait: {seconds} s");
+    let Some(output) = alone(test, &[], &script) else { return };
+    // A signal ends the wait of an hour.
+    assert_eq!(lines(&output), ["3", "3", "4"], "{}", text(&output.stderr));
     let sent = |grace: &str| {
         let sum = std::fs::read_to_string(folder.path(&format!("sum{grace}"))).expect("a summary");
         let sum: serde_json::Value = serde_json::from_str(&sum).expect("JSON");
         sum["up"]["sent_packets"].as_u64()
     };
     // Without it the emulator may end before it has even seen them.
-    assert_eq!((sent("0ms"), sent("2s")), (Some(0), Some(5)));
+    assert_eq!((sent("0ms"), sent("3s")), (Some(0), Some(5)));
 }
 
 #[test]
@@ -116,9 +112,9 @@ fn a_summary_is_valid_however_the_emulator_ends() {
     let script = format!(
         "set +m; for signal in TERM ALRM PROF KILL; do\n\
          $P delay 1ms --json {json}$signal -- sleep 50 & emulator=$!\n\
-         for i in $(seq 1000); do [ -s {json}$signal ] && break; sleep 0.02; done; sleep 0.2\n\
+         until [ -s {json}$signal ]; do sleep 0.02; done; sleep 0.2\n\
          kill -$signal $emulator; wait $emulator; echo $?; done 2>/dev/null\n\
-         for i in $(seq 200); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2",
+         for i in $(seq 2000); do [ \"$(look)\" = \"$before\" ] && break; sleep 0.05; done; sleep 0.2",
         json = folder.path("sum")
     );
     let test = "a_summary_is_valid_however_the_emulator_ends";
@@ -174,8 +170,8 @@ fn an_outage_of_an_hour_does_no_harm() {
     assert!(count(" + ") >= 20 && count(" - ") <= 10, "{log}");
     assert_eq!(count(" # "), 10, "{log}");
     assert_eq!(sum["up"]["drops"].as_u64(), Some(0), "{sum}");
-    // Waiting costs nothing.
-    assert!(!err.contains("late"), "{err}");
+    // An outage is not counted as lateness: what a busy machine adds is far below an hour.
+    assert!(sum["lateness_ms"]["max"].as_f64() < Some(60_000.0), "{sum}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn whatever_is_killed_is_cleaned_up() {
              [ $((round % 6)) = 4 ] && {{ sleep 0.1; kill -TERM $emulator; }}\n\
              wait $emulator; sleep 0.05\n\
              $P cleanup -q || echo cleanup failed\n\
-             for i in $(seq 100); do\n\
+             for i in $(seq 1000); do\n\
                  now=$(look); left=$(of_round $round)\n\
                  [ \"$now\" = \"$first\" ] && [ -z \"$left\" ] && break; sleep 0.02\n\
              done\n\
@@ -64,8 +64,9 @@ fn whatever_is_killed_is_cleaned_up() {
          echo \"$moments moments\"; {HOME}before=$(look)",
     );
     let script = format!("moments={moments}\n{script}");
-    let time = format!("{}", 60 + 2 * moments);
-    let Some(output) = alone::alone_within(test, &["ip", "ping"], &script, &time) else { return };
+    let seconds = 300 + 10 * moments;
+    let needs = ["ip", "ping"];
+    let Some(output) = alone::alone_within(test, &needs, &script, seconds) else { return };
     let out = text(&output.stdout);
     assert_eq!(lines(&output), [format!("{moments} moments")], "{out}{}", text(&output.stderr));
 }
@@ -94,7 +95,7 @@ fn holder() {
         let _ = std::fs::create_dir(folder);
     }
     let _ = writeln!(say, "holding {}", sockets.len());
-    std::thread::sleep(std::time::Duration::from_secs(30));
+    std::thread::sleep(std::time::Duration::from_secs(600));
 }
 
 #[test]
@@ -108,23 +109,20 @@ fn nobody_else_can_stop_an_emulator_from_starting() {
         "as='setpriv --reuid=65534 --regid=65534 --clear-groups'\n\
          chmod 755 {folder} {program}; $as true || {{ echo none; exit 0; }}\n\
          $as {program} --ignored --exact holder --nocapture > {out} 2>&1 & holder=$!\n\
-         for i in $(seq 1000); do grep -q holding {out} && break; sleep 0.02; done\n\
-         begin=$(date +%s%N); $P delay 1ms -- echo started; end=$(date +%s%N)\n\
-         echo $(((end - begin) / 1000000)); kill $holder; wait $holder 2>/dev/null\n\
+         until grep -q holding {out}; do sleep 0.02; done\n\
+         $P delay 1ms -- echo started; kill $holder; wait $holder 2>/dev/null\n\
          rmdir /tmp/paceline-0 2>/dev/null; grep -o 'taken\\|refused\\|holding 4' {out}",
         folder = folder.path(""),
         out = folder.path("out"),
     );
-    let Some(output) = alone(test, &["setpriv", "date"], &script) else { return };
+    let Some(output) = alone(test, &["setpriv"], &script) else { return };
     let lines = lines(&output);
     let err = text(&output.stderr);
     if lines == ["none"] {
         return skip(test, "no right to become another user");
     }
-    assert_eq!(lines[0], "started", "{err}");
-    let took: u64 = lines[1].parse().expect("milliseconds");
-    assert!(took < 5000, "{took} ms");
-    assert_eq!(lines[2..], ["refused", "refused", "holding 4"], "{err}");
+    assert_eq!(lines, ["started", "refused", "refused", "holding 4"], "{err}");
+    // Had it waited for a lock in vain, it would say so.
     assert!(err.is_empty(), "{err}");
 }
 
@@ -149,8 +147,9 @@ fn the_next_emulator_puts_back_what_a_killed_one_left() {
         "{OUTWARD}\
          of() {{ cat /proc/sys/net/ipv4/conf/far/forwarding; }}; set +m\n\
          $P delay 1ms -- sleep 1000 & emulator=$!\n\
-         for i in $(seq 200); do [ -s /proc/$emulator/task/$emulator/children ] && \
-             [ \"$(of)\" = 1 ] && break; sleep 0.02; done; sleep 0.2\n\
+         until [ -n \"$(cat /proc/$emulator/task/$emulator/children)\" ] && [ \"$(of)\" = 1 ]; do\n\
+             sleep 0.02; done\n\
+         sleep 0.2\n\
          of; kill -KILL $emulator $(cat /proc/$emulator/task/$emulator/children)\n\
          wait $emulator 2>/dev/null; of\n\
          $P delay 1ms -- cat /proc/sys/net/ipv4/ip_forward > /dev/null; of; {HOME}before=$(look)"
@@ -226,7 +225,7 @@ fn an_ordinary_users_programs_are_found_too() {
          mknod -m 666 {folder}/tun c 10 200 && mount --bind {folder}/tun /dev/net/tun || {{ echo none; exit 0; }}\n\
          set +m; $as {program} delay 1ms -q -- sh -c \
              'env -i sleep 1000 & setsid sleep 1000 & echo up > {folder}/tmp/up; sleep 1000' & emulator=$!\n\
-         for i in $(seq 1000); do [ -s {folder}/tmp/up ] && break; sleep 0.02; done; sleep 0.1\n\
+         until [ -s {folder}/tmp/up ]; do sleep 0.02; done; sleep 0.1\n\
          ls {folder}/tmp/paceline-65534 | wc -l\n\
          kill -KILL $emulator $(cat /proc/$emulator/task/$emulator/children)\n\
          wait $emulator 2>/dev/null; sleep 0.1; $as {program} cleanup 2>&1 | grep -c killed\n\

@@ -5,7 +5,7 @@ mod common;
 #[path = "common/alone.rs"]
 mod network;
 
-use network::{alone_within, text};
+use network::{alone, text};
 
 /// A measurement inside a link of the trace $TMPDIR/trace both ways, with feedback by a cable beside it.
 /// Prints the result, and then the link's logs behind lines `up` and `down`.
@@ -15,17 +15,17 @@ ahead=; chrt -f 1 true 2> /dev/null && ahead='chrt -f 1' && realtime=--realtime
 # Two seconds of 12 Mbit/s and two of 9, in turn.
 awk 'BEGIN { for (ms = 0; ms < 4000; ms++) if (ms < 2000 || ms % 4) print ms + 1 }' > $TMPDIR/trace
 $ahead "$P" saturate server --listen 0.0.0.0:5313 --once > $TMPDIR/key 2> $TMPDIR/server & S=$!
-for i in $(seq 300); do test -s $TMPDIR/key && break; sleep 0.1; done
+for i in $(seq 3000); do test -s $TMPDIR/key && break; sleep 0.1; done
 export ahead K=$(sed 's/key //' $TMPDIR/key)
 "$P" delay -q $realtime 20ms -- "$P" link -q $realtime --up $TMPDIR/trace --down $TMPDIR/trace \
     --buffer inf --log $TMPDIR/log -- bash -c '
         echo $$ > $TMPDIR/pid
-        for i in $(seq 300); do ip link show v1 > /dev/null 2>&1 && break; sleep 0.1; done
+        for i in $(seq 3000); do ip link show v1 > /dev/null 2>&1 && break; sleep 0.1; done
         ip addr add 192.168.9.2/24 dev v1; ip link set v1 up
         ip route add default dev v1 metric 900; sleep 0.5
         $ahead "$P" saturate client $PACELINE_BASE:5313 --key $K --link ingress --feedback v1 \
             --duration 8s -o $TMPDIR/out --json' & L=$!
-for i in $(seq 300); do test -s $TMPDIR/pid && break; sleep 0.1; done
+for i in $(seq 3000); do test -s $TMPDIR/pid && break; sleep 0.1; done
 ip link add v0 type veth peer name v1 netns $(cat $TMPDIR/pid)
 ip addr add 192.168.9.1/24 dev v0; ip link set v0 up
 wait $L; echo "client $?"; wait $S; echo "server $?"
@@ -44,7 +44,7 @@ fn entries(log: &str, kind: &str) -> Vec<(u64, u64)> {
 #[test]
 fn a_saturated_link_gives_its_trace_back() {
     let test = "a_saturated_link_gives_its_trace_back";
-    let Some(output) = alone_within(test, &["ip", "awk"], SCRIPT, "90") else { return };
+    let Some(output) = alone(test, &["ip", "awk"], SCRIPT) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let found = out.split_once("client 0\nserver 0\nup\n");
     let (json, rest) = found.unwrap_or_else(|| panic!("{out:.2000} {err}"));

@@ -4,7 +4,7 @@ $ahead "$P" saturate server --listen 0.0.0.0:5313 --once > "$OUT/key" 2> "$OUT/s
 await "$OUT/key" || exit 1
 inside() {
     echo $$ > "$OUT/pid"
-    for _ in $(seq 100); do ip link show v1 > /dev/null 2>&1 && break; sleep 0.1; done
+    for _ in $(seq 600); do ip link show v1 > /dev/null 2>&1 && break; sleep 0.1; done
     ip addr add 192.168.9.2/24 dev v1 && ip link set v1 up && ip route add default dev v1 metric 900 || exit 1
     sleep 0.5
     $ahead "$P" saturate client "$PACELINE_BASE:5313" --key "$(key "$OUT/key")" --link ingress --feedback v1 \

@@ -57,15 +57,15 @@ const AHEAD: &str = "chrt -f 1 true 2>/dev/null && export AHEAD='chrt -f 1' REAL
 /// Runs a script in a network of its own: `$P` is the program. Afterwards nothing may be left of
 /// it: no interface, rule, setting, mount or process. `None` if the test is skipped.
 pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> {
-    alone_within(test, needs, script, "60")
+    alone_within(test, needs, script, 300)
 }
 
-/// The same within so many seconds.
+/// The same, killed after so many seconds: far more than it takes on a busy machine.
 pub(crate) fn alone_within(
     test: &str,
     needs: &[&str],
     script: &str,
-    seconds: &str,
+    seconds: u32,
 ) -> Option<Output> {
     let options = match unshare() {
         Ok(options) => options,
@@ -96,7 +96,7 @@ pub(crate) fn alone_within(
     let said = Folder::new(&format!("said-{test}"));
     let file = |name: &str| File::create(said.path(name)).expect("a file");
     let status = Command::new("timeout")
-        .args(["--signal=KILL", seconds, "unshare"])
+        .args(["--signal=KILL", &seconds.to_string(), "unshare"])
         .args(options)
         .args(["bash", "-c", &whole])
         .env("P", PROGRAM)

@@ -15,7 +15,7 @@ const found = browsers.flatMap((name) => folders.map((folder) => `${folder}/${na
 
 export async function browser() {
   if (!found) throw new Error("there is no Chromium");
-  return chromium.launch({ executablePath: found, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath: found, args: ["--no-sandbox"], timeout: 180_000 });
 }
 
 /** `paceline serve` on a free port: its address, and how to end it. */

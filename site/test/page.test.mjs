@@ -10,7 +10,8 @@ import { browser, program, serve } from "./browser.mjs";
 
 const WIDTHS = [390, 1300, 1900];
 const shots = process.env.PACELINE_SHOTS;
-const patience = { timeout: 60_000 };
+/** How long anything may take before a test has failed. */
+const patience = { timeout: 180_000 };
 let [chrome, server] = [];
 
 before(async () => {
@@ -28,7 +29,7 @@ after(async () => {
 async function open(hash, width = 1300, options = {}) {
   const context = await chrome.newContext({ viewport: { width, height: width < 500 ? 844 : 950 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(patience.timeout);
   page.wrong = [];
   page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
   page.on("pageerror", (error) => page.wrong.push(error.message));
@@ -248,7 +249,7 @@ test("a comparison is begun once, and a simulator that is missing is told", asyn
     const context = await chrome.newContext();
     await context.route(file, (route) => route.fulfill({ status: 404, body: "" }));
     const broken = await context.newPage();
-    broken.setDefaultTimeout(60_000);
+    broken.setDefaultTimeout(patience.timeout);
     await broken.goto(server.address);
     await broken.locator("#start-error").filter({ hasText: "the simulator" }).waitFor();
     await context.close();

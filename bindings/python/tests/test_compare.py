@@ -165,10 +165,15 @@ def test_other_threads_run_meanwhile():
 
     counter = threading.Thread(target=count)
     counter.start()
-    paceline.compare("100Mbps", "cubic", duration="60s")
+    # A call that kept the interpreter to itself would let nothing be counted, however often it is made.
+    for _ in range(20):
+        before = counted
+        paceline.compare("100Mbps", "cubic", duration="60s")
+        if counted > before + 10:
+            break
     stop.set()
     counter.join()
-    assert counted > 10
+    assert counted > before + 10
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def interrupted(method, body, call):
     try:
         assert process.stdout.readline() == "stuck\n", process.stderr.read()
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 0, errors
@@ -95,7 +95,7 @@ except KeyboardInterrupt as interrupt:
     try:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
     finally:
         process.kill()
     assert output == "interrupted None\n"

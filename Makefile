@@ -22,11 +22,12 @@ demo: build
 ## Everything that must hold before a change lands. Ends with a list of what could not be tested
 ## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure. Installs the programs that tests
 ## run, as root or by a sudo that asks for no password; else prints the line that installs them.
+# cargo test has built the examples, too: cargo run would build the crates once more, with fewer features.
 test: setup-tests lint
 	@mkdir -p $(dir $(SKIPS)); rm -f $(SKIPS)
 	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
-	$(CARGO) run --locked --quiet -p paceline-sim --example own_controller
-	$(CARGO) run --locked --quiet -p paceline-sim --example by_hand
+	$(TARGET)/debug/examples/own_controller
+	$(TARGET)/debug/examples/by_hand
 	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
 	tests/site.sh $(TARGET)/debug/paceline $(SKIPS)
 	@tests/skipped.sh $(SKIPS)

@@ -33,9 +33,10 @@ def children() -> float:
 
 def overhead(binary: str, repeats: int = 15, duration: str = "600s") -> None:
     """Medians of runs in turn."""
-    arguments = {"traces": ["lte-driving"], "schemes": ["abc", "cubic", "bbr"], "duration": duration}
+    arguments = {"traces": ["lte-driving"], "schemes": ["abc", "cubic", "bbr"], "duration": duration,
+                 "runs": 1}  # fmt: skip
     command = [binary, "compare", "--trace", "lte-driving", "--schemes", "abc,cubic,bbr",
-               "--duration", duration, "--threads", "1", "--json", "-q"]  # fmt: skip
+               "--duration", duration, "--runs", "1", "--threads", "1", "--json", "-q"]  # fmt: skip
     start = [binary, "schemes", "--json"]
     native, started, here, ratios = [], [], [], []
     for _ in range(repeats):

@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::Span;
 use paceline_lab::compare::{self as lab, CompareRow};
+use paceline_lab::summary::{ratios, summary};
 use paceline_lab::{CompareFields, run_while, written};
 use paceline_report::{PageInfo, RunView};
 use paceline_sim::Names;
+use paceline_sim::runs::{MAX_RUNS, Runs};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
@@ -17,7 +19,7 @@ use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
 use paceline_lab::view::compare_views;
 
-/// The results of a comparison: a row for each scheme on each trace.
+/// The results of a comparison: a row for each run of each scheme on each trace.
 #[pyclass(frozen, name = "Comparison", module = "paceline._native")]
 pub(crate) struct PyComparison {
     rows: Vec<CompareRow>,
@@ -27,9 +29,19 @@ pub(crate) struct PyComparison {
 
 #[pymethods]
 impl PyComparison {
-    /// The rows as a table.
+    /// The runs as a table.
     fn table(&self) -> PyResult<PyTable> {
         PyTable::of(&self.rows)
+    }
+
+    /// A row for each scheme on each trace: medians and ranges over its runs.
+    fn summary(&self) -> PyResult<PyTable> {
+        PyTable::of(&summary(&self.rows))
+    }
+
+    /// A row for each pair of schemes on each trace, compared run by run.
+    fn ratios(&self) -> PyResult<PyTable> {
+        PyTable::of(&ratios(&self.rows))
     }
 
     /// The JSON that `paceline compare --json` prints.
@@ -85,27 +97,39 @@ pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTabl
     ])
 }
 
-/// The most bins that a run over time is made of; the same as of the command.
+/// The most bins in all runs of a scheme or a scenario together; the same as of the command.
 const MOST_BINS: u64 = 1_000_000;
 
 /// Refuses bins that would fill memory.
 ///
 /// # Errors
-/// If `duration` has too many of them.
-pub(crate) fn check_bin_count(bin: Span, duration: Span) -> PyResult<()> {
-    match duration.as_nanos().div_ceil(bin.as_nanos().max(1)) > MOST_BINS {
-        true => Err(argument_error(
-            "bin",
-            format!("{bin} makes more than {MOST_BINS} bins of {duration}"),
-        )),
-        false => Ok(()),
+/// If `runs` runs of `duration` have too many of them.
+pub(crate) fn check_bin_count(bin: Span, duration: Span, runs: u32) -> PyResult<()> {
+    let bins = duration.as_nanos().div_ceil(bin.as_nanos().max(1));
+    if bins.saturating_mul(runs.into()) <= MOST_BINS {
+        return Ok(());
     }
+    let each = if runs > 1 { format!(" in each of {runs} runs") } else { String::new() };
+    let problem = format!("{bin} makes more than {MOST_BINS} bins of {duration}{each}");
+    Err(argument_error("bin", problem))
+}
+
+/// Returns a number of runs and how far apart they start.
+///
+/// # Errors
+/// If the number is not 1 to [`MAX_RUNS`], or `spread` is neither a time nor `trace`.
+pub(crate) fn read_runs(count: u32, spread: &str) -> PyResult<Runs> {
+    if !(1..=MAX_RUNS).contains(&count) {
+        return Err(argument_error("runs", format!("expected 1 to {MAX_RUNS}, not {count}")));
+    }
+    let spread = written::spread(spread).map_err(|e| argument_error("spread", e))?;
+    Ok(Runs { count, spread })
 }
 
 /// Runs schemes over links. Arguments are text as on the command line: see `paceline.compare`.
 #[pyfunction]
 #[pyo3(signature = (*, traces, schemes, reverse_trace, delay_trace, duration, warmup, rtt, jitter,
-    buffer, flows, seed, bin, omniscient, threads, controllers))]
+    buffer, flows, seed, runs, spread, bin, omniscient, threads, controllers))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -120,6 +144,8 @@ pub(crate) fn compare(
     buffer: &str,
     flows: u32,
     seed: u64,
+    runs: u32,
+    spread: &str,
     bin: Option<String>,
     omniscient: bool,
     threads: usize,
@@ -137,10 +163,11 @@ pub(crate) fn compare(
         let problem = format!("{warmup} leaves nothing of duration {duration} to measure");
         return Err(argument_error("warmup", problem));
     }
+    let runs = read_runs(runs, spread)?;
     let bin =
         bin.map(|bin| written::bin(&bin).map_err(|e| argument_error("bin", e))).transpose()?;
     if let Some(bin) = bin {
-        check_bin_count(bin, duration)?;
+        check_bin_count(bin, duration, runs.count)?;
     }
     if !(1..=10_000).contains(&flows) {
         return Err(argument_error("flows", "expected 1 to 10000"));
@@ -175,6 +202,7 @@ pub(crate) fn compare(
         duration,
         warmup,
         seed,
+        runs,
         bin,
         ..lab::Comparison::new("", links[0].1.clone(), chosen[0].0.clone())
     };
@@ -190,56 +218,80 @@ pub(crate) fn compare(
             comparisons.push((comparison, note.clone()));
         }
     }
-    let rows = run_all(py, &comparisons, chosen.len(), omniscient, threads, (&names, &control))?;
+    let jobs = jobs(&comparisons, chosen.len(), omniscient);
+    let rows = run_all(py, &jobs, threads, (&names, &control))?;
     let views = compare_views(&rows, &names);
     Ok(PyComparison { rows, views, seed })
 }
 
-/// Runs comparisons side by side; behind each `group` of them comes the omniscient protocol.
-fn run_all(
-    py: Python<'_>,
+/// One run of a comparison, or the omniscient protocol on its link.
+struct Job<'a> {
+    comparison: &'a lab::Comparison,
+    note: Option<&'a String>,
+    run: u32,
+    is_omniscient: bool,
+}
+
+/// Returns the runs of comparisons in the order of their rows; behind each `group` of comparisons come
+/// those of the omniscient protocol.
+fn jobs(
     comparisons: &[(lab::Comparison, Option<String>)],
     group: usize,
     omniscient: bool,
+) -> Vec<Job<'_>> {
+    let mut jobs = Vec::new();
+    for group in comparisons.chunks(group.max(1)) {
+        for (comparison, note) in group {
+            let runs = 1..=comparison.runs.count;
+            let note = note.as_ref();
+            jobs.extend(runs.map(|run| Job { comparison, note, run, is_omniscient: false }));
+        }
+        let comparison = &group[0].0;
+        let runs = (1..=comparison.runs.count).filter(|_| omniscient);
+        jobs.extend(runs.map(|run| Job { comparison, note: None, run, is_omniscient: true }));
+    }
+    jobs
+}
+
+impl Job<'_> {
+    /// Returns the row of this run; `None` if `control` has stopped it.
+    fn row(&self, names: &Names, control: &RunControl) -> Result<Option<CompareRow>, String> {
+        if !control.go_on() {
+            return Ok(None);
+        }
+        if self.is_omniscient {
+            return self.comparison.omniscient(self.run).map(Some).map_err(|e| e.to_string());
+        }
+        let (run, scenario) = self.comparison.run_number(self.run);
+        let outcome = run_while(&scenario, names, &|| control.go_on());
+        let row = |outcome| {
+            let row = self.comparison.row_of(run, &outcome);
+            CompareRow { note: self.note.cloned().or(row.note), ..row }
+        };
+        Ok(outcome.map_err(|e| e.to_string())?.map(row))
+    }
+}
+
+/// Makes runs side by side. The first that fails ends the others.
+fn run_all(
+    py: Python<'_>,
+    jobs: &[Job<'_>],
     threads: usize,
     (names, control): (&Names, &RunControl),
 ) -> PyResult<Vec<CompareRow>> {
     let first: Mutex<Option<String>> = Mutex::default();
-    let fail = |comparison: &lab::Comparison, error: String| {
-        let problem = format!("{} on {}: {error}", comparison.scheme, comparison.trace);
-        if let Ok(mut first) = first.lock() {
-            first.get_or_insert(problem);
-        }
-        control.stop();
-    };
-    let row = |(comparison, note): &(lab::Comparison, Option<String>)| {
-        let outcome = run_while(&comparison.scenario(), names, &|| control.go_on());
-        match outcome {
-            Ok(Some(outcome)) => {
-                let row = comparison.row(&outcome);
-                Some(CompareRow { note: note.clone().or(row.note), ..row })
+    let row = |job: &Job<'_>| {
+        let fail = |error: String| {
+            let problem = format!("{} on {}: {error}", job.comparison.scheme, job.comparison.trace);
+            if let Ok(mut first) = first.lock() {
+                first.get_or_insert(problem);
             }
-            Ok(None) => None,
-            Err(error) => {
-                fail(comparison, error.to_string());
-                None
-            }
-        }
-    };
-    let best = |comparison: &lab::Comparison| {
-        comparison.omniscient(1).map_err(|error| fail(comparison, error.to_string())).ok()
+            control.stop();
+        };
+        job.row(names, control).map_err(fail).ok().flatten()
     };
     let rows = run_interruptibly(py, threads, control, || {
-        comparisons
-            .par_chunks(group.max(1))
-            .flat_map(|group| {
-                let mut rows: Vec<Option<CompareRow>> = group.par_iter().map(row).collect();
-                if omniscient {
-                    rows.push(best(&group[0].0));
-                }
-                rows
-            })
-            .collect::<Vec<Option<CompareRow>>>()
+        jobs.par_iter().map(row).collect::<Vec<Option<CompareRow>>>()
     })?;
     if let Some(problem) = first.into_inner().ok().flatten() {
         return Err(run_error(py, problem));

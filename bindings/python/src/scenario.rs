@@ -81,7 +81,7 @@ impl PyScenario {
             && (scenario.record, scenario.duration)
                 != (self.scenario.record, self.scenario.duration)
         {
-            check_bin_count(bin, scenario.duration)?;
+            check_bin_count(bin, scenario.duration, scenario.runs.count)?;
         }
         if scenario.warmup >= scenario.duration {
             let (warmup, duration) = (scenario.warmup, scenario.duration);

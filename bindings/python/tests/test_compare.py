@@ -21,8 +21,49 @@ ROOT = pathlib.Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def result():
     return paceline.compare(
-        traces=["lte-driving"], schemes=["abc", "cubic"], duration="10s", seed=1, bin="100ms"
+        traces=["lte-driving"], schemes=["abc", "cubic"], duration="10s", seed=1, runs=1, bin="100ms"
     )
+
+
+@pytest.fixture(scope="module")
+def several():
+    return paceline.compare(
+        ["lte-driving", "12Mbps"], ["abc", "cubic+codel"], duration="3s", runs=7, bin="100ms", omniscient=True
+    )
+
+
+def test_several_runs_have_seeds_and_starts(several):
+    document = json.loads(several.to_json())
+    assert several.to_dicts() == document["runs"] and len(several) == 2 * 3 * 7
+    assert several["run"][:8] == [1, 2, 3, 4, 5, 6, 7, 1]
+    assert several["scheme"][14:21] == ["omniscient"] * 7
+    # All schemes have the same seeds and starts on a trace; run 1 is the one as given.
+    assert several["seed"][:7] == several["seed"][7:14] and several["seed"][0] == 1
+    assert several["start_ms"][:7] == several["start_ms"][7:14] and several["start_ms"][0] == 0
+    assert all(0 <= start < 1000 for start in several["start_ms"]) and len(set(several.digests[:7])) == 7
+
+
+def test_summaries_and_ratios_are_tables(several):
+    document = json.loads(several.to_json())
+    assert several.summary.to_dicts() == document["summary"] and len(several.summary) == 6
+    assert several.ratios.to_dicts() == document["ratios"] and len(several.ratios) == 4
+    summary = several.summary.to_polars(flat=True)
+    row = summary.row(0, named=True)
+    values = sorted(several["utilization"][:7])
+    assert row["runs"] == 7 and row["utilization.median"] == values[3]
+    assert (row["utilization.p5"], row["utilization.p95"]) == (values[0], values[6])
+    assert row["queue_delay_ms.p95.median"] > 0 and len(row["utilization.median_interval"]) == 2
+    assert several.ratios.to_pandas(flat=True)["utilization.median"][0] > 0
+    table = several._repr_html_()
+    assert "7 runs" in table and re.search(r"<td>\d\S* \(\d\S*–\d\S*\)</td>", table)
+
+
+def test_a_single_run_is_the_first_of_several(several, result):
+    alone = paceline.compare("lte-driving", "abc", duration="3s", runs=1)
+    assert alone.digests == several.digests[:1]
+    assert "(" not in result._repr_html_().replace("(s)", "") and "runs" not in result._repr_html_()
+    anywhere = paceline.compare("lte-driving", "abc", duration="1s", runs=5, spread="trace")
+    assert max(anywhere["start_ms"]) > 1000
 
 
 def test_fields_are_those_of_the_json(result):
@@ -61,7 +102,7 @@ def test_pandas_does_without_pyarrow(result, monkeypatch):
 
 def test_seeds_and_digests():
     def digest(seed):
-        return paceline.compare("12Mbps", "vivace", duration=3, seed=seed).digests
+        return paceline.compare("12Mbps", "vivace", duration=3, seed=seed, runs=1).digests
 
     assert digest(1) == digest(1) != digest(2)
 
@@ -74,7 +115,7 @@ def test_plots_and_pages(result, tmp_path):
     assert "<table>" in result._repr_html_() and "cubic" in result._repr_html_()
     series = result.series(1).to_polars()
     assert series.shape == (100, 4) and series["time_s"][1] == pytest.approx(0.1)
-    short = paceline.compare("12Mbps", "cubic", duration=1)
+    short = paceline.compare("12Mbps", "cubic", duration=1, runs=2)
     with pytest.raises(ValueError, match="bin='100ms'"):
         short.time_series()
 
@@ -91,6 +132,10 @@ def test_plots_and_pages(result, tmp_path):
         ({"bin": "1us"}, "bin: "),
         ({"traces": []}, "expected at least one"),
         ({"flows": -1}, "flows: expected a whole number"),
+        ({"runs": 0}, "runs: expected 1 to 1000"),
+        ({"runs": 1001}, "runs: expected 1 to 1000"),
+        ({"spread": "wide"}, "spread: "),
+        ({"bin": "1ms", "duration": "200s"}, "in each of 10 runs"),
         ({"seed": -1}, "seed: expected a whole number"),
         ({"threads": 1_000_000}, "threads: expected a whole number"),
     ],
@@ -108,13 +153,14 @@ def test_wrong_types():
 
 
 def test_numbers_of_numpy_and_any_iterable():
-    plain = paceline.compare("12Mbps", ["cubic"], duration=2, buffer=50, seed=3)
+    plain = paceline.compare("12Mbps", ["cubic"], duration=2, buffer=50, seed=3, runs=2)
     given = paceline.compare(
         iter(["12Mbps"]),
         dict(cubic=1),
         duration=numpy.int64(2),
         buffer=numpy.int32(50),
         seed=numpy.int64(3),
+        runs=numpy.int64(2),
     )
     assert given.digests == plain.digests
     with pytest.raises(TypeError, match="duration: .* not timedelta64"):
@@ -131,7 +177,7 @@ def test_frames_have_columns(result):
 
 
 def test_all_and_the_omniscient_protocol():
-    result = paceline.compare("12Mbps", "all", duration="1s", omniscient=True)
+    result = paceline.compare("12Mbps", "all", duration="1s", omniscient=True, runs=1)
     assert len(result) > 20 and result["scheme"][-1] == "omniscient"
     assert any(result["note"])
 
@@ -168,7 +214,7 @@ def test_other_threads_run_meanwhile():
     # A call that kept the interpreter to itself would let nothing be counted, however often it is made.
     for _ in range(20):
         before = counted
-        paceline.compare("100Mbps", "cubic", duration="60s")
+        paceline.compare("100Mbps", "cubic", duration="60s", runs=1)
         if counted > before + 10:
             break
     stop.set()

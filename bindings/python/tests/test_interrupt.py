@@ -36,7 +36,7 @@ except KeyboardInterrupt as interrupt:
         lines.append(trace.tb_frame.f_code.co_name)
         trace = trace.tb_next
     print("interrupted in", lines, flush=True)
-print(paceline.compare("12Mbps", ["cubic"], duration="1s")["scheme"], flush=True)
+print(paceline.compare("12Mbps", ["cubic"], duration="1s", runs=1)["scheme"], flush=True)
 """
 
 COMPARE = 'paceline.compare("12Mbps", [Stuck, "cubic"], duration="60s")'

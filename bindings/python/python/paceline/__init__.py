@@ -2,7 +2,7 @@
 
 >>> import paceline
 >>> result = paceline.compare(traces=["lte-driving"], schemes=["abc", "cubic"], duration="5s", seed=1)
->>> result["scheme"]
+>>> result.summary["scheme"]
 ['abc', 'cubic']
 
 The guide is ``docs/python.md``; the fields of results are described in ``docs/json.md``.

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import _native, _units
 from .controller import Controller, names_and_classes
-from .frame import Frame, Plot, html_table
+from .frame import Frame, Plot, format_cell, html_table
 
 __all__ = ["Comparison", "compare"]
 
 
 class Comparison(Frame):
-    """What :func:`compare` has found: a row for each scheme on each trace.
+    """What :func:`compare` has found: a row for each run of each scheme on each trace.
 
-    The columns are the fields of ``paceline compare --json``, described in ``docs/json.md``; equal
-    runs have equal digests, here and on the command line.
+    The columns are the fields of ``runs`` in ``paceline compare --json``, described in
+    ``docs/json.md``, among them ``run``, ``start_ms``, ``seed`` and ``digest``. Equal runs have equal
+    digests, here and on the command line. :attr:`summary` has medians and ranges over the runs,
+    :attr:`ratios` the schemes against each other.
     """
 
     def __init__(self, native: _native.Comparison, about: str) -> None:
@@ -27,6 +29,20 @@ class Comparison(Frame):
     def digests(self) -> list[str]:
         """The digest of each run: a hash of every hand-over of a packet."""
         return self["digest"]
+
+    @property
+    def summary(self) -> Frame:
+        """A row for each scheme on each trace. A figure such as ``utilization`` is a structure of
+        ``median``, ``p5`` and ``p95`` over the runs, and with six runs or more ``median_interval``, two
+        numbers between which the median lies with a confidence of 95 %."""
+        return Frame(self._native.summary())
+
+    @property
+    def ratios(self) -> Frame:
+        """A row for each pair of schemes on each trace: the first scheme over each of the others, and
+        each of the others over the first. Runs of the same number are divided, since they have the same
+        start and seed; the figures are structures as in :attr:`summary`."""
+        return Frame(self._native.ratios())
 
     def to_json(self) -> str:
         """The JSON that ``paceline compare --json`` prints."""
@@ -84,24 +100,46 @@ class Comparison(Frame):
             file.write(self.page(title))
 
     def _repr_html_(self) -> str:
+        """Medians and, of several runs, ranges of 90 % of the runs."""
         text = []
-        rows = self.to_dicts(flat=True)
+        rows = self.summary.to_dicts()
+        duration = format_cell(self["duration_s"][0]) if rows else ""
         for trace in dict.fromkeys(row["trace"] for row in rows):
             here = [row for row in rows if row["trace"] == trace]
+            delays = [row["queue_delay_ms"] for row in here]
             columns = {
                 "scheme": [row["scheme"] for row in here],
-                "Mbit/s": [row["throughput_mbps"] for row in here],
-                "used %": [f"{100 * row['utilization']:.1f}" for row in here],
-                "delay ms, mean": [row["queue_delay_ms.mean"] for row in here],
-                "p95": [row["queue_delay_ms.p95"] for row in here],
-                "p99": [row["queue_delay_ms.p99"] for row in here],
-                "drops": [row["drops"] for row in here],
-                "marks": [row["marks"] for row in here],
-                "resent": [row["retransmits"] for row in here],
+                "Mbit/s": [_range(row["throughput_mbps"]) for row in here],
+                "used %": [_range(row["utilization"], _percent) for row in here],
+                "delay ms, mean": [_range(delay["mean"]) for delay in delays],
+                "p95": [_range(delay["p95"]) for delay in delays],
+                "p99": [_range(delay["p99"]) for delay in delays],
+                "drops": [_range(row["drops"]) for row in here],
+                "marks": [_range(row["marks"]) for row in here],
+                "resent": [_range(row["retransmits"]) for row in here],
             }
-            about = f"{trace}: {here[0]['capacity_mbps']:.2f} Mbit/s for {here[0]['duration_s']:g} s"
-            text.append(html_table(columns, about))
+            runs = max(row["runs"] for row in here)
+            about = f"{trace}: {_range(here[0]['capacity_mbps'])} Mbit/s for {duration} s"
+            text.append(html_table(columns, about + (f", {runs} runs" if runs > 1 else "")))
         return "".join(text)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _range(figure: Mapping[str, float] | None, write: Callable[[float], str] = format_cell) -> str:
+    """A median with the range of 90 % of the runs; the median alone if all runs have it.
+
+    >>> _range({"median": 0.875, "p5": 0.86, "p95": 0.9}, _percent)
+    '87.5 (86.0–90.0)'
+    >>> _range({"median": 12.0, "p5": 12.0, "p95": 12.0}), _range(None)
+    ('12', '')
+    """
+    if figure is None:
+        return ""
+    median, low, high = (write(figure[name]) for name in ("median", "p5", "p95"))
+    return median if low == median == high else f"{median} ({low}–{high})"
 
 
 def compare(
@@ -114,6 +152,8 @@ def compare(
     buffer: _units.Buffer = 250,
     flows: int = 1,
     seed: int = 1,
+    runs: int = 10,
+    spread: _units.Time = "1s",
     jitter: _units.Time = "0s",
     reverse_trace: _units.Link | None = None,
     delay_trace: _units.Link | None = None,
@@ -136,12 +176,15 @@ def compare(
             of 50 ms at the link's mean rate), ``"1bdp"``, ``"inf"``, or ``"sojourn=50ms"``, which drops
             packets that have waited for longer.
         flows: How many flows each scheme has.
-        seed: The seed of all random numbers.
+        seed: The seed of the first run, from which the seeds and starts of the others are drawn.
+        runs: How many runs each scheme has, 1 to 1000. Run 1 has the seed as given and starts at 0.
+        spread: Where in the recordings the runs start: within this time, or ``"trace"`` for anywhere; the
+            recording then wraps. On constant links they start within an RTT.
         jitter: The mean of an additional random delay of acknowledgements (exponential).
         reverse_trace: The link back; without it acknowledgements meet no queue.
         delay_trace: A recording of the one-way delay, which both directions follow.
-        omniscient: Adds a row for each trace: a sender that knows the link's future.
-        bin: Records each link over time in bins of this length.
+        omniscient: Adds a scheme for each trace: a sender that knows the link's future.
+        bin: Records each link over time in bins of this length, in all runs.
         threads: How many runs at the same time; 0 for one on each core.
 
     Raises:
@@ -150,9 +193,11 @@ def compare(
         KeyboardInterrupt: At once when the user presses Ctrl-C; the runs end.
 
     >>> import paceline
-    >>> result = paceline.compare(["12Mbps"], ["cubic"], duration="2s")
-    >>> result["scheme"], len(result.digests[0])
-    (['cubic'], 16)
+    >>> result = paceline.compare(["lte-driving"], ["cubic"], duration="2s", runs=3)
+    >>> result["scheme"], result["run"], len(result.digests[0])
+    (['cubic', 'cubic', 'cubic'], [1, 2, 3], 16)
+    >>> sorted(result.summary["utilization"][0])
+    ['median', 'p5', 'p95']
     """
     text = lambda value, argument: None if value is None else _units.link(argument, value)
     links = [_units.link("traces", link) for link in _units.several(traces)]
@@ -170,6 +215,8 @@ def compare(
         buffer=_units.buffer("buffer", buffer),
         flows=_units.whole("flows", flows, 2**32 - 1),
         seed=_units.whole("seed", seed),
+        runs=_units.whole("runs", runs, 2**32 - 1),
+        spread=_units.time("spread", spread),
         bin=None if bin is None else _units.time("bin", bin),
         omniscient=omniscient,
         threads=_units.threads(threads),
@@ -177,7 +224,12 @@ def compare(
     )
     about = (
         f"Each scheme ran with {flows} flow{'' if flows == 1 else 's'} for {length} over a link "
-        f"whose buffer holds {buffer}{' packets' if isinstance(buffer, int) else ''}. Queueing "
-        "delay is the time from a packet's arrival at the queue until it has left the link."
+        f"whose buffer holds {buffer}{' packets' if isinstance(buffer, int) else ''}. "
     )
+    if runs > 1:
+        about += (
+            f"It ran {runs} times, with other seeds and other places of the recording at which the "
+            "flows began. "
+        )
+    about += "Queueing delay is the time from a packet's arrival at the queue until it has left the link."
     return Comparison(native, about)

@@ -26,8 +26,8 @@ class Controller:
     ...     "Keeps sixty packets in flight, whatever happens."
     ...     def start(self):
     ...         return paceline.Plan(60 * self.setup.mss_bytes)
-    >>> result = paceline.compare(["12Mbps"], [Sixty, "cubic"], duration="2s")
-    >>> result["scheme"]
+    >>> result = paceline.compare(["12Mbps"], [Sixty, "cubic"], duration="2s", runs=2)
+    >>> result.summary["scheme"]
     ['sixty', 'cubic']
     """
 

@@ -2,19 +2,17 @@
 
 import type { Catalog } from "./catalog";
 import type { Client } from "./client";
-import { acceptFiles, announce, byId, parseMarkup, element, readFiles, saveFile, showError } from "./dom";
+import { acceptFiles, announce, byId, element, readFiles, showError } from "./dom";
+import { CompareResults, type Result } from "./results";
+import { currentTab } from "./tabs";
 
 interface Progress {
+  /** Runs in all, and those that are made. */
   runs: number;
   done: number;
+  /** Schemes times traces: so many runs later each has one more. */
+  pairs: number;
   next: string | null;
-}
-
-interface Result {
-  json: unknown;
-  figures: { title: string; svg: string }[];
-  table: string;
-  page: string;
 }
 
 interface TraceChoice {
@@ -22,11 +20,19 @@ interface TraceChoice {
   text?: string;
 }
 
+/** The fields of the form that are text or numbers: their names in the address, too. */
+const FIELDS = ["duration", "warmup", "rtt", "buffer", "flows", "seed", "runs", "spread"];
+/** Results that are not complete are shown again after this time in milliseconds at the earliest. */
+const SHOW_INTERVAL = 1500;
+
 export class Compare {
   private readonly files: TraceChoice[] = [];
   private readonly error = byId("compare-error");
   private readonly form = byId<HTMLFormElement>("compare-form");
+  private readonly results = new CompareResults();
   private stopped = false;
+  /** What the address of the form as it came would say. */
+  private readonly initial: string;
 
   constructor(catalog: Catalog, private readonly client: Client) {
     const box = (name: string, value: string, title: string, on: boolean) => {
@@ -42,6 +48,8 @@ export class Compare {
       void this.run();
     });
     byId("compare-stop").addEventListener("click", () => (this.stopped = true));
+    this.form.addEventListener("change", () => this.remember());
+    this.initial = this.address();
     const seen = (name: string, text: string) => this.add({ name, text });
     acceptFiles(byId("drop"), seen);
     byId<HTMLInputElement>("compare-file").addEventListener("change", (event) =>
@@ -68,16 +76,55 @@ export class Compare {
     byId("compare-files").replaceChildren(...list);
   }
 
+  /** Shown: with the setting of the address, if it has one. */
+  activate(rest: string): void {
+    if (rest !== "") this.readAddress(rest);
+    else if (this.address() !== this.initial) this.remember();
+  }
+
+  /** The setting in the words of an address. Traces from files are no part of it. */
+  private address(): string {
+    const data = new FormData(this.form);
+    const words = new URLSearchParams();
+    words.set("traces", data.getAll("trace").join(" "));
+    words.set("schemes", data.getAll("scheme").join(" "));
+    for (const name of ["more-schemes", ...FIELDS]) {
+      const text = String(data.get(name) ?? "").trim();
+      if (text !== "") words.set(name, text);
+    }
+    return words.toString();
+  }
+
+  /** Takes over the setting of an address; what it leaves out stays as it is. */
+  private readAddress(address: string): void {
+    const words = new URLSearchParams(address);
+    for (const name of ["more-schemes", ...FIELDS]) {
+      const text = words.get(name);
+      if (text !== null) (this.form.elements.namedItem(name) as HTMLInputElement).value = text;
+    }
+    for (const [list, name] of [["traces", "trace"], ["schemes", "scheme"]] as const) {
+      const chosen = words.get(list)?.split(" ");
+      if (chosen === undefined) continue;
+      for (const box of this.form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`)) {
+        box.checked = chosen.includes(box.value);
+      }
+    }
+  }
+
+  /** Writes the setting into the address. */
+  private remember(): void {
+    if (currentTab().tab === "compare") history.replaceState(null, "", `#compare?${this.address()}`);
+  }
+
   private request(): object {
     const data = new FormData(this.form);
     const text = (name: string) => String(data.get(name) ?? "").trim();
     const traces: TraceChoice[] = [...data.getAll("trace").map((name) => ({ name: String(name) })), ...this.files];
     const written = text("more-schemes");
     const schemes = [...data.getAll("scheme").map(String), ...(written ? [written] : [])];
-    return {
-      method: "compare", traces, schemes: schemes.join(","), duration: text("duration"), warmup: text("warmup"),
-      rtt: text("rtt"), buffer: text("buffer"), flows: Number(text("flows")), seed: Number(text("seed")),
-    };
+    const numbers = ["flows", "seed", "runs"];
+    const fields = FIELDS.map((name) => [name, numbers.includes(name) ? Number(text(name)) : text(name)]);
+    return { method: "compare", traces, schemes: schemes.join(","), ...Object.fromEntries(fields) };
   }
 
   private async run(): Promise<void> {
@@ -90,14 +137,23 @@ export class Compare {
       let progress = await this.client.ask<Progress>(this.request());
       bar.hidden = stop.hidden = false;
       announce(`${progress.runs} runs begin.`);
+      let [shown, shownAt] = [0, -SHOW_INTERVAL];
       while (progress.done < progress.runs && !this.stopped) {
         bar.max = progress.runs;
         bar.value = progress.done;
         line.textContent = `${progress.done + 1} of ${progress.runs}: ${progress.next ?? ""}`;
         progress = await this.client.ask<Progress>({ method: "compare-next" });
+        // Each scheme has as many runs as the others on each trace: that can be compared.
+        const isEven = progress.done % progress.pairs === 0;
+        if (isEven && progress.done < progress.runs && performance.now() - shownAt >= SHOW_INTERVAL) {
+          this.results.show(await this.client.ask<Result>({ method: "compare-result" }), false);
+          shownAt = performance.now();
+          if (shown === 0) announce("First results stand below the form; further runs follow.");
+          shown = progress.done;
+        }
       }
       line.textContent = this.stopped ? `stopped after ${progress.done} of ${progress.runs} runs` : "";
-      this.show(await this.client.ask<Result>({ method: "compare-end" }));
+      this.results.show(await this.client.ask<Result>({ method: "compare-result" }), true);
       announce(`${progress.done} runs are done. The results stand below the form.`);
     } catch (error) {
       line.textContent = "";
@@ -106,22 +162,5 @@ export class Compare {
       button.disabled = false;
       bar.hidden = stop.hidden = true;
     }
-  }
-
-  private show(result: Result): void {
-    const json = `${JSON.stringify(result.json, null, 2)}\n`;
-    const figures = result.figures.map(({ title, svg }) =>
-      element("figure", { tabindex: "0", "aria-label": title }, element("figcaption", {}, title), parseMarkup(svg)));
-    byId("compare-results").replaceChildren(
-      element("h2", {}, "Results"),
-      element("div", { class: "buttons" },
-        element("button", { type: "button", onclick: () => saveFile("compare.json", "application/json", json) },
-          "Save JSON"),
-        element("button", { type: "button", onclick: () => saveFile("compare.html", "text/html", result.page) },
-          "Save the page")),
-      element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of results" },
-        parseMarkup(result.table)),
-      ...figures,
-    );
   }
 }

@@ -14,7 +14,7 @@ async function start(): Promise<void> {
   const catalog = await client.ask<Catalog>({ method: "catalog" });
   byId("version").textContent = `Paceline ${catalog.version}`;
   const live = new Ratatouille(catalog, currentTab().tab === "ratatouille" ? currentTab().rest : "");
-  new Compare(catalog, client);
+  const compare = new Compare(catalog, client);
   const claims = new Claims();
   let ready = false;
   const show = () => {
@@ -29,6 +29,7 @@ async function start(): Promise<void> {
     }
     document.title = `${byId(`tab-${tab}`).textContent} – Paceline`;
     live.activate(tab === "ratatouille");
+    if (tab === "compare") compare.activate(rest);
     if (tab === "claims") void claims.activate(rest);
   };
   show();

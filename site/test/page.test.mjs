@@ -118,23 +118,32 @@ for (const width of WIDTHS) {
     await page.locator("#compare-files").getByText("dropped.trace").waitFor();
     await page.getByRole("checkbox", { name: "vegas" }).check();
     await page.getByLabel("Duration").fill("5s");
+    await page.getByRole("spinbutton", { name: "Runs" }).fill("3");
     await page.getByRole("button", { name: "Compare" }).click();
-    await page.getByRole("heading", { name: "Results" }).waitFor();
+    await page.getByRole("heading", { name: "Results", exact: true }).waitFor();
     assert.equal(await page.locator("#compare-results figure svg").count(), 3);
+    // Medians with ranges, bands over time, and the first scheme against the others.
+    assert.match(await page.locator("#compare-results table").innerText(), /\d \(\d/);
+    assert.match(await page.locator("#compare-results figure").nth(1).innerHTML(), /90 % of the runs/);
+    assert.match(await page.locator("#compare-results .words").innerText(), /abc carries [\d.]+ \([\d.]+ to [\d.]+\) times what cubic carries on lte-driving/);
     const [download] = await Promise.all([
       page.waitForEvent("download"), page.getByRole("button", { name: "Save JSON" }).click(),
     ]);
     const own = JSON.parse(readFileSync(await download.path(), "utf8"));
-    assert.equal(own.runs.length, 6);
+    assert.equal(own.runs.length, 18);
+    assert.deepEqual(own.summary.map((row) => row.runs), [3, 3, 3, 3, 3, 3]);
     // The same runs by the command: equal to the last packet.
     const folder = mkdtempSync(join(tmpdir(), "paceline-page-"));
     writeFileSync(join(folder, "dropped.trace"), trace);
     const schemes = [...new Set(own.runs.map((run) => run.scheme))];
-    const output = execFileSync(program, ["compare", "--json", "-q", "--duration", "5s", "--trace", "lte-driving",
+    const output = execFileSync(program, ["compare", "--json", "-q", "--runs", "3", "--duration", "5s", "--trace", "lte-driving",
       "--trace", join(folder, "dropped.trace"), "--schemes", schemes.join(",")]);
     const native = JSON.parse(output.toString());
-    const figures = ({ digest, utilization, queue_delay_ms }) => ({ digest, utilization, queue_delay_ms });
+    const figures = ({ run, start_ms, seed, digest, utilization, queue_delay_ms }) =>
+      ({ run, start_ms, seed, digest, utilization, queue_delay_ms });
     assert.deepEqual(own.runs.map(figures), native.runs.map(figures));
+    assert.deepEqual(own.summary, native.summary);
+    assert.deepEqual(own.ratios, native.ratios);
     // A wrong parameter is told, and results stay.
     await page.getByLabel("Duration").fill("a while");
     await page.getByRole("button", { name: "Compare" }).click();
@@ -234,6 +243,31 @@ test("nothing is left of a run that was begun anew", async () => {
   await page.getByLabel("Link", { exact: true }).selectOption("a.trace");
   await until(page, "its rate", async () => Math.abs((await reading(page, "link")) - 12) < 0.5);
   assert.equal(await page.locator("#play-error").isVisible(), false);
+  await close(page);
+});
+
+test("first results show while further runs are made, and the address has the setting", async () => {
+  const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=2s&runs=400&spread=trace");
+  assert.equal(await page.getByRole("spinbutton", { name: "Runs" }).inputValue(), "400");
+  assert.equal(await page.getByLabel("Spread of starts").inputValue(), "trace");
+  assert.ok(await page.getByRole("checkbox", { name: "vegas" }).isChecked());
+  assert.equal(await page.getByRole("checkbox", { name: "cubic", exact: true }).isChecked(), false);
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("heading", { name: "Results of the first run, more follow" }).waitFor();
+  assert.equal(await page.locator("#compare-results figure svg").count(), 2);
+  // Two schemes: a figure that is chosen stays chosen while its drawing is replaced.
+  await page.locator("#compare-results figure").first().focus();
+  await page.getByRole("heading", { name: /Results of \d+ runs, more follow/ }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "FIGURE");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("heading", { name: "Results", exact: true }).waitFor();
+  // One run is a single figure: no ranges, no sentences about runs.
+  await page.getByRole("spinbutton", { name: "Runs" }).fill("1");
+  await page.keyboard.press("Enter");
+  await said(page, "2 runs are done.");
+  assert.doesNotMatch(await page.locator("#compare-results table").innerText(), /\(/);
+  assert.equal(await page.locator("#compare-results .words li").count(), 0);
+  assert.match(new URL(page.url()).hash, /runs=1&spread=trace/);
   await close(page);
 });
 

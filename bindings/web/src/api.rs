@@ -32,8 +32,8 @@ enum Request {
     Compare(CompareRequest),
     /// Does the next of its runs.
     CompareNext,
-    /// Its plots and its JSON.
-    CompareEnd,
+    /// The plots and the JSON of those that are done.
+    CompareResult,
     /// The claims that there are.
     Claims,
     /// Plans what is behind a claim.
@@ -81,7 +81,7 @@ impl Api {
                 Ok(comparing.progress())
             }
             Request::CompareNext => self.compared()?.step(),
-            Request::CompareEnd => self.compared()?.end(),
+            Request::CompareResult => Ok(self.compared()?.result()),
             Request::Claims => crate::claims::list(),
             Request::Claim { id } => {
                 let claim = self.claim.insert(ClaimTrial::new(&id)?);

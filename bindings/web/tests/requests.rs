@@ -2,6 +2,7 @@
 
 use paceline_lab::compare::Comparison;
 use paceline_sim::cc::Span;
+use paceline_sim::runs::Runs;
 use paceline_web::Api;
 use serde_json::{Value, json};
 
@@ -64,18 +65,33 @@ fn a_comparison_is_that_of_the_command() {
         &mut api,
         &json!({
             "method": "compare", "schemes": "abc,cubic+codel", "duration": "5s", "warmup": "1s",
-            "rtt": "100ms", "buffer": "250", "flows": 2, "seed": 7,
+            "rtt": "100ms", "buffer": "250", "flows": 2, "seed": 7, "runs": 3, "spread": "1s",
             "traces": [{ "name": "lte-driving" }, { "name": "my <b>.trace", "text": file }],
         }),
     );
-    assert_eq!((&progress["runs"], &progress["done"]), (&json!(4), &json!(0)), "{progress}");
+    assert_eq!((&progress["runs"], &progress["done"]), (&json!(12), &json!(0)), "{progress}");
+    assert_eq!(
+        (&progress["pairs"], &progress["next"]),
+        (&json!(4), &json!("abc on lte-driving, run 1"))
+    );
     // Whoever stops before the first run sees an empty table.
-    let none = ask(&mut api, &json!({ "method": "compare-end" }));
+    let none = ask(&mut api, &json!({ "method": "compare-result" }));
     assert_eq!((&none["json"]["runs"], &none["error"]), (&json!([]), &Value::Null), "{none}");
-    for done in 1..=4 {
+    for done in 1..=12 {
         assert_eq!(ask(&mut api, &json!({ "method": "compare-next" }))["done"], done);
+        if done == 4 {
+            // Every scheme has run once on every trace: there is something to see.
+            let first = ask(&mut api, &json!({ "method": "compare-result" }));
+            let runs: Vec<&Value> = first["json"]["summary"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|row| &row["runs"])
+                .collect();
+            assert_eq!(runs, [&json!(1); 4]);
+        }
     }
-    let end = ask(&mut api, &json!({ "method": "compare-end" }));
+    let end = ask(&mut api, &json!({ "method": "compare-result" }));
     let runs = end["json"]["runs"].as_array().expect("runs");
     let trace = paceline_trace::load("lte-driving").expect("built in");
     let capacity = paceline_sim::scenario::Capacity::trace(trace);
@@ -85,17 +101,50 @@ fn a_comparison_is_that_of_the_command() {
         duration: Span::from_secs(5),
         warmup: Span::from_secs(1),
         seed: 7,
+        runs: Runs::new(3),
         bin: Some(Span::from_millis(100)),
         ..Comparison::new("lte-driving", capacity, names.check_scheme("abc").expect("legal"))
     };
-    let row = serde_json::to_value(own.row(&own.run().expect("runs"))).expect("JSON");
-    assert_eq!(runs[0], row);
-    assert_eq!(runs[3]["trace"], "my <b>.trace");
+    for (at, row) in runs.iter().take(3).enumerate() {
+        let (run, scenario) = own.run_number(at as u32 + 1);
+        let outcome = paceline_lab::run(&scenario).expect("runs");
+        assert_eq!(*row, serde_json::to_value(own.row_of(run, &outcome)).expect("JSON"));
+    }
+    assert_eq!(end["json"]["summary"][0]["runs"], 3);
+    assert_eq!(end["json"]["ratios"].as_array().map(Vec::len), Some(4));
+    assert_eq!(runs[11]["trace"], "my <b>.trace");
     let text = end.to_string();
     assert!(end["figures"].as_array().is_some_and(|figures| figures.len() == 3));
     assert!(end["page"].as_str().is_some_and(|page| page.starts_with("<!DOCTYPE html>")));
     assert!(text.contains("my &lt;b&gt;.trace"), "names of files are escaped");
     assert!(!end["table"].as_str().unwrap_or("<b>").contains("<b>"));
+}
+
+#[test]
+fn one_run_is_what_there_was_and_too_many_are_refused() {
+    let mut api = Api::default();
+    let request = |runs: u32, spread: &str, duration: &str| {
+        json!({
+            "method": "compare", "schemes": "cubic", "duration": duration, "warmup": "0s",
+            "rtt": "100ms", "buffer": "250", "flows": 1, "seed": 1, "runs": runs, "spread": spread,
+            "traces": [{ "name": "12Mbps" }],
+        })
+    };
+    assert_eq!(ask(&mut api, &request(1, "trace", "2s"))["runs"], 1);
+    assert_eq!(ask(&mut api, &json!({ "method": "compare-next" }))["done"], 1);
+    let end = ask(&mut api, &json!({ "method": "compare-result" }));
+    let run = &end["json"]["runs"][0];
+    assert_eq!((&run["run"], &run["seed"]), (&json!(1), &json!(1)));
+    assert_eq!(run["start_ms"], 0.0);
+    for (runs, spread, duration, words) in [
+        (0, "1s", "2s", "1 to 1000 runs"),
+        (2, "wide", "2s", "spread `wide`"),
+        (1001, "1s", "2s", "1 to 1000 runs"),
+        (1000, "1s", "600s", "together"),
+    ] {
+        let answer = ask(&mut api, &request(runs, spread, duration));
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(words)), "{answer}");
+    }
 }
 
 #[test]
@@ -109,7 +158,7 @@ fn what_cannot_be_asked_is_refused_in_words() {
     }
     assert!(api.call(b"\xff\xfe").contains("error"));
     assert!(api.advance(10.0, 0.1).is_empty());
-    for method in ["status", "compare-next", "compare-end", "claim-next", "claim-end"] {
+    for method in ["status", "compare-next", "compare-result", "claim-next", "claim-end"] {
         error(&mut api, &json!({ "method": method }));
     }
     assert!(error(&mut api, &begin(&[("nothing", true)])).contains("nothing"));

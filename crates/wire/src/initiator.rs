@@ -66,6 +66,8 @@ struct Attempt {
     state: HandshakeState,
     message: Vec<u8>,
     cookie: Option<[u8; COOKIE]>,
+    /// When the initiation with this cookie left, and whether it left once only.
+    asked: Option<(Time, bool)>,
 }
 
 impl Attempt {
@@ -74,7 +76,7 @@ impl Attempt {
         let mut state = noise::initiator(key).ok_or(ConnectError::BadKey)?;
         let message = noise::write(&mut state, &offer.write()?).ok_or(ConnectError::BadKey)?;
         let local = u32::from_be_bytes(random()?);
-        Ok(Attempt { mtu, local, state, message, cookie: None })
+        Ok(Attempt { mtu, local, state, message, cookie: None, asked: None })
     }
 }
 
@@ -199,12 +201,15 @@ impl Initiator {
             }
             self.tries += 1;
         }
-        let Some(attempt) = self.attempts.get(self.sent) else { return Ok(None) };
+        let Some(attempt) = self.attempts.get_mut(self.sent) else { return Ok(None) };
         let length = usize::from(attempt.mtu).saturating_sub(self.limits.ip_udp(&self.to));
         let mac = |covered: &[u8]| code(&self.codes.0, covered);
         let cookie = attempt.cookie.as_ref();
         let length =
             Initiation::write(attempt.local, cookie, &attempt.message, mac, length, bytes)?;
+        if cookie.is_some() {
+            attempt.asked = Some((now, attempt.asked.is_none()));
+        }
         self.sent += 1;
         if self.sent == self.attempts.len() {
             self.sent = 0;
@@ -271,13 +276,15 @@ impl Initiator {
             Answer::Accepted { window } => window,
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
-        let Attempt { mtu, local, .. } = *attempt;
+        let Attempt { mtu, local, asked, .. } = *attempt;
+        // Karn's rule: it is not known which of several initiations the response answers.
+        let rtt = asked.filter(|(_, once)| *once).map(|(sent, _)| now.since(sent));
         let fresh = noise::initiator(&self.key).ok_or(ConnectError::BadKey)?;
         let state = std::mem::replace(&mut attempt.state, fresh);
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
         self.attempts.swap(0, at);
         self.offer.mtu = mtu;
-        let role = Role::Initiator { window };
+        let role = Role::Initiator { window, rtt };
         let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
             .map(Some)

@@ -45,6 +45,21 @@ fn a_clean_path_carries_a_stream_at_its_rate() {
     assert!(network.at_client.rtts > 100);
 }
 
+/// The handshake's last round trip is the first sample of the RTT: the first retransmission timer has a
+/// quarter of a second in place of one.
+#[test]
+fn the_handshake_gives_the_first_rtt_sample() {
+    let conditions = PathConditions::clean();
+    let one_way = conditions.delay;
+    let mut network = TestNetwork::new(3, conditions, offer("bbr"), ServerLimits::default());
+    assert!(network.run(Time::from_secs(5), |network| network.connection.is_some()));
+    let sender = network.connection.as_ref().and_then(|c| c.sender()).expect("it sends");
+    let rtt = sender.rtt().min();
+    let longest = one_way * 2 + Span::from_millis(10);
+    assert!(one_way * 2 <= rtt && rtt < longest, "{rtt} over twice {one_way}");
+    assert!(sender.rtt().rto() < Span::from_millis(400), "{}", sender.rtt().rto());
+}
+
 #[test]
 fn poor_paths_carry_streams_of_every_kind_of_scheme() {
     for (seed, scheme) in

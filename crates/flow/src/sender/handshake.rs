@@ -121,9 +121,16 @@ impl Sender {
         // Linux `tcp_init_transfer`: more than one SYN was sent again, and the SYN-ACK does not answer
         // the first SYN, which would show that the timeouts were spurious.
         established.after_losses = connector.syns > 2 && answer.number > 0;
-        self.account.on_handshake(established.rtt);
-        self.controller.on_established(&established);
         self.pacer.hold(false);
+        self.set_established(&established);
+    }
+
+    /// Tells the connection of its handshake: the first RTT sample, and so the first retransmission
+    /// timer. For drivers that shake hands themselves, before the first data.
+    #[cold]
+    pub fn set_established(&mut self, established: &Established) {
+        self.account.on_handshake(established.rtt);
+        self.controller.on_established(established);
         self.replan();
         self.pending = true;
     }

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use paceline_cc::{Halves, Setup, Signals, Span, Spec, Time, registry};
+use paceline_cc::{Established, Halves, Setup, Signals, Span, Spec, Time, registry};
 use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
 
 use super::blackhole::BlackHole;
@@ -79,6 +79,8 @@ pub enum Role {
     Initiator {
         /// The other end's window.
         window: u64,
+        /// RTT of the last step of the handshake, if it was not repeated.
+        rtt: Option<Span>,
     },
     /// The end that accepted it.
     Responder,
@@ -114,7 +116,7 @@ impl Connection {
         limits: &Limits,
     ) -> Result<Connection, String> {
         let (sends, receives, window, seal, open) = match role {
-            Role::Initiator { window } => (&offer.scheme, &offer.back, window, keys.0, keys.1),
+            Role::Initiator { window, .. } => (&offer.scheme, &offer.back, window, keys.0, keys.1),
             Role::Responder => (&offer.back, &offer.scheme, offer.window, keys.1, keys.0),
         };
         let ip_udp = limits.ip_udp(&remote);
@@ -123,7 +125,11 @@ impl Connection {
             "" => None,
             scheme => {
                 let halves = own.map_or_else(|| halves(scheme), Ok)?;
-                Some(outgoing(now, (scheme, halves), offer, window, ip_udp, limits)?)
+                let rtt = match role {
+                    Role::Initiator { rtt, .. } => rtt,
+                    Role::Responder => None,
+                };
+                Some(outgoing(now, (scheme, halves), offer, (window, rtt), ip_udp, limits)?)
             }
         };
         let incoming = match receives.as_str() {
@@ -170,7 +176,7 @@ fn outgoing(
     now: Time,
     (scheme, halves): (&str, Halves),
     offer: &Offer,
-    window: u64,
+    (window, rtt): (u64, Option<Span>),
     ip_udp: usize,
     limits: &Limits,
 ) -> Result<Outgoing, String> {
@@ -192,8 +198,11 @@ fn outgoing(
             config.receive_window = window;
         }
     });
-    let sender = Sender::new(config, halves.controller.clone(), limits.signals)
+    let mut sender = Sender::new(config, halves.controller.clone(), limits.signals)
         .map_err(|error| format!("{scheme}: {error}"))?;
+    if let Some(rtt) = rtt {
+        sender.set_established(&Established::new(now, rtt));
+    }
     let sizes = (u64::from(offer.mtu), overhead as u64);
     Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
 }

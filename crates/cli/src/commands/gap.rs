@@ -174,11 +174,16 @@ impl Gap {
                 true => emulated::run_udp(&comparison, &scenario, priority)?,
                 false => emulated::run(&comparison, &scenario, priority)?,
             };
-            // Real flows begin with a handshake, and their programs take a moment to start. On a
-            // trace with outages a tenth of a second decides what happens, so that the simulated
-            // flows begin when the real ones' first data came to the link.
-            let first = emulated.link.first_data_s.unwrap_or(0.0) + emulated.handshake_s;
-            let start = Span::from_secs_f64(first);
+            // The programs of real flows take a moment to start. On a trace with outages a tenth of a
+            // second decides what happens, so that the simulated flows begin when the real ones' SYN
+            // came to the link. A handshake over UDP takes two round trips from its first packet on,
+            // which is as large as data; the simulated one takes the place of the second.
+            let link = &emulated.link;
+            let first = match self.udp {
+                true => link.first_data_s.map(|first| first + emulated.handshake_s / 2.0),
+                false => link.first_syn_s.or(link.first_data_s),
+            };
+            let start = Span::from_secs_f64(first.unwrap_or(0.0));
             scenario.flows.iter_mut().for_each(|flow| flow.start = start);
             let outcome =
                 paceline_lab::run(&scenario).map_err(|error| Error::Message(error.to_string()))?;

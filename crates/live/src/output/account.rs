@@ -108,6 +108,9 @@ pub struct LinkRow {
     /// left out if none came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_data_s: Option<f64>,
+    /// When the first packet of a SYN's size (60 bytes) came, in seconds; left out if none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_syn_s: Option<f64>,
     /// The link over time; not part of the JSON.
     #[serde(skip)]
     pub series: TimeSeries,
@@ -121,11 +124,14 @@ pub(super) struct LinkTotals {
     drops: u64,
     marks: u64,
     first_data: Option<Time>,
+    first_syn: Option<Time>,
     bins: Bins,
 }
 
 /// The least size of a packet that is none of a handshake.
 const DATA_SIZE: u32 = 200;
+/// The size of Linux' SYN over IPv4: two headers of 20 bytes and 20 bytes of options.
+const SYN_SIZE: u32 = 60;
 
 impl LinkTotals {
     #[inline]
@@ -143,6 +149,9 @@ impl LinkTotals {
             EventKind::Drop { .. } => self.drops += u64::from(counts),
             EventKind::Arrival if self.first_data.is_none() && event.size >= DATA_SIZE => {
                 self.first_data = Some(event.time);
+            }
+            EventKind::Arrival if self.first_syn.is_none() && event.size == SYN_SIZE => {
+                self.first_syn = Some(event.time);
             }
             EventKind::Arrival => {}
         }
@@ -166,6 +175,7 @@ impl LinkTotals {
             marks: self.marks,
             packets: self.delays.len(),
             first_data_s: self.first_data.map(Time::as_secs_f64),
+            first_syn_s: self.first_syn.map(Time::as_secs_f64),
             series: self.bins.series(service, end),
         }
     }

@@ -62,6 +62,8 @@ pub(super) struct Link {
     pub(super) packets: u64,
     /// When the first data came to the link.
     pub(super) first_data_s: Option<f64>,
+    /// When the first packet of a SYN's size came to the link.
+    pub(super) first_syn_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

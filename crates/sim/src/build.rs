@@ -12,6 +12,7 @@ use crate::bins::LinkBins;
 use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::error::BuildError;
+use crate::host::Hosts;
 use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{mean_rate, queue, queue_stream, service};
@@ -78,6 +79,9 @@ pub(crate) fn lay_out(
     changeable: bool,
 ) -> Result<(World, Places, Layout), BuildError> {
     let mut builder = Builder {
+        hosts: Hosts::new(scenario),
+        rates: Vec::new(),
+        host_pipes: BTreeMap::new(),
         changeable,
         flow_pipes: Vec::new(),
         scenario,
@@ -111,6 +115,12 @@ pub(crate) fn lay_out(
 const ENDPOINT: usize = 1 << 31;
 
 struct Builder<'a> {
+    hosts: Hosts,
+    /// The mean rate of each link.
+    rates: Vec<Rate>,
+    /// Pipes of acknowledgements that delay and hold them in hosts, by delay and longest processing
+    /// time: flows share them.
+    host_pipes: BTreeMap<(Span, Span), usize>,
     changeable: bool,
     /// The pipes of flows, if they are changeable: see [`Layout::pipes`].
     flow_pipes: Vec<(usize, Span)>,
@@ -149,6 +159,7 @@ impl Builder<'_> {
             _ => None,
         };
         let rate = mean_rate(&spec.capacity, &service, self.scenario.duration);
+        self.rates.push(rate);
         let rtt = match spec.buffer {
             BufferSize::Bdp(_) => choose::rtt(self.scenario, spec)?,
             _ => Span::ZERO,
@@ -253,6 +264,47 @@ impl Builder<'_> {
         Ok(made)
     }
 
+    /// The pipe of a flow's acknowledgements: as [`Builder::pipe`], with a host that holds each for up
+    /// to `longest`.
+    fn host_pipe(
+        &mut self,
+        place: &str,
+        delay: Span,
+        stretch: &Stretch,
+        longest: Span,
+    ) -> Result<Option<usize>, BuildError> {
+        if longest.is_zero() {
+            return self.pipe(place, delay, stretch);
+        }
+        let total = delay + stretch.delay;
+        let alone = self.changeable && !stretch.delay.is_zero();
+        let shared = stretch.impairments == Impairments::default() && !alone;
+        if let Some(&stage) = self.host_pipes.get(&(total, longest)).filter(|_| shared) {
+            return Ok(Some(stage));
+        }
+        let pipe = match shared {
+            true => Pipe::new(total),
+            false => self.impaired(place, total, stretch)?,
+        };
+        let stream = match shared {
+            true => self.hosts.stream(&format!("flows over {total}, {longest}")),
+            false => self.hosts.stream(place),
+        };
+        let pipe = pipe.with_processing(longest, stream);
+        let stage = self.add(Carrier::Pipe(Box::new(pipe)));
+        if shared {
+            self.host_pipes.insert((total, longest), stage);
+        }
+        Ok(Some(stage))
+    }
+
+    /// A pipe with the damage of a stretch.
+    fn impaired(&self, place: &str, delay: Span, stretch: &Stretch) -> Result<Pipe, BuildError> {
+        let random = Stream::new(self.scenario.seed, place);
+        Pipe::with_impairments(delay, stretch.impairments.clone(), random)
+            .map_err(|source| BuildError::Pipe { place: place.to_string(), source })
+    }
+
     /// A pipe that nobody shares: a route must not pass a stage twice, so that links cannot share
     /// theirs with each other or with flows.
     fn own_pipe(
@@ -263,9 +315,7 @@ impl Builder<'_> {
     ) -> Result<Option<usize>, BuildError> {
         let delay = delay + stretch.delay;
         let pipe = if stretch.impairments != Impairments::default() {
-            let random = Stream::new(self.scenario.seed, place);
-            Pipe::with_impairments(delay, stretch.impairments.clone(), random)
-                .map_err(|source| BuildError::Pipe { place: place.to_string(), source })?
+            self.impaired(place, delay, stretch)?
         } else if delay.is_zero() {
             return Ok(None);
         } else {
@@ -297,12 +347,13 @@ impl Builder<'_> {
             _ => choose::ends(&spec.scheme, self.names)?,
         };
         let scheme = Arc::from(spec.scheme.to_string());
+        let mut later = self.hosts.starts(self.scenario, spec);
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
                 _ => format!("{}-{}", spec.name, i + 1),
             };
-            let start = Time::ZERO + spec.start + spec.stagger * i as u64;
+            let start = Time::ZERO + spec.start + spec.stagger * i as u64 + later();
             let end = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let stop = if end == Time::NEVER { end } else { end - spec.stagger_stop * i as u64 };
             let workload = spec.workload.clone();
@@ -385,7 +436,14 @@ impl Builder<'_> {
         self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
         let data = self.pipe(&format!("data of {name}"), half, &spec.data)?;
-        let acks = self.pipe(&format!("acks of {name}"), spec.rtt - half, &spec.acks)?;
+        // Hosts outside of the simulation take their own time.
+        let is_outside = self.outside.as_ref().is_some_and(|(outside, _)| *outside == spec.name);
+        let longest = match is_outside {
+            true => Span::ZERO,
+            false => self.hosts.longest(self.scenario, spec, &self.rates),
+        };
+        let place = format!("acks of {name}");
+        let acks = self.host_pipe(&place, spec.rtt - half, &spec.acks, longest)?;
         if self.changeable {
             let own = [(data, spec.data.delay), (acks, spec.acks.delay)];
             for (stage, extra) in own.into_iter().filter_map(|(stage, extra)| Some((stage?, extra)))

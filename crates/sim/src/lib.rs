@@ -51,6 +51,7 @@ mod digest;
 mod ends;
 mod error;
 mod gateway;
+mod host;
 mod interactive;
 pub mod metrics;
 mod names;

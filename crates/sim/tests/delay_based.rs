@@ -116,7 +116,9 @@ fn a_copa_that_comes_late_gets_its_share() {
         let outcome = outcome(constant(12.0), 1000, &[(scheme, 0), (scheme, 20)], (40, 100));
         let shares = goodputs(&outcome);
         assert!(jain(&shares) > 0.97, "{scheme}: {shares:?}");
-        assert!(outcome.links[0].utilization > 0.98, "{scheme}");
+        // Up to 1 ms of processing time per acknowledgement hides a packet of the queue it aims at.
+        let used = outcome.links[0].utilization;
+        assert!(used > 0.96, "{scheme}: {used}");
     }
 }
 

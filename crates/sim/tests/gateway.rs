@@ -31,6 +31,8 @@ fn scenario() -> Scenario {
         scenario.flows.push(flow);
     }
     scenario.media.push(medium);
+    // Flows from outside have no processing time, so that those inside must not have it either.
+    scenario.host_jitter = Some(Span::ZERO);
     (scenario.warmup, scenario.duration) = (Span::from_secs(5), Span::from_secs(35));
     scenario
 }

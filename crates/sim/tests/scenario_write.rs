@@ -106,6 +106,7 @@ warmup = "1s"
 seed = 7
 runs = 3
 spread = "trace"
+host_jitter = "20us"
 mss = 1200
 bin = "200ms"
 [[link]]

@@ -3,6 +3,7 @@
 mod course;
 mod impair;
 mod loss;
+mod processing;
 
 pub use impair::{Impairments, Jitter, JitterShape, Reorder};
 pub use loss::{GilbertElliott, Loss};
@@ -14,6 +15,7 @@ use paceline_cc::{Packet, Span, Stage, Stream, Time};
 use thiserror::Error;
 
 use course::Course;
+use processing::Processing;
 
 use crate::ring::Ring;
 
@@ -52,6 +54,9 @@ pub struct Pipe {
     due: Time,
     /// When the packet pushed last into `line` arrives.
     last: Time,
+    /// True if it does more than delay: a single question for each packet.
+    special: bool,
+    processing: Option<Box<Processing>>,
     impaired: Option<Box<ImpairmentState>>,
 }
 
@@ -93,7 +98,24 @@ struct Entry {
 impl Pipe {
     /// A fixed delay.
     pub fn new(delay: Span) -> Pipe {
-        Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, impaired: None }
+        Pipe {
+            delay,
+            line: Ring::new(),
+            due: Time::NEVER,
+            last: Time::ZERO,
+            special: false,
+            processing: None,
+            impaired: None,
+        }
+    }
+
+    /// The same with a host at its entry, which holds each packet for a time that is uniform in
+    /// [0, `longest`), drawn from `stream`. Packets keep their order.
+    #[must_use]
+    pub fn with_processing(mut self, longest: Span, stream: Stream) -> Pipe {
+        self.special = true;
+        self.processing = Some(Box::new(Processing::new(longest, stream)));
+        self
     }
 
     /// A delay with impairments, which draw their randomness from `stream`.
@@ -116,7 +138,7 @@ impl Pipe {
             keep_lost: false,
             lost: Vec::new(),
         };
-        Ok(Pipe { impaired: Some(Box::new(impaired)), ..Pipe::new(delay) })
+        Ok(Pipe { special: true, impaired: Some(Box::new(impaired)), ..Pipe::new(delay) })
     }
 
     /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
@@ -154,7 +176,7 @@ impl Pipe {
 
     /// True if it does nothing but delay.
     pub fn is_plain(&self) -> bool {
-        self.impaired.is_none()
+        !self.special
     }
 
     /// What happened to packets since the start.
@@ -234,6 +256,16 @@ impl Pipe {
         }
     }
 
+    /// A packet enters a pipe that does more than delay.
+    #[inline(never)]
+    fn push_special(&mut self, now: Time, packet: &Packet) {
+        let held = self.processing.as_mut().map_or(Span::ZERO, |processing| processing.draw());
+        match self.impaired {
+            None => self.enter(now + held + self.delay, packet),
+            Some(_) => self.push_rough(now + held, packet),
+        }
+    }
+
     #[inline(never)]
     fn push_rough(&mut self, now: Time, packet: &Packet) {
         let Some(impaired) = &mut self.impaired else { return };
@@ -287,8 +319,8 @@ impl ImpairmentState {
 impl Stage for Pipe {
     #[inline]
     fn push(&mut self, now: Time, packet: &Packet) {
-        if self.impaired.is_some() {
-            self.push_rough(now, packet);
+        if self.special {
+            self.push_special(now, packet);
         } else {
             self.enter(now + self.delay, packet);
         }

@@ -30,6 +30,7 @@ struct FileScenario {
     runs: Option<Spanned<u32>>,
     spread: Option<Spanned<Text<Spread>>>,
     mss: Option<Spanned<u32>>,
+    host_jitter: Option<Spanned<Period>>,
     /// The length of a bin of the time series.
     bin: Option<Spanned<Period>>,
     #[serde(rename = "link", default)]
@@ -206,6 +207,13 @@ impl Reader<'_> {
             if !(64..=65_535).contains(&scenario.mss) {
                 return self.fail(mss, "mss is outside 64..65535 bytes", "write mss = 1500");
             }
+        }
+        if let Some(jitter) = &read.host_jitter {
+            if jitter.get_ref().0 > Span::from_secs(1) {
+                let message = "hosts take more than a second for a packet";
+                return self.fail(jitter, message, "write host_jitter = \"1ms\"");
+            }
+            scenario.host_jitter = Some(jitter.get_ref().0);
         }
         scenario.record = match &read.bin {
             None => Record::Series(Span::from_millis(100)),

@@ -50,6 +50,10 @@ pub struct Scenario {
     pub runs: Runs,
     /// The largest packet, in bytes on the wire.
     pub mss: u32,
+    /// The longest time that a host takes to react to an acknowledgement; the time is drawn for each.
+    /// `None` takes what several flows need to be out of step: see `host.rs`; a single flow takes none.
+    /// Zero lets flows begin and answer in lockstep.
+    pub host_jitter: Option<Span>,
     /// The links, each of which any flow may use.
     pub links: Vec<LinkSpec>,
     /// Shared 802.11 media, to which flows pass at their stations.
@@ -228,6 +232,7 @@ impl Scenario {
             seed: 1,
             runs: Runs::default(),
             mss: 1500,
+            host_jitter: None,
             links: Vec::new(),
             media: Vec::new(),
             flows: Vec::new(),

@@ -70,6 +70,9 @@ fn write(
     top.plain("runs", scenario.runs.count, 1);
     top.unless("spread", scenario.runs.spread, Spread::default())?;
     top.plain("mss", scenario.mss, 1500);
+    if let Some(jitter) = &scenario.host_jitter {
+        top.set("host_jitter", exact("host_jitter", jitter)?);
+    }
     match scenario.record {
         Record::Series(bin) => top.unless("bin", bin, Span::from_millis(100))?,
         Record::Counters | Record::Sums | Record::Metrics => {

@@ -1,0 +1,47 @@
+//! The time that a host takes for a packet.
+
+use paceline_cc::{Span, Stream};
+
+/// Draws processing times, uniform in [0, `longest`) at a resolution of a 65,536th.
+#[derive(Clone, Debug)]
+pub(super) struct Processing {
+    /// Nanoseconds.
+    longest: u64,
+    stream: Stream,
+    /// What is left of the last 64 random bits: a draw takes 16.
+    bits: u64,
+    left: u32,
+}
+
+impl Processing {
+    pub(super) fn new(longest: Span, stream: Stream) -> Processing {
+        Processing { longest: longest.as_nanos(), stream, bits: 0, left: 0 }
+    }
+
+    #[inline]
+    pub(super) fn draw(&mut self) -> Span {
+        if self.left == 0 {
+            (self.bits, self.left) = (self.stream.next_u64(), 4);
+        }
+        let share = self.bits & 0xffff;
+        self.bits >>= 16;
+        self.left -= 1;
+        // Times are below an hour, so that the product fits.
+        Span::from_nanos(self.longest.saturating_mul(share) >> 16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_uniform() {
+        let mut processing = Processing::new(Span::from_millis(1), Stream::new(1, "host"));
+        let draws: Vec<f64> = (0..40_000).map(|_| processing.draw().as_millis_f64()).collect();
+        assert!(draws.iter().all(|time| (0.0..1.0).contains(time)));
+        let mean = draws.iter().sum::<f64>() / 4e4;
+        let below = draws.iter().filter(|time| **time < 0.25).count();
+        assert!((0.49..0.51).contains(&mean) && (9_700..10_300).contains(&below), "{mean} {below}");
+    }
+}

@@ -97,7 +97,7 @@ pub use params::{ParamInfo, ParamValue, Params, Variant};
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{NameTaken, Registry, SCHEMES, SchemeEntry};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
-pub use rng::Stream;
+pub use rng::{Stream, draws, without_counting};
 pub use route::{Batch, Capacity, LinkView, Router};
 pub use scheme::{BulkSetting, Halves, MakeController, MakeReporter, MakeRouter, Scheme, Setup};
 pub use spec::{SchemeSpec, Spec, SpecError};

@@ -2,13 +2,49 @@
 //! a component disturbs no other. The samplers use `libm`, whose results do not depend on the
 //! platform.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::cell::Cell;
+
+use rand_chacha::ChaCha8Core;
+use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::block::{BlockRng, Generator};
+
+thread_local! {
+    /// How often streams of this thread have made a block of numbers.
+    static BLOCKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often streams have made random numbers on this thread so far, 32 of 64 bits at a time. A driver
+/// that compares it before and after a run knows whether the seed had something to decide.
+pub fn draws() -> u64 {
+    BLOCKS.get()
+}
+
+/// Draws that decide nothing, so that [`draws`] does not count them.
+pub fn without_counting<T>(draw: impl FnOnce() -> T) -> T {
+    let before = BLOCKS.get();
+    let drawn = draw();
+    BLOCKS.set(before);
+    drawn
+}
+
+/// ChaCha with 8 rounds, whose blocks are counted: the draws between two blocks cost nothing more.
+#[derive(Clone, Debug)]
+struct CountedCore(ChaCha8Core);
+
+impl Generator for CountedCore {
+    type Output = [u32; 64];
+
+    #[inline]
+    fn generate(&mut self, output: &mut [u32; 64]) {
+        BLOCKS.set(BLOCKS.get() + 1);
+        self.0.generate(output);
+    }
+}
 
 /// A stream of random numbers of one component.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    rng: ChaCha8Rng,
+    rng: BlockRng<CountedCore>,
 }
 
 impl Stream {
@@ -23,7 +59,7 @@ impl Stream {
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&hash.to_le_bytes());
         key[16..24].copy_from_slice(&(name.len() as u64).to_le_bytes());
-        Stream { rng: ChaCha8Rng::from_seed(key) }
+        Stream { rng: BlockRng::new(CountedCore(ChaCha8Core::from_seed(key))) }
     }
 
     /// A stream for a part of the component; each call gives another one.
@@ -34,7 +70,7 @@ impl Stream {
     /// 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.rng.next_u64()
+        self.rng.next_u64_from_u32()
     }
 
     /// Uniform in [0, 1).
@@ -111,6 +147,17 @@ mod tests {
         assert_ne!(draw(1, "link"), draw(2, "link"));
         // Pinned: a change of generator changes every published digest.
         assert_eq!(draw(1, "link"), 4_656_384_989_975_116_191);
+    }
+
+    #[test]
+    fn draws_are_counted_where_they_decide_something() {
+        let before = draws();
+        let mut stream = Stream::new(1, "quiet");
+        assert_eq!(draws(), before);
+        without_counting(|| stream.next_u64());
+        assert_eq!(draws(), before);
+        Stream::new(1, "loud").next_u64();
+        assert_eq!(draws(), before + 1);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub arrivals: Option<ArrivalsOutcome>,
     /// Data packets that reached their receivers, warm-up included.
     pub packets: u64,
+    /// True if something was drawn at random so far: else all seeds give this run.
+    pub seed_used: bool,
     /// The digest of every hand-over of a packet: equal for equal runs.
     pub digest: String,
 }

@@ -70,3 +70,30 @@ fn no_queue_has_a_seed_of_its_own() {
         assert!(error.to_string().contains("has no parameter `seed`"), "{error}");
     }
 }
+
+/// One flow over a queue that draws nothing; several flows, whose hosts do.
+#[test]
+fn a_run_says_whether_its_seed_decides_anything() {
+    let one = |queue: &str, count: u32| {
+        let mut scenario = Scenario::new("seeds");
+        scenario.duration = Span::from_secs(10);
+        scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(12.0))));
+        let scheme = check_scheme(&format!("cubic+{queue}")).expect("a scheme");
+        let flow = FlowSpec::bulk(scheme, &["link"]);
+        scenario.flows.push(flow.with(|flow| flow.count = count));
+        scenario
+    };
+    let digests = |scenario: &Scenario| {
+        [1, 2].map(|seed| ran(&scenario.clone().with(|scenario| scenario.seed = seed)).digest)
+    };
+    for (queue, count, used) in [("droptail", 1, false), ("pie", 1, true), ("droptail", 2, true)] {
+        let scenario = one(queue, count);
+        assert_eq!(ran(&scenario).seed_used, used, "{queue}, {count} flows");
+        let [first, second] = digests(&scenario);
+        assert_eq!(first != second, used, "{queue}, {count} flows");
+    }
+    let lockstep = one("droptail", 2).with(|scenario| scenario.host_jitter = Some(Span::ZERO));
+    assert!(!ran(&lockstep).seed_used);
+    let [first, second] = digests(&lockstep);
+    assert_eq!(first, second);
+}

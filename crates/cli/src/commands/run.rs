@@ -257,5 +257,8 @@ fn tables(outcome: &Outcome) -> String {
         );
     }
     text += &format!("\ndigest {}\n", outcome.digest);
+    if !outcome.seed_used {
+        text += "nothing was drawn at random: other seeds give the same run\n";
+    }
     text
 }

@@ -7,7 +7,7 @@ mod windows;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{Span, Time, draws};
 use paceline_flow::{Transfer, VideoStats, Workload};
 use paceline_path::Link;
 
@@ -58,6 +58,8 @@ pub struct Simulation {
     /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
     windows: Windows,
+    /// True if something was drawn at random.
+    seed_used: bool,
 }
 
 /// What a flow had done at the end of the warm-up.
@@ -91,9 +93,19 @@ impl Simulation {
     }
 
     fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
+        let before = draws();
         let (world, places) = build(&scenario, names, None)?;
+        let seed_used = draws() != before;
         let windows = windows_of(&scenario, &places);
-        Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
+        Ok(Simulation {
+            scenario,
+            world,
+            places,
+            warmup_totals: None,
+            warm_arrivals: 0,
+            windows,
+            seed_used,
+        })
     }
 
     /// The same with other ends for the flow of this name.
@@ -103,9 +115,19 @@ impl Simulation {
         (flow, made): (&str, CustomTransport),
     ) -> Result<Simulation, BuildError> {
         let scenario = Arc::new(scenario);
+        let before = draws();
         let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;
+        let seed_used = draws() != before;
         let windows = windows_of(&scenario, &places);
-        Ok(Simulation { scenario, world, places, warmup_totals: None, warm_arrivals: 0, windows })
+        Ok(Simulation {
+            scenario,
+            world,
+            places,
+            warmup_totals: None,
+            warm_arrivals: 0,
+            windows,
+            seed_used,
+        })
     }
 
     /// The stages of the sender and the receiver of a flow, by its number.
@@ -146,7 +168,9 @@ impl Simulation {
         if self.scenario.seed != seed {
             Arc::make_mut(&mut self.scenario).seed = seed;
         }
+        let before = draws();
         let (mut world, places) = build(&self.scenario, names, None)?;
+        self.seed_used = draws() != before;
         world.take_memory(&mut self.world);
         (self.world, self.places) = (world, places);
         self.windows = windows_of(&self.scenario, &self.places);
@@ -166,6 +190,12 @@ impl Simulation {
 
     /// Runs until `end`.
     pub fn advance(&mut self, end: Time) {
+        let before = draws();
+        self.advance_to(end);
+        self.seed_used |= draws() != before;
+    }
+
+    fn advance_to(&mut self, end: Time) {
         let warm = self.warmup_end();
         if self.warmup_totals.is_none() && warm <= end {
             self.stepwise(warm);
@@ -305,6 +335,7 @@ impl Simulation {
             name: self.scenario.name.clone(),
             duration_s: self.measured().as_secs_f64(),
             packets: self.packets(),
+            seed_used: self.seed_used,
             digest: self.world.digest(),
             ..Outcome::default()
         };

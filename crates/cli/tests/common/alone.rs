@@ -85,7 +85,9 @@ pub(crate) fn alone_within(
         paceline_testing::skip(Need::Programs, test, why);
     }
     let folder = Folder::new(&format!("temporary-{test}"));
-    let mark = format!("PACELINE_TEST={test}");
+    // Two checkouts may be tested at the same time.
+    let name = format!("{test}-{}", std::process::id());
+    let mark = format!("PACELINE_TEST={name}");
     // A new network begins with the first one's settings.
     let whole = format!(
         "{LOOK}\n{AHEAD}\necho 0 > /proc/sys/net/ipv4/ip_forward; before=$(look)\n{script}\nstatus=$?\nafter=$(look)\n\
@@ -100,7 +102,7 @@ pub(crate) fn alone_within(
         .args(options)
         .args(["bash", "-c", &whole])
         .env("P", PROGRAM)
-        .env("PACELINE_TEST", test)
+        .env("PACELINE_TEST", &name)
         .env("TMPDIR", folder.path(""))
         .env_remove("MAHIMAHI_SHELL_PREFIX")
         .env_remove("MAHIMAHI_BASE")

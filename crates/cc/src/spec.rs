@@ -173,8 +173,9 @@ impl Spec {
         let Some(name) = self.variant().filter(|_| !P::VARIANTS.is_empty()) else {
             return Ok(P::default());
         };
-        let others = self.args.iter().filter(|(param, other)| param == VARIANT && other != name);
-        if let Some((_, other)) = others.last() {
+        let mut others =
+            self.args.iter().filter(|(param, other)| param == VARIANT && other != name);
+        if let Some((_, other)) = others.next_back() {
             let problem = format!("`{VARIANT}={name}` is written as well; write one of the two");
             return Err(SpecError::BadValue {
                 name: self.name.clone(),

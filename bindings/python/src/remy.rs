@@ -12,6 +12,7 @@ use paceline_remy::spec::Specification;
 use paceline_remy::usage::Usage;
 use paceline_remy::{Assessment, Network, Readable, score, words};
 use paceline_sim::flow::{Amount, On};
+use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -252,7 +253,7 @@ pub(crate) fn evaluate_network(
     let control = RunControl::default();
     let rows = run_interruptibly(py, threads, &control, || {
         let row = |(name, scheme): &(String, SchemeChoice)| {
-            paceline_remy::eval(name, &network, rate, scheme, duration, &seeds)
+            paceline_remy::eval(name, &network, rate, scheme, duration, &seeds, Spread::default())
                 .map_err(|error| format!("{name}: {error}"))
         };
         // After an interrupt nobody sees the rows.

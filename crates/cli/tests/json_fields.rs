@@ -161,9 +161,12 @@ fn simulations() {
         let saved = std::fs::read(format!("{out}/run.json")).expect("run.json");
         printed.document("run", &serde_json::from_slice(&saved).expect("JSON"));
     }
+    let several = ["run", &scenario("parking-lot"), "--duration", "5s", "--runs", "6", "--json"];
+    printed.document("run", &run(&several));
     printed.document("medium", &run(&["medium", "--seconds", "1", "--json"]));
+    printed.document("medium", &run(&["medium", "--seconds", "1", "--runs", "6", "--json"]));
     printed.document("bench", &run(&["bench", "a", "--json"]));
-    let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "1", "--json"];
+    let eval = ["remy", "eval", "starter", "--duration", "5s", "--seeds", "6", "--json"];
     printed.document("remy eval", &run(&eval));
     let networks = "duration = \"2s\"\n[networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\n\
                     senders = 2\non = \"1s\"\noff = \"1s\"\n";

@@ -136,3 +136,50 @@ fn pages_show_the_runs_around_their_medians() {
     assert!(!single.contains("medians") && !single.contains("start ms"));
     assert!(!scatter.contains("region") && !series.contains("90 %"));
 }
+
+#[test]
+fn scenarios_have_runs_by_a_key_or_an_option() {
+    let folder = Folder::new("runs-scenario");
+    let text = |runs: &str| {
+        format!(
+            "name = \"s\"\nduration = \"3s\"\n{runs}[[link]]\nname = \"l\"\ntrace = \"lte-driving\"\n\
+             [[flow]]\nscheme = \"cubic\"\n"
+        )
+    };
+    let one = folder.write("one.toml", text("").as_bytes());
+    let four = folder.write("four.toml", text("runs = 4\nspread = \"trace\"\n").as_bytes());
+    let single = json(&["run", &one, "--json"]);
+    assert!(single["runs"].is_null() && single["digest"].is_string());
+    let several = json(&["run", &four, "--json"]);
+    assert_eq!(several["runs"].as_array().map(Vec::len), Some(4));
+    assert_eq!(several["runs"][0]["outcome"]["digest"], single["digest"]);
+    assert!(number(&several["links"][0]["utilization"]["median"]) > 0.0);
+    assert!(number(&several["flows"][0]["goodput_mbps"]["p5"]) > 0.0);
+    assert_eq!(json(&["run", &one, "--json", "--runs", "4", "--spread", "trace"]), several);
+    assert_eq!(json(&["run", &four, "--json", "--runs", "1"]), single);
+    let out = folder.path("out");
+    let shown = paceline(&["run", &four, "-o", &out]);
+    assert!(shown.code == 0 && shown.out.contains("4 runs"), "{}{}", shown.out, shown.err);
+    let page = std::fs::read_to_string(format!("{out}/run.html")).expect("a page");
+    assert!(page.contains("in each of 4 runs") && page.contains("throughput of 90 % of the runs"));
+}
+
+#[test]
+fn media_and_contests_have_ranges() {
+    let medium = json(&["medium", "--seconds", "1", "--runs", "6", "--json"]);
+    assert!(number(&medium["throughput_mbps"]["p5"]) < number(&medium["throughput_mbps"]["p95"]));
+    let one = json(&["medium", "--seconds", "1", "--json"]);
+    assert!(number(&medium["throughput_mbps"]["p5"]) <= number(&one["throughput_mbps"]));
+    let arguments =
+        ["contest", "--entries", "cubic,abc", "--duration", "3s", "--json", "--runs", "6"];
+    let contest = json(&arguments);
+    for attempt in contest["attempts"].as_array().expect("attempts") {
+        if attempt["kind"] == "scheme" {
+            assert_eq!(
+                attempt["throughput_mbps"],
+                attempt["over_runs"]["throughput_mbps"]["median"]
+            );
+            assert_eq!(attempt["power"], attempt["over_runs"]["power"]["median"]);
+        }
+    }
+}

@@ -275,7 +275,7 @@ fn later(of: Quantiles, by: Span) -> Quantiles {
 
 /// A row of the table of `paceline compare`, and of its JSON. The first link is the one measured;
 /// delays of several flows are pooled.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct CompareRow {
     /// The name of the trace.
     pub trace: String,

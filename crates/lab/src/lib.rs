@@ -17,6 +17,7 @@ pub mod compare;
 pub mod contest;
 mod fields;
 pub mod omniscient;
+mod scenario_runs;
 pub mod summary;
 pub mod validate;
 pub mod view;
@@ -24,6 +25,7 @@ pub mod wireless;
 pub mod written;
 
 pub use fields::{CompareFields, RunFields};
+pub use scenario_runs::ScenarioRuns;
 
 use paceline_cc::{Span, Time};
 use paceline_sim::scenario::Scenario;

@@ -1,6 +1,6 @@
 //! Several runs as medians and ranges: rows of the tables, and ratios of schemes run by run.
 
-use paceline_sim::metrics::{Distribution, P95};
+use paceline_sim::metrics::{Distribution, P95, Quantiles};
 use serde::Serialize;
 
 use crate::compare::{CompareRow, OMNISCIENT};
@@ -114,9 +114,6 @@ pub fn summary(rows: &[CompareRow]) -> Vec<SummaryRow> {
 
 /// The summary of the runs of one scheme on one trace, of which there is at least one.
 pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
-    let of = |figure: &dyn Fn(&CompareRow) -> f64| {
-        Distribution::of(runs.iter().map(|run| figure(run))).unwrap_or_default()
-    };
     let p95 = |figure: &dyn Fn(&CompareRow) -> Option<P95>| {
         let values = runs.iter().filter_map(|run| Some(figure(run)?.p95));
         Distribution::of(values).map(|p95| P95Distribution { p95 })
@@ -129,22 +126,32 @@ pub fn summary_row(runs: &[&CompareRow]) -> SummaryRow {
         runs: runs.len(),
         equal: runs.len() > 1 && runs.iter().all(same),
         flows: first.flows,
-        capacity_mbps: of(&|run| run.capacity_mbps),
-        throughput_mbps: of(&|run| run.throughput_mbps),
-        utilization: of(&|run| run.utilization),
-        goodput_mbps: of(&|run| run.goodput_mbps),
-        queue_delay_ms: DelayDistributions {
-            mean: of(&|run| run.queue_delay_ms.mean),
-            p50: of(&|run| run.queue_delay_ms.p50),
-            p95: of(&|run| run.queue_delay_ms.p95),
-            p99: of(&|run| run.queue_delay_ms.p99),
-        },
+        capacity_mbps: over(runs, |run| run.capacity_mbps),
+        throughput_mbps: over(runs, |run| run.throughput_mbps),
+        utilization: over(runs, |run| run.utilization),
+        goodput_mbps: over(runs, |run| run.goodput_mbps),
+        queue_delay_ms: delays(runs, |run| run.queue_delay_ms),
         end_to_end_delay_ms: p95(&|run| run.end_to_end_delay_ms),
         self_inflicted_delay_ms: p95(&|run| run.self_inflicted_delay_ms),
-        drops: of(&|run| run.drops as f64),
-        marks: of(&|run| run.marks as f64),
-        retransmits: of(&|run| run.retransmits as f64),
-        jain: of(&|run| run.jain),
+        drops: over(runs, |run| run.drops as f64),
+        marks: over(runs, |run| run.marks as f64),
+        retransmits: over(runs, |run| run.retransmits as f64),
+        jain: over(runs, |run| run.jain),
+    }
+}
+
+/// A figure over runs; zeros if it is finite in none.
+pub(crate) fn over<T>(runs: &[&T], figure: impl Fn(&T) -> f64) -> Distribution {
+    Distribution::of(runs.iter().map(|run| figure(run))).unwrap_or_default()
+}
+
+/// The quantiles of a delay over runs.
+pub(crate) fn delays<T>(runs: &[&T], of: impl Fn(&T) -> Quantiles) -> DelayDistributions {
+    DelayDistributions {
+        mean: over(runs, |run| of(run).mean),
+        p50: over(runs, |run| of(run).p50),
+        p95: over(runs, |run| of(run).p95),
+        p99: over(runs, |run| of(run).p99),
     }
 }
 

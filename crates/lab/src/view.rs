@@ -2,11 +2,12 @@
 
 use paceline_report::{Band, FlowView, Quantiles, RunPoint, RunView, RunsView, TimeSeries};
 use paceline_sim::metrics::{Distribution, range_of_runs};
+use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{FlowOutcome, LinkOutcome, LinkSeries, Names, Outcome, metrics};
 
 use crate::compare::{CompareRow, OMNISCIENT};
-use crate::summary::{groups, summary_row};
+use crate::summary::{delays, groups, over, summary_row};
 
 /// A scheme as labels have it: without the parameters that have their defaults anyway.
 pub fn label(scheme: &str, names: &Names) -> String {
@@ -46,7 +47,6 @@ fn single(row: &CompareRow, names: &Names) -> RunView {
 /// Several runs of one scheme on one trace as their medians, with ranges.
 fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
     let summary = summary_row(rows);
-    let delay = &summary.queue_delay_ms;
     let ends = |of: &Distribution| [of.p5, of.p95];
     let point = |row: &&CompareRow| RunPoint {
         run: row.run,
@@ -58,18 +58,11 @@ fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
         digest: row.digest.clone(),
     };
     let (series, throughput_band, queue_delay_band) = series_of_runs(rows);
-    let max = Distribution::of(rows.iter().map(|row| row.queue_delay_ms.max));
     RunView {
         capacity_mbps: summary.capacity_mbps.median,
         throughput_mbps: summary.throughput_mbps.median,
         utilization: summary.utilization.median,
-        queue_delay_ms: Quantiles {
-            mean: delay.mean.median,
-            p50: delay.p50.median,
-            p95: delay.p95.median,
-            p99: delay.p99.median,
-            max: max.unwrap_or_default().median,
-        },
+        queue_delay_ms: median_delays(rows, |row| row.queue_delay_ms),
         retransmits: Some(summary.retransmits.median.round() as u64),
         jain: (summary.flows > 1).then_some(summary.jain.median),
         series,
@@ -77,7 +70,7 @@ fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
             points: rows.iter().map(point).collect(),
             throughput_mbps: ends(&summary.throughput_mbps),
             utilization: ends(&summary.utilization),
-            p95_ms: ends(&delay.p95),
+            p95_ms: ends(&summary.queue_delay_ms.p95),
             throughput_band,
             queue_delay_band,
         }),
@@ -169,6 +162,71 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
         }
     };
     (outcome.links.iter().map(link).collect(), outcome.flows.iter().map(flow).collect())
+}
+
+/// The links and flows of several runs of a scenario, of which there is at least one: medians, and the
+/// runs around them.
+pub fn views_of_runs(
+    scenario: &Scenario,
+    runs: &[(Run, Outcome)],
+) -> (Vec<RunView>, Vec<FlowView>) {
+    let (links, flows) = views(scenario, &runs[0].1);
+    let link = |(at, view): (usize, RunView)| {
+        let rows: Vec<CompareRow> =
+            runs.iter().map(|(run, outcome)| link_row(*run, &outcome.links[at])).collect();
+        let RunView { trace, scheme, .. } = view;
+        let medians = medians(&rows.iter().collect::<Vec<_>>(), &Names::default());
+        RunView { trace, scheme, retransmits: None, ..medians }
+    };
+    let flow = |(at, view): (usize, FlowView)| {
+        let all: Vec<&FlowOutcome> = runs.iter().map(|(_, outcome)| &outcome.flows[at]).collect();
+        let series = |bin: usize| {
+            let values = all.iter().filter_map(|flow| flow.series.as_ref()?.goodput_mbps.get(bin));
+            range_of_runs(&mut values.copied().collect::<Vec<f64>>())
+                .map_or(f64::NAN, |[_, median, _]| median)
+        };
+        FlowView {
+            goodput_mbps: over(&all, |flow| flow.goodput_mbps).median,
+            one_way_delay_ms: median_delays(&all, |flow| flow.one_way_delay_ms),
+            rtt_ms: median_delays(&all, |flow| flow.rtt_ms),
+            retransmits: over(&all, |flow| flow.sender.retransmits as f64).median.round() as u64,
+            goodput_series_mbps: (0..view.goodput_series_mbps.len()).map(series).collect(),
+            ..view
+        }
+    };
+    (
+        links.into_iter().enumerate().map(link).collect(),
+        flows.into_iter().enumerate().map(flow).collect(),
+    )
+}
+
+/// A link of one run of a scenario as a row of a comparison has it.
+fn link_row(run: Run, link: &LinkOutcome) -> CompareRow {
+    CompareRow {
+        trace: link.name.clone(),
+        run: run.number,
+        start_ms: run.start.as_millis_f64(),
+        seed: run.seed,
+        flows: 1,
+        capacity_mbps: link.capacity_mbps,
+        throughput_mbps: link.throughput_mbps,
+        utilization: link.utilization,
+        queue_delay_ms: link.queue_delay_ms,
+        series: link.series.clone(),
+        ..CompareRow::default()
+    }
+}
+
+/// The medians over runs of the quantiles of a delay.
+fn median_delays<T>(runs: &[&T], of: impl Fn(&T) -> metrics::Quantiles) -> Quantiles {
+    let delay = delays(runs, &of);
+    Quantiles {
+        mean: delay.mean.median,
+        p50: delay.p50.median,
+        p95: delay.p95.median,
+        p99: delay.p99.median,
+        max: over(runs, |run| of(run).max).median,
+    }
 }
 
 /// A link of a scenario as the charts want it, with the schemes whose data passes it.

@@ -2,7 +2,9 @@
 
 use paceline_cc::Span;
 use paceline_sim::BuildError;
-use paceline_sim::scenario::SchemeChoice;
+use paceline_sim::metrics::Distribution;
+use paceline_sim::runs::{Run, Spread};
+use paceline_sim::scenario::{Capacity, SchemeChoice};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -32,15 +34,31 @@ pub struct EvalRow {
     /// Packets over the time that a sender was on, in Mbit/s: what applications see.
     #[serde(skip)]
     pub raw_throughput_mbps: f64,
+    /// Medians and ranges over the seeds.
+    pub over_runs: OverRuns,
+}
+
+/// Figures of an [`EvalRow`] over the runs, one for each seed.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OverRuns {
+    /// As [`EvalRow::throughput_mbps`].
+    pub throughput_mbps: Distribution,
+    /// As [`EvalRow::delay_ms`].
+    pub delay_ms: Distribution,
+    /// As [`EvalRow::normalized_score_per_sender`].
+    pub normalized_score_per_sender: Distribution,
 }
 
 /// One run.
-struct Run {
+struct Measured {
     senders: Vec<SenderFigures>,
     cpu_s: f64,
 }
 
-/// Runs a scheme over a network of the given rate in packets per millisecond, once per seed.
+/// Runs a scheme over a network of the given rate in packets per millisecond, once per seed. On a link that
+/// follows a recording the runs after the first begin at other places of it, as of [`Run::of`] with the
+/// first seed and this spread.
 ///
 /// # Errors
 /// If the scenario cannot be built.
@@ -51,15 +69,24 @@ pub fn eval(
     scheme: &SchemeChoice,
     duration: Span,
     seeds: &[u64],
+    spread: Spread,
 ) -> Result<EvalRow, BuildError> {
-    let run = |&seed: &u64| {
-        let start = CpuClock::start();
-        let senders = score::run(network, scheme, duration, seed)?;
-        Ok(Run { senders, cpu_s: start.seconds() })
+    let is_recorded = matches!(network.link, Capacity::Trace { .. } | Capacity::Schedule { .. });
+    let mut first = network.scenario(scheme.clone(), duration, seeds.first().copied().unwrap_or(1));
+    first.runs.spread = spread;
+    let run = |(at, &seed): (usize, &u64)| {
+        let start = match is_recorded {
+            true => Run::of(&first, at as u32 + 1).start,
+            false => Span::ZERO,
+        };
+        let clock = CpuClock::start();
+        let senders = score::run_from(network, scheme, duration, seed, start)?;
+        Ok(Measured { senders, cpu_s: clock.seconds() })
     };
-    let runs: Vec<Run> = seeds.par_iter().map(run).collect::<Result<_, BuildError>>()?;
+    let runs: Vec<Measured> =
+        seeds.par_iter().enumerate().map(run).collect::<Result<_, BuildError>>()?;
     let over = |figure: &dyn Fn(&SenderFigures) -> f64| -> Vec<f64> {
-        let own = |run: &Run| {
+        let own = |run: &Measured| {
             let senders = run.senders.iter().filter(|sender| !sender.other);
             mean(senders.map(figure))
         };
@@ -69,15 +96,23 @@ pub fn eval(
     let rtt = network.rtt.as_millis_f64();
     let scores = over(&|sender| sender.utility(packets_per_ms, rtt, 1.0));
     let cpu_s: f64 = runs.iter().map(|run| run.cpu_s).sum();
-    let delay = |sender: &SenderFigures| sender.delay_ms;
+    let delays = over(&|sender| sender.delay_ms);
+    let throughputs: Vec<f64> =
+        over(&SenderFigures::throughput).into_iter().map(|rate| mbps * rate).collect();
+    let range = |values: &[f64]| Distribution::of(values.iter().copied()).unwrap_or_default();
     Ok(EvalRow {
         table: name.to_string(),
         senders: network.senders,
-        throughput_mbps: mbps * mean(over(&SenderFigures::throughput)),
+        throughput_mbps: mean(throughputs.iter().copied()),
         raw_throughput_mbps: mbps * mean(over(&SenderFigures::raw_throughput)),
-        delay_ms: mean(over(&delay)),
+        delay_ms: mean(delays.iter().copied()),
         normalized_score_per_sender: mean(scores.iter().copied()),
         score_sd: deviation(&scores),
+        over_runs: OverRuns {
+            throughput_mbps: range(&throughputs),
+            delay_ms: range(&delays),
+            normalized_score_per_sender: range(&scores),
+        },
         simulated_s_per_cpu_s: seeds.len() as f64 * duration.as_secs_f64() / cpu_s.max(1e-9),
     })
 }

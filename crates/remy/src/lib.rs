@@ -18,7 +18,7 @@ pub mod words;
 pub use assess::{Assessment, Estimate, SpecimenRow, assess};
 pub use clock::CpuClock;
 pub use dna::{Dna, DnaError};
-pub use eval::{EvalRow, eval};
+pub use eval::{EvalRow, OverRuns, eval};
 pub use file::{FileError, Problem, TableFile, load, names, parse, tables};
 pub use network::{Network, Others, PACKET};
 pub use readable::{Readable, ReadableError};

@@ -9,6 +9,7 @@
 
 use paceline_cc::{Setup, Span, Time};
 use paceline_sim::flow::{On, Periods, Transfer};
+use paceline_sim::runs::Run;
 use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
 
@@ -94,7 +95,19 @@ pub fn run(
     duration: Span,
     seed: u64,
 ) -> Result<Vec<SenderFigures>, BuildError> {
+    run_from(network, scheme, duration, seed, Span::ZERO)
+}
+
+/// The same, where the recordings of the network begin `start` later: see [`Run::scenario`].
+pub(crate) fn run_from(
+    network: &Network,
+    scheme: &SchemeChoice,
+    duration: Span,
+    seed: u64,
+    start: Span,
+) -> Result<Vec<SenderFigures>, BuildError> {
     let scenario = network.scenario(scheme.clone(), duration, seed);
+    let scenario = Run { number: 1, seed, start }.scenario(&scenario);
     let mut simulation = Simulation::new(scenario)?;
     simulation.advance(Time::ZERO + duration);
     all_figures(network, duration, seed, &simulation)

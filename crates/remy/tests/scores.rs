@@ -10,6 +10,7 @@ use paceline_remy::evaluate::{Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
+use paceline_sim::runs::Spread;
 use paceline_sim::scenario::CustomScheme;
 
 /// The rows of eight senders, whose scores vary little from run to run: 1000 s instead of 10,000 s,
@@ -38,7 +39,15 @@ fn published_tables_score_as_published() {
         let network =
             Network::new(rate, Span::from_millis(150)).with(|network| network.senders = 8);
         let duration = Span::from_secs(1000);
-        let ours = eval(name, &network, number("link_ppt_pkts_per_ms"), &scheme, duration, &[1]);
+        let ours = eval(
+            name,
+            &network,
+            number("link_ppt_pkts_per_ms"),
+            &scheme,
+            duration,
+            &[1],
+            Spread::default(),
+        );
         let ours = ours.expect("runs");
         let score = number("normalized_score_per_sender");
         assert!((ours.normalized_score_per_sender - score).abs() < 0.03, "{score}: {ours:?}");

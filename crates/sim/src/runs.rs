@@ -99,8 +99,7 @@ impl Run {
         if number <= 1 {
             return Run { number: 1, seed: scenario.seed, start: Span::ZERO };
         }
-        let mut random = Stream::new(scenario.seed, &format!("run {number}"));
-        // 32 bits: readable, and exact in every JSON reader.
+        let mut random = stream(scenario.seed, number);
         let seed = random.next_u64() >> 32;
         let at = random.uniform();
         let within = |limit: Span| Span::from_nanos((at * limit.as_nanos() as f64) as u64);
@@ -136,6 +135,17 @@ impl Run {
         }
         scenario
     }
+}
+
+/// Returns the seed of run `number` where `seed` is that of run 1. It has 32 bits: readable, and exact
+/// in every JSON reader.
+pub fn seed_of_run(seed: u64, number: u32) -> u64 {
+    if number <= 1 { seed } else { stream(seed, number).next_u64() >> 32 }
+}
+
+/// What the seed of a run is drawn from, and then its start.
+fn stream(seed: u64, number: u32) -> Stream {
+    Stream::new(seed, &format!("run {number}"))
 }
 
 fn whole(start: Span) -> Span {

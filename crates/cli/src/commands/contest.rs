@@ -12,7 +12,8 @@ use paceline_lab::contest::{expand, places};
 use paceline_path::BufferSize;
 use paceline_report::{PageInfo, Quantiles, RunView, compare_page, front};
 use paceline_reproduce::{Record, Store, Task};
-use paceline_sim::metrics::power;
+use paceline_sim::metrics::{Distribution, power};
+use paceline_sim::runs::Runs;
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use crate::args;
 use crate::names::command_line;
 use crate::output::{self, Error};
+use crate::runs::{RunsArgs, range};
 use crate::table::{Grid, figure};
 use crate::temporary::Folder;
 
@@ -61,6 +63,8 @@ pub(crate) struct Contest {
     /// The seed of all random streams
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    runs: RunsArgs,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -96,8 +100,20 @@ struct Attempt {
     place: Option<usize>,
     /// No other entry of the round has as much throughput and as little delay.
     on_front: bool,
+    /// Figures of a scheme over several runs, whose medians stand above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_runs: Option<OverRuns>,
     #[serde(skip)]
     capacity_mbps: f64,
+}
+
+/// An attempt over several runs.
+#[derive(Clone, Debug, Serialize)]
+struct OverRuns {
+    throughput_mbps: Distribution,
+    delay_ms: Distribution,
+    /// None if nothing arrived in any run.
+    power: Option<Distribution>,
 }
 
 #[derive(Serialize)]
@@ -171,15 +187,36 @@ impl Contest {
             power: power(throughput_mbps, delay_ms),
             place: None,
             on_front: false,
+            over_runs: None,
             capacity_mbps,
         };
         let simulated = |name: &String, spec: &SchemeSpec| {
             let comparison = self.comparison(&trace, &capacity, spec);
-            let task = Task::scenario(name.clone(), comparison.scenario());
-            let found = kept(store, &task)?;
-            let number = |name| found.number(name);
-            let (throughput, delay) = (number("link.link.throughput"), number("all.owd.p95"));
-            Ok(attempt(name, "scheme", throughput, delay, number("link.link.capacity")))
+            let one = |number: u32| {
+                let task = Task::scenario(name.clone(), comparison.run_number(number).1);
+                let found = kept(store, &task)?;
+                let number = |name| found.number(name);
+                let figures = (number("link.link.throughput"), number("all.owd.p95"));
+                Ok((figures, number("link.link.capacity")))
+            };
+            let runs = 1..=comparison.runs.count;
+            let runs = runs.into_par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
+            let capacity = runs[0].1;
+            if let [((throughput, delay), _)] = runs[..] {
+                return Ok(attempt(name, "scheme", throughput, delay, capacity));
+            }
+            let over = |figure: &dyn Fn(f64, f64) -> Option<f64>| {
+                Distribution::of(runs.iter().filter_map(|((mbps, ms), _)| figure(*mbps, *ms)))
+            };
+            let throughput_mbps = over(&|mbps, _| Some(mbps)).unwrap_or_default();
+            let delay_ms = over(&|_, ms| Some(ms)).unwrap_or_default();
+            let power = over(&power);
+            let (throughput, delay) = (throughput_mbps.median, delay_ms.median);
+            Ok(Attempt {
+                power: power.map(|power| power.median),
+                over_runs: Some(OverRuns { throughput_mbps, delay_ms, power }),
+                ..attempt(name, "scheme", throughput, delay, capacity)
+            })
         };
         let mut attempts = entries
             .par_iter()
@@ -225,6 +262,7 @@ impl Contest {
             buffer: self.buffer,
             duration: self.duration,
             seed: self.seed,
+            runs: self.runs.or(Runs::default()),
             ..Comparison::new(trace, capacity.clone(), scheme.clone())
         }
     }
@@ -365,12 +403,24 @@ fn tables(attempts: &[Attempt]) -> String {
         let mut grid =
             Grid::after(2, &["place", "entry", "Mbit/s", "delay ms p95", "power", "front"]);
         for attempt in own {
+            let [throughput, delay, power] = match &attempt.over_runs {
+                Some(OverRuns { throughput_mbps, delay_ms, power }) => [
+                    range(throughput_mbps),
+                    range(delay_ms),
+                    power.as_ref().map_or(String::new(), range),
+                ],
+                None => [
+                    figure(attempt.throughput_mbps),
+                    figure(attempt.delay_ms),
+                    attempt.power.map_or(String::new(), figure),
+                ],
+            };
             grid.row(vec![
                 attempt.place.map_or(String::new(), |place| place.to_string()),
                 attempt.entry.clone(),
-                figure(attempt.throughput_mbps),
-                figure(attempt.delay_ms),
-                attempt.power.map_or(String::new(), figure),
+                throughput,
+                delay,
+                power,
                 if attempt.on_front { "*".into() } else { String::new() },
             ]);
         }

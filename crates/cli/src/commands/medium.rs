@@ -3,10 +3,14 @@
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
 use paceline_path::medium::{Ht, Load, Mcs, MediumConfig, Phy, Preamble, Protection, saturate};
+use paceline_sim::metrics::Distribution;
+use paceline_sim::runs::{Runs, seed_of_run};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
+use crate::runs::{RunsArgs, range_as};
 use crate::table::{Grid, figure};
 
 /// The most stations.
@@ -89,6 +93,8 @@ pub(crate) struct Medium {
     /// The seed of all that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    runs: RunsArgs,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -125,12 +131,29 @@ enum CollisionWait {
     Difs,
 }
 
+/// The figures of a run, or their medians and ranges over several runs.
 #[derive(Serialize)]
-struct Report {
-    throughput_mbps: f64,
-    per_station_mbps: Vec<f64>,
-    jain: f64,
-    collision_probability: f64,
+struct Report<T> {
+    throughput_mbps: T,
+    per_station_mbps: Vec<T>,
+    jain: T,
+    collision_probability: T,
+}
+
+impl Report<f64> {
+    /// The figures over several runs.
+    fn over(runs: &[Report<f64>]) -> Report<Distribution> {
+        let of = |figure: &dyn Fn(&Report<f64>) -> f64| {
+            Distribution::of(runs.iter().map(figure)).unwrap_or_default()
+        };
+        let streams = runs.first().map_or(0, |run| run.per_station_mbps.len());
+        Report {
+            throughput_mbps: of(&|run| run.throughput_mbps),
+            per_station_mbps: (0..streams).map(|at| of(&|run| run.per_station_mbps[at])).collect(),
+            jain: of(&|run| run.jain),
+            collision_probability: of(&|run| run.collision_probability),
+        }
+    }
 }
 
 /// Seconds above zero, up to ten hours.
@@ -150,18 +173,30 @@ impl Medium {
             Direction::Both => Load::Both,
         };
         let span = Span::from_secs_f64(self.seconds);
-        let got = saturate(config, load, self.packet, span, &Stream::new(self.seed, "medium"))
-            .map_err(|error| Error::Message(error.to_string()))?;
-        let report = Report {
-            throughput_mbps: got.total_mbps(),
-            jain: got.jain(),
-            collision_probability: got.collision_probability,
-            per_station_mbps: got.streams_mbps,
+        let runs = self.runs.or(Runs::default()).count;
+        let one = |number: u32| {
+            let random = Stream::new(seed_of_run(self.seed, number), "medium");
+            let got = saturate(config.clone(), load, self.packet, span, &random)
+                .map_err(|error| Error::Message(error.to_string()))?;
+            Ok(Report {
+                throughput_mbps: got.total_mbps(),
+                jain: got.jain(),
+                collision_probability: got.collision_probability,
+                per_station_mbps: got.streams_mbps,
+            })
         };
-        if self.json {
-            return output::print_json(&report);
+        let reports =
+            (1..=runs).into_par_iter().map(one).collect::<Result<Vec<Report<f64>>, Error>>()?;
+        match &reports[..] {
+            [report] if self.json => output::print_json(report),
+            [report] => {
+                output::print(&table(report, &rates, load, |value, factor| figure(factor * value)))
+            }
+            _ if self.json => output::print_json(&Report::over(&reports)),
+            _ => output::print(&table(&Report::over(&reports), &rates, load, |of, factor| {
+                range_as(of, "-", |value| figure(factor * value))
+            })),
         }
-        output::print(&table(&report, &rates, load))
     }
 
     /// The settings, and what the table says of the rate of each station.
@@ -262,7 +297,13 @@ fn is_dsss(rate: Rate) -> bool {
     matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
 }
 
-fn table(report: &Report, rates: &[String], load: Load) -> String {
+/// `write` writes a figure times a factor.
+fn table<T>(
+    report: &Report<T>,
+    rates: &[String],
+    load: Load,
+    write: impl Fn(&T, f64) -> String,
+) -> String {
     let mut grid = Grid::after(2, &["stream", "rate", "Mbit/s"]);
     let streams = report.per_station_mbps.iter().enumerate();
     for (at, mbps) in streams {
@@ -270,13 +311,13 @@ fn table(report: &Report, rates: &[String], load: Load) -> String {
         let station = at % rates.len();
         let way = if down { "to" } else { "from" };
         let name = format!("{way} station {}", station + 1);
-        grid.row(vec![name, rates[station].clone(), figure(*mbps)]);
+        grid.row(vec![name, rates[station].clone(), write(mbps, 1.0)]);
     }
     format!(
         "{}\n{} Mbit/s together, Jain's index {}, {} % of the frames collided\n",
         grid.text(),
-        figure(report.throughput_mbps),
-        figure(report.jain),
-        figure(100.0 * report.collision_probability)
+        write(&report.throughput_mbps, 1.0),
+        write(&report.jain, 1.0),
+        write(&report.collision_probability, 100.0)
     )
 }

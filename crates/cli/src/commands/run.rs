@@ -1,20 +1,23 @@
 //! `paceline run`: a scenario file.
 
 mod page;
+mod several;
 
 use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use paceline_cc::Span;
-use paceline_lab::RunFields;
+use paceline_lab::{RunFields, ScenarioRuns};
 use paceline_report::PageInfo;
 use paceline_sim::Outcome;
+use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
 
 use crate::args;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
+use crate::runs::RunsArgs;
 use crate::table::{Grid, figure, percent};
 
 /// The most bytes of a scenario.
@@ -34,6 +37,8 @@ pub(crate) struct Run {
     /// Use this seed, instead of the one in the file
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    runs: RunsArgs,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -53,6 +58,7 @@ impl Run {
         let mut scenario = read_scenario(&self.file)?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.duration = self.duration.unwrap_or(scenario.duration);
+        scenario.runs = self.runs.or(scenario.runs);
         if scenario.warmup >= scenario.duration {
             return Err(Error::Usage(format!(
                 "{}: the warm-up of {} leaves nothing of {} to measure; make --duration longer",
@@ -69,27 +75,60 @@ impl Run {
             // Better now than after the run.
             output::make_folder(folder)?;
         }
-        let outcome = paceline_lab::run(&scenario)
-            .map_err(|error| Error::Usage(format!("{}: {error}", self.file.display())))?;
+        let wrong = |error| Error::Usage(format!("{}: {error}", self.file.display()));
+        let runs = several::run_all(&scenario).map_err(wrong)?;
+        let silent = |name: &str| format!("flow {name}: nothing arrived");
         let written = match &self.output {
-            Some(folder) => self.write(folder, &scenario, &outcome),
+            Some(folder) => self.write(folder, &scenario, &runs),
             None => Ok(()),
         };
-        let printed = match self.json {
-            true => output::print_json(&RunFields::of(&outcome)),
-            false => output::print(&tables(&outcome)),
+        let (printed, warnings): (_, Vec<String>) = match &runs[..] {
+            [(_, outcome)] => {
+                let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
+                let printed = match self.json {
+                    true => output::print_json(&RunFields::of(outcome)),
+                    false => output::print(&tables(outcome)),
+                };
+                (printed, flows.map(|flow| silent(&flow.name)).collect())
+            }
+            _ => {
+                let Some(all) = ScenarioRuns::of(&runs) else { return Ok(()) };
+                let flows = all.flows.iter().filter(|flow| flow.goodput_mbps.median == 0.0);
+                let warnings = flows.map(|flow| silent(flow.name)).collect();
+                let printed = match self.json {
+                    true => output::print_json(&all),
+                    false => output::print(&several::tables(&all)),
+                };
+                (printed, warnings)
+            }
         };
-        let silent = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
-        let silent = silent.map(|flow| format!("flow {}: nothing arrived", flow.name));
-        let warnings: Vec<String> = silent.collect();
         written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
-    fn write(&self, folder: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), Error> {
-        let (links, flows) = paceline_lab::view::views(scenario, outcome);
+    /// Writes the page, plots and JSON of these runs, of which there is at least one.
+    fn write(
+        &self,
+        folder: &Path,
+        scenario: &Scenario,
+        runs: &[(SimulatedRun, Outcome)],
+    ) -> Result<(), Error> {
+        let outcome = &runs[0].1;
+        let several = if runs.len() > 1 { ScenarioRuns::of(runs) } else { None };
+        let (links, flows) = match several {
+            Some(_) => paceline_lab::view::views_of_runs(scenario, runs),
+            None => paceline_lab::view::views(scenario, outcome),
+        };
+        let json = match &several {
+            Some(all) => output::to_json(all)?,
+            None => output::to_json(&RunFields::of(outcome))?,
+        };
+        let explanation = match &several {
+            Some(all) => several::explanation(all),
+            None => page::explanation(scenario, outcome),
+        };
         let info = PageInfo {
             title: outcome.name.clone(),
-            explanation: page::explanation(scenario, outcome),
+            explanation,
             command: command_line(std::env::args_os().skip(1)),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(scenario.seed),
@@ -98,7 +137,7 @@ impl Run {
         let page = paceline_report::scenario_page(&info, &links, &flows);
         let mut written = vec![
             output::write(folder, "run.html", &page)?,
-            output::write(folder, "run.json", &output::to_json(&RunFields::of(outcome))?)?,
+            output::write(folder, "run.json", &json)?,
         ];
         let names: Vec<&str> = links.iter().map(|link| link.trace.as_str()).collect();
         for (link, name) in links.iter().zip(file_names(&names)) {

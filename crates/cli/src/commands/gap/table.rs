@@ -1,12 +1,14 @@
 //! Both sides in a table.
 
 use owo_colors::OwoColorize;
+use paceline_sim::metrics::Distribution;
 
 use super::Row;
 use crate::table::{Grid, figure, percent};
 
-/// A table per trace: for each scheme a line of the simulator, one of the emulator, and the
-/// simulator's deviation.
+/// A table per trace: for each scheme a line of the simulated run that begins as the real one does, one of
+/// the emulator, the range of 90 % of the simulated runs, and the deviation of the first line from the
+/// second.
 pub(super) fn tables(rows: &[Row]) -> String {
     let mut text = String::new();
     let mut traces: Vec<&str> = rows.iter().map(|row| row.trace.as_str()).collect();
@@ -71,10 +73,21 @@ fn lines(row: &Row, grid: &mut Grid) {
             cells.extend([figure(100.0 * loss), resent.to_string()]);
             grid.row(cells);
         };
+    let all = &row.simulated_runs;
     let rates = (ours.throughput_mbps, ours.utilization);
     side(&row.scheme, "simulated", rates, simulated, losses.0, ours.retransmits);
     let rates = (real.throughput_mbps, real.utilization);
     side("", "emulated", rates, emulated, losses.1, row.emulated.retransmits);
+    if all.runs > 1 {
+        let ends = |of: &Distribution| format!("{}-{}", figure(of.p5), figure(of.p95));
+        let delay = &all.queue_delay_ms;
+        let mut cells = vec![String::new(), format!("{} runs", all.runs)];
+        cells.push(ends(&all.throughput_mbps));
+        cells.push(format!("{}-{}", percent(all.utilization.p5), percent(all.utilization.p95)));
+        cells.extend([&delay.mean, &delay.p50, &delay.p95, &delay.p99].map(ends));
+        cells.extend([String::new(), ends(&all.retransmits)]);
+        grid.row(cells);
+    }
     let share = |ours: f64, real: f64| match real {
         0.0 => "-".to_string(),
         _ => format!("{:+.0} %", 100.0 * (ours / real - 1.0)),

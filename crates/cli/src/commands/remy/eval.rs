@@ -8,12 +8,14 @@ use paceline_path::BufferSize;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, Network};
 use paceline_sim::flow::{Amount, On};
+use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use serde::Serialize;
 
 use super::{scheme, table};
 use crate::args;
 use crate::output::{self, Error};
+use crate::runs::range_as;
 use crate::table::{Grid, figure};
 
 #[derive(Args)]
@@ -43,8 +45,12 @@ pub(crate) struct Eval {
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
     /// How many runs, each with a seed of its own
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, alias = "runs", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
+    /// Where in a link's recording the runs start: within a time, or `trace` for anywhere; not with a
+    /// specification
+    #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_lab::written::spread)]
+    spread: Spread,
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -156,8 +162,15 @@ impl Eval {
         let (network, packets_per_ms) = self.network(on, duration)?;
         let mut rows = Vec::new();
         for (name, scheme) in self.candidates(false)? {
-            let row =
-                paceline_remy::eval(&name, &network, packets_per_ms, &scheme, duration, seeds);
+            let row = paceline_remy::eval(
+                &name,
+                &network,
+                packets_per_ms,
+                &scheme,
+                duration,
+                seeds,
+                self.spread,
+            );
             rows.push(row.map_err(|error| Error::Message(format!("{name}: {error}")))?);
         }
         if self.json {
@@ -171,6 +184,7 @@ impl Eval {
             "delay, ms",
             "score per sender",
             "sd",
+            "median (90 % of runs)",
             "simulated s/CPU s",
         ]);
         for row in &rows {
@@ -182,6 +196,9 @@ impl Eval {
                 figure(row.delay_ms),
                 format!("{:.4}", row.normalized_score_per_sender),
                 format!("{:.4}", row.score_sd),
+                range_as(&row.over_runs.normalized_score_per_sender, " to ", |score| {
+                    format!("{score:.3}")
+                }),
                 format!("{:.0}", row.simulated_s_per_cpu_s),
             ]);
         }

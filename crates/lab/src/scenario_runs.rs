@@ -1,0 +1,141 @@
+//! Several runs of a scenario: the JSON of `paceline run --runs N`, with a median and a range in place
+//! of each figure of a single run.
+
+use paceline_sim::metrics::Distribution;
+use paceline_sim::runs::Run;
+use paceline_sim::{FlowOutcome, LinkOutcome, Outcome};
+use serde::Serialize;
+
+use crate::fields::RunFields;
+use crate::summary::{DelayDistributions, delays, over};
+
+/// Several runs of a scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioRuns<'a> {
+    /// Name of the scenario.
+    pub name: &'a str,
+    /// Measured time of each run in seconds.
+    pub duration_s: f64,
+    /// True if all runs have the same digest.
+    pub equal: bool,
+    /// The links, in the scenario's order.
+    pub links: Vec<LinkRuns<'a>>,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<FlowRuns<'a>>,
+    /// Goodput of all flows together.
+    pub goodput_mbps: Distribution,
+    /// Jain's index of the flows' goodputs.
+    pub jain: Distribution,
+    /// The runs themselves.
+    pub runs: Vec<OneRun<'a>>,
+}
+
+/// A link over the runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkRuns<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Bytes that it offered, as a rate.
+    pub capacity_mbps: Distribution,
+    /// Bytes that it delivered, as a rate.
+    pub throughput_mbps: Distribution,
+    /// Delivered bytes over offered bytes.
+    pub utilization: Distribution,
+    /// Per packet, from its arrival at the queue until it has left the link.
+    pub queue_delay_ms: DelayDistributions,
+    /// Packets dropped by its queue.
+    pub drops: Distribution,
+    /// Packets marked.
+    pub marks: Distribution,
+}
+
+/// A flow over the runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowRuns<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its scheme, as written.
+    pub scheme: &'a str,
+    /// Bytes of packets that arrived for the first time, as a rate.
+    pub goodput_mbps: Distribution,
+    /// Per acknowledgement.
+    pub rtt_ms: DelayDistributions,
+    /// Packets sent again.
+    pub retransmits: Distribution,
+    /// Expiries of retransmission timers.
+    pub timeouts: Distribution,
+}
+
+/// One of the runs, whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct OneRun<'a> {
+    /// Number of the run, from 1 on.
+    pub run: u32,
+    /// How much later the recordings (or the first flow) began.
+    pub start_ms: f64,
+    /// Its seed.
+    pub seed: u64,
+    /// What `paceline run` prints of a single run.
+    pub outcome: RunFields<'a>,
+}
+
+impl ScenarioRuns<'_> {
+    /// The summary of these runs of one scenario; `None` without any.
+    pub fn of(runs: &[(Run, Outcome)]) -> Option<ScenarioRuns<'_>> {
+        let all: Vec<&Outcome> = runs.iter().map(|(_, outcome)| outcome).collect();
+        let first = *all.first()?;
+        let links = (0..first.links.len()).map(|at| {
+            let links: Vec<&LinkOutcome> = all.iter().map(|outcome| &outcome.links[at]).collect();
+            LinkRuns::of(&first.links[at].name, &links)
+        });
+        let flows = (0..first.flows.len()).map(|at| {
+            let flows: Vec<&FlowOutcome> = all.iter().map(|outcome| &outcome.flows[at]).collect();
+            FlowRuns::of(&first.flows[at], &flows)
+        });
+        Some(ScenarioRuns {
+            name: &first.name,
+            duration_s: first.duration_s,
+            equal: all.len() > 1 && all.iter().all(|outcome| outcome.digest == first.digest),
+            links: links.collect(),
+            flows: flows.collect(),
+            goodput_mbps: over(&all, Outcome::goodput_mbps),
+            jain: over(&all, Outcome::jain),
+            runs: runs
+                .iter()
+                .map(|(run, outcome)| OneRun {
+                    run: run.number,
+                    start_ms: run.start.as_millis_f64(),
+                    seed: run.seed,
+                    outcome: RunFields::of(outcome),
+                })
+                .collect(),
+        })
+    }
+}
+
+impl LinkRuns<'_> {
+    fn of<'a>(name: &'a str, all: &[&LinkOutcome]) -> LinkRuns<'a> {
+        LinkRuns {
+            name,
+            capacity_mbps: over(all, |link| link.capacity_mbps),
+            throughput_mbps: over(all, |link| link.throughput_mbps),
+            utilization: over(all, |link| link.utilization),
+            queue_delay_ms: delays(all, |link| link.queue_delay_ms),
+            drops: over(all, |link| link.drops as f64),
+            marks: over(all, |link| link.marks as f64),
+        }
+    }
+}
+
+impl FlowRuns<'_> {
+    fn of<'a>(first: &'a FlowOutcome, all: &[&FlowOutcome]) -> FlowRuns<'a> {
+        FlowRuns {
+            name: &first.name,
+            scheme: &first.scheme,
+            goodput_mbps: over(all, |flow| flow.goodput_mbps),
+            rtt_ms: delays(all, |flow| flow.rtt_ms),
+            retransmits: over(all, |flow| flow.sender.retransmits as f64),
+            timeouts: over(all, |flow| flow.sender.timeouts as f64),
+        }
+    }
+}

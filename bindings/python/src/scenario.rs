@@ -3,21 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_cc::Span;
-use paceline_lab::{RunFields, run_while, written};
-use paceline_report::{PageInfo, RunView};
+use paceline_cc::{ParamValue as _, Span};
+use paceline_lab::{RunFields, ScenarioRuns, run_while, written};
+use paceline_report::{FlowView, PageInfo, RunView};
+use paceline_sim::runs::Run;
 use paceline_sim::scenario::{self, Record};
 use paceline_sim::{Names, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::prelude::*;
+use serde::Serialize;
 
-use crate::compare::{check_bin_count, series_table};
+use crate::compare::{check_bin_count, read_runs, series_table};
 use crate::controller::names_with_controllers;
 use crate::error::{argument_error, run_error, scenario_error};
 use crate::run::{RunControl, run_interruptibly};
 use crate::table::PyTable;
-use paceline_lab::view::views;
+use paceline_lab::view::{views, views_of_runs};
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, name = "Scenario", module = "paceline._native")]
@@ -53,8 +56,9 @@ impl PyScenario {
         Ok(PyScenario { scenario: Arc::new(scenario), controllers })
     }
 
-    /// The same with another seed, duration, warm-up or bin; `None` leaves it as it is.
-    #[pyo3(signature = (*, seed, duration, warmup, bin))]
+    /// The same with another seed, duration, warm-up, bin or other runs; `None` leaves it as it is.
+    #[pyo3(signature = (*, seed, duration, warmup, bin, runs, spread))]
+    #[allow(clippy::too_many_arguments)]
     fn replace(
         &self,
         py: Python<'_>,
@@ -62,6 +66,8 @@ impl PyScenario {
         duration: Option<String>,
         warmup: Option<String>,
         bin: Option<String>,
+        runs: Option<u32>,
+        spread: Option<String>,
     ) -> PyResult<PyScenario> {
         let mut scenario = scenario::Scenario::clone(&self.scenario);
         scenario.seed = seed.unwrap_or(scenario.seed);
@@ -77,9 +83,12 @@ impl PyScenario {
             let bin = written::bin(&text).map_err(|e| argument_error("bin", e))?;
             scenario.record = Record::Series(bin);
         }
+        let spread = spread.unwrap_or_else(|| scenario.runs.spread.show());
+        scenario.runs = read_runs(runs.unwrap_or(scenario.runs.count), &spread)?;
+        let before = &self.scenario;
         if let Record::Series(bin) = scenario.record
-            && (scenario.record, scenario.duration)
-                != (self.scenario.record, self.scenario.duration)
+            && (scenario.record, scenario.duration, scenario.runs.count)
+                != (before.record, before.duration, before.runs.count)
         {
             check_bin_count(bin, scenario.duration, scenario.runs.count)?;
         }
@@ -112,6 +121,11 @@ impl PyScenario {
     }
 
     #[getter]
+    fn runs(&self) -> u32 {
+        self.scenario.runs.count
+    }
+
+    #[getter]
     fn duration_s(&self) -> f64 {
         self.scenario.duration.as_secs_f64()
     }
@@ -131,74 +145,148 @@ impl PyScenario {
         self.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
-    /// Runs it to its end.
-    fn run(&self, py: Python<'_>) -> PyResult<PyOutcome> {
+    /// Makes its runs: all, or the one of this number.
+    #[pyo3(signature = (*, number, threads))]
+    fn run(&self, py: Python<'_>, number: Option<u32>, threads: usize) -> PyResult<PyOutcome> {
         let control = Arc::new(RunControl::default());
         let names = self.names(py, &control)?;
-        let scenario = &self.scenario;
-        let outcome = run_interruptibly(py, 1, &control, || {
-            run_while(scenario, &names, &|| control.go_on())
+        let runs: Vec<Run> = match number {
+            Some(number) => vec![Run::of(&self.scenario, number)],
+            None => Run::all(&self.scenario).collect(),
+        };
+        let outcomes = run_interruptibly(py, threads, &control, || {
+            let run = |run: &Run| {
+                let scenario = run.scenario(&self.scenario);
+                run_while(&scenario, &names, &|| control.go_on())
+            };
+            runs.par_iter().map(run).collect::<Result<Option<Vec<Outcome>>, _>>()
         })?;
-        match outcome {
-            Ok(Some(outcome)) => Ok(PyOutcome { scenario: Arc::clone(scenario), outcome }),
+        match outcomes {
+            Ok(Some(outcomes)) => {
+                let runs = runs.into_iter().zip(outcomes).collect();
+                Ok(PyOutcome { scenario: Arc::clone(&self.scenario), runs })
+            }
             Ok(None) => Err(run_error(py, "the run was stopped")),
             Err(error) => Err(run_error(py, error)),
         }
     }
 }
 
-/// What a run has shown.
+/// What the runs of a scenario have shown.
 #[pyclass(frozen, name = "Outcome", module = "paceline._native")]
 pub(crate) struct PyOutcome {
     scenario: Arc<scenario::Scenario>,
-    outcome: Outcome,
+    /// At least one.
+    runs: Vec<(Run, Outcome)>,
+}
+
+/// A row of the table of runs.
+#[derive(Serialize)]
+struct RunRow {
+    run: u32,
+    start_ms: f64,
+    seed: u64,
+    goodput_mbps: f64,
+    jain: f64,
+    digest: String,
+}
+
+impl PyOutcome {
+    /// The first run, whose links and flows over time are shown.
+    fn first(&self) -> &Outcome {
+        &self.runs[0].1
+    }
+
+    /// The runs together, if there are several.
+    fn several(&self) -> Option<ScenarioRuns<'_>> {
+        ScenarioRuns::of(&self.runs).filter(|all| all.runs.len() > 1)
+    }
+
+    fn views(&self) -> (Vec<RunView>, Vec<FlowView>) {
+        match self.runs.len() {
+            1 => views(&self.scenario, self.first()),
+            _ => views_of_runs(&self.scenario, &self.runs),
+        }
+    }
 }
 
 #[pymethods]
 impl PyOutcome {
     #[getter]
     fn name(&self) -> &str {
-        &self.outcome.name
+        &self.first().name
+    }
+
+    /// A row for each run.
+    fn runs(&self) -> PyResult<PyTable> {
+        let row = |(run, outcome): &(Run, Outcome)| RunRow {
+            run: run.number,
+            start_ms: run.start.as_millis_f64(),
+            seed: run.seed,
+            goodput_mbps: outcome.goodput_mbps(),
+            jain: outcome.jain(),
+            digest: outcome.digest.clone(),
+        };
+        PyTable::of(&self.runs.iter().map(row).collect::<Vec<RunRow>>())
+    }
+
+    /// One of the runs by its number.
+    fn single(&self, number: u32) -> PyResult<PyOutcome> {
+        let Some(run) = self.runs.iter().find(|(run, _)| run.number == number) else {
+            let problem = format!("there are {} runs, and no run {number}", self.runs.len());
+            return Err(argument_error("run", problem));
+        };
+        Ok(PyOutcome { scenario: Arc::clone(&self.scenario), runs: vec![run.clone()] })
     }
 
     #[getter]
     fn digest(&self) -> &str {
-        &self.outcome.digest
+        &self.first().digest
     }
 
     /// The JSON that `paceline run --json` prints.
     fn json(&self) -> PyResult<String> {
-        crate::listing::document(RunFields::of(&self.outcome))
+        match self.several() {
+            Some(all) => crate::listing::document(all),
+            None => crate::listing::document(RunFields::of(self.first())),
+        }
     }
 
-    /// A row for each flow, without what was recorded over time.
+    /// A row for each flow, without what was recorded over time; of several runs with figures over the
+    /// runs.
     fn flows(&self) -> PyResult<PyTable> {
-        let mut flows = self.outcome.flows.clone();
+        if let Some(all) = self.several() {
+            return PyTable::of(&all.flows);
+        }
+        let mut flows = self.first().flows.clone();
         flows.iter_mut().for_each(|flow| flow.series = None);
         PyTable::of(&flows)
     }
 
-    /// A row for each link, without what was recorded over time.
+    /// The same for each link.
     fn links(&self) -> PyResult<PyTable> {
-        let mut links = self.outcome.links.clone();
+        if let Some(all) = self.several() {
+            return PyTable::of(&all.links);
+        }
+        let mut links = self.first().links.clone();
         links.iter_mut().for_each(|link| link.series = None);
         PyTable::of(&links)
     }
 
-    /// A link over time; `None` if it was not recorded.
+    /// A link of the first run over time; `None` if it was not recorded.
     fn link_series(&self, link: &str) -> PyResult<Option<PyTable>> {
-        let Some(link) = self.outcome.links.iter().find(|known| known.name == link) else {
-            let known: Vec<&str> = self.outcome.links.iter().map(|l| l.name.as_str()).collect();
+        let Some(link) = self.first().links.iter().find(|known| known.name == link) else {
+            let known: Vec<&str> = self.first().links.iter().map(|l| l.name.as_str()).collect();
             let problem = format!("there is none of this name; the links are {}", known.join(", "));
             return Err(argument_error("link", problem));
         };
         link.series.as_ref().map(series_table).transpose()
     }
 
-    /// A flow over time: its goodput and its controller's inner values; `None` if not recorded.
+    /// A flow of the first run over time: its goodput and its controller's inner values; `None` if not recorded.
     fn flow_series(&self, flow: &str) -> PyResult<Option<PyTable>> {
-        let Some(flow) = self.outcome.flows.iter().find(|known| known.name == flow) else {
-            let known: Vec<&str> = self.outcome.flows.iter().map(|f| f.name.as_str()).collect();
+        let Some(flow) = self.first().flows.iter().find(|known| known.name == flow) else {
+            let known: Vec<&str> = self.first().flows.iter().map(|f| f.name.as_str()).collect();
             let problem = format!("there is none of this name; the flows are {}", known.join(", "));
             return Err(argument_error("flow", problem));
         };
@@ -214,20 +302,27 @@ impl PyOutcome {
 
     /// A link over time, as SVG.
     fn time_series_svg(&self, link: &str) -> String {
-        let (links, _) = views(&self.scenario, &self.outcome);
+        let (links, _) = self.views();
         let one: Vec<RunView> = links.into_iter().filter(|view| view.trace == link).collect();
         paceline_report::time_series_svg(&one)
     }
 
     /// The page of `paceline run -o`, as HTML.
     fn page(&self) -> String {
-        let (links, flows) = views(&self.scenario, &self.outcome);
+        let (links, flows) = self.views();
         let info = PageInfo {
-            title: self.outcome.name.clone(),
-            explanation: format!("Measured for {:.6} s.", self.outcome.duration_s),
+            title: self.first().name.clone(),
+            explanation: format!(
+                "Measured for {:.6} s{}.",
+                self.first().duration_s,
+                match self.runs.len() {
+                    1 => String::new(),
+                    count => format!(" in each of {count} runs; figures are medians"),
+                }
+            ),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(self.scenario.seed),
-            facts: vec![("digest".into(), self.outcome.digest.clone())],
+            facts: vec![("digest".into(), self.first().digest.clone())],
             ..PageInfo::default()
         };
         paceline_report::scenario_page(&info, &links, &flows)

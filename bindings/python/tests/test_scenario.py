@@ -120,6 +120,33 @@ def test_an_outcome_has_frames_plots_and_json():
         outcome.link_series("other")
 
 
+def test_a_scenario_has_the_runs_that_it_says():
+    fields = {**FIELDS, "links": [{"name": "link", "trace": "lte-driving"}]}
+    scenario = paceline.Scenario(**fields, runs=7, spread="trace")
+    assert (scenario.runs, scenario.replace(runs=2).runs) == (7, 2)
+    outcome = scenario.replace(bin="100ms").run()
+    assert outcome.runs["run"] == [1, 2, 3, 4, 5, 6, 7] and len(set(outcome.runs["digest"])) == 7
+    assert outcome.runs["start_ms"][0] == 0 and max(outcome.runs["start_ms"]) > 1000
+    assert outcome.links.to_dicts() == outcome.to_dict()["links"]
+    goodput = outcome.flows["goodput_mbps"][0]
+    assert goodput["median"] == sorted(outcome.runs["goodput_mbps"])[3]
+    third = outcome.single(3)
+    assert third.digest == outcome.runs["digest"][2] and third.flows["goodput_mbps"][0] > 0
+    assert [row["outcome"]["digest"] for row in outcome.to_dict()["runs"]] == outcome.runs["digest"]
+    assert outcome.time_series()._repr_svg_().startswith("<svg")
+    assert "cubic" in outcome._repr_html_() and "cubic" in outcome.page()
+    with pytest.raises(ValueError, match="no run 8"):
+        outcome.single(8)
+
+
+def test_one_run_is_the_scenario_as_it_stands():
+    alone = paceline.run(FIELDS)
+    assert paceline.run({**FIELDS, "runs": 5}, runs=1).to_json() == alone.to_json()
+    assert alone.single(1).digest == alone.digest == alone.runs["digest"][0]
+    with pytest.raises(ValueError, match="runs: expected 1 to 1000"):
+        paceline.run(FIELDS, runs=0)
+
+
 def test_a_link_that_cannot_be_built_is_a_run_error():
     fields = {
         "duration": 1,

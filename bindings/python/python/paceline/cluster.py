@@ -93,7 +93,8 @@ def sweep(
     """Runs scenarios on a Dask cluster.
 
     Args:
-        scenarios: The scenarios. Workers read traces that they name by the same paths.
+        scenarios: The scenarios; each run of one that has several counts as a run of the sweep, one after
+            the other. Workers read traces that they name by the same paths.
         client: The cluster.
         output: A folder, which gets ``runs/*.parquet``, one for each finished run, and ``sweep.parquet``,
             the whole table. A sweep that was stopped goes on from the finished runs; they are known
@@ -120,18 +121,22 @@ def sweep(
     from distributed import as_completed
 
     all_scenarios = list(scenarios)
-    texts = [cloudpickle.dumps(scenario) for scenario in all_scenarios]
-    keys = [_run_key(scenario) for scenario in all_scenarios]
+    tasks, keys = [], []
+    for scenario in all_scenarios:
+        text = cloudpickle.dumps(scenario)
+        for number in range(1, scenario.runs + 1):
+            tasks.append((text, number))
+            keys.append(_run_key(scenario, number))
     folder = None if output is None else pathlib.Path(output) / "runs"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     saved = {key: _load_run(folder, key) for key in dict.fromkeys(keys)} if folder else {}
     done: dict[str, dict[str, Any]] = {key: doc for key, doc in saved.items() if doc is not None}
-    unfinished = {key: text for key, text in zip(keys, texts) if key not in done}
+    unfinished = {key: task for key, task in zip(keys, tasks) if key not in done}
     futures = {
-        client.submit(_run_pickled, text, key=f"paceline-run-{key}-{uuid.uuid4().hex[:8]}",
+        client.submit(_run_pickled, *task, key=f"paceline-run-{key}-{uuid.uuid4().hex[:8]}",
                       pure=False, retries=retries): key
-        for key, text in unfinished.items()
+        for key, task in unfinished.items()
     }  # fmt: skip
     errors: dict[str, BaseException] = {}
     try:
@@ -162,17 +167,19 @@ def sweep(
     return result
 
 
-def _run_pickled(text: bytes) -> str:
-    """A run on a worker, as JSON: text is the least work to pass on."""
+def _run_pickled(text: bytes, number: int) -> str:
+    """Run ``number`` of a scenario on a worker, as JSON: text is the least work to pass on."""
     scenario: Scenario = pickle.loads(text)
-    return f'{{"seed": {scenario.seed}, "outcome": {scenario.run().to_json()}}}'
+    outcome = scenario._run_number(number)
+    return f'{{"seed": {outcome.runs["seed"][0]}, "outcome": {outcome.to_json()}}}'
 
 
-def _run_key(scenario: Scenario) -> str:
-    """By what a run is known: its scenario with the code of its controllers, and the program."""
+def _run_key(scenario: Scenario, number: int) -> str:
+    """By what a run is known: its scenario with the code of its controllers, its number, and the
+    program."""
     text, _, folder, controllers, changes = scenario._parsed
     code = {name: _controller_code(controller) for name, controller in controllers.items()}
-    identity = [_SCHEMA, _native.__version__, text, folder, changes, code]
+    identity = [_SCHEMA, _native.__version__, text, folder, changes, code, number]
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 

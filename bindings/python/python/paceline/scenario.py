@@ -27,7 +27,8 @@ class Scenario:
         links: The links: dictionaries with ``name``, ``rate`` or ``trace``, and so on.
         flows: The flows: dictionaries with ``scheme``, ``path``, ``rtt``, and so on.
         duration: How long it runs.
-        **fields: The other keys: ``name``, ``warmup``, ``seed``, ``bin``, ``medium``.
+        **fields: The other keys: ``name``, ``warmup``, ``seed``, ``runs``, ``spread``, ``bin``,
+            ``medium``.
 
     Raises:
         ScenarioError: A mistake; ``place`` names the object, ``line`` the line of a file.
@@ -130,8 +131,11 @@ class Scenario:
         duration: _units.Time | None = None,
         warmup: _units.Time | None = None,
         bin: _units.Time | None = None,
+        runs: int | None = None,
+        spread: _units.Time | None = None,
     ) -> Scenario:
-        """The same with another seed, duration, warm-up or length of recorded bins.
+        """The same with another seed, duration, warm-up or length of recorded bins, or with other runs:
+        how many, and the time within which they start (``"trace"`` for anywhere in the recordings).
 
         >>> import paceline
         >>> scenario = paceline.Scenario([{"name": "link", "rate": "1Mbps"}], [{"scheme": "cubic"}])
@@ -144,6 +148,8 @@ class Scenario:
             "duration": text("duration", duration),
             "warmup": text("warmup", warmup),
             "bin": text("bin", bin),
+            "runs": None if runs is None else _units.whole("runs", runs, 2**32 - 1),
+            "spread": text("spread", spread),
         }
         new = type(self).__new__(type(self))
         *parsed, before = self._parsed
@@ -161,6 +167,11 @@ class Scenario:
     def seed(self) -> int:
         """The seed of all random numbers."""
         return self._native.seed
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has, each with its own seed and start."""
+        return self._native.runs
 
     @property
     def duration_s(self) -> float:
@@ -186,14 +197,21 @@ class Scenario:
         """The text of a scenario file that gives the same run."""
         return self._native.to_toml()
 
-    def run(self) -> Outcome:
-        """Runs it to its end. Equal scenarios give equal digests, here and on the command line.
+    def run(self, *, threads: int = 0) -> Outcome:
+        """Makes its runs. Equal scenarios give equal digests, here and on the command line.
+
+        Args:
+            threads: How many runs at the same time; 0 for one on each core.
 
         Raises:
             RunError: If it cannot be built.
             KeyboardInterrupt: At once when the user presses Ctrl-C.
         """
-        return Outcome(self._native.run())
+        return Outcome(self._native.run(number=None, threads=_units.threads(threads)))
+
+    def _run_number(self, number: int) -> Outcome:
+        """One of its runs, from 1 on, on one thread."""
+        return Outcome(self._native.run(number=number, threads=1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle_scenario, self._parsed
@@ -215,7 +233,7 @@ def _unpickle_scenario(
 
 
 def _with_changes(native: _native.Scenario, changes: Mapping[str, Any]) -> _native.Scenario:
-    names = ("seed", "duration", "warmup", "bin")
+    names = ("seed", "duration", "warmup", "bin", "runs", "spread")
     return native.replace(**{name: changes.get(name) for name in names})
 
 
@@ -234,7 +252,12 @@ def _scheme_name_of_flow(
 
 
 class Outcome:
-    """What a run has shown. Its fields are those of ``paceline run --json`` (``docs/json.md``)."""
+    """What the runs of a scenario have shown: one, unless it has more.
+
+    The fields are those of ``paceline run --json`` (``docs/json.md``). With several runs a figure of
+    :attr:`links` and :attr:`flows` is a structure of ``median``, ``p5`` and ``p95`` over the runs, and with
+    six runs or more ``median_interval``; :meth:`single` has one of the runs.
+    """
 
     def __init__(self, native: _native.Outcome) -> None:
         self._native = native
@@ -246,8 +269,22 @@ class Outcome:
 
     @property
     def digest(self) -> str:
-        """A hash of every hand-over of a packet: equal for equal runs, on every machine."""
+        """A hash of every hand-over of a packet in the first run: equal for equal runs, on every
+        machine."""
         return self._native.digest
+
+    @property
+    def runs(self) -> Frame:
+        """A row for each run: ``run``, ``start_ms``, ``seed``, ``goodput_mbps``, ``jain``, ``digest``."""
+        return Frame(self._native.runs())
+
+    def single(self, run: int) -> Outcome:
+        """One of the runs by its number, from 1 on.
+
+        Raises:
+            ValueError: If there is no such run.
+        """
+        return Outcome(self._native.single(_units.whole("run", run, 2**32 - 1)))
 
     @property
     def flows(self) -> Frame:
@@ -260,7 +297,7 @@ class Outcome:
         return Frame(self._native.links())
 
     def link_series(self, link: str | None = None) -> Frame:
-        """A link over time, the first one by default: ``time_s``, ``capacity_mbps``,
+        """A link of the first run over time, the first one by default: ``time_s``, ``capacity_mbps``,
         ``throughput_mbps``, ``queue_delay_ms``.
 
         Raises:
@@ -269,7 +306,7 @@ class Outcome:
         return _frame_of_series(self._native.link_series(self._or_first(link, "links")))
 
     def flow_series(self, flow: str | None = None) -> Frame:
-        """A flow over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
+        """A flow of the first run over time, the first one by default: ``time_s``, ``goodput_mbps`` and the inner
         values of its controller.
 
         Raises:
@@ -278,7 +315,8 @@ class Outcome:
         return _frame_of_series(self._native.flow_series(self._or_first(flow, "flows")))
 
     def time_series(self, link: str | None = None) -> Plot:
-        """Capacity, throughput and queueing delay of a link over time; of the first by default."""
+        """Capacity, throughput and queueing delay of a link over time; of the first by default. Of several
+        runs, medians and bands of 90 % of the runs."""
         link = self._or_first(link, "links")
         _frame_of_series(self._native.link_series(link))
         return Plot(self._native.time_series_svg(link))
@@ -310,8 +348,10 @@ class Outcome:
         if links:
             text += html_table(links, "links")
         if flows:
-            few = ("name", "scheme", "goodput_mbps", "rtt_ms.mean", "rtt_ms.p95", "sent",
-                   "retransmits", "lost", "timeouts", "transfers")  # fmt: skip
+            several = ("", ".median", ".p5", ".p95")
+            few = ["name", "scheme", *(f"goodput_mbps{part}" for part in several), "rtt_ms.mean", "rtt_ms.p95",
+                   "rtt_ms.p95.median", "sent", "retransmits", "retransmits.median", "lost", "timeouts",
+                   "transfers"]  # fmt: skip
             text += html_table({name: flows[name] for name in few if name in flows}, "flows")
         return text + f"<p>digest {self.digest}</p>"
 
@@ -328,6 +368,9 @@ def run(
     seed: int | None = None,
     duration: _units.Time | None = None,
     bin: _units.Time | None = None,
+    runs: int | None = None,
+    spread: _units.Time | None = None,
+    threads: int = 0,
 ) -> Outcome:
     """Runs a scenario: a :class:`Scenario`, the path of a file, or a dictionary of its keys.
 
@@ -336,6 +379,9 @@ def run(
         seed: Another seed than the scenario's.
         duration: Another duration.
         bin: Records links and flows over time in bins of this length.
+        runs: How many runs, instead of the scenario's number; 1 to 1000.
+        spread: The time within which they start, or ``"trace"`` for anywhere in the recordings.
+        threads: How many runs at the same time; 0 for one on each core.
 
     Raises:
         ScenarioError: A mistake, with its place.
@@ -355,6 +401,7 @@ def run(
         )
     elif not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
-    if (seed, duration, bin) != (None, None, None):
-        scenario = scenario.replace(seed=seed, duration=duration, bin=bin)
-    return scenario.run()
+    changes = {"seed": seed, "duration": duration, "bin": bin, "runs": runs, "spread": spread}
+    if any(value is not None for value in changes.values()):
+        scenario = scenario.replace(**changes)
+    return scenario.run(threads=threads)

@@ -508,7 +508,9 @@ impl Connection {
             Some(Body::Ack(ack)) => {
                 self.latest_ack = Some(ack);
                 let mut place = [0; frame::OLDER_RANGES];
-                let older = self.older_ranges(&ack, &mut place);
+                // Those that this end's receiver remembers beside the ones in `ack`.
+                let ranges = self.incoming.iter().flat_map(|incoming| incoming.older_ranges(&ack));
+                let older = OlderRanges::new(&ack, ranges, &mut place);
                 let transmit = self.control(to, &Frame::Ack(ack, older), bytes)?;
                 return Some(Transmit { ack: true, ..transmit });
             }
@@ -521,18 +523,6 @@ impl Connection {
         }
         let (packet, from) = outgoing.pop(now)?;
         self.data(now, to, (&packet, from), bytes)
-    }
-
-    /// The ranges that go with an acknowledgement of this end's.
-    fn older_ranges<'a>(
-        &self,
-        ack: &Ack,
-        place: &'a mut [u8; frame::OLDER_RANGES],
-    ) -> OlderRanges<'a> {
-        match &self.incoming {
-            Some(incoming) => OlderRanges::new(ack, incoming.older_ranges(ack), place),
-            None => OlderRanges::new(ack, std::iter::empty(), place),
-        }
     }
 
     /// A ping in a packet of so many bytes, IP and UDP headers included.

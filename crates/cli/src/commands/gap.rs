@@ -25,11 +25,11 @@ use emulated::Emulated;
 
 #[derive(Args)]
 #[command(after_help = "\
-Each scheme runs over the same link in the simulator, ten times unless --runs says otherwise, and for the
-same time in the emulator with this machine's own TCP. The first simulated run begins where the real
-one does; the range is that of 90 % of the simulated runs. This works for schemes that both have: cubic, bbr, reno, and those of
-`paceline kernel`. With --udp, Paceline's own senders and receivers take the place of TCP, and every
-scheme works.
+Each scheme runs over the same link in the simulator, ten times unless --runs says otherwise, and
+for the same time in the emulator with this machine's own TCP. The first simulated run begins where
+the real one does; the range is that of 90 % of the simulated runs. This works for schemes that both
+have: cubic, bbr, reno, and those of `paceline kernel`. With --udp, Paceline's own senders and
+receivers take the place of TCP, and every scheme works.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr

@@ -68,7 +68,7 @@ def test_a_single_run_is_the_first_of_several(several, result):
 
 def test_fields_are_those_of_the_json(result):
     document = json.loads(result.to_json())
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     for frame in (result.to_arrow().to_pylist(), result.to_polars().to_dicts(), result.to_dicts()):
         assert frame == document["runs"]
     assert list(result.to_pandas().columns) == list(document["runs"][0])

@@ -65,7 +65,7 @@ impl Printed {
 
     /// Looks at a document of a command.
     fn document(&mut self, command: &str, document: &Value) {
-        assert_eq!(document["schema_version"], 1, "{command}");
+        assert_eq!(document["schema_version"], 2, "{command}");
         self.object(command, command, document);
     }
 
@@ -193,7 +193,7 @@ fn lists_and_claims() {
     // The whole of `validate` takes minutes; these are its types.
     let rows = cases(None, None)[0].measure();
     let counts = Counts::of(&rows);
-    let document = json!({ "schema_version": 1, "counts": counts, "rows": rows });
+    let document = json!({ "schema_version": 2, "counts": counts, "rows": rows });
     printed.document("validate", &document);
     printed.all_of(&[
         "schemes",

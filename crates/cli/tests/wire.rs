@@ -175,7 +175,7 @@ fn logs_for_qvis_have_a_record_for_each_packet_and_acknowledgement_at_both_ends(
         assert!(!page.contains("pl1-"), "{name}");
         let json = std::fs::read(format!("{pages}/{name}.json")).expect("JSON");
         let json: Value = serde_json::from_slice(&json).expect("JSON");
-        assert_eq!(json["schema_version"], 1);
+        assert_eq!(json["schema_version"], 2);
     }
 }
 

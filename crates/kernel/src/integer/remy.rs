@@ -119,3 +119,30 @@ impl<'a> Remy<'a> {
         (mss.min(65_536) * 1_000_000_000).checked_div(self.gap).unwrap_or(u64::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Span;
+    use paceline_cc::schemes::remy::RemyTables;
+
+    use super::*;
+
+    /// As in the simulator, a ratio that is the end between two rules has the upper one.
+    #[test]
+    fn ratios_at_the_end_of_a_rule_are_the_next_ones() {
+        let tables = RemyTables::builtin();
+        let table = tables.find("starter").expect("is built in").table().expect("is sound");
+        let table = RemyTable::new(&table, Span::ZERO).expect("fits");
+        // Tenths of the smallest RTT, and microseconds between packets under the rule from there on.
+        for (tenths, gap) in [(11, 100), (14, 500), (20, 2000)] {
+            for smallest in (10..1_000_000).step_by(130) {
+                let mut remy = Remy::new(&table);
+                for rtt in [smallest, smallest / 10 * tenths] {
+                    let now = 2_000_000 + rtt;
+                    remy.on_feedback(&Feedback { now, acked: ONE, rtt, ..Feedback::default() });
+                }
+                assert_eq!(remy.gap(), gap * 1000, "{smallest} us, then {tenths} tenths");
+            }
+        }
+    }
+}

@@ -117,12 +117,17 @@ fn walk(tree: &RuleTree, each: &mut impl FnMut(&Domain)) {
     }
 }
 
-/// An end as a whole number: of values that are exact, those and only those below the end are below
-/// the number.
+/// An end as a whole number: of times that are exact, those and only those below the end are below
+/// the number. Ratios are rounded down, and so are their ends: a ratio of the end itself is not below
+/// it, and no other ratio of RTTs below 4 s is as near to an end of three decimals.
 fn whole_end(signal: usize, end: f64) -> u64 {
-    let unit = if signal == Signal::RttRatio.index() { 1.0 } else { 1000.0 };
+    let scale = (1u64 << FRACTION) as f64;
+    let whole = match signal == Signal::RttRatio.index() {
+        true => (end * scale).floor(),
+        false => (end * 1000.0 * scale).ceil(),
+    };
     // The conversion saturates.
-    (((end * unit) * (1u64 << FRACTION) as f64).ceil() as u64).min(NEVER)
+    (whole as u64).min(NEVER)
 }
 
 impl RemyTable {

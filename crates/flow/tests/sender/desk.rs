@@ -117,6 +117,11 @@ impl Desk {
         self.sender.in_flight()
     }
 
+    /// Bytes delivered since the start.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.sender.delivered()
+    }
+
     /// What the controller was told since it was asked last.
     pub(crate) fn told(&mut self) -> Vec<ControllerCall> {
         std::mem::take(&mut *self.told.lock().expect("nobody panics with it"))

@@ -178,3 +178,21 @@ fn datagrams_are_undone() {
          101  ack 0-5   -> acked 0, congestion undo, recovery off",
     );
 }
+
+/// An outage of acknowledgements: all that is on its way counts as lost, and then each repair. The
+/// acknowledgement that comes in the end takes that back, and what is counted at last is what was lost.
+#[test]
+fn an_outage_of_acknowledgements_loses_nothing() {
+    stream().without_probes().run(
+        "   0  send 0
+          100  ack 0       -> rto 300
+          100  send 1-8
+          400  timeout     -> lost 1-8
+          400  again 1 as 9
+         1000  timeout     -> lost 9
+         1000  again 9 as 10
+         1100  ack 3-10 0-1 -> late 8, congestion undo, in-flight 0, repair 2
+         1100  again 2 as 11
+         1200  ack 3-11 0-1 -> acked 11, retransmits 3, late 8, total-lost 9",
+    );
+}

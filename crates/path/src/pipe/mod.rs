@@ -256,16 +256,7 @@ impl Pipe {
         }
     }
 
-    /// A packet enters a pipe that does more than delay.
-    #[inline(never)]
-    fn push_special(&mut self, now: Time, packet: &Packet) {
-        let held = self.processing.as_mut().map_or(Span::ZERO, |processing| processing.draw());
-        match self.impaired {
-            None => self.enter(now + held + self.delay, packet),
-            Some(_) => self.push_rough(now + held, packet),
-        }
-    }
-
+    /// A packet enters a pipe with impairments.
     #[inline(never)]
     fn push_rough(&mut self, now: Time, packet: &Packet) {
         let Some(impaired) = &mut self.impaired else { return };
@@ -317,13 +308,18 @@ impl ImpairmentState {
 }
 
 impl Stage for Pipe {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
+        let mut start = now;
         if self.special {
-            self.push_special(now, packet);
-        } else {
-            self.enter(now + self.delay, packet);
+            if let Some(processing) = &mut self.processing {
+                start += processing.draw();
+            }
+            if self.impaired.is_some() {
+                return self.push_rough(start, packet);
+            }
         }
+        self.enter(start + self.delay, packet);
     }
 
     #[inline(always)]

@@ -2,32 +2,39 @@
 
 use paceline_cc::{Span, Stream};
 
-/// Draws processing times, uniform in [0, `longest`) at a resolution of a 65,536th.
+/// Draws processing times, uniform in [0, `longest`) at a resolution of a 256th.
 #[derive(Clone, Debug)]
 pub(super) struct Processing {
     /// Nanoseconds.
     longest: u64,
     stream: Stream,
-    /// What is left of the last 64 random bits: a draw takes 16.
+    /// What is left of the last 64 random bits: a draw takes 8.
     bits: u64,
     left: u32,
 }
 
 impl Processing {
     pub(super) fn new(longest: Span, stream: Stream) -> Processing {
-        Processing { longest: longest.as_nanos(), stream, bits: 0, left: 0 }
+        // More than two years: the product of a draw fits.
+        let longest = longest.as_nanos().min(u64::MAX >> 8);
+        Processing { longest, stream, bits: 0, left: 0 }
     }
 
     #[inline]
     pub(super) fn draw(&mut self) -> Span {
         if self.left == 0 {
-            (self.bits, self.left) = (self.stream.next_u64(), 4);
+            self.refill();
         }
-        let share = self.bits & 0xffff;
-        self.bits >>= 16;
+        let share = self.bits & 0xff;
+        self.bits >>= 8;
         self.left -= 1;
-        // Times are below an hour, so that the product fits.
-        Span::from_nanos(self.longest.saturating_mul(share) >> 16)
+        Span::from_nanos((self.longest * share) >> 8)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) {
+        (self.bits, self.left) = (self.stream.next_u64(), 8);
     }
 }
 

@@ -96,9 +96,11 @@ impl Curve {
     /// The window of the curve at a time after the epoch's start.
     #[inline]
     fn at(&self, t: Span) -> f64 {
-        let x = t.as_secs_f64() - self.k;
+        // By way of i64, which is cheaper to convert and holds 292 years.
+        let x = t.as_nanos() as i64 as f64 / 1e9 - self.k;
         let distance = self.c * x * x * x;
-        self.origin + if self.whole { libm::trunc(distance) } else { distance }
+        // The same as to truncate, but cheaper; no window comes near 2⁶³ packets.
+        self.origin + if self.whole { distance as i64 as f64 } else { distance }
     }
 
     /// The window that follows `cwnd` when `acked` packets are acknowledged.

@@ -1,6 +1,6 @@
 //! The stages of a world: what carries packets, and the endpoints.
 
-use paceline_cc::{Ack, Packet, Stage, Time};
+use paceline_cc::{Body, Packet, Stage, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
@@ -171,24 +171,35 @@ pub(crate) struct EndpointSlot {
 }
 
 impl EndpointSlot {
-    /// As [`Endpoint::answer`], for an acknowledgement that tells of ranges beside its blocks. They are
-    /// read in its receiver, the first of the `later` endpoints, as a packet has no room for them.
+    /// True if it is a sender, and `packet` an acknowledgement of ranges that the sender was not told.
+    #[inline(always)]
+    pub(crate) fn is_untold(&self, packet: &Packet) -> bool {
+        matches!(self.endpoint, Endpoint::Sender(_))
+            && matches!(&packet.body, Body::Ack(ack) if ack.older != self.heard)
+    }
+
+    /// As [`Endpoint::answer`], of the endpoint at place `at`, for an acknowledgement that tells of
+    /// ranges beside its blocks. They are read in its receiver, the next endpoint, as a packet has no
+    /// room for them.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer_with_older(
-        &mut self,
         now: Time,
-        later: &[EndpointSlot],
-        ack: &Ack,
+        (slots, at): (&mut [EndpointSlot], usize),
+        packet: &Packet,
         answer: &mut Packet,
     ) -> (bool, Time) {
-        self.heard = ack.older;
-        if let Endpoint::Sender(sender) = &mut self.endpoint
+        let (until, later) = slots.split_at_mut(at + 1);
+        let slot = &mut until[at];
+        if let Body::Ack(ack) = &packet.body
+            && let Endpoint::Sender(sender) = &mut slot.endpoint
             && let Some(EndpointSlot { endpoint: Endpoint::Receiver(receiver), .. }) = later.first()
         {
+            slot.heard = ack.older;
             sender.push_ack(now, ack, receiver.older_ranges(ack));
+            return slot.endpoint.pop_into(now, answer);
         }
-        self.endpoint.pop_into(now, answer)
+        slot.endpoint.answer(now, packet, answer)
     }
 
     /// Takes the memory of an endpoint that is not needed any more.

@@ -1,6 +1,6 @@
 //! The world: stages, the routes between them, and the time.
 
-use paceline_cc::{Body, Packet, Stage as _, Time};
+use paceline_cc::{Packet, Stage as _, Time};
 use paceline_flow::{Receiver, Sender};
 use paceline_path::medium::Medium;
 use paceline_path::{Link, Pipe};
@@ -284,11 +284,10 @@ impl World {
             // notes one of its own.
             timetable.set_carrier(id, wake);
             let next = routes.next(id, packet);
-            if let Some(ends) = slots.get_mut(next.wrapping_sub(border)..)
-                && let Some(ends) = ends.split_first_mut()
-            {
+            let at = next.wrapping_sub(border);
+            if at < slots.len() {
                 let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-                let answered = tell(now, ends, packet, answer, told);
+                let answered = tell(now, (slots, at), packet, answer, told);
                 self.go_on::<WATCHED>(next, answered, answer);
             } else {
                 let packet = *packet;
@@ -387,39 +386,41 @@ impl World {
     fn hand_directly<const WATCHED: bool>(&mut self, id: usize, packet: &Packet) {
         let mut answer = Packet::opaque(0);
         let World { carriers, slots, recorder, digest, .. } = self;
-        let ends = slots.get_mut(id - carriers.len()..);
-        let Some(ends) = ends.and_then(<[_]>::split_first_mut) else { return };
+        let at = id - carriers.len();
+        if at >= slots.len() {
+            return;
+        }
         let told = WATCHED.then_some((recorder.as_mut(), digest.as_mut()));
-        let answered = tell(self.now, ends, packet, &mut answer, told);
+        let answered = tell(self.now, (slots, at), packet, &mut answer, told);
         self.go_on::<WATCHED>(id, answered, &mut answer);
     }
 }
 
-/// Hands a packet to an endpoint, the first of those given: a sender's receiver is the next one. Tells
-/// the recorder and the digest, if there are any. Returns whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
+/// Hands a packet to the endpoint at place `at`. Tells the recorder and the digest, if there are any.
+/// Returns whether a packet stands in `answer`, where it goes, and when the endpoint is next to be called.
 #[inline(always)]
 fn tell(
     now: Time,
-    (slot, later): (&mut EndpointSlot, &mut [EndpointSlot]),
+    (slots, at): (&mut [EndpointSlot], usize),
     packet: &Packet,
     answer: &mut Packet,
     told: Option<(Option<&mut Recorder>, Option<&mut Digest>)>,
 ) -> (bool, u32, Time) {
     let (mut recorder, digest) = told.unwrap_or_default();
     if let Some(recorder) = &mut recorder {
-        recorder.before(now, &slot.endpoint, packet);
+        recorder.before(now, &slots[at].endpoint, packet);
     }
-    let (answered, wake) = match &packet.body {
-        Body::Ack(ack) if ack.older != slot.heard => {
-            slot.answer_with_older(now, later, ack, answer)
-        }
-        _ => slot.endpoint.answer(now, packet, answer),
+    let slot = &mut slots[at];
+    let next = slot.next;
+    let (answered, wake) = match slot.is_untold(packet) {
+        false => slot.endpoint.answer(now, packet, answer),
+        true => EndpointSlot::answer_with_older(now, (slots, at), packet, answer),
     };
     if let Some(recorder) = &mut recorder {
-        recorder.after(now, &mut slot.endpoint);
+        recorder.after(now, &mut slots[at].endpoint);
     }
     if let Some(digest) = digest {
         digest.arrival(now, packet);
     }
-    (answered, slot.next, wake)
+    (answered, next, wake)
 }

@@ -1,7 +1,6 @@
 //! What an acknowledgement newly acknowledges.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
 
 use paceline_cc::{Ack, Fate, Signals, Time};
 
@@ -60,19 +59,11 @@ impl Notes<'_> {
 }
 
 impl Account {
-    /// Notes what an acknowledgement newly acknowledges.
+    /// Notes that an acknowledgement newly acknowledges one number, which [`Ledger::single`] gave.
+    ///
+    /// [`Ledger::single`]: super::ledger::Ledger::single
     #[inline(always)]
-    pub(super) fn take_acked(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        mut older: Peekable<impl Iterator<Item = (u64, u64)>>,
-    ) -> Acked {
-        if !self.fates.is_empty() {
-            self.fates.clear();
-        }
-        let single = if older.peek().is_none() { self.ledger.single(ack) } else { None };
-        let Some(number) = single else { return self.take_blocks(now, ack, older) };
+    pub(super) fn take_single(&mut self, now: Time, number: u64) -> Acked {
         let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
@@ -83,7 +74,7 @@ impl Account {
 
     /// The same for an acknowledgement whose blocks have to be looked at, and `older` ones beside it.
     #[inline(never)]
-    fn take_blocks(
+    pub(super) fn take_blocks(
         &mut self,
         now: Time,
         ack: &Ack,
@@ -102,11 +93,11 @@ impl Account {
     /// below all blocks of the acknowledgement, has arrived: the receiver may have forgotten it. What
     /// waits to be sent again has arrived, too, after it was declared lost.
     #[cold]
-    pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: Acked) -> Acked {
+    pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
         let Account { ledger, rates, fates, config, recovery, repairs, cumulative, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, repairs, fates, acked };
+        let mut notes = Notes { now, episode, rates, repairs, fates, acked: *acked };
         let untold = ack.blocks().last().map_or(0, |(first, _)| first);
         ledger.on_untold(*cumulative, untold, |number, entry, detail| {
             notes.note(number, entry, detail);
@@ -121,7 +112,7 @@ impl Account {
                 });
             }
         }
-        notes.acked
+        *acked = notes.acked;
     }
 }
 

@@ -32,11 +32,19 @@ impl MarkCounter {
             let reports = self.form == EcnFeedback::Classic && ack.ece;
             return u32::from(reports && ack.largest >= self.first);
         }
+        if ack.ce_packets == self.counted { 0 } else { self.count(ack) }
+    }
+
+    /// The same where the counter of marked packets is another one than before.
+    #[inline(never)]
+    fn count(&mut self, ack: &Ack) -> u32 {
         let marked = ack.ce_packets.wrapping_sub(self.counted);
         // A reordered acknowledgement carries an older count: not a difference of billions.
-        let marked = if marked > u32::MAX / 2 { 0 } else { marked };
-        self.counted = self.counted.wrapping_add(marked);
-        if marked > 0 && self.first > 0 {
+        if marked > u32::MAX / 2 {
+            return 0;
+        }
+        self.counted = ack.ce_packets;
+        if self.first > 0 {
             // An acknowledgement reports at most one mark for each packet up to its largest.
             let of_connection = ack.largest.saturating_add(1).saturating_sub(self.first);
             return u32::try_from(of_connection).map_or(marked, |most| marked.min(most));

@@ -182,8 +182,11 @@ impl Ledger {
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
         self.resolve(number, &mut each);
+        // The oldest number moves `front`, and with it what is undecided.
+        if number != self.front {
+            self.undecided += u64::from(self.undecided == number);
+        }
         self.note_resolved(number);
-        self.undecided += u64::from(self.undecided == number);
         self.advance();
     }
 

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Congestion, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 
-use self::acked::fate;
+use self::acked::{Acked, fate};
 use self::config::Constants;
 use self::cumulative::Cumulative;
 use self::deadlines::Timers;
@@ -109,6 +109,17 @@ struct Losses {
     smallest_segment: Option<u64>,
     largest_segment: u64,
     largest_number: u64,
+}
+
+/// How far an acknowledgement has brought the account.
+struct Progress {
+    /// Bytes in flight before it.
+    prior: u64,
+    acked: Acked,
+    /// True if the cumulative point is beyond all before it.
+    advanced: bool,
+    /// The RTT sample that it gave.
+    rtt: Option<Span>,
 }
 
 impl Account {
@@ -264,11 +275,8 @@ impl Account {
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
         let Sent { segment, size, tag, retransmission } = sent;
-        if self.ledger.in_flight() == 0 || self.needs_no_timer() {
-            self.timers.restart(now);
-            if self.ledger.oldest().is_none() {
-                self.rates.restart(now);
-            }
+        if self.ledger.in_flight() == 0 || self.cumulative == self.next_segment {
+            self.on_first_sent(now);
         }
         let entry = Entry::new(now, segment, size, self.rates.delivered());
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
@@ -279,6 +287,17 @@ impl Account {
         }
         self.stats.retransmits += u64::from(retransmission);
         number
+    }
+
+    /// A packet leaves while nothing is in flight, or nothing that the receiver still needs.
+    #[cold]
+    fn on_first_sent(&mut self, now: Time) {
+        if self.ledger.in_flight() == 0 || self.needs_no_timer() {
+            self.timers.restart(now);
+            if self.ledger.oldest().is_none() {
+                self.rates.restart(now);
+            }
+        }
     }
 
     /// The connection is established by a handshake that took `rtt`: the first sample of the RTT, and
@@ -322,46 +341,92 @@ impl Account {
         }
         self.stats.acks += 1;
         let prior = self.ledger.in_flight();
-        let mut acked = self.take_acked(now, ack, older.peekable());
+        if !self.fates.is_empty() {
+            self.fates.clear();
+        }
+        let mut older = older.peekable();
+        let single = if older.peek().is_none() { self.ledger.single(ack) } else { None };
+        let Some(number) = single else {
+            let acked = self.take_blocks(now, ack, older);
+            return self.on_gaps(now, ack, prior, acked);
+        };
+        let acked = self.take_single(now, number);
+        if !self.ledger.is_in_order() || !self.repairs.is_empty() {
+            return self.on_gaps(now, ack, prior, acked);
+        }
+        let advanced = self.advance(ack);
+        let rtt = self.sample_rtt(now, ack, &acked);
+        self.timers.loss = Time::NEVER;
+        self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &Losses::NONE)
+    }
+
+    /// The rest of [`Account::on_ack`] while something is missing.
+    #[inline(never)]
+    fn on_gaps(&mut self, now: Time, ack: &Ack, prior: u64, mut acked: Acked) -> Feedback<'_> {
+        let advanced = self.advance(ack);
+        if advanced && (!self.ledger.is_in_order() || !self.repairs.is_empty()) {
+            self.take_cumulative(now, ack, &mut acked);
+        }
+        let rtt = self.sample_rtt(now, ack, &acked);
+        let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
+            self.timers.loss = Time::NEVER;
+            Losses::NONE
+        } else {
+            self.detect_losses(now)
+        };
+        self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &losses)
+    }
+
+    /// Takes the cumulative point in; true if it is beyond all before it.
+    #[inline(always)]
+    fn advance(&mut self, ack: &Ack) -> bool {
         let cumulative = ack.cumulative.min(self.next_segment);
         let advanced = cumulative > self.cumulative;
         if advanced {
             self.cumulative = cumulative;
-            if !self.ledger.is_in_order() || !self.repairs.is_empty() {
-                acked = self.take_cumulative(now, ack, acked);
-            }
         }
-        self.stats.late += u64::from(acked.late);
-        let mut rtt = None;
-        if let Some((number, sent)) = acked.newest {
-            if number == ack.largest {
-                let sample = now.since(sent);
-                let (passed, next) = match self.config.reliable {
-                    true => (self.cumulative, self.next_segment),
-                    false => (number, self.ledger.next()),
-                };
-                let round_over = passed > self.sampled_end;
-                if round_over {
-                    self.sampled_end = next;
-                }
-                self.rtt.sample(sample, round_over);
-                rtt = Some(sample);
-                if !self.fates.is_empty() {
-                    self.note_received(number, ack.received);
-                }
-            }
-            self.timers.restart(now);
+        advanced
+    }
+
+    /// Starts the timers anew if something is newly acknowledged; the RTT sample that it gives.
+    #[inline(always)]
+    fn sample_rtt(&mut self, now: Time, ack: &Ack, acked: &Acked) -> Option<Span> {
+        let (number, sent) = acked.newest?;
+        self.timers.restart(now);
+        if number != ack.largest {
+            return None;
         }
-        let marked = self.marks.newly_marked(ack);
-        let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
-            self.timers.loss = Time::NEVER;
-            Losses::default()
-        } else {
-            self.detect_losses(now)
+        let sample = now.since(sent);
+        let (passed, next) = match self.config.reliable {
+            true => (self.cumulative, self.next_segment),
+            false => (number, self.ledger.next()),
         };
+        let round_over = passed > self.sampled_end;
+        if round_over {
+            self.sampled_end = next;
+        }
+        self.rtt.sample(sample, round_over);
+        if !self.fates.is_empty() {
+            self.note_received(number, ack.received);
+        }
+        Some(sample)
+    }
+
+    /// What recovery and the controller are told of an acknowledgement.
+    #[inline(always)]
+    fn finish(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        progress: Progress,
+        losses: &Losses,
+    ) -> Feedback<'_> {
+        let Progress { prior, acked, advanced, rtt } = progress;
+        let marked = self.marks.newly_marked(ack);
         let news = losses.packets > 0 || marked > 0 || acked.late > 0;
         let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
-            self.recover(ack, prior, acked.late_in_episode, marked > 0, &losses)
+            self.stats.late += u64::from(acked.late);
+            self.recover(ack, prior, acked.late_in_episode, marked > 0, losses)
         } else {
             None
         };
@@ -532,6 +597,14 @@ impl Account {
 }
 
 impl Losses {
+    const NONE: Losses = Losses {
+        bytes: 0,
+        packets: 0,
+        smallest_segment: None,
+        largest_segment: 0,
+        largest_number: 0,
+    };
+
     fn note(&mut self, number: u64, entry: &Entry) {
         self.bytes += u64::from(entry.size);
         self.packets += 1;

@@ -127,7 +127,8 @@ fn a_vector_grows() {
 #[test]
 fn benchmarks_allocate_nothing() {
     for scenario in bench::SCENARIOS.iter().filter(|scenario| ["a", "b"].contains(&scenario.name)) {
-        let (counted, hand_overs) = count(scenario.scenario(1), 10, 60);
+        // Until the longest flight and backlog have been met, rings grow: flows that are out of step meet them late.
+        let (counted, hand_overs) = count(scenario.scenario(1), 100, 150);
         assert!(hand_overs > 200_000, "{}: {hand_overs}", scenario.name);
         assert_eq!(counted.allocations, 0, "{}: in {hand_overs} hand-overs", scenario.name);
     }

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use paceline_cc::{Ack, Fate, Signals, Time};
 
 use super::entry::{Detail, Entry};
+use super::gaps::drop_repair;
 use super::rate::RateSampler;
-use super::{Account, Repair, drop_repair};
+use super::{Account, Repair};
 
 /// What an acknowledgement newly acknowledges.
 #[derive(Copy, Clone, Debug, Default)]

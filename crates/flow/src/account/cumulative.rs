@@ -4,7 +4,8 @@
 use paceline_cc::{Ack, Congestion, Feedback, Time};
 
 use super::entry::Entry;
-use super::{Account, LossTrigger, note_loss};
+use super::gaps::note_loss;
+use super::{Account, LossTrigger};
 
 /// How a sender finds out about losses and repairs them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
-use super::{ACK_DELAY, Account, LossTrigger, Losses, Reduction, fate, note_loss};
+use super::gaps::note_loss;
+use super::{ACK_DELAY, Account, LossTrigger, Losses, Reduction, fate};
 
 /// The state of an account's timers.
 #[derive(Debug)]

@@ -1,0 +1,163 @@
+//! What follows when something is missing: losses by packet and time thresholds, the reaction to them, and
+//! the repairs that they ask for.
+
+use std::collections::VecDeque;
+
+use paceline_cc::{Ack, Congestion, Feedback, NO_SEGMENT, Signals, Span, Time};
+
+use super::acked::{Acked, fate};
+use super::config::Constants;
+use super::entry::Entry;
+use super::recovery::Event;
+use super::{Account, LossTrigger, Losses, Progress, Repair};
+
+impl Account {
+    /// The rest of [`Account::on_ack`] while something is missing.
+    #[inline(never)]
+    pub(super) fn on_gaps(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        prior: u64,
+        mut acked: Acked,
+    ) -> Feedback<'_> {
+        let advanced = self.advance(ack);
+        if advanced && (!self.ledger.is_in_order() || !self.repairs.is_empty()) {
+            self.take_cumulative(now, ack, &mut acked);
+        }
+        let rtt = self.sample_rtt(now, ack, &acked);
+        let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
+            self.timers.loss = Time::NEVER;
+            Losses::NONE
+        } else {
+            self.detect_losses(now)
+        };
+        self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &losses)
+    }
+
+    /// The acknowledgement's part in recovery.
+    #[cold]
+    pub(super) fn recover(
+        &mut self,
+        ack: &Ack,
+        prior_in_flight: u64,
+        late: u32,
+        marked: bool,
+        losses: &Losses,
+    ) -> Option<Congestion> {
+        // A number that nobody has sent ends nothing.
+        let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
+        let event = Event { largest, late, marked, ..self.event(prior_in_flight, losses) };
+        let congestion = self.recovery.on_ack(&event);
+        if congestion == Some(Congestion::Undo) {
+            // They were late, not lost: what has not been sent again need not be, unless the
+            // ledger has forgotten it.
+            self.ledger.find_all();
+            let ledger = &self.ledger;
+            self.repairs.retain(|repair| !ledger.is_open(repair.number));
+            self.timers.loss = self.ledger.next_loss(self.loss_rtt());
+        }
+        congestion
+    }
+
+    /// What recovery is told of an event at the present state of the account.
+    pub(super) fn event(&self, prior_in_flight: u64, losses: &Losses) -> Event {
+        Event {
+            cumulative: self.cumulative,
+            lost: losses.packets,
+            first_lost_segment: losses.smallest_segment,
+            lost_segment: losses.largest_segment,
+            lost_number: losses.largest_number,
+            prior_in_flight,
+            next: self.ledger.next(),
+            next_segment: self.next_segment,
+            ..Event::default()
+        }
+    }
+
+    /// The round-trip time that the time threshold counts in.
+    #[inline]
+    pub(super) fn loss_rtt(&self) -> Span {
+        self.rtt.smoothed().max(self.rtt.latest())
+    }
+
+    /// Declares losses by the packet and time thresholds, and sets the timer of the next.
+    #[inline(never)]
+    pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
+        let mut losses = Losses::default();
+        let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
+        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
+        let reordered = ledger.reordering_end();
+        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
+            losses.note(number, entry);
+            loss_log.note(
+                number,
+                entry,
+                match number < reordered {
+                    true => LossTrigger::ReorderingThreshold,
+                    false => LossTrigger::TimeThreshold,
+                },
+            );
+            note_loss(config, cumulative, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
+        });
+        self.stats.lost += u64::from(losses.packets);
+        losses
+    }
+}
+
+impl Losses {
+    pub(super) const NONE: Losses = Losses {
+        bytes: 0,
+        packets: 0,
+        smallest_segment: None,
+        largest_segment: 0,
+        largest_number: 0,
+    };
+
+    pub(super) fn note(&mut self, number: u64, entry: &Entry) {
+        self.bytes += u64::from(entry.size);
+        self.packets += 1;
+        self.largest_number = self.largest_number.max(number);
+        if entry.segment != NO_SEGMENT {
+            let smallest = self.smallest_segment.unwrap_or(u64::MAX);
+            self.smallest_segment = Some(smallest.min(entry.segment));
+            self.largest_segment = self.largest_segment.max(entry.segment);
+        }
+    }
+}
+
+/// A packet is declared lost: its data is queued for repair unless it has arrived.
+pub(super) fn note_loss(
+    config: &Constants,
+    cumulative: u64,
+    repairs: &mut VecDeque<Repair>,
+    number: u64,
+    entry: &Entry,
+) {
+    let is_data = entry.segment != NO_SEGMENT;
+    if config.reliable && is_data && entry.segment >= cumulative {
+        let repair = Repair { number, segment: entry.segment, size: entry.size };
+        // The earliest data goes first, also if its repair was lost (RFC 6298 §5.4).
+        match repairs.back() {
+            Some(last) if last.segment >= repair.segment => {
+                match repairs.binary_search_by_key(&repair.segment, |other| other.segment) {
+                    // Another copy of the segment was lost, too: a probe, or what it repeated.
+                    Ok(at) => repairs[at] = repair,
+                    Err(at) => repairs.insert(at, repair),
+                }
+            }
+            _ => repairs.push_back(repair),
+        }
+    }
+}
+
+/// A packet with this segment came after it had been declared lost: the segment is not repaired.
+#[cold]
+pub(super) fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) {
+    if let Ok(at) = repairs.binary_search_by_key(&segment, |repair| repair.segment) {
+        repairs.remove(at);
+    }
+}

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, program, serve } from "./browser.mjs";
 
@@ -142,8 +142,10 @@ for (const width of WIDTHS) {
     const figures = ({ run, start_ms, seed, digest, utilization, queue_delay_ms }) =>
       ({ run, start_ms, seed, digest, utilization, queue_delay_ms });
     assert.deepEqual(own.runs.map(figures), native.runs.map(figures));
-    assert.deepEqual(own.summary, native.summary);
-    assert.deepEqual(own.ratios, native.ratios);
+    // The command calls a file by its path, the page by its name.
+    const byName = (rows) => rows.map((row) => ({ ...row, trace: basename(row.trace) }));
+    assert.deepEqual(own.summary, byName(native.summary));
+    assert.deepEqual(own.ratios, byName(native.ratios));
     // A wrong parameter is told, and results stay.
     await page.getByLabel("Duration").fill("a while");
     await page.getByRole("button", { name: "Compare" }).click();
@@ -247,7 +249,8 @@ test("nothing is left of a run that was begun anew", async () => {
 });
 
 test("first results show while further runs are made, and the address has the setting", async () => {
-  const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=2s&runs=400&spread=trace");
+  const page = await open("#compare?traces=12Mbps+lte-driving&schemes=abc+vegas&duration=60s&runs=400&spread=trace");
+  // 96,000 s of simulated time: no machine is done with them before the page shows some.
   assert.equal(await page.getByRole("spinbutton", { name: "Runs" }).inputValue(), "400");
   assert.equal(await page.getByLabel("Spread of starts").inputValue(), "trace");
   assert.ok(await page.getByRole("checkbox", { name: "vegas" }).isChecked());

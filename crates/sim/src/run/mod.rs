@@ -78,7 +78,7 @@ impl Simulation {
     /// # Errors
     /// If the scenario cannot be built: see [`BuildError`].
     pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Simulation, BuildError> {
-        Simulation::build(scenario.into(), None)
+        Simulation::build(scenario.into(), None, None)
     }
 
     /// The same with the schemes and queues of `names`.
@@ -89,12 +89,16 @@ impl Simulation {
         scenario: impl Into<Arc<Scenario>>,
         names: &Names,
     ) -> Result<Simulation, BuildError> {
-        Simulation::build(scenario.into(), Some(names))
+        Simulation::build(scenario.into(), Some(names), None)
     }
 
-    fn build(scenario: Arc<Scenario>, names: Option<&Names>) -> Result<Simulation, BuildError> {
+    fn build(
+        scenario: Arc<Scenario>,
+        names: Option<&Names>,
+        outside: Option<(&str, CustomTransport)>,
+    ) -> Result<Simulation, BuildError> {
         let before = draws();
-        let (world, places) = build(&scenario, names, None)?;
+        let (world, places) = build(&scenario, names, outside)?;
         let seed_used = draws() != before;
         let windows = windows_of(&scenario, &places);
         Ok(Simulation {
@@ -112,22 +116,9 @@ impl Simulation {
     pub(crate) fn with_outside(
         scenario: Scenario,
         names: &Names,
-        (flow, made): (&str, CustomTransport),
+        outside: (&str, CustomTransport),
     ) -> Result<Simulation, BuildError> {
-        let scenario = Arc::new(scenario);
-        let before = draws();
-        let (world, places) = build(&scenario, Some(names), Some((flow, made)))?;
-        let seed_used = draws() != before;
-        let windows = windows_of(&scenario, &places);
-        Ok(Simulation {
-            scenario,
-            world,
-            places,
-            warmup_totals: None,
-            warm_arrivals: 0,
-            windows,
-            seed_used,
-        })
+        Simulation::build(Arc::new(scenario), Some(names), Some(outside))
     }
 
     /// The stages of the sender and the receiver of a flow, by its number.

@@ -57,10 +57,9 @@ impl Signals {
 pub enum Congestion {
     /// A packet was lost that was sent after the last reaction to congestion.
     Loss,
-    /// A packet was lost in the round trip after a mark that was told as [`Congestion::Ecn`]. A
-    /// scheme that answers marks as it answers losses (RFC 3168 §6.1.2) does nothing more; one that
-    /// answers marks less, or not at all, answers as to [`Congestion::Loss`] (RFC 8257 §3.5).
-    /// It is never taken back.
+    /// A packet was lost within one round trip of the last [`Congestion::Ecn`]. Schemes that halve
+    /// their window for a mark ignore it (RFC 3168 §6.1.2). Schemes that reduce by less for a mark
+    /// treat it as [`Congestion::Loss`] (RFC 8257 §3.5). No [`Congestion::Undo`] follows it.
     LossAfterMark,
     /// A packet was CE-marked that was sent after the last reaction to congestion.
     Ecn,

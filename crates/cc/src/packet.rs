@@ -146,8 +146,8 @@ pub struct Ack {
     pub lengths: [u32; ACK_BLOCKS],
     /// Unreceived numbers between each block and the next, older one.
     pub gaps: [u32; ACK_BLOCKS - 1],
-    /// Changes of the blocks that have no room here, modulo 2¹⁶. A sender that has been told of as
-    /// many changes knows these blocks.
+    /// Version of the receiver's ranges beyond [`ACK_BLOCKS`], modulo 2¹⁶: it counts up when they
+    /// change. A sender that has read this version need not read them again.
     pub older: u16,
     /// What the receiver's half of the scheme has to say, in a format of the scheme's own.
     pub explicit: u32,

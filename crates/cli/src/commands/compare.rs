@@ -155,7 +155,7 @@ impl Compare {
         written.and(printed).and(output::warn(&warnings, self.strict))
     }
 
-    /// Ten runs unless told otherwise.
+    /// Runs of each scheme and their starts; ten runs by default.
     fn runs(&self) -> Runs {
         self.runs.or(Runs::new(10))
     }

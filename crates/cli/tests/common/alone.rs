@@ -60,7 +60,7 @@ pub(crate) fn alone(test: &str, needs: &[&str], script: &str) -> Option<Output> 
     alone_within(test, needs, script, 300)
 }
 
-/// The same, killed after so many seconds: far more than it takes on a busy machine.
+/// As [`alone`], but kills the script after `seconds`, which is far more than it takes on a busy machine.
 pub(crate) fn alone_within(
     test: &str,
     needs: &[&str],

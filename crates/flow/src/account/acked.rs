@@ -90,9 +90,10 @@ impl Account {
         notes.acked
     }
 
-    /// The cumulative point has advanced while something was missing. What is in flight below it, and
-    /// below all blocks of the acknowledgement, has arrived: the receiver may have forgotten it. What
-    /// waits to be sent again has arrived, too, after it was declared lost.
+    /// Acknowledges what the cumulative point covers, after it has advanced past missing packets:
+    /// packets in flight whose data lies below the point and whose number lies below all blocks of the
+    /// acknowledgement (the receiver may have forgotten their range). Queued repairs below the point
+    /// count as late arrivals of packets that were declared lost.
     #[cold]
     pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
         let Account { ledger, rates, fates, config, recovery, repairs, cumulative, .. } = self;

@@ -153,8 +153,9 @@ impl Account {
         feedback
     }
 
-    /// A timeout's time has passed, and all data has arrived without what is in flight: a needless
-    /// probe or repair, or packets without data. They count as lost, and nothing is reacted to.
+    /// Declares everything in flight lost when the retransmission timer expires although all data is
+    /// acknowledged. What is in flight then is a needless probe or repair, or has no data, so that the
+    /// controller is told of no congestion.
     fn lose_needless(&mut self, now: Time) -> Feedback<'_> {
         let prior = self.in_flight();
         let losses = self.lose_all(now);

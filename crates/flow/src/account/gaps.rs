@@ -45,7 +45,7 @@ impl Account {
         marked: bool,
         losses: &Losses,
     ) -> Option<Congestion> {
-        // A number that nobody has sent ends nothing.
+        // An invalid acknowledgement of a number that was never sent must not end the recovery.
         let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
         let event = Event { largest, late, marked, ..self.event(prior_in_flight, losses) };
         let congestion = self.recovery.on_ack(&event);
@@ -60,7 +60,7 @@ impl Account {
         congestion
     }
 
-    /// What recovery is told of an event at the present state of the account.
+    /// Builds the event for [`Recovery`](super::recovery::Recovery) from the account's present state.
     pub(super) fn event(&self, prior_in_flight: u64, losses: &Losses) -> Event {
         Event {
             cumulative: self.cumulative,

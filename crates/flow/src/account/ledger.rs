@@ -182,7 +182,7 @@ impl Ledger {
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
         self.resolve(number, &mut each);
-        // The oldest number moves `front`, and with it what is undecided.
+        // For the oldest number, `advance` moves both `front` and `undecided`.
         if number != self.front {
             self.undecided += u64::from(self.undecided == number);
         }

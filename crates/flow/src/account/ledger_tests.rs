@@ -87,7 +87,7 @@ fn one_more_packet_above_the_same_gaps() {
     assert_eq!(acked(9, [1, 4, 2], [1, 1]), [9]);
     assert_eq!(acked(10, [2, 4, 3], [1, 1]), [10, 0]);
     assert_eq!(acked(11, [3, 4, 3], [1, 1]), [11]);
-    // Nobody has sent so many.
+    // Ranges that reach beyond the newest number sent.
     assert_eq!(acked(30, [1, 0, 0], [0, 0]), []);
     assert_eq!(acked(31, [2, 0, 0], [0, 0]), []);
     // A block that would begin before number 0.

@@ -328,8 +328,8 @@ impl Account {
     }
 
     /// [`Account::on_ack`] of an acknowledgement that tells of `older` ranges of numbers beside its
-    /// blocks: [`Receiver::older_ranges`](crate::Receiver::older_ranges). Ranges that an
-    /// acknowledgement has told of before can be left out.
+    /// blocks: [`Receiver::older_ranges`](crate::Receiver::older_ranges). Ranges that
+    /// an earlier call was given need not be given again.
     #[inline]
     pub fn on_ack_with_older(
         &mut self,
@@ -396,7 +396,7 @@ impl Account {
         Some(sample)
     }
 
-    /// What recovery and the controller are told of an acknowledgement.
+    /// Lets recovery react to an acknowledgement, and returns the controller's feedback.
     #[inline(always)]
     fn finish(
         &mut self,

@@ -238,7 +238,7 @@ impl Receiver {
         true
     }
 
-    /// Takes in what is no data packet. A SYN is answered with the number and the time of the first one
+    /// Handles packets other than data. Answers a SYN with the number and the time of the first one
     /// of its connection that arrived, as Linux does (`tcp_check_req` sends the SYN-ACK of the first SYN
     /// again). The receiver has no timer for SYN-ACKs: one that is lost is sent again when the sender
     /// repeats the SYN, at the time at which TCP's own timer would send it.

@@ -91,7 +91,7 @@ fn each_form_reads_its_own() {
     stream().ecn(Classic).run("0 send 0-1\n 100 ack 0 ce=1 -> marked 0");
 }
 
-/// A loss in the window that was reduced for a mark is told as such: it halves windows that the mark
+/// A loss within a round trip of a mark is `LossAfterMark`: it halves windows that the mark
 /// has reduced by less (RFC 8257 §3.5).
 #[test]
 fn a_loss_after_a_mark_in_one_window() {

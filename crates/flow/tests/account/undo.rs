@@ -179,8 +179,9 @@ fn datagrams_are_undone() {
     );
 }
 
-/// An outage of acknowledgements: all that is on its way counts as lost, and then each repair. The
-/// acknowledgement that comes in the end takes that back, and what is counted at last is what was lost.
+/// In an outage of acknowledgements the timer declares all packets in flight lost, and later each repair.
+/// The first acknowledgement after the outage undoes this: `lost` less `late` is then the number of packets
+/// that were really lost.
 #[test]
 fn an_outage_of_acknowledgements_loses_nothing() {
     stream().without_probes().run(

@@ -10,7 +10,7 @@ use paceline_flow::{
     Amount, On, Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
 
-/// A window of ten packets, and what handshakes have told.
+/// A controller with a window of ten packets that records the handshakes it is told of.
 struct Noting(Arc<Mutex<Vec<Established>>>);
 
 impl Controller for Noting {
@@ -52,8 +52,8 @@ impl Pair {
         }
     }
 
-    /// Runs for so many seconds; `is_lost` is asked of each packet, with its place among those that
-    /// were sent so far in its direction.
+    /// Runs for `seconds`. `is_lost` decides for each packet whether it is dropped, given the packet and
+    /// how many packets went in its direction before it.
     fn run(&mut self, seconds: u64, mut is_lost: impl FnMut(&Packet, usize) -> bool) {
         let mut wire: Vec<(Time, Packet)> = Vec::new();
         let (mut place, mut answers) = (Packet::opaque(0), 0);

@@ -23,10 +23,10 @@ pub(super) struct Loss {
 /// What an acknowledgement or a timer tells of packets' fates.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Fates {
-    /// Packets whose fate is told for the first time, and those of them that are lost.
+    /// Packets newly reported as arrived or lost, and how many of these are lost.
     total: u32,
     lost: u32,
-    /// Packets that were told as lost before, and have arrived.
+    /// Packets that arrived after they had been reported as lost.
     late: u32,
 }
 

@@ -9,7 +9,7 @@ use super::traces;
 use crate::runs::{range, range_as};
 use crate::table::{Grid, counted, figure, percent};
 
-/// A table per trace, with what is to be said of its rows.
+/// Returns a table for each trace, followed by its paired ratios and notes.
 pub(super) fn tables(rows: &[CompareRow]) -> String {
     let mut text = String::new();
     for trace in traces(rows) {
@@ -164,7 +164,7 @@ fn words(ratio: &Distribution) -> String {
     range_as(ratio, " to ", figure)
 }
 
-/// What is to be known of schemes: a line each.
+/// Returns the notes of schemes, one line for each scheme that has one.
 fn notes(rows: &[CompareRow]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for row in rows {

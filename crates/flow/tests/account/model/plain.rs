@@ -195,8 +195,8 @@ impl Plain {
         said.acked.push(number);
     }
 
-    /// The cumulative point has advanced: what is in flight below it arrived if the acknowledgement
-    /// tells nothing of its number, and what waits to be sent again arrived, too.
+    /// Marks as arrived what lies below a cumulative point that has advanced: packets in flight whose
+    /// numbers the acknowledgement does not cover, and segments that wait to be sent again.
     fn arrives_below(
         &mut self,
         ack: &Ack,

@@ -141,14 +141,17 @@ pub(super) fn answer(
     };
     let allow = if status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
     let length = body.len();
-    write!(
-        to,
+    let head = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          {allow}{HEADERS}\r\n"
-    )?;
+    );
+    // One call, so that the answer to a request which is not read is whole: the kernel resets such a
+    // connection when it is closed, and whatever is written after the client's reset is lost.
+    let mut answer = head.into_bytes();
     if !head_only {
-        to.write_all(body)?;
+        answer.extend_from_slice(body);
     }
+    to.write_all(&answer)?;
     to.flush()
 }
 

@@ -1,6 +1,7 @@
 //! `paceline gap`: the simulator against real TCP over the same link.
 
 mod emulated;
+mod inside;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -22,12 +23,15 @@ use crate::output::{self, Error};
 use crate::runs::RunsArgs;
 
 use emulated::Emulated;
+use inside::Inside;
 
 #[derive(Args)]
 #[command(after_help = "\
 Each scheme runs over the same link in the simulator, ten times unless --runs says otherwise, and
 for the same time in the emulator with this machine's own TCP. The first simulated run begins where
-the real one does; the range is that of 90 % of the simulated runs. This works for schemes that both
+the real one does; the range is that of 90 % of the simulated runs. A line below the table names
+the real figures outside this range, widened by a point of utilization, 5 % of p95 and 10 % of the
+packets resent. This works for schemes that both
 have: cubic, bbr, reno, and those of `paceline kernel`. With --udp, Paceline's own senders and
 receivers take the place of TCP, and every scheme works.
 
@@ -103,6 +107,9 @@ struct Row {
     /// All simulated runs.
     simulated_runs: SummaryRow,
     emulated: Emulated,
+    /// `None` with a single simulated run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inside: Option<Inside>,
 }
 
 #[derive(Serialize)]
@@ -206,7 +213,8 @@ impl Gap {
             let simulated_runs = summary_row(&runs.iter().collect::<Vec<_>>());
             let simulated = runs.swap_remove(0);
             let CompareRow { trace, scheme, .. } = simulated.clone();
-            rows.push(Row { trace, scheme, simulated, simulated_runs, emulated });
+            let inside = Inside::of(&emulated, &simulated_runs);
+            rows.push(Row { trace, scheme, simulated, simulated_runs, emulated, inside });
         }
         if self.json {
             output::print_json(&Rows { rows: &rows })?;

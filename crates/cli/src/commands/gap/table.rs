@@ -49,6 +49,21 @@ pub(super) fn tables(rows: &[Row]) -> String {
                 row.emulated.lateness_ms["p99"].as_f64().map_or("?".into(), figure)
             );
         }
+        for (row, inside) in of_trace.iter().filter_map(|row| Some((row, row.inside.as_ref()?))) {
+            let runs = row.simulated_runs.runs;
+            text += &match inside.outside() {
+                outside if outside.is_empty() => {
+                    format!(
+                        "{}: the real run lies inside the range of the {runs} simulated runs\n",
+                        row.scheme
+                    )
+                }
+                outside => format!(
+                    "{}: the real run lies outside the range of the {runs} simulated runs by its {outside}\n",
+                    row.scheme
+                ),
+            };
+        }
         text.push('\n');
     }
     text

@@ -1,0 +1,66 @@
+//! Whether the real run lies where the simulated runs lie.
+
+use paceline_lab::summary::SummaryRow;
+use paceline_sim::metrics::Distribution;
+use serde::Serialize;
+
+use super::emulated::Emulated;
+
+/// How far beyond the simulated runs' 5th and 95th percentiles a real figure counts as inside: a point of
+/// utilization, a share of the 95th percentile of queueing delay, and a share of the packets sent again.
+const POINTS: f64 = 0.01;
+const P95_SHARE: f64 = 0.05;
+const RESENT_SHARE: f64 = 0.1;
+
+/// Which figures of the real run lie inside the widened range of 90 % of the simulated runs.
+#[derive(Copy, Clone, Debug, Serialize)]
+pub(super) struct Inside {
+    utilization: bool,
+    queue_delay_p95: bool,
+    retransmits: bool,
+}
+
+impl Inside {
+    /// Compares a real run with several simulated ones; `None` for a single one, which has no range.
+    pub(super) fn of(real: &Emulated, simulated: &SummaryRow) -> Option<Inside> {
+        (simulated.runs > 1).then(|| Inside {
+            utilization: {
+                let range = &simulated.utilization;
+                (range.p5 - POINTS..=range.p95 + POINTS).contains(&real.link.utilization)
+            },
+            queue_delay_p95: widened(
+                &simulated.queue_delay_ms.p95,
+                P95_SHARE,
+                real.link.queue_delay_ms.p95,
+            ),
+            retransmits: widened(&simulated.retransmits, RESENT_SHARE, real.retransmits as f64),
+        })
+    }
+
+    /// What of the real run lies outside, for a sentence; empty if nothing does.
+    pub(super) fn outside(&self) -> String {
+        let figures = [
+            (self.utilization, "utilization"),
+            (self.queue_delay_p95, "p95 of delay"),
+            (self.retransmits, "packets resent"),
+        ];
+        let outside = figures.iter().filter(|(inside, _)| !inside).map(|(_, name)| *name);
+        outside.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn widened(range: &Distribution, share: f64, figure: f64) -> bool {
+    (range.p5 * (1.0 - share)..=range.p95 * (1.0 + share)).contains(&figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_widened_by_a_share_of_its_ends() {
+        let range = Distribution { p5: 100.0, p95: 200.0, ..Distribution::default() };
+        assert!(widened(&range, 0.05, 95.1) && widened(&range, 0.05, 209.9));
+        assert!(!widened(&range, 0.05, 94.9) && !widened(&range, 0.05, 210.1));
+    }
+}

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load home bench pgo dist lint digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load loads home bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -22,14 +22,8 @@ demo: build
 ## Everything that must hold before a change lands. Ends with a list of what could not be tested
 ## here; PACELINE_REQUIRE=net,traces makes the lack of these a failure. Installs the programs that tests
 ## run, as root or by a sudo that asks for no password; else prints the line that installs them.
-# cargo test has built the examples, too: cargo run would build the crates once more, with fewer features.
-test: setup-tests lint
-	@mkdir -p $(dir $(SKIPS)); rm -f $(SKIPS)
-	PACELINE_SKIPS=$(SKIPS) $(CARGO) test --locked --workspace $(FEATURES)
-	$(TARGET)/debug/examples/own_controller
-	$(TARGET)/debug/examples/by_hand
-	PACELINE_SKIPS=$(SKIPS) tests/python.sh test
-	tests/site.sh $(TARGET)/debug/paceline $(SKIPS)
+test: setup-tests style
+	tests/all.sh $(SKIPS)
 	@tests/skipped.sh $(SKIPS)
 
 ## The tests of the Python package (bindings/python), with a build of the tests' profile.
@@ -45,10 +39,14 @@ wheel-test: wheel
 	tests/python.sh wheel-test
 
 ## rustfmt, clippy and the documentation, warnings denied.
-lint: setup
+lint: style rustdoc
+
+rustdoc: setup
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace $(FEATURES) --no-deps --document-private-items --quiet
+
+style: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace $(FEATURES) --no-deps --document-private-items --quiet
 
 ## Speed: packets per CPU second, memory, and instructions per packet where valgrind is installed.
 bench: build
@@ -60,6 +58,10 @@ dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+
+## The tests in real time, twenty times beside 0, 4 and 12 busy processes: hours. As root.
+loads: setup-tests
+	tests/loads.sh 20 0 4 12
 
 ## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
 tunnel-long: setup

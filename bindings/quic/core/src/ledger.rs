@@ -50,8 +50,9 @@ pub(crate) struct Ledger {
     pub(crate) delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// Until `delivered` passes this, samples are limited by the application.
-    app_limited_until: u64,
+    /// Samples are limited by the application as long as `delivered` is less than this: one more than was
+    /// delivered or in flight when the application last had nothing to send; zero before.
+    app_limited_end: u64,
     /// The newest acknowledged packet since the last sample.
     newest: Option<Entry>,
 }
@@ -64,7 +65,7 @@ impl Ledger {
             delivered: 0,
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
-            app_limited_until: 0,
+            app_limited_end: 0,
             newest: None,
         }
     }
@@ -85,7 +86,7 @@ impl Ledger {
             sent,
             size,
             open: true,
-            app_limited: self.app_limited_until > self.delivered,
+            app_limited: self.is_app_limited(),
             tag,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
@@ -98,7 +99,13 @@ impl Ledger {
 
     /// The application has nothing to send.
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
-        self.app_limited_until = (self.delivered + in_flight).max(1);
+        self.app_limited_end = self.delivered + in_flight + 1;
+    }
+
+    /// Returns true until more is delivered than was in flight when the application last had nothing to
+    /// send (Linux `tcp_rate_gen`).
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.delivered < self.app_limited_end
     }
 
     /// A packet of `size` bytes that was sent at `sent` has been acknowledged. `None` if the ledger
@@ -259,6 +266,26 @@ mod tests {
         let sample = last.expect("a sample");
         assert_eq!(sample.rate.as_bps(), 8_000_000);
         assert!(!sample.app_limited);
+    }
+
+    /// The whole first flight after a pause gives limited samples, and the next one does not (s2n
+    /// `bandwidth/estimator` app_limited; quiche `bandwidth_sampler_test` AppLimited).
+    #[test]
+    fn the_first_flight_after_a_pause_is_limited_by_the_application() {
+        let mut ledger = Ledger::new();
+        let mut limited = |ledger: &mut Ledger, now, sent| {
+            ledger.on_acked(at(now), at(sent), 1000);
+            ledger.take_sample(Span::from_millis(10)).expect("a sample").app_limited
+        };
+        ledger.on_sent(at(0), 1000, 0, true);
+        assert!(!limited(&mut ledger, 10, 0));
+        ledger.on_app_limited(0);
+        ledger.on_sent(at(100), 1000, 0, true);
+        ledger.on_sent(at(101), 1000, 0, false);
+        assert!(limited(&mut ledger, 110, 100));
+        ledger.on_sent(at(110), 1000, 0, false);
+        assert!(limited(&mut ledger, 111, 101));
+        assert!(!limited(&mut ledger, 120, 110));
     }
 
     #[test]

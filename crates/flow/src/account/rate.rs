@@ -12,8 +12,9 @@ pub(crate) struct RateSampler {
     delivered_at: Time,
     /// The send time of the packet that was acknowledged last, the start of the send phase.
     first_sent: Time,
-    /// Until `delivered` passes this, samples are limited by the application.
-    app_limited_until: u64,
+    /// Samples are limited by the application as long as `delivered` is less than this: one more than was
+    /// delivered or in flight when the application last had nothing to send; zero before.
+    app_limited_end: u64,
     /// Snapshot of the newest packet of the acknowledgement at hand.
     newest: Option<Snapshot>,
     /// Its details, if details are kept.
@@ -32,7 +33,7 @@ impl RateSampler {
             delivered: 0,
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
-            app_limited_until: 0,
+            app_limited_end: 0,
             newest: None,
             detail: Detail::default(),
         }
@@ -57,7 +58,7 @@ impl RateSampler {
         Detail {
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
-            app_limited: self.app_limited_until > self.delivered,
+            app_limited: self.is_app_limited(),
             tag,
         }
     }
@@ -65,7 +66,14 @@ impl RateSampler {
     /// The application has nothing to send though the window has room.
     #[inline]
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
-        self.app_limited_until = (self.delivered + in_flight).max(1);
+        self.app_limited_end = self.delivered + in_flight + 1;
+    }
+
+    /// Returns true until more is delivered than was in flight when the application last had nothing to
+    /// send (Linux `tcp_rate_gen`).
+    #[inline]
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.delivered < self.app_limited_end
     }
 
     /// A packet that had been declared lost is acknowledged: it counts, but gives no sample.

@@ -52,8 +52,8 @@ fn the_limit_holds_for_one_round_trip() {
     );
 }
 
-/// Samples are limited by the application until what was in flight then is delivered, and those of
-/// packets sent later are not.
+/// Samples are limited by the application until more is delivered than was in flight then, and those of
+/// packets sent later are not (Linux `tcp_rate_gen`: `after(delivered, app_limited)`).
 #[test]
 fn rate_samples_of_an_idle_application() {
     stream().run(
@@ -63,10 +63,30 @@ fn rate_samples_of_an_idle_application() {
          100  send 1
          100  idle
          110  send 2
-         200  ack 0-1 -> sample 1 in 100
+         200  ack 0-1 -> sample 1 in 100 app-limited
          210  ack 0-2 -> sample 2 in 110 app-limited
          210  send 3
          310  ack 0-3 -> sample 1 in 100",
+    );
+}
+
+/// Twenty packets after a pause, all before the first acknowledgement: each of their samples is limited
+/// by the application (quiche `bandwidth_sampler_test` AppLimited). The next flight is not.
+#[test]
+fn samples_of_the_first_flight_after_a_pause() {
+    stream().run(
+        "   0  send 0
+            0  idle
+          100  ack 0
+          100  idle
+         5000  send 1-20
+         5100  ack 0-1  -> sample 1 in 100 app-limited
+         5100  send 21
+         5101  ack 0-10 -> sample 10 in 101 app-limited
+         5102  ack 0-20 -> sample 20 in 102 app-limited
+         5102  send 22
+         5200  ack 0-21 -> sample 20 in 100
+         5202  ack 0-22 -> sample 2 in 102",
     );
 }
 

@@ -120,7 +120,9 @@ impl QuicController {
     /// `bytes` leave, in packets of the largest size and one of what is left.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         self.fire(now);
+        // With nothing in flight, the pacer may have waited, or the application: only that is idle.
         if self.in_flight == 0
+            && self.ledger.is_app_limited()
             && let Some(last) = self.last_sent
         {
             self.controller.on_idle(now, now.since(last), self.rtt.rto());

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Congestion, Controller, Feedback, Plan, Time};
+use paceline_cc::{Congestion, Controller, Feedback, Plan, Span, Time};
 
 use crate::controller::{LossReport, QuicController};
 use crate::pacing::Pacing;
@@ -60,4 +60,35 @@ fn only_a_reaction_to_losses_is_taken_back() {
     controller.on_spurious(at(302));
     let seen = recorder.0.lock().expect("not poisoned").clone();
     assert_eq!(seen, [Congestion::Ecn, Congestion::Loss, Congestion::Undo]);
+}
+
+/// Counts the idle periods that it is told of.
+#[derive(Clone, Default)]
+struct IdleCounter(Arc<Mutex<u32>>);
+
+impl Controller for IdleCounter {
+    fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}
+
+    fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {
+        *self.0.lock().expect("not poisoned") += 1;
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(12_000)
+    }
+}
+
+/// A pacer that waits while nothing is in flight is no idle application (s2n
+/// `handle_restart_from_idle`).
+#[test]
+fn only_a_pause_of_the_application_is_idle() {
+    let idle = IdleCounter::default();
+    let mut controller = QuicController::new(Box::new(idle.clone()), 1200, Pacing::Stack);
+    for (k, app_limited) in [(0, false), (1, false), (2, true), (3, false)] {
+        controller.on_sent(at(200 * k), 1200);
+        controller.on_acked(at(200 * k + 100), at(200 * k), 1200);
+        controller.on_acks_end(at(200 * k + 100), 0, app_limited);
+        let told = *idle.0.lock().expect("not poisoned");
+        assert_eq!(told, u32::from(k == 3), "packet {k}");
+    }
 }

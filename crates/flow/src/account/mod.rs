@@ -314,6 +314,12 @@ impl Account {
         self.rates.on_app_limited(self.ledger.in_flight());
     }
 
+    /// Returns true if the application had nothing to send, and no more has been delivered since than was
+    /// in flight then.
+    pub fn is_app_limited(&self) -> bool {
+        self.rates.is_app_limited()
+    }
+
     /// The window keeps data back.
     #[inline]
     pub fn on_window_limited(&mut self) {

@@ -384,12 +384,14 @@ impl Sender {
     }
 
     /// Nothing was in flight, and now something is sent: tells the controller how long nothing was
-    /// sent. Not if lost data waits to be sent again or a timeout is being repaired: then nothing
-    /// is in flight because of losses, and the application was not idle.
+    /// sent, if the application had nothing to send meanwhile (Linux' BBR: `CA_EVENT_TX_START` with
+    /// `app_limited`). Not if the pacer waited with nothing in flight. Not if lost data waits to be
+    /// sent again or a timeout is being repaired: then nothing is in flight because of losses.
     #[inline(never)]
     fn resume(&mut self, now: Time) {
-        let repairs = self.account.next_repair().is_some() || self.account.is_after_timeout();
-        if self.last_sent < now && !repairs {
+        let account = &self.account;
+        let repairs = account.next_repair().is_some() || account.is_after_timeout();
+        if self.last_sent < now && account.is_app_limited() && !repairs {
             let rto = self.account.rtt().rto();
             self.controller.on_idle(now, now.since(self.last_sent), rto);
             self.replan();

@@ -125,6 +125,23 @@ fn a_pause_is_an_idle_period() {
     assert!(matches!(desk.told()[..], [ControllerCall::Idle]));
 }
 
+/// Nothing is in flight for 45 ms of each 145 because the pacer waits: the application was not idle (Linux
+/// tells BBR of `CA_EVENT_TX_START` then, too, and BBR ignores it without `app_limited`; quiche
+/// `bbr2_simulator_test` BandwidthIncrease, s2n `handle_restart_from_idle`).
+#[test]
+fn a_wait_for_the_pacer_is_no_idle_period() {
+    let mut plan = window(4);
+    plan.pacing = Some(Rate::from_bytes_in(1500, Span::from_millis(145)));
+    let mut desk = Desk::new(bulk(), plan);
+    for k in 0..5 {
+        assert_eq!(desk.until(145 * k + 100), [(145 * k, k)]);
+        desk.ack(k + 1, &[(0, k)]);
+        assert_eq!(desk.in_flight(), 0);
+    }
+    let told = desk.told();
+    assert!(!told.iter().any(|told| matches!(told, ControllerCall::Idle)), "{told:?}");
+}
+
 /// Packets leave every 145 ms. The timer expires after a sudden delay, its losses are undone, and
 /// number 4, which left at 580 ms, arrives sooner after that than number 0 did. Its sample counts
 /// from when number 0 left (delivery-rate draft, section 2.2); the time of the declared loss takes

@@ -14,12 +14,21 @@ pub struct MarkShare {
     /// Packets of this window of observation that were acknowledged, and that were marked.
     acked: u64,
     marked: u64,
+    /// True if the average stays as it is because no packet was ever marked: [`MarkShare::from_first_mark`].
+    waits: bool,
 }
 
 impl MarkShare {
     /// An average that starts at `alpha` and gives each new share the weight `gain`.
     pub fn new(alpha: f64, gain: f64) -> MarkShare {
-        MarkShare { gain, alpha, acked: 0, marked: 0 }
+        MarkShare { gain, alpha, acked: 0, marked: 0, waits: false }
+    }
+
+    /// The same, but for the average moving from the first mark on: before it, nothing tells that a
+    /// router on the path marks at all (Linux `tcp_prague`, `saw_ce`).
+    #[must_use]
+    pub fn from_first_mark(self) -> MarkShare {
+        MarkShare { waits: true, ..self }
     }
 
     /// The average.
@@ -33,6 +42,7 @@ impl MarkShare {
     pub fn count(&mut self, feedback: &Feedback<'_>) {
         self.acked += feedback.acked_packets as u64;
         self.marked += feedback.marked_packets as u64;
+        self.waits &= feedback.marked_packets == 0;
     }
 
     /// Ends the window of observation: the share of its packets that were marked goes into the
@@ -44,7 +54,9 @@ impl MarkShare {
         // The counter of marks counts duplicates, too, and packets that come after the sender has
         // forgotten them; `acked` does not.
         let share = (self.marked as f64 / self.acked as f64).min(1.0);
-        self.alpha += self.gain * (share - self.alpha);
+        if !self.waits {
+            self.alpha += self.gain * (share - self.alpha);
+        }
         (self.acked, self.marked) = (0, 0);
         true
     }

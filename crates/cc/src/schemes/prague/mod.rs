@@ -14,7 +14,7 @@
 //! | name | unit | default | source |
 //! | --- | --- | --- | --- |
 //! | `g` | | 1/16 | draft-briscoe-iccrg-prague-congestion-control §2.4.2 |
-//! | `alpha0` | | 1 | the same |
+//! | `alpha0` | | 1 | the same; until the first mark, as in Linux (`saw_ce`) |
 //! | `loss_beta` | | 0.5 | the same, §2.4.3 |
 //! | `rtt_target` | time | 25 ms | the same, §2.4.4 |
 //! | `pacing` | windows per RTT | 1.2 | the same, §2.4.5; twice in slow start |
@@ -51,7 +51,7 @@ crate::params! {
     pub struct PragueParams {
         /// Weight of a new round trip in the average share of marks (draft section 2.4.2).
         g: f64 = 0.0625,
-        /// The average at the start (draft section 2.4.2).
+        /// The average until the first mark (draft section 2.4.2).
         alpha0: f64 = 1.0,
         /// Share of the window that is left after a loss (draft section 2.4.3).
         loss_beta: f64 = 0.5,
@@ -122,7 +122,7 @@ impl PragueSender {
             window: RenoWindow::new(params.initial_window),
             params: params.clone(),
             mss: mss.max(1),
-            marks: MarkShare::new(params.alpha0, params.g),
+            marks: MarkShare::new(params.alpha0, params.g).from_first_mark(),
             since: Time::ZERO,
             srtt: Span::ZERO,
             growth: 0.0,

@@ -30,7 +30,9 @@ fn alpha_follows_the_share_of_marks() {
 #[test]
 fn alpha_moves_once_per_virtual_round_trip() {
     let (mut prague, mut acks) = avoiding(20.0, Span::from_millis(5));
-    prague.on_feedback(&acks.ack(1));
+    let mut marked = acks.ack(10);
+    marked.marked_packets = 1;
+    prague.on_feedback(&marked);
     let start = prague.marks.alpha();
     for _ in 0..4 {
         acks.now += Span::from_millis(5);
@@ -40,6 +42,28 @@ fn alpha_moves_once_per_virtual_round_trip() {
     acks.now += Span::from_millis(5);
     prague.on_feedback(&acks.ack(1));
     assert!(prague.marks.alpha() < start);
+}
+
+/// Rounds without marks tell nothing of a router's marks: the first mark finds alpha at 1 (Linux
+/// `tcp_prague`, `saw_ce`; mvfst `EcnL4sTrackerTest` NoWeightWithoutCE).
+#[test]
+fn the_first_mark_finds_alpha_at_one() {
+    let (mut prague, mut acks) = avoiding(20.0, Span::from_millis(100));
+    for _ in 0..40 {
+        acks.now += Span::from_millis(100);
+        prague.on_feedback(&acks.ack(10));
+    }
+    assert_eq!(prague.marks.alpha(), 1.0);
+    acks.now += Span::from_millis(100);
+    let mut marked = acks.ack(10);
+    marked.marked_packets = 1;
+    prague.on_feedback(&marked);
+    assert_eq!(prague.marks.alpha(), 1.0 + (0.1 - 1.0) / 16.0);
+    for _ in 0..40 {
+        acks.now += Span::from_millis(100);
+        prague.on_feedback(&acks.ack(10));
+    }
+    assert!(prague.marks.alpha() < 0.08, "{}", prague.marks.alpha());
 }
 
 #[test]

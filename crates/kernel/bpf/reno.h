@@ -162,13 +162,27 @@ inline_always void reno_on_feedback(struct reno *r, const struct feedback *f)
 		reno_grow(r, f->acked);
 }
 
-/* Restart after `idle` microseconds with nothing in flight, if they are more than the timeout. */
+/*
+ * Halves the window once per timeout within `idle` microseconds with nothing in flight, down to the
+ * initial window (`tcp_cwnd_restart`).
+ */
 inline_always void reno_on_idle(struct reno *r, u64 idle, u64 rto)
 {
-	if (idle <= rto)
-		return;
-	r->cwnd = smaller(r->cwnd, RENO_INITIAL_WINDOW);
-	r->credit = 0;
+	u64 cwnd = r->cwnd;
+	u64 floor = smaller(RENO_INITIAL_WINDOW, cwnd);
+	int turn;
+
+	/* The largest window is down at the initial one after 17 halvings. */
+	for (turn = 0; turn < 24; turn++) {
+		if (idle <= rto || r->cwnd <= floor)
+			break;
+		idle -= rto;
+		r->cwnd = larger(r->cwnd / 2, floor);
+	}
+	if (r->cwnd < cwnd) {
+		r->ssthresh = larger(r->ssthresh, scale(cwnd, 3, 4));
+		r->credit = 0;
+	}
 }
 
 #endif

@@ -161,19 +161,10 @@ impl RenoWindow {
         self.before = None;
     }
 
-    /// Restart after an idle period longer than the timeout, from at most `initial` packets
-    /// (RFC 5681 §4.1).
-    pub fn restart(&mut self, initial: f64, idle: Span, rto: Span) {
-        if idle > rto {
-            self.set_cwnd(self.cwnd.min(initial));
-            self.credit = 0.0;
-        }
-    }
-
-    /// Restart after an idle period as in Linux (RFC 2861): the window halves per timeout that
-    /// the flow was idle, down to `initial` packets, and the threshold remembers three quarters
-    /// of it. Returns whether the window shrank.
-    pub fn decay(&mut self, initial: f64, idle: Span, rto: Span) -> bool {
+    /// Restarts after an idle period (RFC 2861, Linux `tcp_cwnd_restart`): halves the window once per
+    /// timeout that the flow was idle, down to `initial` packets, and raises the threshold to three
+    /// quarters of what it was. Returns whether the window shrank.
+    pub fn restart(&mut self, initial: f64, idle: Span, rto: Span) -> bool {
         let before = self.cwnd;
         let floor = initial.min(before);
         let mut left = idle;

@@ -148,10 +148,21 @@ impl Reno {
         }
     }
 
-    /// Restart after `idle` microseconds with nothing in flight, if they are more than the timeout.
+    /// Halves the window once per timeout within `idle` microseconds with nothing in flight, down to
+    /// the initial window (Linux `tcp_cwnd_restart`).
     pub(super) fn on_idle(&mut self, idle: u64, rto: u64) {
-        if idle > rto {
-            self.cwnd = self.cwnd.min(INITIAL_WINDOW);
+        let (cwnd, floor) = (self.cwnd, INITIAL_WINDOW.min(self.cwnd));
+        let mut left = idle;
+        // The largest window is down at the initial one after 17 halvings.
+        for _ in 0..24 {
+            if left <= rto || self.cwnd <= floor {
+                break;
+            }
+            left -= rto;
+            self.cwnd = (self.cwnd / 2).max(floor);
+        }
+        if self.cwnd < cwnd {
+            self.ssthresh = self.ssthresh.max(scale(cwnd, 3, 4));
             self.credit = 0;
         }
     }

@@ -82,7 +82,9 @@ impl Window {
     pub(super) fn on_idle(&mut self, now: Time, idle: Span, rto: Span, initial: f64) {
         match self {
             Window::Cubic(window) => window.on_idle(now, idle, rto),
-            Window::NewReno(window) => window.restart(initial, idle, rto),
+            Window::NewReno(window) => {
+                window.restart(initial, idle, rto);
+            }
         }
     }
 }

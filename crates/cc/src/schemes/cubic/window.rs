@@ -147,7 +147,7 @@ impl CubicWindow {
     pub fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
         self.curve.stand_still(now, idle);
         self.last = self.last.max(now);
-        if self.base.decay(self.initial, idle, rto) {
+        if self.base.restart(self.initial, idle, rto) {
             self.curve.end_epoch();
         }
     }

@@ -158,6 +158,8 @@ fn idleness_restarts() {
     reno.on_idle(Time::from_secs(9), second, second);
     assert_eq!(reno.window.cwnd(), 40.0);
     reno.on_idle(Time::from_secs(9), Span::from_millis(1001), second);
+    assert_eq!((reno.window.cwnd(), reno.window.ssthresh()), (20.0, 40.0));
+    reno.on_idle(Time::from_secs(9), Span::from_secs(60), second);
     assert_eq!((reno.window.cwnd(), reno.window.ssthresh()), (10.0, 40.0));
 }
 
@@ -166,10 +168,10 @@ fn idleness_as_in_linux_halves_per_timeout() {
     let mut window = RenoWindow::new(80.0);
     window.leave_slow_start();
     let second = Span::from_secs(1);
-    assert!(!window.decay(10.0, second, second));
-    assert!(window.decay(10.0, Span::from_millis(2500), second));
+    assert!(!window.restart(10.0, second, second));
+    assert!(window.restart(10.0, Span::from_millis(2500), second));
     assert_eq!((window.cwnd(), window.ssthresh()), (20.0, 80.0));
-    assert!(window.decay(10.0, Span::MAX, Span::from_millis(1)));
+    assert!(window.restart(10.0, Span::MAX, Span::from_millis(1)));
     assert_eq!(window.cwnd(), 10.0);
 }
 

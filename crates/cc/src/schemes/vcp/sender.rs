@@ -203,7 +203,7 @@ impl Controller for VcpSender {
         if !self.window.in_slow_start() || self.window.ssthresh().is_infinite() {
             self.window.leave_slow_start();
         }
-        if self.window.decay(self.params.initial_window, idle, rto) {
+        if self.window.restart(self.params.initial_window, idle, rto) {
             self.restarting = self.params.slow_start;
         }
         self.phase = Phase::Free;

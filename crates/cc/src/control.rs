@@ -166,9 +166,15 @@ pub struct Feedback<'a> {
     pub prior_in_flight: u64,
     /// Bytes in flight after it.
     pub in_flight: u64,
-    /// True if the window, not the application or the pacer, has limited sending in the last
-    /// round trip (RFC 7661).
+    /// True if the window, not the application or the pacer, limited sending in the last window of data,
+    /// or if that filled it exactly (Linux `tcp_cwnd_validate`).
     pub cwnd_limited: bool,
+    /// The most bytes in flight in the last window of data that the window did not limit (Linux
+    /// `max_packets_out`): slow start goes on until the window is twice as large.
+    pub max_in_flight: u64,
+    /// False if the acknowledgement acknowledges packets beyond a gap alone, and less reordering has
+    /// been seen than would explain it: windows stay as they are (RFC 3042, Linux `tcp_may_raise_cwnd`).
+    pub may_raise_cwnd: bool,
     /// The RTT of the newest packet that is newly acknowledged, if there is one. It includes the
     /// receiver's delay of the acknowledgement, as TCP timestamps do.
     pub rtt: Option<Span>,
@@ -212,6 +218,8 @@ impl Feedback<'_> {
             prior_in_flight: 0,
             in_flight: 0,
             cwnd_limited: false,
+            max_in_flight: 0,
+            may_raise_cwnd: true,
             rtt: None,
             srtt: Span::ZERO,
             min_rtt: Span::ZERO,

@@ -109,6 +109,8 @@ fn feed(controller: &mut dyn Controller, model: &mut Model, random: &mut Stream)
     feedback.explicit = random.below(1 << 33) as u32;
     (feedback.prior_in_flight, feedback.in_flight) = (prior, model.in_flight);
     feedback.cwnd_limited = random.chance(0.7);
+    feedback.max_in_flight = prior;
+    feedback.may_raise_cwnd = random.chance(0.95);
     feedback.rtt = (acked > 0).then_some(rtt);
     (feedback.srtt, feedback.min_rtt) = (model.srtt, model.min_rtt);
     feedback.delivered = model.delivered;

@@ -30,7 +30,7 @@ void BPF_PROG(abc_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 
 	if (!s)
 		return;
-	tell(&f, sk, rs, TCP_CA_CWR);
+	tell(&f, sk, rs, flag, TCP_CA_CWR);
 	accelerated = tp->delivered_ecn_bytes[BYTES_ECT1] - s->accelerated;
 	braked = tp->delivered_ecn_bytes[BYTES_ECT0] - s->braked;
 	ce = tp->delivered_ecn_bytes[BYTES_CE] - s->ce;

@@ -45,7 +45,7 @@ void BPF_PROG(ecn_ack, struct sock *sk, u32 ack, int flag, const struct rate_sam
 
 	if (!s)
 		return;
-	tell(&f, sk, rs, TCP_CA_Recovery);
+	tell(&f, sk, rs, flag, TCP_CA_Recovery);
 	bytes = (u64)rs->acked_sacked * f.mss;
 	if (s->echo) {
 		f.brakes = f.acked;

@@ -50,7 +50,7 @@ void BPF_PROG(c2tcp_ack, struct sock *sk, u32 ack, int flag, const struct rate_s
 
 	if (!s)
 		return;
-	tell(&f, sk, rs, TCP_CA_CWR);
+	tell(&f, sk, rs, flag, TCP_CA_CWR);
 	if (c2tcp_on_feedback(&s->c2tcp, over_reno, &f)) {
 		s->totals.backoffs++;
 		count(COUNT_BACKOFFS, 1);

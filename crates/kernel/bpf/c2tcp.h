@@ -187,7 +187,7 @@ inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const struct
 	if (f->congestion == CONGESTION_TIMEOUT)
 		c->timed_out = 1;
 	cwnd = c2tcp_cwnd(c, over_reno);
-	grows = f->cwnd_limited && (!f->in_recovery || c->timed_out);
+	grows = f->cwnd_limited && f->may_raise_cwnd && (!f->in_recovery || c->timed_out);
 	avoiding = grows && cwnd >= c2tcp_threshold(c, over_reno);
 	if (!f->rtt)
 		return 0;

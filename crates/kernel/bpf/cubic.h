@@ -174,9 +174,9 @@ inline_always int cubic_may_grow(struct cubic *c, const struct feedback *f)
 	c->repairing = f->in_recovery;
 	if (!f->in_recovery)
 		c->timed_out = 0;
-	if (c->repairing && !c->timed_out)
+	if ((c->repairing && !c->timed_out) || !f->may_raise_cwnd)
 		return 0;
-	return f->cwnd_limited || (c->cwnd < c->ssthresh && c->cwnd < 2 * f->prior_in_flight);
+	return f->cwnd_limited || (c->cwnd < c->ssthresh && c->cwnd < 2 * f->max_in_flight);
 }
 
 inline_always void cubic_grow(struct cubic *c, const struct feedback *f)
@@ -205,7 +205,7 @@ inline_always void cubic_on_feedback(struct cubic *c, const struct feedback *f)
 		return;
 	if (grows)
 		cubic_grow(c, f);
-	else
+	else if (f->may_raise_cwnd)
 		curve_stand_still(&c->curve, f->now, since);
 }
 

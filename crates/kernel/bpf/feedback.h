@@ -33,6 +33,10 @@ struct feedback {
 	u64 congestion;
 	u64 in_recovery;
 	u64 cwnd_limited;
+	/* The largest flight of the last window of data, in packets (Q16). */
+	u64 max_in_flight;
+	/* 0 if only packets beyond a gap were acknowledged: windows do not grow. */
+	u64 may_raise_cwnd;
 	u64 round_start;
 	/* By how many packets the newest one acknowledged is ahead of the newest one before. */
 	u64 ahead;

@@ -52,6 +52,7 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 packets_out;
 	u32 max_packets_out;
+	u32 reordering;
 	u8 is_cwnd_limited : 1;
 	u8 ecn_flags;
 	u32 lsndtime;

@@ -130,7 +130,7 @@ void BPF_PROG(remy_ack, struct sock *sk, u32 ack, int flag, const struct rate_sa
 
 	if (!r || !shape)
 		return;
-	tell(&f, sk, rs, TCP_CA_CWR);
+	tell(&f, sk, rs, flag, TCP_CA_CWR);
 	remy_on_feedback(r, shape, &f);
 	apply(r, sk);
 	count(COUNT_ACKS, 1);

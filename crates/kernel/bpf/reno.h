@@ -95,9 +95,9 @@ inline_always int reno_may_grow(struct reno *r, const struct feedback *f)
 	r->repairing = f->in_recovery;
 	if (!f->in_recovery)
 		r->timed_out = 0;
-	if (r->repairing && !r->timed_out)
+	if ((r->repairing && !r->timed_out) || !f->may_raise_cwnd)
 		return 0;
-	return f->cwnd_limited || (r->cwnd < r->ssthresh && r->cwnd < 2 * f->prior_in_flight);
+	return f->cwnd_limited || (r->cwnd < r->ssthresh && r->cwnd < 2 * f->max_in_flight);
 }
 
 /* Opens the window by `acked` packets up to the threshold; returns the rest. */

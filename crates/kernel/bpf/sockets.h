@@ -66,9 +66,17 @@ inline_always void fall_back(struct sock *sk)
 	count(COUNT_FALLBACKS, 1);
 }
 
-/* What the end of an acknowledgement's processing tells, marks left out; `repairs` as below. */
+/* The kernel's flag of an acknowledgement that moves the cumulative point (FLAG_DATA_ACKED). */
+#define ACK_OF_DATA 0x04
+/* `tp->reordering` as long as no more has been seen (sysctl tcp_reordering). */
+#define REORDERING 3
+
+/*
+ * What the end of an acknowledgement's processing tells, marks left out; `flag` as cong_control has it,
+ * `repairs` as below.
+ */
 inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_sample *rs,
-			u32 repairs)
+			int flag, u32 repairs)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	u32 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
@@ -88,6 +96,9 @@ inline_always void tell(struct feedback *f, struct sock *sk, const struct rate_s
 	f->congestion = CONGESTION_NONE;
 	f->in_recovery = state >= repairs;
 	f->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	f->max_in_flight = (u64)tp->max_packets_out * ONE;
+	/* As tcp_may_raise_cwnd. */
+	f->may_raise_cwnd = (flag & ACK_OF_DATA) || tp->reordering > REORDERING;
 	f->round_start = 0;
 	f->ahead = 1;
 }

@@ -60,7 +60,7 @@ void BPF_PROG(vegas_ack, struct sock *sk, u32 ack, int flag, const struct rate_s
 
 	if (!s)
 		return;
-	tell(&f, sk, rs, TCP_CA_CWR);
+	tell(&f, sk, rs, flag, TCP_CA_CWR);
 	f.round_start = round_starts(&s->round_end, sk, rs);
 	s->last = f.now;
 	vegas_on_feedback(&s->vegas, &f);

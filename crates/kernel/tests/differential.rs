@@ -339,6 +339,8 @@ fn rust_and_c_agree_on_anything() {
                 },
                 in_recovery: random.chance(0.3),
                 cwnd_limited: random.chance(0.7),
+                max_in_flight: random.below(2000 * ONE),
+                may_raise_cwnd: random.chance(0.95),
                 round_start: random.chance(0.1),
                 ahead: random.below(300),
                 ..integer::Feedback::default()

@@ -43,6 +43,11 @@ pub struct QuicController {
     ledger: Ledger,
     rtt: RttEstimator,
     in_flight: u64,
+    /// The most bytes in flight in the last window of data, and when that was noted. The window of data is
+    /// over when a packet is acknowledged that was sent then or later.
+    max_in_flight: u64,
+    max_noted: Time,
+    max_is_over: bool,
     last_sent: Option<Time>,
     acked: AckTotals,
     fates: Vec<Fate>,
@@ -69,6 +74,9 @@ impl QuicController {
             ledger: Ledger::new(),
             rtt: RttEstimator::new(RtoBounds::RFC6298),
             in_flight: 0,
+            max_in_flight: 0,
+            max_noted: Time::ZERO,
+            max_is_over: false,
             last_sent: None,
             acked: AckTotals::default(),
             fates: Vec::new(),
@@ -136,6 +144,9 @@ impl QuicController {
             self.ledger.on_sent(now, size, tag, self.in_flight == 0);
             self.in_flight += u64::from(size);
         }
+        if self.max_is_over || self.in_flight > self.max_in_flight {
+            (self.max_in_flight, self.max_noted, self.max_is_over) = (self.in_flight, now, false);
+        }
         self.last_sent = Some(now);
         self.credit.spend(bytes);
         self.take_plan();
@@ -196,6 +207,7 @@ impl QuicController {
         if self.reacted.is_some_and(|reacted| newest_sent > reacted) {
             self.in_recovery = false;
         }
+        self.max_is_over |= newest_sent >= self.max_noted;
         let mut feedback = self.feedback(now, in_flight + acked.bytes);
         feedback.acked = acked.bytes;
         feedback.acked_packets = acked.packets;
@@ -284,6 +296,7 @@ impl QuicController {
         let mut feedback = Feedback::new(now, self.mss);
         feedback.prior_in_flight = prior_in_flight;
         feedback.in_flight = self.in_flight;
+        feedback.max_in_flight = self.max_in_flight;
         feedback.srtt = self.rtt.smoothed();
         feedback.min_rtt = self.rtt.min();
         feedback.delivered = self.ledger.delivered;

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn the_first_flight_after_a_pause_is_limited_by_the_application() {
         let mut ledger = Ledger::new();
-        let mut limited = |ledger: &mut Ledger, now, sent| {
+        let limited = |ledger: &mut Ledger, now, sent| {
             ledger.on_acked(at(now), at(sent), 1000);
             ledger.take_sample(Span::from_millis(10)).expect("a sample").app_limited
         };

@@ -65,21 +65,22 @@ impl RenoWindow {
 
     /// Whether this feedback may open the window; call it once per feedback, after reactions.
     ///
-    /// The window stands still while losses are repaired, except after a timeout, and while it
-    /// does not limit sending (RFC 7661), except that slow start goes on until the window is
-    /// twice what is in flight (as in Linux).
+    /// The window stands still while losses are repaired, except after a timeout; when packets beyond
+    /// a gap arrive (RFC 3042); and while it does not limit sending (RFC 7661), except that slow start
+    /// goes on until the window is twice the largest flight of the last window of data (Linux
+    /// `tcp_is_cwnd_limited`).
     #[inline]
     pub fn may_grow(&mut self, feedback: &Feedback<'_>) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
-        if self.repairing && !self.timed_out {
+        if (self.repairing && !self.timed_out) || !feedback.may_raise_cwnd {
             return false;
         }
         feedback.cwnd_limited || (self.in_slow_start() && self.half_used(feedback))
     }
 
     fn half_used(&self, feedback: &Feedback<'_>) -> bool {
-        self.cwnd * (feedback.mss as f64) < 2.0 * feedback.prior_in_flight as f64
+        self.cwnd * (feedback.mss as f64) < 2.0 * feedback.max_in_flight as f64
     }
 
     /// Slow start: opens the window by `acked` packets up to the threshold; returns the rest.

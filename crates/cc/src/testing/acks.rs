@@ -70,6 +70,8 @@ impl Acks {
             prior_in_flight: self.in_flight * mss,
             in_flight: self.in_flight * mss,
             cwnd_limited: self.cwnd_limited,
+            max_in_flight: self.in_flight * mss,
+            may_raise_cwnd: true,
             rtt: (packets > 0).then_some(self.rtt),
             srtt: self.rtt,
             min_rtt: self.min_rtt,
@@ -103,6 +105,7 @@ impl Acks {
         }
         let packets = if random.chance(0.01) { random.below(100_000) } else { random.below(4) };
         let mut feedback = self.event(packets, congestion);
+        feedback.may_raise_cwnd = random.chance(0.95);
         if random.chance(0.02) {
             feedback.mss = random.below(9000) as u32;
             feedback.srtt = Span::MAX;

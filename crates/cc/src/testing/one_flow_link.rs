@@ -168,6 +168,8 @@ impl OneFlowLink {
             prior_in_flight,
             in_flight: self.in_flight,
             cwnd_limited: self.in_flight + 2 * MSS > cc.plan().cwnd,
+            max_in_flight: prior_in_flight,
+            may_raise_cwnd: true,
             rtt,
             srtt: self.srtt,
             min_rtt: self.min_rtt,

@@ -385,6 +385,12 @@ impl Ledger {
         Time::NEVER
     }
 
+    /// True if packets declared lost were only late, and more reordering is tolerated since.
+    #[inline]
+    pub(crate) fn has_seen_reordering(&self) -> bool {
+        self.packet_threshold > INITIAL_PACKET_THRESHOLD
+    }
+
     /// All numbers below are lost by the packet threshold, if they are not acknowledged.
     pub(crate) fn reordering_end(&self) -> u64 {
         self.acked_end.saturating_sub(self.packet_threshold)

@@ -13,6 +13,7 @@ mod losses;
 mod rate;
 mod recovery;
 mod rtt;
+mod window_use;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
 pub use cumulative::{LossRecovery, RttSamples};
@@ -34,6 +35,7 @@ use self::ledger::Ledger;
 use self::losses::LossLog;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
+use self::window_use::WindowUse;
 
 /// The account of a connection.
 ///
@@ -82,8 +84,7 @@ pub struct Account {
     /// Round trips since the start, and the total delivered that ends the present one.
     round: u64,
     round_end: u64,
-    /// One more than the number that was next when the window last kept data back; zero before.
-    limited_end: u64,
+    window_use: WindowUse,
     /// What PRR needs to know of the last acknowledgement once the controller has its new window.
     reduction: Option<Reduction>,
     /// The packets declared lost, if somebody asks for them.
@@ -144,7 +145,7 @@ impl Account {
             sampled_end: 0,
             round: 0,
             round_end: 0,
-            limited_end: 0,
+            window_use: WindowUse::default(),
             reduction: None,
             loss_log: LossLog::default(),
             cumulative_only: Cumulative::new(config.recovery),
@@ -320,10 +321,17 @@ impl Account {
         self.rates.is_app_limited()
     }
 
-    /// The window keeps data back.
+    /// The window keeps data back, or the packet just sent has filled it exactly.
     #[inline]
     pub fn on_window_limited(&mut self) {
-        self.limited_end = self.ledger.next() + 1;
+        self.window_use.on_full(self.ledger.in_flight(), self.ledger.next());
+    }
+
+    /// A packet was just sent, and no further one follows although the window has room: the application
+    /// has nothing more to send, or the pacer or the receiver's window keeps data back.
+    pub fn on_window_open(&mut self) {
+        let (next, acked_end) = (self.ledger.next(), self.ledger.acked_end());
+        self.window_use.on_flight(self.ledger.in_flight(), next, acked_end);
     }
 
     /// Takes an acknowledgement in; returns what the controller is to be told. Tell it, and then
@@ -424,6 +432,7 @@ impl Account {
             let safe = advanced && losses.packets == 0;
             self.reduction = Some(Reduction { delivered: acked.bytes, safe });
         }
+        let may_raise_cwnd = !self.config.reliable || self.ledger.has_seen_reordering();
         let mut feedback = self.feedback(now, prior);
         feedback.acked = acked.bytes;
         feedback.acked_packets = acked.packets;
@@ -434,6 +443,7 @@ impl Account {
         feedback.explicit = ack.explicit;
         feedback.rtt = rtt;
         feedback.congestion = congestion;
+        feedback.may_raise_cwnd = advanced || may_raise_cwnd;
         feedback
     }
 
@@ -474,7 +484,8 @@ impl Account {
         }
         feedback.prior_in_flight = prior_in_flight;
         feedback.in_flight = self.ledger.in_flight();
-        feedback.cwnd_limited = self.was_window_limited();
+        feedback.cwnd_limited = self.window_use.is_limited();
+        feedback.max_in_flight = self.window_use.max_in_flight();
         feedback.srtt = self.rtt.smoothed();
         feedback.min_rtt = self.rtt.min();
         feedback.delivered = self.rates.delivered();
@@ -483,13 +494,6 @@ impl Account {
         feedback.in_recovery = self.recovery.in_recovery();
         feedback.fates = &self.fates;
         feedback
-    }
-
-    /// True if the newest packet acknowledged was sent before the window last kept data back, or was
-    /// that data.
-    #[inline]
-    fn was_window_limited(&self) -> bool {
-        (1..=self.limited_end).contains(&self.ledger.acked_end())
     }
 
     /// Begins a new connection whose first segment is `segment`: estimates start anew, and what
@@ -503,6 +507,7 @@ impl Account {
             state.begin(segment);
         }
         self.repairs.clear();
+        self.window_use = WindowUse::default();
         self.next_segment = segment;
         self.cumulative = segment;
         self.sampled_end = 0;

@@ -324,25 +324,45 @@ impl Sender {
         }
     }
 
-    /// The bytes of the next packet, if there is something to send and all limits allow it.
+    /// The bytes of the next packet, if there is something to send and all limits allow it. `FOLLOWS` tells
+    /// that a packet was just sent.
     #[inline(always)]
-    fn sendable(&mut self, now: Time) -> Option<u64> {
+    fn sendable<const FOLLOWS: bool>(&mut self, now: Time) -> Option<u64> {
         let in_flight = self.account.in_flight();
         let ready = self.source.ready();
         let repairs = self.account.next_repair().is_some();
         if ready == 0 && !repairs {
-            if in_flight < self.plan.cwnd {
-                self.account.on_app_limited();
-            }
+            self.on_nothing_ready::<FOLLOWS>(in_flight);
             return None;
         }
-        self.allowed(now, in_flight, ready, repairs)
+        self.allowed::<FOLLOWS>(now, in_flight, ready, repairs)
+    }
+
+    /// The application has nothing to send.
+    #[inline]
+    fn on_nothing_ready<const FOLLOWS: bool>(&mut self, in_flight: u64) {
+        if in_flight < self.plan.cwnd {
+            self.account.on_app_limited();
+        }
+        if FOLLOWS {
+            // Linux counts a flight that fills the window exactly as limited by it.
+            match in_flight + self.largest > self.window() {
+                true => self.account.on_window_limited(),
+                false => self.account.on_window_open(),
+            }
+        }
     }
 
     /// The bytes of the next packet, if all limits allow one; `ready` bytes of new data wait, and
     /// repairs if `repairs`.
     #[inline(always)]
-    fn allowed(&mut self, now: Time, in_flight: u64, ready: u64, repairs: bool) -> Option<u64> {
+    fn allowed<const FOLLOWS: bool>(
+        &mut self,
+        now: Time,
+        in_flight: u64,
+        ready: u64,
+        repairs: bool,
+    ) -> Option<u64> {
         // Linux sends a packet as long as one whole packet fits; one is always allowed. A full
         // window counts as such even if the pacer is closed, too.
         let mut largest = self.largest;
@@ -361,8 +381,10 @@ impl Sender {
             return None;
         }
         if self.pacer.next() > now || (!repairs && !self.is_taken()) {
-            // The pacer, or the receiver's window, keeps the packet back: not the controller's
-            // window, so that the account does not note it as a limit.
+            // The pacer, or the receiver's window, keeps the packet back: not the controller's window.
+            if FOLLOWS {
+                self.account.on_window_open();
+            }
             return None;
         }
         Some(ready.min(largest))
@@ -371,7 +393,7 @@ impl Sender {
     /// Sends one packet, if there is something to send and all limits allow it.
     #[inline(always)]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
-        let Some(size) = self.sendable(now) else { return false };
+        let Some(size) = self.sendable::<false>(now) else { return false };
         if self.account.in_flight() == 0 {
             self.resume(now);
         }
@@ -521,7 +543,7 @@ impl Sender {
         let sent = self.send(now, place);
         // Mostly, one packet follows an acknowledgement. If no second one may be sent, the sender
         // says so now, and its driver need not ask.
-        if !sent || self.sendable(now).is_none() {
+        if !sent || self.sendable::<true>(now).is_none() {
             self.rearm(now);
         }
         sent

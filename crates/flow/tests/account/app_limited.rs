@@ -1,6 +1,6 @@
 //! Flows that do not fill their window (RFC 7661, and the delivery-rate draft's section 3.4).
 
-use super::script::stream;
+use super::script::{datagrams, stream};
 
 /// A bulk flow fills its window all the time.
 #[test]
@@ -22,33 +22,75 @@ fn a_full_window_is_the_limit() {
 fn requests_do_not_fill_the_window() {
     stream().run(
         "  0  send 0-1
-           0  idle
-         100  ack 0   -> cwnd-limited no
-         101  ack 0-1 -> cwnd-limited no, in-flight 0
-         500  send 2-3
-         500  idle
-         600  ack 0-3 -> cwnd-limited no, in-flight 0
-         700  send 4
-         700  idle
-         800  ack 0-4 -> cwnd-limited no",
+           0  open
+         100  ack 0   -> cwnd-limited no, largest-flight 2
+         101  ack 0-1 -> cwnd-limited no, largest-flight 2, in-flight 0
+         500  send 2-4
+         500  open
+         600  ack 0-4 -> cwnd-limited no, largest-flight 3, in-flight 0
+         700  send 5
+         700  open
+         800  ack 0-5 -> cwnd-limited no, largest-flight 1",
     );
 }
 
-/// A window that was full is known as such until what it kept back is acknowledged, and not for what
-/// is sent later.
+/// A window that was full is known as such until the packets of this window are acknowledged and others
+/// are sent (Linux `tcp_cwnd_validate`).
 #[test]
-fn the_limit_holds_for_one_round_trip() {
+fn the_limit_holds_for_one_window() {
     stream().run(
         "  0  send 0-3
            0  full
-           1  idle
-         100  ack 0-3 -> cwnd-limited yes
-         200  send 4
-         200  idle
-         300  ack 0-4 -> cwnd-limited yes
-         400  send 5
-         400  idle
-         500  ack 0-5 -> cwnd-limited no",
+           1  open
+         100  ack 0-1 -> cwnd-limited yes
+         100  send 4
+         100  open
+         101  ack 0-3 -> cwnd-limited yes
+         200  ack 0-4 -> cwnd-limited yes
+         200  send 5
+         200  open
+         300  ack 0-5 -> cwnd-limited no, largest-flight 1",
+    );
+}
+
+/// The largest flight is that of a window, not of the moment: acknowledgements that find little in flight
+/// leave it, a larger flight raises it, and the next window begins anew.
+#[test]
+fn the_largest_flight_is_that_of_a_window() {
+    stream().run(
+        "  0  send 0-3
+           0  open
+         100  ack 0-1 -> largest-flight 4, in-flight 2
+         100  send 4-8
+         100  open
+         110  ack 0-3 -> largest-flight 7
+         110  send 9
+         110  open
+         200  ack 0-8 -> largest-flight 7, in-flight 1
+         200  send 10
+         200  open
+         300  ack 0-10 -> largest-flight 2",
+    );
+}
+
+/// Packets beyond a gap do not open the window, unless reordering has been seen (Linux
+/// `tcp_may_raise_cwnd`); datagrams have no gaps.
+#[test]
+fn packets_beyond_a_gap_do_not_raise_the_window() {
+    stream().run(
+        "  0  send 0-5
+         100  ack 1   -> may-raise no
+         101  ack 0-1 -> may-raise yes
+         102  ack 3-4 0-1 -> may-raise no
+         103  ack 0-4 -> may-raise yes
+         103  send 6-12
+         110  ack 9 0-4 -> lost 5-6, congestion loss, may-raise no
+         111  ack 9 0-6 -> acked 5-6, late 2, congestion undo, may-raise yes
+         112  ack 11 9 0-6 -> acked 11, may-raise yes",
+    );
+    datagrams().run(
+        "  0  send 0-5
+         100  ack 1 -> may-raise yes",
     );
 }
 

@@ -74,8 +74,8 @@ fn an_old_limit_is_over_even_if_the_next_packet_is_missing() {
            0  full
          100  ack 0-3     -> cwnd-limited yes
          500  send 4-8
-         500  idle
-         600  ack 5-6 0-3 -> cwnd-limited no",
+         500  open
+         600  ack 5-6 0-3 -> cwnd-limited no, largest-flight 5",
     );
 }
 

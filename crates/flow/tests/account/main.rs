@@ -24,6 +24,7 @@
 //! | `beat 5` | a packet without data leaves |
 //! | `fill` | as many packets leave as the window allows, repairs first, then new data |
 //! | `full` | the window keeps data back |
+//! | `open` | no further packet follows the last one, though the window has room |
 //! | `idle` | the application has nothing to send |
 //! | `window 10` | the controller's window is 10 packets from now on |
 //! | `ack 7-9 2-4` | an acknowledgement with these blocks comes, the newest block first |

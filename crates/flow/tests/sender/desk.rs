@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Feedback, Outgoing, Packet, Plan, RateSample, Setup,
-    Signals, Span, Stage, Time,
+    Ack, Body, Congestion, Controller, Feedback, MakeController, Outgoing, Packet, Plan,
+    RateSample, Setup, Signals, Span, Spec, Stage, Time, registry,
 };
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
 
@@ -73,8 +73,24 @@ impl Desk {
             let recorder = Recorder { plan, told: to_controller.clone() };
             Box::new(recorder) as Box<dyn Controller>
         });
+        Desk { told, ..Desk::with(config, make) }
+    }
+
+    /// A sender under a scheme, by its name.
+    pub(crate) fn under(scheme: &str, config: SenderConfig) -> Desk {
+        let spec = Spec::parse(scheme).expect("a spec");
+        let halves = registry::build(&spec).expect("a scheme");
+        Desk::with(config, halves.controller.clone())
+    }
+
+    fn with(config: SenderConfig, make: MakeController) -> Desk {
         let sender = Sender::new(config, make, SENDER_SIGNALS).expect("all signals");
-        Desk { sender, told, now: Time::ZERO, last: Packet::opaque(0) }
+        Desk { sender, told: Arc::default(), now: Time::ZERO, last: Packet::opaque(0) }
+    }
+
+    /// The application has so many further packets to send.
+    pub(crate) fn write(&mut self, packets: u64) {
+        self.sender.set_ready(packets * 1500);
     }
 
     /// Lets time pass; returns when each packet left, with its number.
@@ -110,6 +126,22 @@ impl Desk {
     pub(crate) fn push(&mut self, ack: Ack) {
         let packet = Packet { body: Body::Ack(ack), ..Packet::opaque(64) };
         self.sender.push(self.now, &packet);
+    }
+
+    /// The scheme's window in whole packets.
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.sender.plan().cwnd / 1500
+    }
+
+    /// A value of the scheme's inner state.
+    pub(crate) fn inspect(&self, wanted: &str) -> Option<f64> {
+        let mut found = None;
+        self.sender.inspect(&mut |name, value| {
+            if name == wanted {
+                found = Some(value);
+            }
+        });
+        found
     }
 
     /// Bytes in flight.

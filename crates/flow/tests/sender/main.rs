@@ -4,4 +4,5 @@ mod desk;
 
 mod handshake;
 mod hostile;
+mod linux;
 mod told;

@@ -112,7 +112,8 @@ impl C2tcp {
         self.window.on_feedback(feedback);
         self.timed_out &= feedback.in_recovery;
         self.timed_out |= feedback.congestion == Congestion::Timeout;
-        let grows = feedback.cwnd_limited && (!feedback.in_recovery || self.timed_out);
+        let repaired = !feedback.in_recovery || self.timed_out;
+        let grows = feedback.cwnd_limited && feedback.may_raise_cwnd && repaired;
         let avoiding = grows && !self.window.in_slow_start();
         if feedback.rtt == 0 {
             return false;

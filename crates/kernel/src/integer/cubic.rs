@@ -122,7 +122,7 @@ impl Cubic {
         }
         if grows {
             self.grow(feedback);
-        } else {
+        } else if feedback.may_raise_cwnd {
             self.curve.stand_still(feedback.now, since);
         }
     }
@@ -174,10 +174,10 @@ impl Cubic {
     fn may_grow(&mut self, feedback: &Feedback) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
-        if self.repairing && !self.timed_out {
+        if (self.repairing && !self.timed_out) || !feedback.may_raise_cwnd {
             return false;
         }
-        let half_used = self.cwnd < 2 * feedback.prior_in_flight;
+        let half_used = self.cwnd < 2 * feedback.max_in_flight;
         feedback.cwnd_limited || (self.cwnd < self.ssthresh && half_used)
     }
 

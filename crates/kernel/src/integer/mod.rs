@@ -70,6 +70,10 @@ pub struct Feedback {
     pub in_recovery: bool,
     /// The window has limited sending in the last round trip.
     pub cwnd_limited: bool,
+    /// Most packets in flight in the last window of data.
+    pub max_in_flight: u64,
+    /// False if only packets beyond a gap were acknowledged: windows do not grow.
+    pub may_raise_cwnd: bool,
     /// This is the first acknowledgement of a round trip.
     pub round_start: bool,
     /// By how many packets the newest one acknowledged is ahead of the newest one before; 0 counts
@@ -79,7 +83,7 @@ pub struct Feedback {
 
 impl Feedback {
     /// The fields as numbers, in their order.
-    pub fn words(&self) -> [u64; 15] {
+    pub fn words(&self) -> [u64; 17] {
         [
             self.now,
             self.acked,
@@ -94,6 +98,8 @@ impl Feedback {
             self.congestion as u64,
             u64::from(self.in_recovery),
             u64::from(self.cwnd_limited),
+            self.max_in_flight,
+            u64::from(self.may_raise_cwnd),
             u64::from(self.round_start),
             self.ahead,
         ]

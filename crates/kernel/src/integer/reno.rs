@@ -108,10 +108,10 @@ impl Reno {
     pub(super) fn may_grow(&mut self, feedback: &Feedback) -> bool {
         self.repairing = feedback.in_recovery;
         self.timed_out &= feedback.in_recovery;
-        if self.repairing && !self.timed_out {
+        if (self.repairing && !self.timed_out) || !feedback.may_raise_cwnd {
             return false;
         }
-        let half_used = self.cwnd < 2 * feedback.prior_in_flight;
+        let half_used = self.cwnd < 2 * feedback.max_in_flight;
         feedback.cwnd_limited || (self.in_slow_start() && half_used)
     }
 

@@ -157,6 +157,8 @@ pub(crate) fn whole(feedback: &Feedback<'_>) -> integer::Feedback {
         },
         in_recovery: feedback.in_recovery,
         cwnd_limited: feedback.cwnd_limited,
+        max_in_flight: packets(feedback.max_in_flight),
+        may_raise_cwnd: feedback.may_raise_cwnd,
         round_start: feedback.round_start,
         ahead: 1,
     }

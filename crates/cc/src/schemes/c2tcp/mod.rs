@@ -246,7 +246,8 @@ impl Controller for C2tcpSender {
                 self.timed_out = true;
             }
         }
-        let grows = feedback.cwnd_limited && (!feedback.in_recovery || self.timed_out);
+        let repaired = !feedback.in_recovery || self.timed_out;
+        let grows = feedback.cwnd_limited && feedback.may_raise_cwnd && repaired;
         let avoiding = grows && !self.window.in_slow_start();
         if avoiding && feedback.acked > 0 && self.epoch == Time::NEVER {
             self.epoch = feedback.now;

@@ -77,12 +77,12 @@ impl CubicWindow {
         };
         let since_last = feedback.now.since(self.last);
         self.last = feedback.now;
+        let grows = self.base.may_grow(feedback);
         if reduced {
-            // Only for the state of the repair: the window has just shrunk.
-            self.base.may_grow(feedback);
-        } else if self.base.may_grow(feedback) {
+            // The window has just shrunk; `may_grow` noted the state of the repair.
+        } else if grows {
             self.grow(feedback);
-        } else {
+        } else if feedback.may_raise_cwnd {
             self.curve.stand_still(feedback.now, since_last);
         }
     }

@@ -164,7 +164,8 @@ impl DctcpSender {
             self.window.leave_slow_start();
         }
         // What the connection takes for a recovery is only the round trip after a mark.
-        self.window.may_grow(feedback) || (self.marked && feedback.cwnd_limited)
+        let limited = feedback.cwnd_limited && feedback.may_raise_cwnd;
+        self.window.may_grow(feedback) || (self.marked && limited)
     }
 
     /// Counts marks, and averages them at the end of a window, before any reaction.

@@ -142,7 +142,7 @@ fn an_unused_window_does_not_grow() {
     acks.cwnd_limited = false;
     reno.on_feedback(&acks.ack(10));
     assert_eq!(reno.window.cwnd(), 10.0);
-    // Slow start goes on below twice the flight.
+    // Slow start goes on below twice the largest flight.
     let (mut reno, mut acks) = with_window(19.0);
     acks.cwnd_limited = false;
     acks.in_flight = 10;

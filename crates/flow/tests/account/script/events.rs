@@ -36,6 +36,7 @@ impl Script {
             }
             "fill" => self.fill(now)?,
             "full" => self.account.on_window_limited(),
+            "open" => self.account.on_window_open(),
             "idle" => self.account.on_app_limited(),
             "window" => self.window = numbers(rest)?[0] * u64::from(SIZE),
             "ack" => self.ack(now, rest)?,

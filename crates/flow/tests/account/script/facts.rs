@@ -22,6 +22,8 @@ struct FeedbackFields {
     congestion: Option<Congestion>,
     in_recovery: bool,
     cwnd_limited: bool,
+    max_in_flight: u64,
+    may_raise_cwnd: bool,
     round: u64,
     round_start: bool,
     sample: Option<RateSample>,
@@ -57,6 +59,8 @@ impl EventOutcome {
             congestion: feedback.congestion,
             in_recovery: feedback.in_recovery,
             cwnd_limited: feedback.cwnd_limited,
+            max_in_flight: feedback.max_in_flight,
+            may_raise_cwnd: feedback.may_raise_cwnd,
             round: feedback.round,
             round_start: feedback.round_start,
             sample: feedback.sample,
@@ -94,6 +98,9 @@ impl EventOutcome {
             .to_string(),
             "recovery" => on_off(told.in_recovery),
             "cwnd-limited" => yes_no(told.cwnd_limited),
+            // The largest flight of the last window of data, in packets.
+            "largest-flight" => packets(told.max_in_flight),
+            "may-raise" => yes_no(told.may_raise_cwnd),
             "round" => told.round.to_string(),
             "round-start" => yes_no(told.round_start),
             // `10 in 100`: ten packets delivered in 100 ms.

@@ -1,0 +1,115 @@
+//! What Linux sends where bulk transfers never look, for each loss-based scheme: expectations are what
+//! Linux 6.18 does when packetdrill plays the same input.
+
+use paceline_flow::Workload;
+
+use super::desk::{Desk, bulk};
+
+/// Schemes whose slow start is Reno's.
+const SLOW_STARTS: [&str; 5] =
+    ["newreno", "cubic[hystart=off]", "dctcp", "compound", "ledbat[initial_window=10]"];
+
+/// A sender that has sent what its application has written.
+fn written(scheme: &str, packets: u64) -> Desk {
+    let config = bulk().with(|config| config.workload = Workload::Bytes(packets * 1500));
+    let mut desk = Desk::under(scheme, config);
+    desk.until(0);
+    desk
+}
+
+/// The windows after acknowledgements of two packets each, 5 ms apart, of packets `from` to `to`.
+fn windows(desk: &mut Desk, start: u64, from: u64, to: u64) -> Vec<u64> {
+    let windows = (from..to).step_by(2).enumerate().map(|(i, first)| {
+        desk.until(start + 5 * i as u64);
+        desk.ack(first + 2, &[(0, first + 1)]);
+        desk.cwnd()
+    });
+    windows.collect()
+}
+
+/// Slow start goes on until the window is twice the largest flight of the last window, also when the
+/// last acknowledgements find little in flight (`tcp_is_cwnd_limited`, `max_packets_out`; packetdrill
+/// slow-start-app-limited-9-packets-out).
+#[test]
+fn slow_start_of_a_flight_below_the_window() {
+    for scheme in SLOW_STARTS {
+        let mut desk = written(scheme, 8);
+        assert_eq!(windows(&mut desk, 100, 0, 8), [12, 14, 16, 16], "{scheme}");
+        let mut desk = written(scheme, 9);
+        assert_eq!(windows(&mut desk, 100, 0, 8), [12, 14, 16, 18], "{scheme}");
+        desk.ack(9, &[(0, 8)]);
+        assert_eq!(desk.cwnd(), 18, "{scheme}");
+    }
+}
+
+/// A flight that fills the window exactly counts as limited by it (`tcp_write_xmit`; packetdrill
+/// slow-start-app-limited).
+#[test]
+fn slow_start_of_a_flight_that_is_the_window() {
+    for scheme in SLOW_STARTS {
+        let mut desk = written(scheme, 10);
+        assert_eq!(windows(&mut desk, 100, 0, 10), [12, 14, 16, 18, 20], "{scheme}");
+    }
+}
+
+/// Thirty packets: a window of ten, and one of twenty that ends at forty.
+#[test]
+fn slow_start_goes_on_for_the_whole_flight() {
+    for scheme in SLOW_STARTS {
+        let mut desk = written(scheme, 30);
+        desk.until(100);
+        desk.ack(10, &[(0, 9)]);
+        assert_eq!((desk.until(100).len(), desk.cwnd()), (20, 20), "{scheme}");
+        let expected = [22, 24, 26, 28, 30, 32, 34, 36, 38, 40];
+        assert_eq!(windows(&mut desk, 200, 10, 30), expected, "{scheme}");
+    }
+}
+
+/// The first two packets that arrive beyond a gap let a packet each go, and the window stays (RFC 3042,
+/// `tcp_may_raise_cwnd`; packetdrill limited-transmit-sack). The loss then halves ten packets.
+#[test]
+fn packets_beyond_a_gap_leave_the_window() {
+    for scheme in SLOW_STARTS {
+        let mut desk = written(scheme, 20);
+        for (k, left) in [(1, [10]), (2, [11])] {
+            desk.until(100 + k);
+            desk.ack(0, &[(1, k)]);
+            let numbers: Vec<u64> = desk.until(100 + k).into_iter().map(|(_, n)| n).collect();
+            assert_eq!((&numbers[..], desk.cwnd()), (&left[..], 10), "{scheme}");
+        }
+        desk.until(103);
+        desk.ack(0, &[(1, 3)]);
+        assert!(desk.cwnd() < 10, "{scheme}");
+    }
+}
+
+/// An idle period halves the window once per timeout that has passed, and slow start leads back to three
+/// quarters of it (`tcp_cwnd_restart`, `tcp_current_ssthresh`; RFC 2861).
+#[test]
+fn an_idle_period_halves_the_window_per_timeout() {
+    for scheme in ["newreno", "cubic[hystart=off]", "dctcp", "c2tcp", "vegas", "prague", "compound"]
+    {
+        let config = bulk().with(|config| config.workload = Workload::Supplied);
+        let mut desk = Desk::under(scheme, config);
+        let (mut now, mut sent) = (0, 0);
+        // Five windows of slow start, acknowledged as a whole.
+        for _ in 0..5 {
+            desk.write(desk.cwnd());
+            now += 100;
+            sent += desk.until(now - 1).len() as u64;
+            desk.ack(sent, &[(0, sent - 1)]);
+            desk.write(0);
+            desk.until(now);
+        }
+        let before = desk.cwnd();
+        assert!(before >= 80, "{scheme}: {before}");
+        // The timeout is 300 ms or a little longer: 100 ms, and the least variation. One has passed.
+        desk.until(now + 450);
+        desk.write(1);
+        assert_eq!(desk.until(now + 450).len(), 1);
+        assert_eq!(desk.cwnd(), before / 2, "{scheme}");
+        if let Some(ssthresh) = desk.inspect("ssthresh") {
+            assert!(ssthresh >= 0.75 * before as f64, "{scheme}: {ssthresh}");
+        }
+    }
+}

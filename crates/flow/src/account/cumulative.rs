@@ -234,7 +234,7 @@ impl Account {
             bytes = u64::from(entry.size);
             stats.lost += 1;
             loss_log.note(number, entry, trigger);
-            note_loss(config, *cumulative, repairs, number, entry);
+            note_loss(config, *cumulative, None, repairs, number, entry);
         });
         bytes
     }

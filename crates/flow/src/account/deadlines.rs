@@ -3,7 +3,13 @@
 use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
 use super::gaps::note_loss;
-use super::{ACK_DELAY, Account, LossTrigger, Losses, Reduction, fate};
+use super::{Account, LossTrigger, Losses, Reduction, fate};
+
+/// How long a lone packet's acknowledgement may be delayed (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
+/// `TCP_RTO_MIN`).
+const MAX_ACK_DELAY: Span = Span::from_millis(200);
+/// What is added to two RTTs for several packets (Linux `TCP_TIMEOUT_MIN_US`).
+const PROBE_MARGIN: Span = Span::from_millis(2);
 
 /// The state of an account's timers.
 #[derive(Debug)]
@@ -14,11 +20,13 @@ pub(super) struct Timers {
     pub(super) loss: Time,
     /// True if the tail was probed since the last progress (RFC 8985 §7).
     probed: bool,
+    /// The number of the last probe; zero before the first.
+    pub(super) probe: u64,
 }
 
 impl Timers {
     pub(super) fn new() -> Timers {
-        Timers { progress: Time::ZERO, loss: Time::NEVER, probed: false }
+        Timers { progress: Time::ZERO, loss: Time::NEVER, probed: false, probe: 0 }
     }
 
     /// Starts the retransmission timer anew.
@@ -73,8 +81,10 @@ impl Account {
         self.config.reliable && self.cumulative == self.next_segment
     }
 
-    /// When the tail is probed: two RTTs after the last progress, if no loss is being repaired (RFC
-    /// 8985 §7.2). A lone packet may wait for a delayed acknowledgement.
+    /// When the tail is probed: two RTTs and 2 ms after the last progress or packet, or 200 ms if one
+    /// packet alone is in flight, but no later than the retransmission timer expires (RFC 8985 §7.2, Linux
+    /// `tcp_schedule_loss_probe`). Never while a loss or a timeout is being repaired. While a gap is open,
+    /// the time threshold comes first.
     #[inline]
     fn probe_at(&self) -> Time {
         let unwanted = !self.config.probes
@@ -85,9 +95,11 @@ impl Account {
         if unwanted || self.in_flight() == 0 || self.rtt.smoothed().is_zero() {
             return Time::NEVER;
         }
-        let alone = self.in_flight() <= u64::from(self.config.mss);
-        let slack = if alone { ACK_DELAY } else { Span::ZERO };
-        self.timers.progress + self.rtt.smoothed() * 2 + slack
+        let newest = self.ledger.next() - 1;
+        let is_alone = self.ledger.first_in_flight() == Some(newest);
+        let margin = if is_alone { MAX_ACK_DELAY } else { PROBE_MARGIN };
+        let start = self.timers.progress.max(self.ledger.entry(newest).sent);
+        (start + self.rtt.smoothed() * 2 + margin).min(self.timeout_at())
     }
 
     /// Handles one thing that is due; call it until it says [`Expired::Nothing`].
@@ -103,18 +115,19 @@ impl Account {
                 return Expired::Losses(self.on_losses(now, prior, &losses));
             }
         }
+        if self.probe_at() <= now {
+            self.timers.probed = true;
+            self.timers.probe = self.ledger.next();
+            // The timer starts anew with the probe (RFC 8985 §7.3).
+            self.timers.progress = now;
+            self.stats.probes += 1;
+            return Expired::Probe;
+        }
         if self.timeout_at() <= now {
             return match self.needs_no_timer() {
                 true => Expired::Losses(self.lose_needless(now)),
                 false => Expired::Timeout(self.on_timeout(now)),
             };
-        }
-        if self.probe_at() <= now {
-            self.timers.probed = true;
-            // The timer starts anew with the probe (RFC 8985 §7.3).
-            self.timers.progress = now;
-            self.stats.probes += 1;
-            return Expired::Probe;
         }
         Expired::Nothing
     }
@@ -171,12 +184,12 @@ impl Account {
         self.timers.loss = Time::NEVER;
         self.fates.clear();
         let mut losses = Losses::default();
-        let cumulative = self.cumulative;
+        let (cumulative, copy) = (self.cumulative, self.probe_copy());
         let Account { ledger, repairs, fates, config, loss_log, .. } = self;
         ledger.lose_all(|number, entry, detail| {
             losses.note(number, entry);
             loss_log.note(number, entry, LossTrigger::Timeout);
-            note_loss(config, cumulative, repairs, number, entry);
+            note_loss(config, cumulative, copy, repairs, number, entry);
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }

@@ -81,11 +81,19 @@ impl Account {
         self.rtt.smoothed().max(self.rtt.latest())
     }
 
+    /// Returns the number and the segment of the last probe, unless it is lost or all older packets are
+    /// settled: what it repeated needs no repair.
+    pub(super) fn probe_copy(&self) -> Option<(u64, u64)> {
+        let number = self.timers.probe;
+        let segment = self.ledger.unlost(number)?.segment;
+        Some((number, segment))
+    }
+
     /// Declares losses by the packet and time thresholds, and sets the timer of the next.
     #[inline(never)]
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
-        let (rtt, cumulative) = (self.loss_rtt(), self.cumulative);
+        let (rtt, cumulative, copy) = (self.loss_rtt(), self.cumulative, self.probe_copy());
         let Account { ledger, repairs, fates, config, loss_log, .. } = self;
         let reordered = ledger.reordering_end();
         self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
@@ -98,7 +106,7 @@ impl Account {
                     false => LossTrigger::TimeThreshold,
                 },
             );
-            note_loss(config, cumulative, repairs, number, entry);
+            note_loss(config, cumulative, copy, repairs, number, entry);
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }
@@ -129,14 +137,19 @@ impl Losses {
     }
 }
 
-/// A packet is declared lost: its data is queued for repair unless it has arrived.
+/// A packet is declared lost: its data is queued for repair unless it has arrived, or `copy`, a later
+/// packet's number and segment, has repeated it.
 pub(super) fn note_loss(
     config: &Constants,
     cumulative: u64,
+    copy: Option<(u64, u64)>,
     repairs: &mut VecDeque<Repair>,
     number: u64,
     entry: &Entry,
 ) {
+    if copy.is_some_and(|(later, segment)| number < later && entry.segment == segment) {
+        return;
+    }
     let is_data = entry.segment != NO_SEGMENT;
     if config.reliable && is_data && entry.segment >= cumulative {
         let repair = Repair { number, segment: entry.segment, size: entry.size };

@@ -128,6 +128,13 @@ impl Ledger {
         &self.ring[(number & self.mask) as usize]
     }
 
+    /// Returns the entry of a number that was sent, if it is in flight, or acknowledged before an older one.
+    pub(crate) fn unlost(&self, number: u64) -> Option<&Entry> {
+        let is_known = (self.front..self.next).contains(&number);
+        let entry = is_known.then(|| self.entry(number))?;
+        (entry.state() != State::Lost).then_some(entry)
+    }
+
     /// Notes a transmission, with its `detail` if details are kept, and returns its number.
     #[inline]
     pub(crate) fn on_send(&mut self, entry: Entry, detail: impl FnOnce() -> Detail) -> u64 {

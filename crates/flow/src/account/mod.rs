@@ -518,7 +518,3 @@ impl Account {
         self.repairs.clear();
     }
 }
-
-/// The time by which a lone packet's acknowledgement may be delayed (Linux' delayed
-/// acknowledgements).
-const ACK_DELAY: Span = Span::from_millis(40);

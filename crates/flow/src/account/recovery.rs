@@ -117,10 +117,10 @@ impl Recovery {
         self.episode
     }
 
-    /// True while losses are being repaired that no timeout has declared.
+    /// True while losses are being repaired, also such as a timeout has declared.
     #[inline]
     pub(crate) fn is_repairing(&self) -> bool {
-        self.state == State::Repair
+        matches!(self.state, State::Repair | State::Timeout)
     }
 
     /// True if PRR limits sending.

@@ -49,10 +49,10 @@ fn what_has_arrived_is_not_sent_again() {
         "  0  send 0
          100  ack 0     -> srtt 100
          100  send 1-4
-         200  ack 0-3   -> acked 1-3, deadline 440
-         440  probe
-         440  repeat 4 as 5
-         540  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5, repair none",
+         200  ack 0-3   -> acked 1-3, deadline 500
+         500  probe
+         500  repeat 4 as 5
+         600  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5, repair none",
     );
 }
 

@@ -1,34 +1,83 @@
 //! Tail loss probes (RFC 8985, section 7).
 
+use paceline_cc::Span;
+use paceline_flow::RtoBounds;
+
 use super::script::{datagrams, stream};
 
-/// Section 7.2: the probe is due after two round-trip times without progress. Its acknowledgement
-/// reveals which packets of the tail were lost.
+/// Section 7.2: the probe is due two round-trip times after the last progress, and 2 ms (Linux
+/// `TCP_TIMEOUT_MIN_US`). Its acknowledgement reveals which packets of the tail were lost.
 #[test]
 fn a_probe_reveals_a_lost_tail() {
     stream().run(
         "  0  send 0
          100  ack 0    -> srtt 100
-         100  send 1-5 -> deadline 300
-         200  ack 0-2  -> acked 1-2, deadline 400
-         400  probe    -> probes 1, in-flight 3, total-lost 0
-         400  send 6   # new data
-         500  ack 6 0-2 -> acked 6, lost 3-5, congestion loss, recovery on, timeouts 0
-         500  again 3-5 as 7-9
-         600  ack 6-9 0-2 -> acked 7-9, recovery off",
+         100  send 1-5 -> deadline 302
+         200  ack 0-2  -> acked 1-2, deadline 402
+         402  probe    -> probes 1, in-flight 3, total-lost 0
+         402  send 6   # new data
+         502  ack 6 0-2 -> acked 6, lost 3-5, congestion loss, recovery on, timeouts 0
+         502  again 3-5 as 7-9
+         602  ack 6-9 0-2 -> acked 7-9, recovery off",
     );
 }
 
-/// Section 7.2: a lone packet's acknowledgement may be delayed, so the probe waits for that, too.
+/// Section 7.2: a lone packet's acknowledgement may be delayed: the probe waits 200 ms for that, but no
+/// longer than the retransmission timer would have (Linux; packetdrill tlp-of-one-packet).
 #[test]
 fn a_lone_packet_waits_for_a_delayed_acknowledgement() {
     stream().run(
         "  0  send 0
-         100  ack 0  -> srtt 100
-         100  send 1 -> deadline 340
-         340  probe
-         340  repeat 1 as 2
-         440  ack 2 0-1 -> acked 1-2, total-lost 0, recovery off",
+         100  ack 0  -> srtt 100, rto 300
+         100  send 1 -> deadline 400
+         400  probe  -> timeouts 0
+         400  repeat 1 as 2 -> deadline 700
+         500  ack 2 0-1 -> acked 1-2, total-lost 0, recovery off",
+    );
+    // Four times the variation, 800 ms, exceeds an RTT and 200 ms.
+    let bounds = RtoBounds { min_variation: Span::from_millis(800), ..RtoBounds::LINUX };
+    stream().rto(bounds).run(
+        "  0  send 0
+         100  ack 0  -> srtt 100, rto 900
+         100  send 1 -> deadline 500
+         500  probe",
+    );
+}
+
+/// Two RTTs are longer than the timer at 400 ms: the probe comes when the timer would have expired, and
+/// the timer a timeout later (Linux, recording tlp-rtt400-5pkt). The second timeout is twice as long:
+/// there is no probe before what a timeout declared lost is repaired (recording tlp-rtt400-1pkt).
+#[test]
+fn a_probe_comes_instead_of_the_first_timeout() {
+    let steady: String =
+        (0..80).map(|k| format!("{} send {k}\n{} ack 0-{k}\n", 400 * k, 400 * (k + 1))).collect();
+    let bounds = RtoBounds { keep_variation: false, ..RtoBounds::LINUX };
+    for newest in [80, 84] {
+        stream().rto(bounds).run(&steady).run(&format!(
+            "32000  send 80-{newest} -> srtt 400, rto 600, deadline 32600
+             32600  probe   -> timeouts 0
+             32600  repeat {newest} as {next} -> deadline 33200
+             33200  timeout -> lost 80-{next}, rto 1200
+             33200  again {first} as {after} -> deadline 34400
+             34400  timeout -> lost {after}, rto 2400, probes 1",
+            next = newest + 1,
+            after = newest + 2,
+            first = if newest == 80 { 81 } else { 80 },
+        ));
+    }
+}
+
+/// A packet that is sent later puts the probe off, but not beyond the retransmission timer (Linux
+/// `tcp_schedule_loss_probe` after each transmission).
+#[test]
+fn a_further_packet_puts_the_probe_off() {
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100, rto 300
+         100  send 1-2 -> deadline 302
+         150  send 3   -> deadline 352
+         290  send 4   -> deadline 400
+         400  probe    -> timeouts 0",
     );
 }
 
@@ -38,10 +87,10 @@ fn one_probe_and_then_the_timer() {
     stream().run(
         "  0  send 0
          100  ack 0    -> rto 300
-         100  send 1-2 -> deadline 300
-         300  probe    -> deadline 600
-         300  repeat 2 as 3 -> deadline 600
-         600  timeout  -> lost 1-3, in-flight 0, timeouts 1, probes 1",
+         100  send 1-2 -> deadline 302
+         302  probe    -> deadline 602
+         302  repeat 2 as 3 -> deadline 602
+         602  timeout  -> lost 1-3, in-flight 0, timeouts 1, probes 1",
     );
 }
 
@@ -52,10 +101,10 @@ fn each_acknowledgement_allows_a_further_probe() {
         "  0  send 0
          100  ack 0    -> rtt 100
          100  send 1-4
-         300  probe    -> probes 1
-         300  send 5
-         320  ack 0-1  -> acked 1, rtt 220, srtt 115, deadline 550
-         550  probe    -> probes 2",
+         302  probe    -> probes 1
+         302  send 5
+         320  ack 0-1  -> acked 1, rtt 220, srtt 115, deadline 552
+         552  probe    -> probes 2",
     );
 }
 
@@ -67,10 +116,10 @@ fn a_loss_that_the_probe_repaired_is_congestion() {
         "  0  send 0
          100  ack 0     -> srtt 100
          100  send 1-4
-         200  ack 0-3   -> acked 1-3, deadline 440
-         440  probe
-         440  repeat 4 as 5
-         540  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5",
+         200  ack 0-3   -> acked 1-3, rto 300, deadline 500
+         500  probe
+         500  repeat 4 as 5
+         600  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5",
     );
 }
 
@@ -82,10 +131,10 @@ fn a_needless_probe_is_no_loss() {
          100  ack 0     -> srtt 100
          100  send 1-4
          200  ack 0-3   -> acked 1-3
-         440  probe
-         440  repeat 4 as 5
-         450  ack 0-4   -> acked 4, rtt 350
-         540  ack 0-5   -> acked 5, total-lost 0, recovery off, retransmits 1",
+         500  probe
+         500  repeat 4 as 5
+         510  ack 0-4   -> acked 4, rtt 410
+         600  ack 0-5   -> acked 5, total-lost 0, recovery off, retransmits 1",
     );
 }
 
@@ -117,10 +166,10 @@ fn a_tail_is_probed_after_a_mark() {
         "  0  send 0
          100  ack 0         -> srtt 100
          100  send 1-5
-         200  ack 0-3 ce=1  -> acked 1-3, congestion ecn, recovery on, deadline 400
-         400  probe         -> probes 1
-         400  send 6
-         500  ack 6 0-3 ce=1 -> acked 6, lost 4-5, congestion loss, timeouts 0",
+         200  ack 0-3 ce=1  -> acked 1-3, congestion ecn, recovery on, deadline 402
+         402  probe         -> probes 1
+         402  send 6
+         502  ack 6 0-3 ce=1 -> acked 6, lost 4-5, congestion loss, timeouts 0",
     );
 }
 
@@ -133,10 +182,10 @@ fn no_timeout_when_all_data_is_acknowledged() {
          100  ack 0      -> srtt 100, rto 300
          100  send 1-4
          200  ack 0-3    -> acked 1-3
-         440  probe
-         440  repeat 4 as 5
-         440  ack 0-4    -> acked 4, rtt 340, srtt 130, rto 482.5, in-flight 1, deadline 922.5
-         922.5 loss-timer -> lost 5, in-flight 0, timeouts 0, rto 482.5, recovery off, deadline never",
+         500  probe
+         500  repeat 4 as 5
+         500  ack 0-4    -> acked 4, rtt 400, srtt 137.5, rto 550, in-flight 1, deadline 1050
+        1050  loss-timer -> lost 5, in-flight 0, timeouts 0, rto 550, recovery off, deadline never",
     );
 }
 
@@ -162,11 +211,41 @@ fn a_probed_segment_is_repaired_once() {
         "  0  send 0
          100  ack 0     -> rto 300
          100  send 1-2
-         300  probe
-         300  repeat 2 as 3
-         600  timeout   -> lost 1-3
-         600  again 1 3 as 4 5 -> repair none
-         700  ack 5 4 0 -> acked 4-5, recovery off, drained yes",
+         302  probe
+         302  repeat 2 as 3
+         602  timeout   -> lost 1-3
+         602  again 1 3 as 4 5 -> repair none
+         702  ack 5 4 0 -> acked 4-5, recovery off, drained yes",
+    );
+}
+
+/// What the probe repeated is not repaired when the loss of the original is found: the probe has arrived,
+/// or is on its way. If the probe is lost, it is.
+#[test]
+fn what_the_probe_repeated_is_not_repaired_again() {
+    let probed = "
+           0  send 0
+         100  ack 0     -> rto 300
+         100  send 1-5
+         200  ack 0-2
+         402  probe
+         402  repeat 5 as 6";
+    stream().run(probed).run(
+        "502  ack 6 0-2 -> acked 6, lost 3-5, congestion loss
+         502  again 3-4 as 7-8 -> repair none
+         602  ack 6-8 0-2 -> acked 7-8, recovery off, drained yes, retransmits 3",
+    );
+    stream().run(probed).run(
+        "403  send 7
+         503  ack 7 0-2 -> acked 7, lost 3-5, congestion loss
+         503  again 3-4 as 8-9 -> repair none
+         505  ack 6-7 0-2 -> acked 6
+         603  ack 6-9 0-2 -> acked 8-9, recovery off, drained yes",
+    );
+    stream().run(probed).run(
+        "403  send 7-9
+         503  ack 9 0-2 -> acked 9, lost 3-6, congestion loss
+         503  again 3-4 6 as 10-12 -> repair none",
     );
 }
 
@@ -178,12 +257,12 @@ fn a_probed_segment_that_came_late_is_not_repaired() {
             "  0  send 0
              100  ack 0     -> srtt 100
              100  send 1-3
-             300  probe
-             300  repeat 3 as 4
-             300  send 5-7
-             400  ack 5-7 0 -> acked 5-7, lost 1-4, congestion loss
-             401  ack 5-7 {late} 0 -> acked {late}, late 1, recovery on
-             401  again 1 2 as 8 9 -> repair none"
+             302  probe
+             302  repeat 3 as 4
+             302  send 5-7
+             402  ack 5-7 0 -> acked 5-7, lost 1-4, congestion loss
+             403  ack 5-7 {late} 0 -> acked {late}, late 1, recovery on
+             403  again 1 2 as 8 9 -> repair none"
         ));
     }
 }
@@ -194,9 +273,9 @@ fn datagrams_are_probed() {
     datagrams().run(
         "  0  send 0
          100  ack 0   -> srtt 100
-         100  send 1-2 -> deadline 300
-         300  probe
-         300  send 3
-         400  ack 3 0 -> acked 3, lost 1-2, congestion loss",
+         100  send 1-2 -> deadline 302
+         302  probe
+         302  send 3
+         402  ack 3 0 -> acked 3, lost 1-2, congestion loss",
     );
 }

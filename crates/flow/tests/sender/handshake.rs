@@ -135,8 +135,8 @@ fn the_first_window_has_a_timer_from_the_handshake() {
     pair.run(5, |packet, at| packet.route == 0 && (1..=12).contains(&at));
     assert_eq!(pair.sender.rtt().min(), Span::from_millis(100));
     let data: Vec<u64> = pair.sent.iter().map(|(at, _)| *at).collect();
-    // The SYN, ten packets, the probe of the tail after two RTTs, the timeout.
-    assert_eq!((data[0], data[1], data[10], data[11], data[12]), (0, 100, 100, 300, 600));
+    // The SYN, ten packets, the probe of the tail after two RTTs and 2 ms, the timeout.
+    assert_eq!((data[0], data[1], data[10], data[11], data[12]), (0, 100, 100, 302, 602));
 }
 
 /// RFC 6298 §5.5, §5.7; the sample is that of the SYN that arrived, by TCP's timestamps.

@@ -174,8 +174,7 @@ impl World {
     }
 
     fn probe_wanted(&self) -> bool {
-        let after_timeout = self.account.is_after_timeout();
-        let repairing = self.in_recovery && !after_timeout && !self.only_marked;
+        let repairing = self.in_recovery && !self.only_marked;
         self.account.next_repair().is_none() && !repairing
     }
 }

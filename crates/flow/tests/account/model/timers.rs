@@ -11,22 +11,25 @@ impl Plain {
     }
 
     /// The three deadlines: loss by time, retransmission timeout, and the probe of the tail, which
-    /// is `wanted` unless a loss is being repaired.
+    /// is `wanted` unless a loss or a timeout is being repaired.
     pub(super) fn deadlines(&self, wanted: bool) -> [Time; 3] {
         let in_flight = self.in_flight();
         if in_flight == 0 {
             return [self.loss_at, Time::NEVER, Time::NEVER];
         }
-        let alone = in_flight <= u64::from(self.config.mss);
-        let delay = Span::from_millis(if alone { 40 } else { 0 });
+        let flying = self.present().filter(|(_, packet)| packet.fate == Fate::InFlight);
+        let newest = self.packets.last().expect("something is in flight");
+        let is_alone = newest.fate == Fate::InFlight && flying.count() == 1;
+        let delay = Span::from_millis(if is_alone { 200 } else { 2 });
         let wanted = wanted
             && self.config.probes
             && !self.probed
             && !self.rtt.smoothed.is_zero()
             && !self.needs_no_timer();
-        let probe =
-            if wanted { self.progress + self.rtt.smoothed * 2 + delay } else { Time::NEVER };
-        [self.loss_at, self.progress + self.rtt.rto(), probe]
+        let timeout = self.progress + self.rtt.rto();
+        let start = self.progress.max(newest.sent);
+        let probe = (start + self.rtt.smoothed * 2 + delay).min(timeout);
+        [self.loss_at, timeout, if wanted { probe } else { Time::NEVER }]
     }
 
     /// What is due: its name, and what it says.
@@ -40,6 +43,11 @@ impl Plain {
         if !lost.is_empty() {
             return ("losses", ExpectedFeedback { lost, ..ExpectedFeedback::default() });
         }
+        if probe <= now {
+            self.stats.probes += 1;
+            (self.progress, self.probed) = (now, true);
+            return ("probe", ExpectedFeedback::default());
+        }
         if timeout <= now && self.needs_no_timer() {
             return ("losses", self.lose_all(now));
         }
@@ -47,11 +55,6 @@ impl Plain {
             self.stats.timeouts += 1;
             self.rtt.expiries += 1;
             return ("timeout", self.lose_all(now));
-        }
-        if probe <= now {
-            self.stats.probes += 1;
-            (self.progress, self.probed) = (now, true);
-            return ("probe", ExpectedFeedback::default());
         }
         ("nothing", ExpectedFeedback::default())
     }

@@ -30,9 +30,9 @@ const MOST_BUFFER: u64 = 256 << 20;
 pub struct Counts {
     /// Segments sent, retransmissions not included.
     pub segments: u64,
-    /// Segments sent again.
+    /// Segments sent again, SYNs not included.
     pub retransmits: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of SYNs not included.
     pub timeouts: u64,
 }
 
@@ -135,10 +135,20 @@ fn counts() -> Result<Counts, LiveError> {
         std::fs::read_to_string(&path).map_err(LiveError::system(path))
     };
     let (snmp, netstat) = (read("snmp")?, read("netstat")?);
-    let retransmits = counter(&snmp, "Tcp:", "RetransSegs");
-    let all = counter(&snmp, "Tcp:", "OutSegs");
-    let timeouts = counter(&netstat, "TcpExt:", "TCPTimeouts");
-    Ok(Counts { segments: all.saturating_sub(retransmits), retransmits, timeouts })
+    Ok(counted(&snmp, &netstat))
+}
+
+/// What the tables `snmp` and `netstat` of a network namespace say. A SYN that is sent again counts in
+/// all of the kernel's counters; the simulator's count data alone.
+fn counted(snmp: &str, netstat: &str) -> Counts {
+    let resent = counter(snmp, "Tcp:", "RetransSegs");
+    let syns = counter(netstat, "TcpExt:", "TCPSynRetrans");
+    let timeouts = counter(netstat, "TcpExt:", "TCPTimeouts");
+    Counts {
+        segments: counter(snmp, "Tcp:", "OutSegs").saturating_sub(resent),
+        retransmits: resent.saturating_sub(syns),
+        timeouts: timeouts.saturating_sub(syns),
+    }
 }
 
 /// A counter out of a table with a line of names above one of values; 0 if there is none.
@@ -204,6 +214,14 @@ mod tests {
         assert_eq!(counter(text, "TcpExt:", "X"), 3);
         assert_eq!(counter(text, "Tcp:", "Nope"), 0);
         assert_eq!(counter("", "Tcp:", "RetransSegs"), 0);
+    }
+
+    #[test]
+    fn a_syn_sent_again_is_neither_a_retransmission_nor_a_timeout() {
+        let snmp = "Tcp: OutSegs RetransSegs\nTcp: 100 7\n";
+        let netstat = "TcpExt: TCPTimeouts TCPSynRetrans\nTcpExt: 3 2\n";
+        let data = Counts { segments: 93, retransmits: 5, timeouts: 1 };
+        assert_eq!(counted(snmp, netstat), data);
     }
 
     #[test]

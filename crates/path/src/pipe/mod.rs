@@ -54,15 +54,25 @@ pub struct Pipe {
     due: Time,
     /// When the packet pushed last into `line` arrives.
     last: Time,
-    /// True if it does more than delay: a single question for each packet.
-    special: bool,
-    processing: Option<Box<Processing>>,
-    impaired: Option<Box<ImpairmentState>>,
+    extras: Extras,
+}
+
+/// What a pipe does to packets in addition to its delay. One value, so that a packet that enters costs
+/// one comparison.
+#[derive(Debug)]
+enum Extras {
+    None,
+    /// A host at the pipe's entry holds each packet for a random time.
+    Processing(Box<Processing>),
+    /// Loss, jitter and the like; with the host at the entry, if there is one.
+    Impairments(Box<ImpairmentState>),
 }
 
 /// The state of a pipe with impairments.
 #[derive(Debug)]
 struct ImpairmentState {
+    /// The host at the pipe's entry, if there is one.
+    processing: Option<Box<Processing>>,
     impairments: Impairments,
     course: Option<Course>,
     stream: Stream,
@@ -98,23 +108,18 @@ struct Entry {
 impl Pipe {
     /// A fixed delay.
     pub fn new(delay: Span) -> Pipe {
-        Pipe {
-            delay,
-            line: Ring::new(),
-            due: Time::NEVER,
-            last: Time::ZERO,
-            special: false,
-            processing: None,
-            impaired: None,
-        }
+        Pipe { delay, line: Ring::new(), due: Time::NEVER, last: Time::ZERO, extras: Extras::None }
     }
 
     /// The same with a host at its entry, which holds each packet for a time that is uniform in
     /// [0, `longest`), drawn from `stream`. Packets keep their order.
     #[must_use]
     pub fn with_processing(mut self, longest: Span, stream: Stream) -> Pipe {
-        self.special = true;
-        self.processing = Some(Box::new(Processing::new(longest, stream)));
+        let processing = Box::new(Processing::new(longest, stream));
+        match &mut self.extras {
+            Extras::Impairments(impaired) => impaired.processing = Some(processing),
+            Extras::None | Extras::Processing(_) => self.extras = Extras::Processing(processing),
+        }
         self
     }
 
@@ -129,6 +134,7 @@ impl Pipe {
     ) -> Result<Pipe, PipeError> {
         impairments.check()?;
         let impaired = ImpairmentState {
+            processing: None,
             course: impairments.delays.clone().map(Course::new),
             impairments,
             stream,
@@ -138,14 +144,30 @@ impl Pipe {
             keep_lost: false,
             lost: Vec::new(),
         };
-        Ok(Pipe { special: true, impaired: Some(Box::new(impaired)), ..Pipe::new(delay) })
+        Ok(Pipe { extras: Extras::Impairments(Box::new(impaired)), ..Pipe::new(delay) })
+    }
+
+    /// Returns the state of the impairments, if the pipe has some.
+    fn impaired(&self) -> Option<&ImpairmentState> {
+        match &self.extras {
+            Extras::Impairments(impaired) => Some(impaired),
+            Extras::None | Extras::Processing(_) => None,
+        }
+    }
+
+    /// As [`Pipe::impaired`], to change it.
+    fn impaired_mut(&mut self) -> Option<&mut ImpairmentState> {
+        match &mut self.extras {
+            Extras::Impairments(impaired) => Some(impaired),
+            Extras::None | Extras::Processing(_) => None,
+        }
     }
 
     /// Takes the memory of a pipe that is not needed any more, so that this one, which must be
     /// empty, need not allocate what that one has.
     pub fn take_memory(&mut self, other: &mut Pipe) {
         self.line.take_memory(&mut other.line);
-        if let (Some(impaired), Some(other)) = (&mut self.impaired, &mut other.impaired) {
+        if let (Some(impaired), Some(other)) = (self.impaired_mut(), other.impaired_mut()) {
             other.heap.clear();
             std::mem::swap(&mut impaired.heap, &mut other.heap);
         }
@@ -165,40 +187,41 @@ impl Pipe {
         self.line.for_each_mut(|(due, _)| *due = moved(*due));
         self.last = moved(self.last);
         self.due = self.line.front().map_or(Time::NEVER, |(due, _)| *due);
-        if let Some(impaired) = &mut self.impaired {
+        if let Some(impaired) = self.impaired_mut() {
             let entries = std::mem::take(&mut impaired.heap).into_iter();
             let later =
                 |Reverse(entry): Reverse<Entry>| Reverse(Entry { due: moved(entry.due), ..entry });
             impaired.heap = entries.map(later).collect();
-            self.due = self.due.min(impaired.due());
+            let due = impaired.due();
+            self.due = self.due.min(due);
         }
     }
 
     /// True if it does nothing but delay.
     pub fn is_plain(&self) -> bool {
-        !self.special
+        matches!(self.extras, Extras::None)
     }
 
     /// What happened to packets since the start.
     pub fn counters(&self) -> PipeCounters {
-        self.impaired.as_ref().map(|impaired| impaired.counters).unwrap_or_default()
+        self.impaired().map(|impaired| impaired.counters).unwrap_or_default()
     }
 
     /// Packets on the way.
     pub fn packets(&self) -> usize {
-        self.line.len() + self.impaired.as_ref().map_or(0, |impaired| impaired.heap.len())
+        self.line.len() + self.impaired().map_or(0, |impaired| impaired.heap.len())
     }
 
     /// Keeps lost packets for [`Pipe::drain_lost`], for a driver that owns their bytes.
     pub fn keep_lost(&mut self, on: bool) {
-        if let Some(impaired) = &mut self.impaired {
+        if let Some(impaired) = self.impaired_mut() {
             impaired.keep_lost = on;
         }
     }
 
     /// Takes the packets lost since the last call, if they are kept.
     pub fn drain_lost(&mut self) -> impl Iterator<Item = Packet> + '_ {
-        self.impaired.iter_mut().flat_map(|impaired| impaired.lost.drain(..))
+        self.impaired_mut().into_iter().flat_map(|impaired| impaired.lost.drain(..))
     }
 
     #[inline]
@@ -244,9 +267,10 @@ impl Pipe {
         if self.wake() > now {
             return false;
         }
-        let Some(impaired) = &mut self.impaired else { return false };
+        let Some(impaired) = self.impaired_mut() else { return false };
         let popped = impaired.heap.pop();
-        self.due = impaired.due();
+        let due = impaired.due();
+        self.due = due;
         match popped {
             Some(Reverse(entry)) => {
                 *place = entry.packet;
@@ -256,10 +280,12 @@ impl Pipe {
         }
     }
 
-    /// A packet enters a pipe with impairments.
+    /// Takes a packet into a pipe with impairments.
     #[inline(never)]
     fn push_rough(&mut self, now: Time, packet: &Packet) {
-        let Some(impaired) = &mut self.impaired else { return };
+        let Extras::Impairments(impaired) = &mut self.extras else { return };
+        let held = impaired.processing.as_mut().map_or(Span::ZERO, |processing| processing.draw());
+        let now = now + held;
         if impaired.impairments.loss.lost(&mut impaired.stream) {
             impaired.counters.lost_packets += 1;
             impaired.counters.lost_bytes += u64::from(packet.size);
@@ -271,7 +297,7 @@ impl Pipe {
         let twice = impaired.stream.chance(impaired.impairments.duplicate);
         impaired.counters.duplicated += u64::from(twice);
         for _ in 0..1 + u32::from(twice) {
-            let Some(impaired) = &mut self.impaired else { return };
+            let Extras::Impairments(impaired) = &mut self.extras else { return };
             let base = match &mut impaired.course {
                 Some(course) => self.delay + course.at(now),
                 None => self.delay,
@@ -310,16 +336,12 @@ impl ImpairmentState {
 impl Stage for Pipe {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
-        let mut start = now;
-        if self.special {
-            if let Some(processing) = &mut self.processing {
-                start += processing.draw();
-            }
-            if self.impaired.is_some() {
-                return self.push_rough(start, packet);
-            }
-        }
-        self.enter(start + self.delay, packet);
+        let delay = match &mut self.extras {
+            Extras::None => self.delay,
+            Extras::Processing(processing) => self.delay + processing.draw(),
+            Extras::Impairments(_) => return self.push_rough(now, packet),
+        };
+        self.enter(now + delay, packet);
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@ use paceline_flow::Workload;
 use paceline_path::medium::{Hop, Medium, StationParts};
 use paceline_path::{BufferSize, Impairments, Link, Pipe};
 
+use crate::ahead::look_ahead;
 use crate::bins::LinkBins;
 use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
@@ -476,36 +477,10 @@ impl Builder<'_> {
         made.make(&setup).map_err(fail)
     }
 
-    /// If a link can know departures ahead, and behind it all packets are delayed alike, it takes the
-    /// delay over: then each packet needs one call where there were three.
-    fn look_ahead(&mut self, link: usize) {
-        let mut delays = self.carrier_lists.lists.iter().filter_map(|list| {
-            let at = list.iter().position(|&stage| stage == link)?;
-            let next = list.get(at + 1).map(|&stage| &self.carriers[stage]);
-            Some(match next {
-                Some(Carrier::Pipe(pipe)) if pipe.is_plain() => Some(pipe.delay()),
-                _ => None,
-            })
-        });
-        let Some(Some(delay)) = delays.next() else { return };
-        if !delays.all(|other| other == Some(delay)) {
-            return;
-        }
-        drop(delays);
-        let Carrier::Link(stage) = &mut self.carriers[link] else { return };
-        if !stage.look_ahead(delay) {
-            return;
-        }
-        for list in &mut self.carrier_lists.lists {
-            if let Some(at) = list.iter().position(|&stage| stage == link) {
-                list.remove(at + 1);
-            }
-        }
-    }
-
     fn finish(mut self) -> (World, Places, Layout) {
-        let ahead = if self.changeable { Vec::new() } else { self.places.links.clone() };
-        ahead.into_iter().for_each(|link| self.look_ahead(link));
+        if !self.changeable {
+            look_ahead(&mut self.carriers, &mut self.carrier_lists.lists, &mut self.places);
+        }
         let carriers = self.carriers.len();
         let settle =
             |stage: usize| if stage < ENDPOINT { stage } else { stage - ENDPOINT + carriers };

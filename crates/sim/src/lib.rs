@@ -43,6 +43,7 @@
 //! a link and a receiver without the simulator. What the figures mean exactly stands
 //! in `docs/metrics.md`, the keys of scenario files in `docs/scenarios.md`.
 
+mod ahead;
 mod bins;
 mod build;
 mod census;

@@ -171,11 +171,11 @@ pub(crate) struct EndpointSlot {
 }
 
 impl EndpointSlot {
-    /// True if it is a sender, and `packet` an acknowledgement of ranges that the sender was not told.
+    /// True if `packet` is an acknowledgement that comes with older ranges which the sender was not
+    /// told. Other endpoints need no check here: only senders receive acknowledgements.
     #[inline(always)]
     pub(crate) fn is_untold(&self, packet: &Packet) -> bool {
-        matches!(self.endpoint, Endpoint::Sender(_))
-            && matches!(&packet.body, Body::Ack(ack) if ack.older != self.heard)
+        matches!(&packet.body, Body::Ack(ack) if ack.older != self.heard)
     }
 
     /// As [`Endpoint::answer`], of the endpoint at place `at`, for an acknowledgement that tells of

@@ -22,6 +22,8 @@ pub(crate) struct Timetable {
     endpoints: Tree,
     /// The number of the first endpoint.
     border: usize,
+    /// Number of carriers in the row: all, or [`FEW`].
+    row_carriers: usize,
 }
 
 impl Timetable {
@@ -33,6 +35,7 @@ impl Timetable {
             carriers: Tree::new(carriers.saturating_sub(FEW)),
             endpoints: Tree::new(endpoints),
             border: carriers,
+            row_carriers: carriers.min(FEW),
         }
     }
 
@@ -50,9 +53,14 @@ impl Timetable {
     pub(crate) fn first(&self) -> (Time, usize) {
         // What is not used is never due, so that a fixed number of places is looked through: the
         // compiler writes these comparisons out, without a loop.
-        let (earliest, first) =
-            if self.used <= 4 { least::<4>(&self.row) } else { least::<ROW>(&self.row) };
-        if first < self.border.min(FEW) {
+        let (earliest, first) = match self.used {
+            // A link, a delay and the tree of endpoints, as in most scenarios with one bottleneck: one
+            // comparison costs 5 instructions, twice a packet.
+            ..=3 => least::<3>(&self.row),
+            4 => least::<4>(&self.row),
+            _ => least::<ROW>(&self.row),
+        };
+        if first < self.row_carriers {
             return (earliest, first);
         }
         (earliest, self.first_of_trees(first))

@@ -79,6 +79,24 @@ impl BitRing {
         self.word(number) >> (number % 64) & 1 == 1
     }
 
+    /// Clears the set bits from `from` on, up to the first clear bit or to `to`; returns where it stopped.
+    /// It clears up to 64 bits at a time: when a gap is filled, thousands of set bits may follow.
+    pub(crate) fn clear_run(&mut self, from: u64, to: u64) -> u64 {
+        let mut at = from;
+        while at < to {
+            let shift = at % 64;
+            let word = self.word_mut(at);
+            // At most the bits that are left in the word: the shift fills up with zeros.
+            let run = u64::from((!(*word >> shift)).trailing_zeros()).min(to - at);
+            if run == 0 {
+                break;
+            }
+            *word &= !((u64::MAX >> (64 - run)) << shift);
+            at += run;
+        }
+        at
+    }
+
     /// The first clear bit of from..to.
     #[inline]
     pub(crate) fn next_clear(&self, from: u64, to: u64) -> Option<u64> {
@@ -140,6 +158,10 @@ mod tests {
             assert_eq!(ring.next_set(from, to), expected);
             let expected = (from..to).find(|&n| !plain[n as usize]);
             assert_eq!(ring.next_clear(from, to), expected);
+            let mut cleared = ring.clone();
+            let end = cleared.clear_run(from, to);
+            assert_eq!(end, expected.unwrap_or(to));
+            assert!((from..to).all(|n| cleared.get(n) == (n >= end && plain[n as usize])));
         }
         assert!(ring.capacity() > 64);
     }

@@ -189,12 +189,13 @@ impl Ledger {
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
         self.resolve(number, &mut each);
-        // For the oldest number, `advance` moves both `front` and `undecided`.
-        if number != self.front {
+        let is_oldest = number == self.front;
+        self.note_resolved(number);
+        if is_oldest {
+            self.advance();
+        } else {
             self.undecided += u64::from(self.undecided == number);
         }
-        self.note_resolved(number);
-        self.advance();
     }
 
     /// Takes blocks of acknowledged numbers in: calls `each` for every newly acknowledged one.
@@ -285,10 +286,13 @@ impl Ledger {
     /// largest, and that one is in flight or lost.
     fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {
         let Ack { largest, lengths, gaps, .. } = *ack;
-        let last = std::mem::replace(&mut self.last, Shape { largest, lengths, gaps });
-        last.is_continued_by(ack)
-            && largest >= self.front.max(self.acked_end)
-            && largest < self.next
+        if !self.last.is_continued_by(ack) {
+            self.last = Shape { largest, lengths, gaps };
+            return false;
+        }
+        self.last.largest = largest;
+        self.last.lengths[0] = lengths[0];
+        largest >= self.front.max(self.acked_end) && largest < self.next
     }
 
     /// An unresolved number is acknowledged.
@@ -334,10 +338,10 @@ impl Ledger {
     /// Moves `front` past everything resolved.
     #[inline]
     fn advance(&mut self) {
-        while self.resolved_early > 0 && self.resolved.get(self.front) {
-            self.resolved.clear(self.front);
-            self.resolved_early -= 1;
-            self.front += 1;
+        if self.resolved_early > 0 {
+            let end = self.resolved.clear_run(self.front, self.next);
+            self.resolved_early -= end - self.front;
+            self.front = end;
         }
         self.undecided = self.undecided.max(self.front);
     }

@@ -366,7 +366,10 @@ impl Account {
             return self.on_gaps(now, ack, prior, acked);
         };
         let acked = self.take_single(now, number);
-        if !self.ledger.is_in_order() || !self.repairs.is_empty() {
+        let nothing_missing = self.ledger.is_in_order() && self.repairs.is_empty();
+        // While packets are missing, most acknowledgements neither advance the cumulative point nor can
+        // cause a loss. For these, the lines below do the same as `on_gaps` with 120 instructions less.
+        if !nothing_missing && (ack.cumulative > self.cumulative || !self.ledger.is_settled()) {
             return self.on_gaps(now, ack, prior, acked);
         }
         let advanced = self.advance(ack);

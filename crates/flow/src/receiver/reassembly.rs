@@ -73,9 +73,8 @@ impl Reassembly {
             self.end = segment + 1;
         }
         self.seen.set(segment);
-        while self.next < self.end && self.seen.get(self.next) {
-            self.seen.clear(self.next);
-            self.next += 1;
+        if segment == self.next {
+            self.next = self.seen.clear_run(segment, self.end);
         }
         true
     }

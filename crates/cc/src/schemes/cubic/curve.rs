@@ -24,6 +24,8 @@ pub(super) struct Curve {
     beta: f64,
     /// Reno's growth per round trip that is fair to the smaller decrease (RFC 9438 §4.3).
     alpha: f64,
+    /// The same once Reno's window has reached `prior`.
+    alpha_above_prior: f64,
     /// Growth per packet acknowledged while `w_max` is unknown, at least.
     probe: f64,
     fast_convergence: bool,
@@ -46,10 +48,15 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new(params: &CubicParams) -> Curve {
+        let alpha = 3.0 * (1.0 - params.beta) / (1.0 + params.beta);
         Curve {
             c: params.c,
             beta: params.beta,
-            alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
+            alpha,
+            alpha_above_prior: match params.growth {
+                Growth::Rfc9438 => 1.0,
+                Growth::Linux => alpha,
+            },
             probe: params.probe,
             fast_convergence: params.fast_convergence,
             whole: params.whole_packets,
@@ -99,8 +106,8 @@ impl Curve {
         // By way of i64, which is cheaper to convert and holds 292 years.
         let x = t.as_nanos() as i64 as f64 / 1e9 - self.k;
         let distance = self.c * x * x * x;
-        // The same as to truncate, but cheaper; no window comes near 2⁶³ packets.
-        self.origin + if self.whole { distance as i64 as f64 } else { distance }
+        // The same as to truncate, but cheaper; no window comes near 2³¹ packets.
+        self.origin + if self.whole { distance as i32 as f64 } else { distance }
     }
 
     /// The window that follows `cwnd` when `acked` packets are acknowledged.
@@ -124,8 +131,7 @@ impl Curve {
             grown = grown.max(cwnd + self.probe * acked);
         }
         if self.friendly {
-            let slow = self.w_est < self.prior || self.growth == Growth::Linux;
-            let alpha = if slow { self.alpha } else { 1.0 };
+            let alpha = if self.w_est < self.prior { self.alpha } else { self.alpha_above_prior };
             self.w_est += alpha * share;
             if grown < self.w_est {
                 grown = self.w_est;

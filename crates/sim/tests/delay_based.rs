@@ -100,8 +100,14 @@ fn copa_competes_with_cubic() {
     };
     let starved = share("copa[variant=paper,mode=default]");
     assert!(starved < 0.06, "default mode: {starved}");
-    let fair = share("copa[variant=paper,mode=competitive]");
-    assert!((0.3..0.7).contains(&fair), "competitive mode: {fair}");
+    // One run is a point: with other seeds the share lies between 0.57 and 0.76.
+    let mut fair = [1, 2, 3, 4, 5].map(|seed| {
+        let flows = [("cubic", 0), ("copa[variant=paper,mode=competitive]", 10)];
+        let scenario = scenario(constant(12.0), 200, &flows, (20, 120)).with(|s| s.seed = seed);
+        run(&scenario).expect("runs").flows[1].goodput_mbps / 12.0
+    });
+    fair.sort_by(f64::total_cmp);
+    assert!((0.3..0.7).contains(&fair[2]), "competitive mode: {fair:?}");
     for scheme in ["copa", "copa[variant=paper]"] {
         let found = share(scheme);
         assert!(found > 0.15 && found > 3.0 * starved, "{scheme}: {found}");

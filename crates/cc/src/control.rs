@@ -169,7 +169,7 @@ pub struct Feedback<'a> {
     /// True if the window, not the application or the pacer, limited sending in the last window of data,
     /// or if that filled it exactly (Linux `tcp_cwnd_validate`).
     pub cwnd_limited: bool,
-    /// The most bytes in flight in the last window of data that the window did not limit (Linux
+    /// The most bytes in flight in the last window of data, if the window did not limit sending (Linux
     /// `max_packets_out`): slow start goes on until the window is twice as large.
     pub max_in_flight: u64,
     /// False if the acknowledgement acknowledges packets beyond a gap alone, and less reordering has

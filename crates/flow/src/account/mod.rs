@@ -324,7 +324,7 @@ impl Account {
     /// The window keeps data back, or the packet just sent has filled it exactly.
     #[inline]
     pub fn on_window_limited(&mut self) {
-        self.window_use.on_full(self.ledger.in_flight(), self.ledger.next());
+        self.window_use.on_full(self.ledger.next());
     }
 
     /// A packet was just sent, and no further one follows although the window has room: the application
@@ -435,7 +435,7 @@ impl Account {
             let safe = advanced && losses.packets == 0;
             self.reduction = Some(Reduction { delivered: acked.bytes, safe });
         }
-        let may_raise_cwnd = !self.config.reliable || self.ledger.has_seen_reordering();
+        let may_raise_cwnd = advanced || self.may_raise_beyond_gaps();
         let mut feedback = self.feedback(now, prior);
         feedback.acked = acked.bytes;
         feedback.acked_packets = acked.packets;
@@ -446,8 +446,15 @@ impl Account {
         feedback.explicit = ack.explicit;
         feedback.rtt = rtt;
         feedback.congestion = congestion;
-        feedback.may_raise_cwnd = advanced || may_raise_cwnd;
+        feedback.may_raise_cwnd = may_raise_cwnd;
         feedback
+    }
+
+    /// Returns true if packets beyond a gap open the window, too: where nothing is sent again, and where
+    /// more reordering has been seen than tells of a loss at first (Linux `tcp_may_raise_cwnd`).
+    #[cold]
+    fn may_raise_beyond_gaps(&self) -> bool {
+        !self.config.reliable || self.ledger.has_seen_reordering()
     }
 
     /// The controller has taken the last feedback in, and its window is `cwnd` bytes now:

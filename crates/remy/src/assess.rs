@@ -173,6 +173,7 @@ mod tests {
         assert_eq!(again.over_first, Estimate { mean: 0.0, ci95: Some(0.0) });
         assert_eq!((first.score, first.specimens.len()), (again.score, 36));
         let sum: f64 = first.specimens.iter().map(|row| row.score.mean).sum();
-        assert!((first.score.mean - sum).abs() < 1e-9);
+        // Networks over which nothing arrives within 3 s score about -1e8: sums of them are rounded.
+        assert!((first.score.mean - sum).abs() < 1e-12 * sum.abs());
     }
 }

@@ -11,6 +11,7 @@ remedy() {
   case $1 in
   traces) echo "name the folder of the recordings in PACELINE_TRACES" ;;
   reference) echo "name the folder of the reference files in PACELINE_REFERENCE" ;;
+  packetdrill) echo "name gtests/net/tcp of a checkout of google/packetdrill in PACELINE_PACKETDRILL" ;;
   net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
   programs) echo ".ci/setup tests installs them, or prints the line that does" ;;
   browser) echo ".ci/setup tests installs Node.js and Chromium, or prints the line that does; rustup target add wasm32-unknown-unknown" ;;

@@ -21,11 +21,13 @@ pub enum Need {
     /// `browser`: Node.js, Rust's target for WebAssembly and Chromium, for the tests of the page
     /// (`tests/site.sh`).
     Browser,
+    /// `packetdrill`: packetdrill's scripts, in the folder that `PACELINE_PACKETDRILL` names.
+    Packetdrill,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 7] = [
+    pub const ALL: [Need; 8] = [
         Need::Traces,
         Need::Reference,
         Need::Net,
@@ -33,6 +35,7 @@ impl Need {
         Need::Kernel,
         Need::Python,
         Need::Browser,
+        Need::Packetdrill,
     ];
 
     /// Its word in `PACELINE_REQUIRE` and in lists of skipped tests.
@@ -45,6 +48,7 @@ impl Need {
             Need::Kernel => "kernel",
             Need::Python => "python",
             Need::Browser => "browser",
+            Need::Packetdrill => "packetdrill",
         }
     }
 }

@@ -1,0 +1,59 @@
+//! When packetdrill really gave a script's inputs to Linux.
+//!
+//! A script says how long packetdrill waits after the event before. Each event takes packetdrill some
+//! tens of microseconds, so that the inputs of a long script come ever later. What Linux sends in answer to an
+//! input tells when the input came.
+
+use paceline_cc::Span;
+
+use super::Recording;
+use crate::script::{Script, What, When};
+
+/// What an event takes packetdrill beside the time that it waits.
+const PER_EVENT: Span = Span::from_micros(60);
+/// A send so close to the expected time of an input is its answer. The expectation becomes less certain
+/// with each event that has no answer.
+const CLOSE: Span = Span::from_micros(350);
+const CLOSE_PER_EVENT: Span = Span::from_micros(30);
+/// Sends that answer one input are closer to each other than this.
+const TOGETHER: Span = Span::from_micros(150);
+
+/// The time of each event of `script`, since the SYN.
+pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
+    let mut answers = answers(recording).into_iter().peekable();
+    let (mut now, mut unanswered) = (Span::ZERO, 0);
+    let mut times = Vec::new();
+    for event in &script.events {
+        let (from, is_input) = match (event.when, &event.what) {
+            (When::At(at), _) => (at.max(now), false),
+            (When::After(by, _), What::In(_) | What::Call(..)) => (now + by, true),
+            (When::After(by, _), _) => (now + by, false),
+            (When::Any, _) => (now, false),
+        };
+        now = from;
+        if is_input {
+            now += PER_EVENT;
+            unanswered += 1;
+            let close = CLOSE + CLOSE_PER_EVENT * unanswered;
+            while answers.next_if(|answer| *answer + close < now).is_some() {}
+            if let Some(answer) = answers.next_if(|answer| *answer <= now + close) {
+                (now, unanswered) = (answer, 0);
+            }
+        }
+        times.push(now);
+    }
+    times
+}
+
+/// The times at which segments were sent, once for those that were sent together.
+fn answers(recording: &Recording) -> Vec<Span> {
+    let mut times: Vec<Span> = recording.sends.iter().map(|send| send.0).collect();
+    times.sort_unstable();
+    let mut last = None;
+    times.retain(|time| {
+        let is_new = last.is_none_or(|last| *time > last + TOGETHER);
+        last = Some(*time);
+        is_new
+    });
+    times
+}

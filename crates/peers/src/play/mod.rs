@@ -1,0 +1,213 @@
+//! Plays a script: its inputs go to a sender, and what the sender does is compared with what the
+//! script expects. After a difference the script goes on.
+//!
+//! Adjacent segments that leave together count as one, as segmentation offload is the host's affair.
+
+mod expect;
+mod handshake;
+
+use std::collections::BTreeMap;
+
+use paceline_cc::Span;
+
+use crate::script::{Event, Script, Segment, What, When, python};
+use crate::tcp::{Acknowledgement, Tcp};
+use handshake::{Connection, connect};
+
+/// The schemes that stand for Linux' congestion controls.
+#[derive(Clone, Debug)]
+pub struct Schemes {
+    /// For `cubic`.
+    pub cubic: String,
+    /// For `reno`.
+    pub reno: String,
+}
+
+impl Default for Schemes {
+    /// Cubic with the window's growth and whole packets of Linux; NewReno.
+    fn default() -> Schemes {
+        Schemes {
+            cubic: "cubic[growth=linux,whole_packets=true]".to_string(),
+            reno: "newreno".to_string(),
+        }
+    }
+}
+
+/// A remark on a line of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is remarked.
+    pub text: String,
+}
+
+/// What became of a script.
+#[derive(Clone, Debug, Default)]
+pub struct Played {
+    /// Segments and assertions that were as the script expects.
+    pub held: usize,
+    /// Those that were not.
+    pub differences: Vec<Remark>,
+    /// What was not compared.
+    pub not_compared: Vec<Remark>,
+    /// Where and why the script ended early.
+    pub stopped: Option<Remark>,
+}
+
+impl Played {
+    /// True if all that was compared held, and something was.
+    pub fn holds(&self) -> bool {
+        self.differences.is_empty() && self.held > 0
+    }
+
+    fn differ(&mut self, line: usize, text: String) {
+        self.differences.push(Remark { line, text });
+    }
+}
+
+/// Plays a script from its beginning, comparing.
+pub fn play(script: &Script, schemes: &Schemes) -> Played {
+    let mut player = match Player::new(script, schemes, None) {
+        Ok(player) => player,
+        Err(stopped) => return Played { stopped: Some(stopped), ..Played::default() },
+    };
+    player.run(&mut |_, _| {});
+    player.played
+}
+
+/// Plays a script's inputs; shows the sender after each event but those that expect segments. `times`
+/// has the time of each event if it is not the script's own.
+pub fn play_inputs(
+    script: &Script,
+    schemes: &Schemes,
+    times: &[Span],
+    see: &mut dyn FnMut(usize, &mut Tcp),
+) -> Played {
+    let mut player = match Player::new(script, schemes, Some(times)) {
+        Ok(player) => player,
+        Err(stopped) => return Played { stopped: Some(stopped), ..Played::default() },
+    };
+    player.run(see);
+    player.played
+}
+
+/// A script that is being played.
+struct Player<'a> {
+    script: &'a Script,
+    connection: Connection,
+    tcp: Tcp,
+    /// The times of the events, if they are not the script's own.
+    times: Option<&'a [Span]>,
+    played: Played,
+    /// What the script's Python has assigned.
+    names: BTreeMap<String, f64>,
+    /// The time of the event before.
+    last: Span,
+    /// The sequence number at which the receiver's window ends, once it is known. The sender knows none.
+    limit: Option<u64>,
+}
+
+impl<'a> Player<'a> {
+    fn new(
+        script: &'a Script,
+        schemes: &Schemes,
+        times: Option<&'a [Span]>,
+    ) -> Result<Player<'a>, Remark> {
+        let connection = connect(script, schemes, times)?;
+        let stop = |text: String| Remark { line: connection.line, text };
+        let tcp = Tcp::new(&connection.terms).map_err(stop)?;
+        let last = connection.terms.established.0;
+        let (played, names) = (Played::default(), BTreeMap::new());
+        Ok(Player { script, connection, tcp, times, played, names, last, limit: None })
+    }
+
+    fn run(&mut self, see: &mut dyn FnMut(usize, &mut Tcp)) {
+        for index in self.connection.next_event..self.script.events.len() {
+            let event = &self.script.events[index];
+            let happened = self.happen(index, event).and_then(|goes_on| {
+                let exceeds = self.limit.is_some_and(|limit| limit < self.tcp.sent_end());
+                let limited = || "the receiver's window limits the sender".to_string();
+                if exceeds { Err(limited()) } else { Ok(goes_on) }
+            });
+            match happened {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(text) => {
+                    self.played.stopped = Some(Remark { line: event.line, text });
+                    return;
+                }
+            }
+            if !matches!(event.what, What::Out(_)) {
+                see(event.line, &mut self.tcp);
+            }
+        }
+        // As packetdrill does, leaves alone what departs after the last segment that is expected.
+    }
+
+    /// One event; false if the script ends here.
+    fn happen(&mut self, index: usize, event: &Event) -> Result<bool, String> {
+        let (from, to) = match (self.times, event.when) {
+            (Some(times), _) => (times[index], times[index]),
+            (None, When::At(at)) => (at, at),
+            (None, When::After(from, to)) => (self.last + from, self.last + to),
+            (None, When::Any) => (self.last, self.last + Span::from_secs(3600)),
+        };
+        if let What::Out(segment) = &event.what {
+            return Ok(self.times.is_some() || self.expect(event.line, segment, from, to));
+        }
+        self.tcp.advance(from);
+        self.last = self.tcp.now();
+        match &event.what {
+            What::In(segment) => self.take(segment),
+            What::Python(code) => {
+                self.judge(event.line, code);
+                Ok(true)
+            }
+            What::Call(name, arguments, result) => self.call(name, arguments, result),
+            What::Shell(command) if command.contains("qdisc") => {
+                Err("the host's queue discipline changes".to_string())
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// A segment comes.
+    fn take(&mut self, segment: &Segment) -> Result<bool, String> {
+        if segment.is_of_state() {
+            return Ok(false);
+        }
+        let ack = segment.ack.unwrap_or(0);
+        let echoed = segment.options.timestamp.and_then(|(_, echo)| self.connection.left_at(echo));
+        let sacks = &segment.options.sacks;
+        self.tcp.acknowledge(&Acknowledgement { ack, sacks, ece: segment.has('E'), echoed })?;
+        let scale = self.connection.window_scale;
+        self.limit = segment.window.map(|window| ack + (window << scale));
+        Ok(true)
+    }
+
+    /// The application calls the system; false if it ends the connection.
+    fn call(&mut self, name: &str, arguments: &str, result: &str) -> Result<bool, String> {
+        match name {
+            "write" | "send" | "sendto" => {
+                self.tcp.write(result.parse().unwrap_or(0));
+                Ok(true)
+            }
+            "close" | "shutdown" => Ok(false),
+            "accept" | "bind" | "connect" | "fcntl" | "getsockopt" | "listen" | "read"
+            | "setsockopt" | "socket" => Ok(true),
+            _ => Err(format!("the call {name}({arguments}) is not played")),
+        }
+    }
+
+    fn judge(&mut self, line: usize, code: &str) {
+        let (tcp, names) = (&self.tcp, &mut self.names);
+        let judged = python::run(code, names, &|name| tcp.look_up(name));
+        self.played.held += judged.held;
+        for text in judged.failed {
+            self.played.differ(line, text);
+        }
+        let remarks = judged.unknown.into_iter().map(|text| Remark { line, text });
+        self.played.not_compared.extend(remarks);
+    }
+}

@@ -1,0 +1,193 @@
+//! TCP's acknowledgements as the sender's: sequence numbers become transmission numbers.
+//!
+//! Without timestamps TCP does not tell which transmission of a segment has arrived. As Linux guesses, it is
+//! the newest that left at least the smallest RTT ago. What was sent again although it had
+//! arrived, arrives a round trip after it left, behind what left before it, and is told of with the next
+//! acknowledgement: the sender's own receiver would acknowledge it, TCP's does not.
+
+use paceline_cc::{ACK_BLOCKS, Ack, Body, Packet, Span, Stage};
+
+use super::{Fate, Tcp};
+
+/// What an acknowledgement says.
+#[derive(Clone, Debug, Default)]
+pub struct Acknowledgement<'a> {
+    /// The acknowledgement number.
+    pub ack: u64,
+    /// Selectively acknowledged: first sequence number, and the one after the last.
+    pub sacks: &'a [(u64, u64)],
+    /// The ECE flag.
+    pub ece: bool,
+    /// When the segment that it answers had left, by its timestamp.
+    pub echoed: Option<Span>,
+}
+
+impl Tcp {
+    /// An acknowledgement comes.
+    ///
+    /// # Errors
+    ///
+    /// An acknowledgement of parts of segments, or of what was not sent.
+    pub fn acknowledge(&mut self, acknowledgement: &Acknowledgement<'_>) -> Result<(), String> {
+        let Acknowledgement { ack, sacks, ece, echoed } = *acknowledgement;
+        let cumulative = self.segment_at(ack)?;
+        let known = self.cumulative.max(cumulative);
+        let mut segments: Vec<usize> = (self.cumulative..known).collect();
+        let mut numbers = Vec::new();
+        for (first, end) in sacks {
+            let (first, end) = (self.segment_at(*first)?, self.segment_at(*end)?);
+            if end <= cumulative {
+                // RFC 2883: these came twice.
+                numbers.extend((first..end).flat_map(|segment| self.in_flight_of(segment)));
+            }
+            segments.extend(first.max(known)..end);
+        }
+        segments.retain(|segment| !self.sacked.contains(segment));
+        segments.sort_unstable();
+        segments.dedup();
+        numbers.extend(self.arriving_copies());
+        for segment in segments {
+            let number = self.arrived_transmission(segment, echoed);
+            numbers.push(number);
+            let later = self.segments[segment].numbers.iter().filter(|other| **other > number);
+            self.copies.extend(later);
+            if segment >= known {
+                self.sacked.insert(segment);
+            }
+        }
+        for number in numbers {
+            self.transmissions[number].fate = Fate::Arrived;
+            insert(&mut self.arrived, number as u64);
+        }
+        self.cumulative = known;
+        self.sacked = self.sacked.split_off(&known);
+        self.push(cumulative as u64, ece);
+        Ok(())
+    }
+
+    /// Hands the sender an acknowledgement of all that has arrived.
+    fn push(&mut self, cumulative: u64, ece: bool) {
+        let mut ack = Ack { cumulative, ece, received: self.now, ..Ack::default() };
+        let mut older = Vec::new();
+        if self.sack {
+            let newest_first: Vec<(u64, u64)> = self.arrived.iter().rev().copied().collect();
+            ack.largest = newest_first.first().map_or(0, |range| range.1);
+            let mut above = ack.largest + 1;
+            for (block, (first, last)) in newest_first.iter().take(ACK_BLOCKS).enumerate() {
+                ack.lengths[block] = (last - first + 1) as u32;
+                if block > 0 {
+                    ack.gaps[block - 1] = (above - 1 - last) as u32;
+                }
+                above = *first;
+            }
+            older.extend(newest_first.into_iter().skip(ACK_BLOCKS));
+        }
+        if older.is_empty() {
+            self.sender.push(self.now, &Packet { body: Body::Ack(ack), ..Packet::opaque(64) });
+        } else {
+            self.sender.push_ack(self.now, &ack, older.into_iter());
+        }
+        if std::mem::take(&mut self.watched().undone) {
+            self.find_lost();
+        }
+        self.note_losses();
+        self.pop_all();
+    }
+
+    /// A reaction was taken back: what counted as lost is in flight again.
+    fn find_lost(&mut self) {
+        for transmission in &mut self.transmissions {
+            if transmission.fate == Fate::Lost {
+                transmission.fate = Fate::InFlight;
+            }
+        }
+    }
+
+    /// The segment that begins at a sequence number.
+    fn segment_at(&self, sequence: u64) -> Result<usize, String> {
+        let index = self.segments.partition_point(|segment| segment.range.1 <= sequence);
+        match self.segments.get(index).map(|segment| segment.range.0) {
+            Some(first) if first < sequence => Err(format!("{sequence} lies within a segment")),
+            None if self.sent_end() < sequence => {
+                Err(format!("{sequence} is beyond what was sent"))
+            }
+            _ => Ok(index),
+        }
+    }
+
+    /// The transmission of a segment that has arrived.
+    fn arrived_transmission(&self, segment: usize, echoed: Option<Span>) -> usize {
+        let numbers = &self.segments[segment].numbers;
+        let can_have_arrived = |number: &&usize| {
+            let at = self.transmissions[**number].at;
+            match echoed {
+                Some(echoed) => at <= super::START + echoed,
+                None => self.now.since(at) >= self.least_round_trip(),
+            }
+        };
+        *numbers.iter().rev().find(can_have_arrived).unwrap_or(&numbers[0])
+    }
+
+    /// What arrives sooner after a transmission is not its acknowledgement: a little less than the
+    /// smallest RTT, as the times in scripts are rounded.
+    fn least_round_trip(&self) -> Span {
+        let least = self.sender.rtt().min();
+        least - least / 16
+    }
+
+    fn in_flight_of(&self, segment: usize) -> Vec<usize> {
+        let is_in_flight = |number: &usize| self.transmissions[*number].fate == Fate::InFlight;
+        self.segments[segment].numbers.iter().copied().filter(is_in_flight).collect()
+    }
+
+    /// Copies of arrived segments that have arrived now; they are copies no more. Packets arrive in the order
+    /// in which they left, so that none arrives before what left earlier and is in flight.
+    fn arriving_copies(&mut self) -> Vec<usize> {
+        if self.copies.is_empty() {
+            return Vec::new();
+        }
+        let missing = (self.cumulative..self.segments.len())
+            .filter(|segment| !self.sacked.contains(segment))
+            .flat_map(|segment| self.in_flight_of(segment));
+        let oldest_missing = missing.min().unwrap_or(usize::MAX);
+        let (least, now) = (self.least_round_trip(), self.now);
+        let transmissions = &self.transmissions;
+        let arrives = |number: &mut usize| {
+            let transmission = &transmissions[*number];
+            transmission.fate == Fate::InFlight
+                && *number < oldest_missing
+                && now.since(transmission.at) >= least
+        };
+        self.copies.extract_if(.., arrives).collect()
+    }
+}
+
+/// Adds a number to ascending ranges.
+fn insert(ranges: &mut Vec<(u64, u64)>, number: u64) {
+    let above = ranges.partition_point(|range| range.0 <= number);
+    let extends_below = above > 0 && ranges[above - 1].1 + 1 >= number;
+    let extends_above = ranges.get(above).is_some_and(|range| range.0 == number + 1);
+    match (extends_below, extends_above) {
+        (true, true) => {
+            ranges[above - 1].1 = ranges[above].1;
+            ranges.remove(above);
+        }
+        (true, false) => ranges[above - 1].1 = ranges[above - 1].1.max(number),
+        (false, true) => ranges[above].0 = number,
+        (false, false) => ranges.insert(above, (number, number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::insert;
+
+    #[test]
+    fn ranges_grow_and_join() {
+        let mut ranges = Vec::new();
+        for number in [5, 7, 6, 1, 2, 6, 9, 8, 0] {
+            insert(&mut ranges, number);
+        }
+        assert_eq!(ranges, [(0, 2), (5, 9)]);
+    }
+}

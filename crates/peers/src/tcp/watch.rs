@@ -1,0 +1,100 @@
+//! A controller that notes what it is told, from which Linux' congestion state follows.
+
+use std::sync::{Arc, Mutex};
+
+use paceline_cc::{
+    Congestion, Controller, Established, Feedback, Outgoing, Plan, Rate, Report, Signals, Span,
+    Time,
+};
+
+/// The states of Linux' congestion machine, as `tcpi_ca_state` numbers them.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    #[default]
+    Open = 0,
+    Disorder = 1,
+    Cwr = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+/// What a controller was told.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Watched {
+    pub(super) state: State,
+    /// The last reaction was taken back, and nobody has asked since.
+    pub(super) undone: bool,
+}
+
+/// A controller under observation.
+pub(super) struct Watch {
+    inner: Box<dyn Controller>,
+    watched: Arc<Mutex<Watched>>,
+    /// False if idle times are kept from the controller, as with `tcp_slow_start_after_idle=0`.
+    restarts_after_idle: bool,
+}
+
+impl Watch {
+    pub(super) fn new(
+        inner: Box<dyn Controller>,
+        watched: Arc<Mutex<Watched>>,
+        restarts_after_idle: bool,
+    ) -> Watch {
+        Watch { inner, watched, restarts_after_idle }
+    }
+}
+
+/// The state after `feedback`.
+fn next_state(state: State, feedback: &Feedback<'_>) -> State {
+    match feedback.congestion {
+        Some(Congestion::Loss | Congestion::LossAfterMark) => State::Recovery,
+        Some(Congestion::Ecn) => State::Cwr,
+        Some(Congestion::Timeout) => State::Loss,
+        Some(Congestion::Undo) => State::Open,
+        None if !feedback.in_recovery => State::Open,
+        None if state == State::Cwr && feedback.lost_packets > 0 => State::Recovery,
+        None => state,
+    }
+}
+
+impl Controller for Watch {
+    fn needs(&self) -> Signals {
+        self.inner.needs()
+    }
+    fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.inner.on_send(now, packet)
+    }
+    fn on_established(&mut self, established: &Established) {
+        self.inner.on_established(established);
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if let Ok(mut watched) = self.watched.lock() {
+            watched.state = next_state(watched.state, feedback);
+            watched.undone |= feedback.congestion == Some(Congestion::Undo);
+        }
+        self.inner.on_feedback(feedback);
+    }
+    fn on_report(&mut self, now: Time, report: &Report) {
+        self.inner.on_report(now, report);
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.inner.on_timer(now);
+    }
+    fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
+        // An idle time that no timeout is shorter than changes no window.
+        let rto = if self.restarts_after_idle { rto } else { Span::MAX };
+        self.inner.on_idle(now, idle, rto);
+    }
+    fn plan(&self) -> Plan {
+        self.inner.plan()
+    }
+    fn target(&self) -> Option<Rate> {
+        self.inner.target()
+    }
+    fn forecast(&self) -> Option<u64> {
+        self.inner.forecast()
+    }
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.inspect(see);
+    }
+}

@@ -1,0 +1,20 @@
+//! Reasons and causes that several declarations share.
+
+/// RFC 9002 §6.1 against RFC 8985 §6.2.
+pub(crate) const DISTANCE_OF_THREE: &str = "losses are found by numbers three apart or after 9/8 RTT (RFC 9002 §6.1); Linux counts \
+     three acknowledged packets, or waits RTT + RTT/4 (RFC 8985 §6.2)";
+
+/// RFC 9937 §6.2.
+pub(crate) const PRR_IN_BYTES: &str = "proportional rate reduction counts bytes (RFC 9937 §6.2); Linux counts packets, rounded up, \
+     and in recovery loses at once what was sent earlier than an acknowledged packet";
+
+/// A kernel's timer wheel.
+pub(crate) const LATE_TIMERS: &str = "only timers differ: Linux' timeouts and probes fire up to an eighth late (timer wheel, HZ 250)";
+
+/// Transmission numbers.
+pub(crate) const NUMBERS: &str = "every transmission has its own number: a spurious timeout is undone with the first late \
+     acknowledgement, and copies of arrived data are in flight until they are acknowledged themselves";
+
+/// Linux' "fix incorrect HyStart round start detection".
+pub(crate) const HYSTART_ROUNDS: &str = "Linux 5.16 to 6.13 began HyStart's rounds at a window of 16 packets only; since then (`fix \
+     incorrect HyStart round start detection`) they begin at once, which ends slow start at 36, as here";

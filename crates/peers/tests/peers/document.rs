@@ -1,0 +1,142 @@
+//! `docs/peers.md`: how many expectations of each peer hold here, and why others do not. It is written from the
+//! declared outcomes, which the other tests hold the real ones against.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Write as _, stderr};
+use std::path::Path;
+
+use paceline_peers::vector::Declared;
+
+use crate::{google_scripts, own_scripts, recordings, vectors};
+
+const HEAD: &str = "\
+# What peers' own tests expect, applied here
+
+Other projects publish what they expect of congestion control, loss recovery, queues and channels: as numbers in
+their tests, as scripts, as code whose answers to short inputs can be recorded. The tests of `crates/peers` apply
+them here. An expectation
+
+- **holds**;
+- does not hold **by design**: we follow another document or version than the peer, named below;
+- or **differs**, and ought not to: the cause is named below.
+
+The test `peers` fails if an outcome is another one than declared, also if something that differed holds now.
+It writes this page: `PACELINE_UPDATE=1 cargo test -p paceline-peers --test peers`.
+
+Where the expectations come from:
+
+- *Linux 6.18, our scripts*: scripts in packetdrill's language (`crates/peers/scripts`), with what Linux does.
+- *Linux 6.18, recordings*: what Linux sent, and its window, for the inputs of longer scripts; they are not in the
+  repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
+  segments leave within 5 ms of Linux'.
+- *packetdrill, Google's scripts*: from a checkout (`PACELINE_PACKETDRILL`).
+- All others: inputs and expected numbers of the peers' tests, in `crates/peers/tests/peers/vectors`; the code is ours.
+";
+
+/// A declared expectation: peer, test, outcome.
+type Row = (&'static str, String, Declared);
+
+fn rows() -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (peer, declared) in [
+        (own_scripts::PEER, own_scripts::DECLARED),
+        (recordings::PEER, recordings::DECLARED),
+        (google_scripts::PEER, google_scripts::DECLARED),
+    ] {
+        rows.extend(declared.iter().map(|(name, outcome)| (peer, format!("`{name}`"), *outcome)));
+    }
+    for vector in vectors::all() {
+        let test = format!("{}: {}", vector.subject, vector.test);
+        rows.push((vector.peer, test, vector.declared));
+    }
+    rows
+}
+
+/// Peers in the order in which they are declared.
+fn peers(rows: &[Row]) -> Vec<&'static str> {
+    let mut peers = Vec::new();
+    for (peer, ..) in rows {
+        if !peers.contains(peer) {
+            peers.push(*peer);
+        }
+    }
+    peers
+}
+
+/// Expectations tried, and of these those that hold, do not by design, and differ.
+fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; 4] {
+    rows.fold([0; 4], |mut counts, (.., declared)| {
+        counts[0] += 1;
+        counts[match declared {
+            Declared::Holds => 1,
+            Declared::ByDesign(_) => 2,
+            Declared::Differs(_) => 3,
+        }] += 1;
+        counts
+    })
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "\n| peer | tried | hold | by design | differ |\n| --- | ---: | ---: | ---: | ---: |\n",
+    );
+    let mut line = |name: &str, [tried, hold, by_design, differ]: [usize; 4]| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {name} | {tried} | {hold} | {by_design} | {differ} |");
+    };
+    for peer in peers(rows) {
+        line(peer, counts(rows.iter().filter(|row| row.0 == peer)));
+    }
+    line("all", counts(rows.iter()));
+    text
+}
+
+/// The tests that do not hold, by reason.
+fn reasons(rows: &[Row], title: &str, reason_of: fn(&Declared) -> Option<&'static str>) -> String {
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for (peer, test, declared) in rows {
+        let Some(reason) = reason_of(declared) else { continue };
+        let test = format!("{peer}, {test}");
+        match by_reason.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, tests)) => tests.push(test),
+            None => by_reason.push((reason, vec![test])),
+        }
+    }
+    let mut text = format!("\n## {title}\n");
+    if by_reason.is_empty() {
+        text.push_str("\nNone.\n");
+    }
+    for (reason, tests) in by_reason {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{}:\n", reason[..1].to_uppercase() + &reason[1..]);
+        for test in tests {
+            let _ = writeln!(text, "- {test}");
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_has_all_declared_outcomes() {
+    let rows = rows();
+    let mut text = HEAD.to_string();
+    text.push_str(&table(&rows));
+    text.push_str(&reasons(&rows, "What differs", |declared| match declared {
+        Declared::Differs(cause) => Some(cause),
+        _ => None,
+    }));
+    text.push_str(&reasons(&rows, "What is different by design", |declared| match declared {
+        Declared::ByDesign(reason) => Some(reason),
+        _ => None,
+    }));
+    // A test that cannot write its counts is not wrong for that.
+    let _ = stderr().write_all(table(&rows).as_bytes());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/peers.md");
+    if std::env::var_os("PACELINE_UPDATE").is_some_and(|value| value == "1") {
+        fs::write(&path, &text).expect("docs/peers.md is writable");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    let hint = "PACELINE_UPDATE=1 cargo test -p paceline-peers --test peers";
+    assert!(written == text, "docs/peers.md is not what is declared: {hint}");
+}

@@ -1,0 +1,124 @@
+//! The scripts of packetdrill itself, from the folder that `PACELINE_PACKETDRILL` names: `gtests/net/tcp` of
+//! a checkout of google/packetdrill. They are under the GPL, so that they are no part of this repository.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Write as _, stderr};
+use std::path::{Path, PathBuf};
+
+use paceline_peers::play::{Played, Schemes, play};
+use paceline_peers::script;
+use paceline_peers::vector::Declared::{ByDesign, Holds};
+use paceline_testing::{Need, skip, this_test};
+
+use crate::{Declaration, causes, files, stem};
+
+pub(crate) const PEER: &str = "packetdrill, Google's scripts";
+
+/// RFC 8985 against RFC 9002.
+const RACK: &str = "after reordering Linux waits for a timer of RACK before it repairs, and after a first loss it loses at once what \
+     was sent earlier (RFC 8985 §6.2); we count numbers three apart (RFC 9002 §6.1)";
+
+/// Cubic in congestion avoidance.
+const FRACTIONS: &str = "Cubic's window opens by fractions of packets; Linux counts acknowledgements and opens it by a whole packet, \
+     two acknowledgements later";
+
+/// Scripts about senders, with their outcome here. Others in the folder are only counted. One that ends early, at
+/// a closed window or a changed queue discipline, holds if it holds until there.
+pub(crate) const DECLARED: &[Declaration] = &[
+    ("cubic-bulk-166k", ByDesign(causes::HYSTART_ROUNDS)),
+    ("cubic-hystart-delay-min-rtt-jumps-downward", Holds),
+    ("cubic-hystart-delay-rtt-jumps-upward", Holds),
+    ("cubic-rack-reo-timeout-retrans-failed-incoming-data", ByDesign(RACK)),
+    ("cubic-rto-ss-ca-cwnd-bump", ByDesign(FRACTIONS)),
+    ("cwnd-moderation-ecn-enter-cwr-no-moderation-700", Holds),
+    ("fr-4pkt", Holds),
+    ("fr-4pkt-fack-last-mss", ByDesign(RACK)),
+    ("fr-4pkt-sack", Holds),
+    ("limited-transmit-sack", Holds),
+    ("prr-ss-10pkt-lost-1", Holds),
+    ("prr-ss-30pkt-lost-1_4-11_16", ByDesign(RACK)),
+    ("prr-ss-30pkt-lost1_4", Holds),
+    ("prr-ss-ack-below-snd_una-cubic", ByDesign(RACK)),
+    ("slow-start-ack-per-1pkt", Holds),
+    ("slow-start-ack-per-2pkt", Holds),
+    ("slow-start-ack-per-2pkt-send-5pkt", Holds),
+    ("slow-start-ack-per-2pkt-send-6pkt", Holds),
+    ("slow-start-ack-per-4pkt", Holds),
+    ("slow-start-after-idle", Holds),
+    ("slow-start-after-win-update", Holds),
+    ("slow-start-app-limited", Holds),
+    ("slow-start-app-limited-9-packets-out", Holds),
+    ("slow-start-fq-ack-per-2pkt", Holds),
+];
+
+/// What became of a script of the folder.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Holds,
+    HoldsInPart,
+    Differs,
+    NothingCompared,
+}
+
+impl Outcome {
+    fn of(played: &Played) -> Outcome {
+        match (played.differences.is_empty(), played.held, &played.stopped) {
+            (false, ..) => Outcome::Differs,
+            (true, 0, _) => Outcome::NothingCompared,
+            (true, _, Some(_)) => Outcome::HoldsInPart,
+            (true, _, None) => Outcome::Holds,
+        }
+    }
+}
+
+fn all_scripts(folder: &Path) -> Vec<PathBuf> {
+    let mut found = files(folder, "pkt");
+    let entries = fs::read_dir(folder).expect("the folder is readable").flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    found.extend(folders.iter().flat_map(|folder| all_scripts(folder)));
+    found
+}
+
+#[test]
+fn packetdrills_scripts_hold_as_declared() {
+    let Some(folder) = std::env::var_os("PACELINE_PACKETDRILL") else {
+        let why = "PACELINE_PACKETDRILL names no folder of packetdrill's scripts";
+        return skip(Need::Packetdrill, &this_test(), why);
+    };
+    let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+    let (mut report, mut wrong) = (String::new(), Vec::new());
+    for path in all_scripts(Path::new(&folder)) {
+        let text = fs::read_to_string(&path).expect("a script");
+        let played = match script::read(&text) {
+            Ok(script) => play(&script, &Schemes::default()),
+            Err(_) => Played::default(),
+        };
+        let outcome = Outcome::of(&played);
+        *counts.entry(outcome).or_default() += 1;
+        let name = stem(&path);
+        if outcome != Outcome::NothingCompared {
+            // Writing to a string cannot fail.
+            let _ = writeln!(report, "{name}: {outcome:?}, {} held{}", played.held, first(&played));
+        }
+        if let Some((_, declared)) = DECLARED.iter().find(|(other, _)| *other == name) {
+            let judged = match outcome {
+                Outcome::Holds | Outcome::HoldsInPart => Ok(()),
+                _ => Err(first(&played)),
+            };
+            wrong.extend(declared.judge(&judged).err().map(|text| format!("{name}: {text}")));
+        }
+    }
+    // A test that cannot write its counts is not wrong for that.
+    let _ = writeln!(stderr(), "{report}{PEER}: {counts:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The first difference of a script, or why it ended early.
+fn first(played: &Played) -> String {
+    let remark = played.differences.first().or(played.stopped.as_ref());
+    remark.map_or(String::new(), |remark| format!("; line {}: {}", remark.line, remark.text))
+}

@@ -1,0 +1,69 @@
+//! Holds our senders, schemes and queues against what other projects publish: scripts, recordings, figures.
+//!
+//! Each expectation has a declared outcome: it holds, it does not by design, or it differs and ought not to.
+//! A test fails if an outcome is not the declared one, also where something that differed holds now.
+//! `docs/peers.md` has the counts and the reasons.
+
+mod causes;
+mod document;
+mod google_scripts;
+mod own_scripts;
+mod recordings;
+mod vectors;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_peers::play::Played;
+use paceline_peers::vector::{Declared, Outcome};
+
+/// A script or recording, by its file's name without extension, and its declared outcome.
+type Declaration = (&'static str, Declared);
+
+/// The files of a folder with this extension, sorted.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is readable").flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|other| other == extension));
+    files.sort();
+    files
+}
+
+/// A file's name without its extension.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The outcome of a script.
+fn outcome(played: &Played) -> Outcome {
+    if let Some(stopped) = &played.stopped {
+        return Err(format!("stopped at line {}: {}", stopped.line, stopped.text));
+    }
+    match played.differences.first() {
+        Some(first) => {
+            let count = played.differences.len();
+            Err(format!("{count} differences, the first in line {}: {}", first.line, first.text))
+        }
+        None if played.held == 0 => Err("nothing was compared".to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Compares outcomes with a list of declarations, which is to have all of them and no others.
+fn judge(declared: &[Declaration], outcomes: &[(String, Outcome)]) {
+    let mut wrong = Vec::new();
+    for (name, outcome) in outcomes {
+        let declaration = declared.iter().find(|(other, _)| other == name);
+        let judged = match declaration {
+            Some((_, declared)) => declared.judge(outcome),
+            None => Err(format!("is not declared; {outcome:?}")),
+        };
+        wrong.extend(judged.err().map(|text| format!("{name}: {text}")));
+    }
+    for (name, _) in declared {
+        if !outcomes.iter().any(|(other, _)| other == name) {
+            wrong.push(format!("{name}: is declared and not there"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} surprises:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,107 @@
+//! Recordings of what Linux 6.18 did with the inputs of scripts (`reference/linux-sender`).
+
+use std::fs;
+use std::io::{Write, stderr};
+
+use paceline_peers::linux::{Comparison, compare, read};
+use paceline_peers::play::Schemes;
+use paceline_peers::script;
+use paceline_peers::vector::Declared::{ByDesign, Differs, Holds};
+use paceline_peers::vector::Outcome;
+
+use crate::{Declaration, causes, files, judge, stem};
+
+pub(crate) const PEER: &str = "Linux 6.18, recordings";
+
+/// The least share of windows within a packet of Linux', and of segments sent within 5 ms of Linux'.
+const LEAST_SHARE: f64 = 0.95;
+/// Differences that are described in a failure.
+const DESCRIBED: usize = 3;
+
+/// RFC 5682: Linux sends new data after a timeout to tell whether it was spurious.
+const FRTO: &str = "after a timeout Linux sends new data, and takes the timeout for spurious by what is acknowledged \
+     next (RFC 5682); transmission numbers tell without";
+
+/// A window that differs by a packet for a while.
+const A_PACKET_APART: &str = "after a loss the windows are a packet apart for a while, as proportional rate reduction counts bytes (RFC 9937 \
+     §6.2), and copies of arrived data are in flight; each segment leaves with another acknowledgement from there on";
+
+/// Cubic's W_max.
+const FAST_CONVERGENCE: &str = "the window is a packet smaller at the second loss, so that fast convergence lowers the plateau; Linux \
+     compares whole packets, and finds them equal";
+
+pub(crate) const DECLARED: &[Declaration] = &[
+    ("alternate-10-of-40", Holds),
+    ("app-limited-google", Holds),
+    ("ca-app-limited", Holds),
+    ("cubic-long", Differs(FAST_CONVERGENCE)),
+    ("ecn-40", Holds),
+    ("hystart-train", Holds),
+    ("hystart-train-long", Holds),
+    ("idle-reno", Holds),
+    ("lost-retransmission", Holds),
+    ("reno-ecn-long", Holds),
+    ("reno-long", ByDesign(A_PACKET_APART)),
+    ("reorder-4", ByDesign(causes::DISTANCE_OF_THREE)),
+    ("rto-backoff", ByDesign(causes::LATE_TIMERS)),
+    ("rto-genuine", ByDesign(FRTO)),
+    ("rto-genuine-nodata", Holds),
+    ("rto-spurious", ByDesign(causes::NUMBERS)),
+    ("rto-spurious-nodata", ByDesign(causes::NUMBERS)),
+    ("tail-3-of-10", Holds),
+    ("tlp-rtt100-1pkt", ByDesign(causes::LATE_TIMERS)),
+    ("tlp-rtt20-1pkt", ByDesign(causes::LATE_TIMERS)),
+    ("tlp-rtt20-5pkt", ByDesign(causes::LATE_TIMERS)),
+    ("tlp-rtt400-1pkt", ByDesign(causes::LATE_TIMERS)),
+    ("tlp-rtt400-5pkt", ByDesign(causes::LATE_TIMERS)),
+];
+
+#[test]
+fn sends_and_windows_are_as_recorded() {
+    let Some(folder) = paceline_testing::reference("reference/linux-sender") else { return };
+    let mut rows = String::from(
+        "recording                 windows within 1   same state  sends within 5 ms  by a late timer\n",
+    );
+    let mut outcomes = Vec::new();
+    for path in files(&folder, "pkt") {
+        let load = |extension| fs::read_to_string(path.with_extension(extension));
+        let script = script::read(&load("pkt").expect("a script")).expect("a script");
+        let recording = read(&load("linux").expect("a recording")).expect("a recording");
+        let compared = compare(&script, &recording, &Schemes::default(), DESCRIBED);
+        let compared = compared.unwrap_or_else(|stopped| panic!("{path:?}: {stopped:?}"));
+        let name = stem(&path);
+        rows.push_str(&row(&name, &compared));
+        if DECLARED.contains(&(name.as_str(), ByDesign(causes::LATE_TIMERS))) {
+            let explained = compared.same_sends + compared.late_timers;
+            assert_eq!(explained, compared.sends, "{name}: not only timers differ");
+        }
+        outcomes.push((name, outcome(&compared)));
+    }
+    // A test that cannot write its table is not wrong for that.
+    let _ = stderr().write_all(rows.as_bytes());
+    judge(DECLARED, &outcomes);
+}
+
+fn outcome(compared: &Comparison) -> Outcome {
+    let (windows, sends) = compared.shares();
+    if windows >= LEAST_SHARE && sends >= LEAST_SHARE {
+        return Ok(());
+    }
+    let described: Vec<String> = compared
+        .differences
+        .iter()
+        .map(|remark| format!("  line {}: {}", remark.line, remark.text))
+        .collect();
+    let shares = format!("windows {:.1} %, sends {:.1} %", 100.0 * windows, 100.0 * sends);
+    Err(format!("{shares}\n{}", described.join("\n")))
+}
+
+fn row(name: &str, compared: &Comparison) -> String {
+    let Comparison { states, windows, ca_states, sends, same_sends, late_timers, .. } = compared;
+    let (window_share, send_share) = compared.shares();
+    format!(
+        "{name:24} {windows:5}/{states:<5} {:5.1} % {ca_states:5}/{states:<5} {same_sends:5}/{sends:<5} {:5.1} % {late_timers:8}\n",
+        100.0 * window_share,
+        100.0 * send_share,
+    )
+}

@@ -15,6 +15,10 @@ pub(crate) const LATE_TIMERS: &str = "only timers differ: Linux' timeouts and pr
 pub(crate) const NUMBERS: &str = "every transmission has its own number: a spurious timeout is undone with the first late \
      acknowledgement, and copies of arrived data are in flight until they are acknowledged themselves";
 
+/// RFC 9937 §6.2.
+pub(crate) const PRR_SLOW_START: &str = "while the flight is below the threshold, RFC 6937 grows by a packet for every acknowledgement; \
+     RFC 9937 §6.2 and Linux only for those that repair and reveal no loss";
+
 /// Linux' "fix incorrect HyStart round start detection".
 pub(crate) const HYSTART_ROUNDS: &str = "Linux 5.16 to 6.13 began HyStart's rounds at a window of 16 packets only; since then (`fix \
      incorrect HyStart round start detection`) they begin at once, which ends slow start at 36, as here";

@@ -4,6 +4,7 @@
 //! A test fails if an outcome is not the declared one, also where something that differed holds now.
 //! `docs/peers.md` has the counts and the reasons.
 
+mod bench;
 mod causes;
 mod document;
 mod google_scripts;

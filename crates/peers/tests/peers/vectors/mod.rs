@@ -1,14 +1,80 @@
 //! Figures of peers' own tests, by peer.
 
-use paceline_peers::vector::{Vector, surprises};
+mod cloudflare;
+mod google;
+mod msquic;
+mod mvfst;
+mod neqo;
+mod ns3;
+mod packetdrill;
+mod quinn;
+mod rfcs;
+mod s2n_quic;
+mod smoltcp;
+
+use std::collections::BTreeSet;
+
+use paceline_cc::Span;
+use paceline_peers::vector::{Outcome, Vector, same, surprises};
+
+use crate::bench::{Acks, Bottleneck, Desk, controller, ms, state};
 
 /// All vectors, in the order of the page.
 pub(crate) fn all() -> Vec<Vector> {
-    Vec::new()
+    let by_peer = [
+        packetdrill::vectors(),
+        ns3::vectors(),
+        google::vectors(),
+        s2n_quic::vectors(),
+        neqo::vectors(),
+        mvfst::vectors(),
+        cloudflare::vectors(),
+        msquic::vectors(),
+        quinn::vectors(),
+        smoltcp::vectors(),
+        rfcs::vectors(),
+    ];
+    by_peer.into_iter().flat_map(|vectors| vectors.all).collect()
 }
 
 #[test]
 fn figures_of_peers_are_as_declared() {
     let found = surprises(&all());
     assert!(found.is_empty(), "{} surprises:\n{}", found.len(), found.join("\n"));
+}
+
+/// The pacing gains of a transfer of 12 s over 4 Mbit/s and 70 ms, in thousandths.
+fn pacing_gains(scheme: &str) -> Vec<i64> {
+    let mut path = Bottleneck::new(scheme, 1350, 4.0, ms(70), 70_000);
+    path.write(100_000_000);
+    let mut gains = BTreeSet::new();
+    path.run(ms(12_000), |path| {
+        gains.insert((path.state("pacing_gain") * 1000.0).round() as i64);
+        false
+    });
+    gains.into_iter().collect()
+}
+
+/// Cubic's windows after acknowledgements of two packets each, where the application writes only `packets`.
+fn windows_of_few(packets: u64, expected: &[u64]) -> Outcome {
+    let mut desk = Desk::new("cubic", 1000);
+    same("sent at once", desk.write(packets).len() as u64, packets.min(10))?;
+    let mut windows = Vec::new();
+    for step in 1..=expected.len() as u64 {
+        desk.ack_first(100 + 5 * step, packets.min(2 * step));
+        windows.push(desk.cwnd());
+    }
+    same("windows", windows, expected.to_vec())
+}
+
+/// The average share of marked packets that a scheme has after round trips of acknowledged and marked packets.
+fn mark_share(scheme: &str, rtt: Span, round_trips: &[(f64, u32)]) -> f64 {
+    let mut controller = controller(scheme, 1460);
+    let mut acks = Acks::new(1460, rtt);
+    acks.begins_round = true;
+    for (acked, marked) in round_trips {
+        acks.now += rtt;
+        controller.on_feedback(&acks.marked(*acked, *marked));
+    }
+    state(&*controller, "alpha")
 }

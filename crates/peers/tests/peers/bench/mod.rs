@@ -5,7 +5,9 @@ mod account;
 mod bottleneck;
 mod cubic;
 mod feedback;
+mod gcc;
 mod queue;
+mod router;
 mod sender;
 
 use paceline_cc::{Ack, Controller, Setup, Span, Spec, Time, registry};
@@ -14,7 +16,9 @@ pub(crate) use account::Books;
 pub(crate) use bottleneck::Bottleneck;
 pub(crate) use cubic::{SlowStart, curve, epoch, gain, of};
 pub(crate) use feedback::Acks;
+pub(crate) use gcc::{DECREASE, Gcc, HOLD, after_overuse, congruential, run_course, slope_changes};
 pub(crate) use queue::Bench;
+pub(crate) use router::{Hop, header_of, with_header};
 pub(crate) use sender::Desk;
 
 pub(crate) fn ms(millis: u64) -> Span {

@@ -1,10 +1,17 @@
 //! Figures of peers' own tests, by peer.
 
+mod authors;
 mod cloudflare;
+mod dualpi2;
+mod explicit;
+mod gcc;
 mod google;
+mod mahimahi;
 mod msquic;
 mod mvfst;
 mod neqo;
+mod netem;
+mod ns2;
 mod ns3;
 mod packetdrill;
 mod quinn;
@@ -34,7 +41,11 @@ pub(crate) fn all() -> Vec<Vector> {
         smoltcp::vectors(),
         rfcs::vectors(),
     ];
-    by_peer.into_iter().flat_map(|vectors| vectors.all).collect()
+    let by_scheme = gcc::vectors().into_iter().chain(dualpi2::vectors()).chain(explicit::vectors());
+    let by_scheme = by_scheme
+        .chain([ns2::vectors(), mahimahi::vectors(), netem::vectors()])
+        .chain(authors::vectors());
+    by_peer.into_iter().chain(by_scheme).flat_map(|vectors| vectors.all).collect()
 }
 
 #[test]

@@ -1,0 +1,13 @@
+//! ns-2.35 (f8f8c6f): its XCP and sfqCoDel were run.
+
+mod sfq_codel;
+mod xcp;
+
+use paceline_peers::vector::Vectors;
+
+pub(crate) fn vectors() -> Vectors {
+    let mut vectors = Vectors::of("ns-2");
+    xcp::add(&mut vectors);
+    sfq_codel::add(&mut vectors);
+    vectors
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use paceline_peers::vector::Declared;
 
-use crate::{google_scripts, own_scripts, recordings, vectors};
+use crate::{google_scripts, own_scripts, published_tables, recordings, vectors};
 
 const HEAD: &str = "\
 # What peers' own tests expect, applied here
@@ -31,6 +31,8 @@ Where the expectations come from:
   repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
   segments leave within 5 ms of Linux'.
 - *packetdrill, Google's scripts*: from a checkout (`PACELINE_PACKETDRILL`).
+- *Remy, published tables*: tables of rules that are not in the repository (`PACELINE_REFERENCE`), and what Remy's
+  program gives with them; whole runs with `cargo test -p paceline-peers --test peers -- --ignored`.
 - All others: inputs and expected numbers of the peers' tests, in `crates/peers/tests/peers/vectors`; the code is ours.
 ";
 
@@ -43,6 +45,7 @@ fn rows() -> Vec<Row> {
         (own_scripts::PEER, own_scripts::DECLARED),
         (recordings::PEER, recordings::DECLARED),
         (google_scripts::PEER, google_scripts::DECLARED),
+        (published_tables::PEER, published_tables::DECLARED),
     ] {
         rows.extend(declared.iter().map(|(name, outcome)| (peer, format!("`{name}`"), *outcome)));
     }

@@ -9,6 +9,7 @@ mod causes;
 mod document;
 mod google_scripts;
 mod own_scripts;
+mod published_tables;
 mod recordings;
 mod vectors;
 

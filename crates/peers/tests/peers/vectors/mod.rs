@@ -22,6 +22,7 @@ mod smoltcp;
 use std::collections::BTreeSet;
 
 use paceline_cc::Span;
+use paceline_cc::schemes::remy::Memory;
 use paceline_peers::vector::{Outcome, Vector, same, surprises};
 
 use crate::bench::{Acks, Bottleneck, Desk, controller, ms, state};
@@ -46,6 +47,11 @@ pub(crate) fn all() -> Vec<Vector> {
         .chain([ns2::vectors(), mahimahi::vectors(), netem::vectors()])
         .chain(authors::vectors());
     by_peer.into_iter().chain(by_scheme).flat_map(|vectors| vectors.all).collect()
+}
+
+/// Remy's memory after each of the acknowledgements that its figures are about.
+pub(crate) fn remy_memories() -> &'static [Memory] {
+    &authors::remy::MEMORIES
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod c2tcp;
 mod compound;
 mod copa;
 mod pcc;
-mod remy;
+pub(crate) mod remy;
 mod sprout;
 mod verus;
 

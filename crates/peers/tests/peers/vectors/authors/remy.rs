@@ -34,7 +34,7 @@ const ROWS: [(usize, [f64; 6]); 11] = [
 ];
 
 /// The memory after each of sixty acknowledgements, of which some packets are missing.
-static MEMORIES: LazyLock<Vec<Memory>> = LazyLock::new(|| {
+pub(crate) static MEMORIES: LazyLock<Vec<Memory>> = LazyLock::new(|| {
     let millis = |millis: f64| Time::ZERO + Span::from_secs_f64(millis / 1e3);
     let mut random = congruential(12_345);
     let mut tracker = Tracker::new(Span::ZERO);

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// What has left since the input before, and the states of both senders after the input in `line`.
 fn show(line: usize, tcp: &mut Tcp, recording: &Recording) {
     while let Some(left) = tcp.departed().pop_front() {
-        println!("S {:.1} {} {}", left.at.as_millis_f64(), left.range.0, left.range.1);
+        println!("S {:.1} {} {}", left.time.as_millis_f64(), left.range.0, left.range.1);
     }
     println!("line {line}, {:.1} ms: {:?}", tcp.now().as_millis_f64(), tcp.info());
     if let Some(state) = recording.states.iter().find(|state| state.line == line) {

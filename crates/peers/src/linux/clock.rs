@@ -25,7 +25,7 @@ pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
     let mut times = Vec::new();
     for event in &script.events {
         let (from, is_input) = match (event.when, &event.what) {
-            (When::At(at), _) => (at.max(now), false),
+            (When::At(time), _) => (time.max(now), false),
             (When::After(by, _), What::In(_) | What::Call(..)) => (now + by, true),
             (When::After(by, _), _) => (now + by, false),
             (When::Any, _) => (now, false),

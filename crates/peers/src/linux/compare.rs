@@ -56,7 +56,7 @@ pub fn compare(
     let (mut states, mut sends) = (BTreeMap::new(), Vec::new());
     let played = play_inputs(script, schemes, &times, &mut |line, tcp| {
         states.insert(line, tcp.info());
-        sends.extend(tcp.departed().drain(..).map(|left| (left.at, left.range.0, left.range.1)));
+        sends.extend(tcp.departed().drain(..).map(|left| (left.time, left.range.0, left.range.1)));
     });
     if let Some(stopped) = played.stopped {
         return Err(stopped);
@@ -95,10 +95,10 @@ type Singly = BTreeMap<(u64, usize), Span>;
 fn singly(sends: &[(Span, u64, u64)], mss: u64) -> Singly {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     let mut single = Singly::new();
-    for (at, first, end) in sends {
+    for (time, first, end) in sends {
         for first in (*first..*end).step_by(mss.max(1) as usize) {
             let count = counts.entry(first).or_default();
-            single.insert((first, *count), *at);
+            single.insert((first, *count), *time);
             *count += 1;
         }
     }
@@ -117,8 +117,9 @@ fn compare_sends(
         let waited = linux - last_input.unwrap_or_default().min(linux);
         linux > ours && linux - ours <= waited / 8
     };
-    let ms =
-        |at: Option<&Span>| at.map_or("not".to_string(), |at| format!("{:.1}", at.as_millis_f64()));
+    let ms = |time: Option<&Span>| {
+        time.map_or("not".to_string(), |time| format!("{:.1}", time.as_millis_f64()))
+    };
     let mut described = 0;
     let only_ours = ours.keys().filter(|key| !linux.contains_key(key));
     for key in linux.keys().chain(only_ours) {

@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Result<Recording, String> {
     for (index, line) in text.lines().enumerate() {
         let problem = || format!("line {}: `{line}` is not understood", index + 1);
         let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| words.get(at)?.parse::<u64>().ok();
+        let number = |word: usize| words.get(word)?.parse::<u64>().ok();
         match words.first().copied() {
             Some("S") => {
                 let millis = words.get(1).and_then(|word| word.parse::<f64>().ok());

@@ -9,7 +9,7 @@ use crate::tcp::Departure;
 /// A segment as it is written in remarks.
 pub(super) fn written(departure: &Departure) -> String {
     let (first, end) = departure.range;
-    format!("{first}:{end} at {:.1} ms", departure.at.as_millis_f64())
+    format!("{first}:{end} at {:.1} ms", departure.time.as_millis_f64())
 }
 
 impl Player<'_> {
@@ -52,21 +52,21 @@ impl Player<'_> {
         if reached < end {
             problems.push(format!("it ends at {reached}"));
         }
-        let is_in_time = |left: &&Departure| left.at + tolerance >= from && left.at <= latest;
+        let is_in_time = |left: &&Departure| left.time + tolerance >= from && left.time <= latest;
         if !self.script.paced
             && let Some(wrong) = left.iter().find(|left| !is_in_time(left))
         {
-            problems.push(format!("it left at {:.1} ms", wrong.at.as_millis_f64()));
+            problems.push(format!("it left at {:.1} ms", wrong.time.as_millis_f64()));
         }
         if let Some(wrong) = left.iter().find(|left| !has_ecn(&segment.ecn, left.ecn)) {
             problems.push(format!("its ECN field is {:?}", wrong.ecn));
         }
-        self.last = self.last.max(left.last().map_or(from, |left| left.at));
+        self.last = self.last.max(left.last().map_or(from, |left| left.time));
         if problems.is_empty() {
             self.played.held += 1;
         } else {
-            let at = from.as_millis_f64();
-            let text = format!("expected {first}:{end} at {at:.1} ms: {}", problems.join("; "));
+            let millis = from.as_millis_f64();
+            let text = format!("expected {first}:{end} at {millis:.1} ms: {}", problems.join("; "));
             self.played.differ(line, text);
         }
         true

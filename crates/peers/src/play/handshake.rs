@@ -28,10 +28,10 @@ pub(super) struct Connection {
 impl Connection {
     /// When the segment left that carried this timestamp; timestamps count milliseconds.
     pub(super) fn left_at(&self, timestamp: u64) -> Option<Span> {
-        let (first, at) = self.timestamp?;
+        let (first, left) = self.timestamp?;
         let since = timestamp.checked_sub(first)?;
         // A clock that counts milliseconds is up to one behind.
-        Some(at + Span::from_micros(since * 1000 + 999))
+        Some(left + Span::from_micros(since * 1000 + 999))
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn connect(
     for (index, event) in script.events.iter().enumerate() {
         now = match (times, event.when) {
             (Some(times), _) => times[index],
-            (None, When::At(at)) => at,
+            (None, When::At(time)) => time,
             (None, When::After(by, _)) => now + by,
             (None, When::Any) => now,
         };

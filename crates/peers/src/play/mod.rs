@@ -149,7 +149,7 @@ impl<'a> Player<'a> {
     fn happen(&mut self, index: usize, event: &Event) -> Result<bool, String> {
         let (from, to) = match (self.times, event.when) {
             (Some(times), _) => (times[index], times[index]),
-            (None, When::At(at)) => (at, at),
+            (None, When::At(time)) => (time, time),
             (None, When::After(from, to)) => (self.last + from, self.last + to),
             (None, When::Any) => (self.last, self.last + Span::from_secs(3600)),
         };

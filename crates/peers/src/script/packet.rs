@@ -48,7 +48,7 @@ fn read_options(text: &str) -> Result<Options, String> {
     let mut options = Options::default();
     for option in text.split(',') {
         let words: Vec<&str> = option.split_whitespace().collect();
-        let value = |at: usize| number(words.get(at).copied().unwrap_or(""));
+        let value = |word: usize| number(words.get(word).copied().unwrap_or(""));
         match words.first().copied().unwrap_or("") {
             "mss" => options.mss = Some(value(1)?),
             "wscale" => options.window_scale = Some(value(1)?.min(14) as u32),

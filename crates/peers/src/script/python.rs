@@ -86,7 +86,7 @@ fn without_message(text: &str) -> &str {
         depth += i32::from(c == '(') - i32::from(c == ')');
         c == ',' && depth == 0
     });
-    text[..comma.map_or(text.len(), |(at, _)| at)].trim()
+    text[..comma.map_or(text.len(), |(start, _)| start)].trim()
 }
 
 fn tokens(text: &str) -> Vec<&str> {
@@ -127,8 +127,8 @@ impl Expression<'_> {
     fn disjunction(&mut self) -> Option<f64> {
         let mut holds = self.conjunction()?;
         while self.take(&["or"]).is_some() {
-            let other = self.conjunction()?;
-            holds = if holds == 0.0 { other } else { holds };
+            let right = self.conjunction()?;
+            holds = if holds == 0.0 { right } else { holds };
         }
         Some(holds)
     }
@@ -136,8 +136,8 @@ impl Expression<'_> {
     fn conjunction(&mut self) -> Option<f64> {
         let mut holds = self.negation()?;
         while self.take(&["and"]).is_some() {
-            let other = self.negation()?;
-            holds = if holds == 0.0 { holds } else { other };
+            let right = self.negation()?;
+            holds = if holds == 0.0 { holds } else { right };
         }
         Some(holds)
     }
@@ -171,8 +171,8 @@ impl Expression<'_> {
     fn sum(&mut self) -> Option<f64> {
         let mut value = self.product()?;
         while let Some(operator) = self.take(&["+", "-"]) {
-            let other = self.product()?;
-            value += if operator == "+" { other } else { -other };
+            let right = self.product()?;
+            value += if operator == "+" { right } else { -right };
         }
         Some(value)
     }
@@ -180,11 +180,11 @@ impl Expression<'_> {
     fn product(&mut self) -> Option<f64> {
         let mut value = self.atom()?;
         while let Some(operator) = self.take(&["*", "//", "/"]) {
-            let other = self.atom()?;
+            let right = self.atom()?;
             value = match operator {
-                "*" => value * other,
-                "/" => value / other,
-                _ => (value / other).floor(),
+                "*" => value * right,
+                "/" => value / right,
+                _ => (value / right).floor(),
             };
         }
         Some(value)

@@ -26,13 +26,14 @@ pub fn read(text: &str) -> Result<Script, String> {
     let text = without_block_comments(text);
     let mut lines = text.lines().enumerate();
     while let Some((index, line)) = lines.next() {
-        let at = |problem: String| format!("line {}: {problem}", index + 1);
+        let in_line = |problem: String| format!("line {}: {problem}", index + 1);
         let mut entry = without_comment(line).trim().to_string();
         if entry.is_empty() {
             continue;
         }
         if let Some(value) = entry.strip_prefix("--tolerance_usecs=") {
-            let micros = value.trim().parse().map_err(|_| at(format!("`{value}` is no number")))?;
+            let micros =
+                value.trim().parse().map_err(|_| in_line(format!("`{value}` is no number")))?;
             script.tolerance = Span::from_micros(micros);
             continue;
         }
@@ -40,7 +41,7 @@ pub fn read(text: &str) -> Result<Script, String> {
             continue;
         }
         while let Some(end) = missing_end(&entry) {
-            let (_, more) = lines.next().ok_or_else(|| at(format!("`{end}` is missing")))?;
+            let (_, more) = lines.next().ok_or_else(|| in_line(format!("`{end}` is missing")))?;
             entry.push('\n');
             entry.push_str(more);
         }
@@ -50,7 +51,7 @@ pub fn read(text: &str) -> Result<Script, String> {
             }
             continue;
         }
-        let (when, what) = event(entry.trim()).map_err(at)?;
+        let (when, what) = event(entry.trim()).map_err(in_line)?;
         script.events.push(Event { line: index + 1, when, what });
     }
     for (name, value) in DEFAULTS {
@@ -79,9 +80,9 @@ fn without_comment(line: &str) -> &str {
 /// What closes the code or command that `entry` opens and does not close.
 fn missing_end(entry: &str) -> Option<&'static str> {
     let opened = [("%{", "}%"), ("`", "`")].into_iter().filter_map(|(open, close)| {
-        entry.find(open).map(|at| (at, &entry[at + open.len()..], close))
+        entry.find(open).map(|start| (start, &entry[start + open.len()..], close))
     });
-    let (_, behind, close) = opened.min_by_key(|(at, ..)| *at)?;
+    let (_, behind, close) = opened.min_by_key(|(start, ..)| *start)?;
     (!behind.contains(close)).then_some(close)
 }
 

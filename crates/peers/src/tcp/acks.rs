@@ -31,8 +31,8 @@ impl Tcp {
     pub fn acknowledge(&mut self, acknowledgement: &Acknowledgement<'_>) -> Result<(), String> {
         let Acknowledgement { ack, sacks, ece, echoed } = *acknowledgement;
         let cumulative = self.segment_at(ack)?;
-        let known = self.cumulative.max(cumulative);
-        let mut segments: Vec<usize> = (self.cumulative..known).collect();
+        let next_cumulative = self.cumulative.max(cumulative);
+        let mut segments: Vec<usize> = (self.cumulative..next_cumulative).collect();
         let mut numbers = Vec::new();
         for (first, end) in sacks {
             let (first, end) = (self.segment_at(*first)?, self.segment_at(*end)?);
@@ -40,7 +40,7 @@ impl Tcp {
                 // RFC 2883: these came twice.
                 numbers.extend((first..end).flat_map(|segment| self.in_flight_of(segment)));
             }
-            segments.extend(first.max(known)..end);
+            segments.extend(first.max(next_cumulative)..end);
         }
         segments.retain(|segment| !self.sacked.contains(segment));
         segments.sort_unstable();
@@ -49,9 +49,9 @@ impl Tcp {
         for segment in segments {
             let number = self.arrived_transmission(segment, echoed);
             numbers.push(number);
-            let later = self.segments[segment].numbers.iter().filter(|other| **other > number);
+            let later = self.segments[segment].numbers.iter().filter(|later| **later > number);
             self.copies.extend(later);
-            if segment >= known {
+            if segment >= next_cumulative {
                 self.sacked.insert(segment);
             }
         }
@@ -59,8 +59,8 @@ impl Tcp {
             self.transmissions[number].fate = Fate::Arrived;
             insert(&mut self.arrived, number as u64);
         }
-        self.cumulative = known;
-        self.sacked = self.sacked.split_off(&known);
+        self.cumulative = next_cumulative;
+        self.sacked = self.sacked.split_off(&next_cumulative);
         self.push(cumulative as u64, ece);
         Ok(())
     }
@@ -119,10 +119,10 @@ impl Tcp {
     fn arrived_transmission(&self, segment: usize, echoed: Option<Span>) -> usize {
         let numbers = &self.segments[segment].numbers;
         let can_have_arrived = |number: &&usize| {
-            let at = self.transmissions[**number].at;
+            let sent = self.transmissions[**number].sent;
             match echoed {
-                Some(echoed) => at <= super::START + echoed,
-                None => self.now.since(at) >= self.least_round_trip(),
+                Some(echoed) => sent <= super::START + echoed,
+                None => self.now.since(sent) >= self.least_round_trip(),
             }
         };
         *numbers.iter().rev().find(can_have_arrived).unwrap_or(&numbers[0])
@@ -156,7 +156,7 @@ impl Tcp {
             let transmission = &transmissions[*number];
             transmission.fate == Fate::InFlight
                 && *number < oldest_missing
-                && now.since(transmission.at) >= least
+                && now.since(transmission.sent) >= least
         };
         self.copies.extract_if(.., arrives).collect()
     }

@@ -43,7 +43,7 @@ pub struct Terms {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// When it left, since the script began.
-    pub at: Span,
+    pub time: Span,
     /// The first sequence number, and the one after the last.
     pub range: (u64, u64),
     /// The ECN field.
@@ -61,7 +61,7 @@ enum Fate {
 struct Transmission {
     /// `None` for a packet without data.
     segment: Option<usize>,
-    at: Time,
+    sent: Time,
     /// True if the segment had been sent before.
     repeats: bool,
     fate: Fate,
@@ -182,11 +182,11 @@ impl Tcp {
 
     /// Runs the sender's next event, if it is not later than `end`.
     fn step(&mut self, end: Time) -> bool {
-        let at = self.sender.wake().max(self.now);
-        if at > end {
+        let next = self.sender.wake().max(self.now);
+        if next > end {
             return false;
         }
-        self.now = at;
+        self.now = next;
         self.pop_all();
         true
     }
@@ -211,8 +211,8 @@ impl Tcp {
         let number = self.transmissions.len();
         let index = usize::try_from(segment).ok().filter(|index| *index <= self.segments.len());
         let repeats = index.is_some_and(|index| index < self.segments.len());
-        let (at, fate) = (self.now, Fate::InFlight);
-        self.transmissions.push(Transmission { segment: index, at, repeats, fate });
+        let (sent, fate) = (self.now, Fate::InFlight);
+        self.transmissions.push(Transmission { segment: index, sent, repeats, fate });
         let Some(index) = index else { return };
         if !repeats {
             let size = u64::from(packet.size);
@@ -221,8 +221,8 @@ impl Tcp {
             self.waiting = self.waiting.saturating_sub(size);
         }
         self.segments[index].numbers.push(number);
-        let (at, range) = (self.now(), self.segments[index].range);
-        self.departed.push_back(Departure { at, range, ecn: packet.ecn });
+        let (time, range) = (self.now(), self.segments[index].range);
+        self.departed.push_back(Departure { time, range, ecn: packet.ecn });
     }
 
     /// Takes over what the sender has declared lost.

@@ -101,7 +101,7 @@ fn reasons(rows: &[Row], title: &str, reason_of: fn(&Declared) -> Option<&'stati
     for (peer, test, declared) in rows {
         let Some(reason) = reason_of(declared) else { continue };
         let test = format!("{peer}, {test}");
-        match by_reason.iter_mut().find(|(other, _)| *other == reason) {
+        match by_reason.iter_mut().find(|(listed, _)| *listed == reason) {
             Some((_, tests)) => tests.push(test),
             None => by_reason.push((reason, vec![test])),
         }

@@ -104,7 +104,7 @@ fn packetdrills_scripts_hold_as_declared() {
             // Writing to a string cannot fail.
             let _ = writeln!(report, "{name}: {outcome:?}, {} held{}", played.held, first(&played));
         }
-        if let Some((_, declared)) = DECLARED.iter().find(|(other, _)| *other == name) {
+        if let Some((_, declared)) = DECLARED.iter().find(|(listed, _)| *listed == name) {
             let judged = match outcome {
                 Outcome::Holds | Outcome::HoldsInPart => Ok(()),
                 _ => Err(first(&played)),

@@ -26,7 +26,7 @@ type Declaration = (&'static str, Declared);
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is readable").flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|other| other == extension));
+    files.retain(|path| path.extension().is_some_and(|found| found == extension));
     files.sort();
     files
 }
@@ -55,7 +55,7 @@ fn outcome(played: &Played) -> Outcome {
 fn judge(declared: &[Declaration], outcomes: &[(String, Outcome)]) {
     let mut wrong = Vec::new();
     for (name, outcome) in outcomes {
-        let declaration = declared.iter().find(|(other, _)| other == name);
+        let declaration = declared.iter().find(|(listed, _)| listed == name);
         let judged = match declaration {
             Some((_, declared)) => declared.judge(outcome),
             None => Err(format!("is not declared; {outcome:?}")),
@@ -63,7 +63,7 @@ fn judge(declared: &[Declaration], outcomes: &[(String, Outcome)]) {
         wrong.extend(judged.err().map(|text| format!("{name}: {text}")));
     }
     for (name, _) in declared {
-        if !outcomes.iter().any(|(other, _)| other == name) {
+        if !outcomes.iter().any(|(played, _)| played == name) {
             wrong.push(format!("{name}: is declared and not there"));
         }
     }

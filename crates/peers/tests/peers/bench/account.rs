@@ -14,7 +14,7 @@ pub(crate) struct Books {
 
 /// What an acknowledgement brought.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Reaction {
     pub(crate) congestion: Option<Congestion>,
     pub(crate) lost: u32,
     pub(crate) sample: Option<RateSample>,
@@ -45,16 +45,16 @@ impl Books {
     }
 
     /// An acknowledgement, which leaves a window of `window` bytes.
-    pub(crate) fn take(&mut self, ack: &Ack, window: u64) -> Told {
+    pub(crate) fn take(&mut self, ack: &Ack, window: u64) -> Reaction {
         let feedback = self.account.on_ack(self.now, ack);
         let (congestion, lost) = (feedback.congestion, feedback.lost_packets);
         let sample = feedback.sample;
         self.account.on_window(window);
-        Told { congestion, lost, sample }
+        Reaction { congestion, lost, sample }
     }
 
     /// Numbers from `first` to `last` are acknowledged, and nothing else is new.
-    pub(crate) fn sack(&mut self, first: u64, last: u64, window: u64) -> Told {
+    pub(crate) fn sack(&mut self, first: u64, last: u64, window: u64) -> Reaction {
         self.take(&ranges(0, &[(first, last)]), window)
     }
 

@@ -38,8 +38,8 @@ pub(crate) fn controller(scheme: &str, mss: u32) -> Box<dyn Controller> {
 /// The value of inner state that `inspect` shows under a name; NaN if it shows none.
 fn shown(inspect: impl FnOnce(&mut dyn FnMut(&'static str, f64)), name: &str) -> f64 {
     let mut found = f64::NAN;
-    inspect(&mut |other, value| {
-        if other == name {
+    inspect(&mut |key, value| {
+        if key == name {
             found = value;
         }
     });

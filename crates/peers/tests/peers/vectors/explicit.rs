@@ -58,14 +58,14 @@ fn rcp() -> Vectors {
     );
     vectors.holds("rcp", "fill_in_feedback: the smaller of what is asked for and R", || {
         let mut hop = Hop::new(RCP, 10.0);
-        for (asked, told) in [(1.0, 1.0), (5.0, 2.0)] {
+        for (asked, granted) in [(1.0, 1.0), (5.0, 2.0)] {
             let header = RcpHeader { rtt: ms(100), rate: Rate::from_mbps(asked) };
             let mut packet = with_header(1500, Header::Rcp(header));
             hop.depart(at(1), &mut packet, Span::ZERO);
             let Some(Header::Rcp(header)) = header_of(&packet) else {
                 return Err("no header".into());
             };
-            same("Mbit/s", header.rate.as_mbps(), told)?;
+            same("Mbit/s", header.rate.as_mbps(), granted)?;
         }
         Ok(())
     });

@@ -254,7 +254,7 @@ fn others(vectors: &mut Vectors) {
         books.send(10);
         same("first", books.sack(3, 3, 5000).congestion, Some(Congestion::Loss))?;
         books.send(1);
-        let told = books.take(&ranges(0, &[(5, 5), (3, 3)]), 5000);
-        same("later", (told.congestion, told.lost), (None, 2))
+        let reaction = books.take(&ranges(0, &[(5, 5), (3, 3)]), 5000);
+        same("later", (reaction.congestion, reaction.lost), (None, 2))
     });
 }

@@ -162,8 +162,8 @@ fn samples_and_timers(vectors: &mut Vectors) {
             let mut limited = Vec::new();
             for (millis, last) in [(100, 1), (200, 2), (300, 3)] {
                 books.now = at(millis);
-                let told = books.take(&ranges(last + 1, &[(0, last)]), 1_000_000);
-                limited.push(told.sample.is_some_and(|sample| sample.app_limited));
+                let reaction = books.take(&ranges(last + 1, &[(0, last)]), 1_000_000);
+                limited.push(reaction.sample.is_some_and(|sample| sample.app_limited));
                 books.send(1);
             }
             // The packet that leaves as the flight has arrived is limited still, the next one is not.
@@ -181,8 +181,8 @@ fn samples_and_timers(vectors: &mut Vectors) {
             books.now = at(3200);
             books.take(&ranges(1, &[(0, 0)]), 1_000_000);
             books.now = at(6200);
-            let told = books.take(&ranges(3, &[(0, 2)]), 1_000_000);
-            let sample = told.sample.ok_or("no sample")?;
+            let reaction = books.take(&ranges(3, &[(0, 2)]), 1_000_000);
+            let sample = reaction.sample.ok_or("no sample")?;
             same("interval", sample.interval, ms(6200))?;
             same("bytes", sample.delivered, 4500)
         },

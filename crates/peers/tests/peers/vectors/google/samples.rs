@@ -19,8 +19,8 @@ pub(super) fn add(vectors: &mut Vectors) {
 /// All packets up to number `last` are acknowledged.
 fn acked(books: &mut Books, now: Time, last: u64) -> Result<RateSample, String> {
     books.now = now;
-    let told = books.take(&ranges(last + 1, &[(0, last)]), 1_000_000);
-    told.sample.ok_or_else(|| format!("no sample at {now:?}"))
+    let reaction = books.take(&ranges(last + 1, &[(0, last)]), 1_000_000);
+    reaction.sample.ok_or_else(|| format!("no sample at {now:?}"))
 }
 
 fn sent(books: &mut Books, millis: u64) {

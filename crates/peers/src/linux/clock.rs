@@ -57,3 +57,30 @@ fn answers(recording: &Recording) -> Vec<Span> {
     });
     times
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script;
+
+    #[test]
+    fn inputs_come_when_linux_answers_them() {
+        let script = script::read(
+            "0 < S 0:0(0) win 1000 <mss 1000>\n+0 > S. 0:0(0) ack 1\n+.1 < . 1:1(0) ack 1 win 1000\n\
+             +.1 write(4, ..., 1000) = 1000\n+.1 < . 1:1(0) ack 1001 win 1000\n+.1 write(4, ..., 2000) = 2000\n",
+        )
+        .expect("a script");
+        let millis = Span::from_millis;
+        // The first write is answered 0.2 ms late, and something leaves at 340 ms on a timer.
+        let sends = [(200, 200, 1), (340, 0, 1), (400, 400, 1001), (400, 430, 2001)];
+        let sends = sends.map(|(ms, micros, first)| {
+            (millis(ms) + Span::from_micros(micros), first, first + 1000)
+        });
+        let recording = Recording { sends: sends.to_vec(), states: Vec::new() };
+        let times = input_times(&script, &recording);
+        assert_eq!(times[3], millis(200) + Span::from_micros(200));
+        // Nothing answers the acknowledgement: it is expected in time, and what packetdrill takes.
+        assert_eq!(times[4], millis(300) + Span::from_micros(200) + PER_EVENT);
+        assert_eq!(times[5], millis(400) + Span::from_micros(400));
+    }
+}

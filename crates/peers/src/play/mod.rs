@@ -182,7 +182,7 @@ impl<'a> Player<'a> {
         let sacks = &segment.options.sacks;
         self.tcp.acknowledge(&Acknowledgement { ack, sacks, ece: segment.has('E'), echoed })?;
         let scale = self.connection.window_scale;
-        self.limit = segment.window.map(|window| ack + (window << scale));
+        self.limit = segment.window.map(|window| ack.saturating_add(window.min(0xffff) << scale));
         Ok(true)
     }
 

@@ -45,7 +45,6 @@ impl Tcp {
         segments.retain(|segment| !self.sacked.contains(segment));
         segments.sort_unstable();
         segments.dedup();
-        numbers.extend(self.arriving_copies());
         for segment in segments {
             let number = self.arrived_transmission(segment, echoed);
             numbers.push(number);
@@ -55,12 +54,13 @@ impl Tcp {
                 self.sacked.insert(segment);
             }
         }
+        self.cumulative = next_cumulative;
+        self.sacked = self.sacked.split_off(&next_cumulative);
+        numbers.extend(self.arriving_copies());
         for number in numbers {
             self.transmissions[number].fate = Fate::Arrived;
             insert(&mut self.arrived, number as u64);
         }
-        self.cumulative = next_cumulative;
-        self.sacked = self.sacked.split_off(&next_cumulative);
         self.push(cumulative as u64, ece);
         Ok(())
     }

@@ -238,3 +238,86 @@ impl Tcp {
         self.watched.lock().expect("a controller panicked")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    /// NewReno with an RTT of 100 ms, established at 100 ms.
+    fn connection() -> Tcp {
+        let terms = Terms {
+            mss: 1000,
+            sack: true,
+            ecn: false,
+            scheme: "newreno".to_string(),
+            slow_start_after_idle: false,
+            established: (millis(100), millis(100)),
+        };
+        Tcp::new(&terms).expect("a connection")
+    }
+
+    fn acknowledge(tcp: &mut Tcp, time: u64, ack: u64, sacks: &[(u64, u64)]) {
+        tcp.advance(millis(time));
+        let acknowledgement = Acknowledgement { ack, sacks, ..Acknowledgement::default() };
+        tcp.acknowledge(&acknowledgement).expect("a possible acknowledgement");
+    }
+
+    fn ranges(tcp: &mut Tcp) -> Vec<(u64, u64)> {
+        tcp.departed().drain(..).map(|departure| departure.range).collect()
+    }
+
+    #[test]
+    fn segments_have_sequence_numbers_and_the_last_may_be_short() {
+        let mut tcp = connection();
+        tcp.write(2500);
+        assert_eq!(ranges(&mut tcp), [(1, 1001), (1001, 2001), (2001, 2501)]);
+        acknowledge(&mut tcp, 200, 2501, &[]);
+        assert_eq!((tcp.info().unacked, tcp.sent_end()), (0, 2501));
+        assert_eq!(tcp.look_up("tcpi_rtt"), Some(100_000.0));
+    }
+
+    #[test]
+    fn a_hole_shows_in_tcp_info_and_is_repaired() {
+        let mut tcp = connection();
+        tcp.write(10_000);
+        tcp.departed().clear();
+        acknowledge(&mut tcp, 200, 1, &[(1001, 2001)]);
+        assert_eq!((tcp.info().ca_state, tcp.info().sacked, tcp.info().unacked), (1, 1, 10));
+        acknowledge(&mut tcp, 201, 1, &[(1001, 4001)]);
+        assert_eq!(ranges(&mut tcp), [(1, 1001)]);
+        let info = tcp.info();
+        assert_eq!((info.ca_state, info.ssthresh, info.lost, info.retrans), (3, 5, 1, 1));
+        acknowledge(&mut tcp, 301, 10_001, &[]);
+        assert_eq!((tcp.info().unacked, tcp.info().lost), (0, 0));
+    }
+
+    #[test]
+    fn an_acknowledgement_sooner_than_the_rtt_is_the_originals() {
+        let mut tcp = connection();
+        tcp.write(10_000);
+        acknowledge(&mut tcp, 200, 1, &[(1001, 4001)]);
+        // The repair left at 200 ms and cannot have arrived: the loss was none.
+        acknowledge(&mut tcp, 210, 4001, &[]);
+        assert_eq!((tcp.info().ca_state, tcp.info().ssthresh), (0, 0x7fff_ffff));
+        // The repair is in flight until all that left before it has arrived.
+        acknowledge(&mut tcp, 305, 9001, &[]);
+        assert_eq!(tcp.sender.in_flight(), 2000);
+        acknowledge(&mut tcp, 306, 10_001, &[]);
+        assert_eq!(tcp.sender.in_flight(), 0);
+    }
+
+    #[test]
+    fn what_is_impossible_is_refused() {
+        let mut tcp = connection();
+        tcp.write(2000);
+        for (ack, sacks) in [(501, vec![]), (3001, vec![]), (1, vec![(1, 1500)])] {
+            let sacks = &sacks;
+            let acknowledgement = Acknowledgement { ack, sacks, ..Acknowledgement::default() };
+            assert!(tcp.acknowledge(&acknowledgement).is_err(), "{ack} {sacks:?}");
+        }
+    }
+}

@@ -28,7 +28,8 @@ const A_PACKET_APART: &str = "after a loss the windows are a packet apart for a 
 
 /// Cubic's W_max.
 const FAST_CONVERGENCE: &str = "the window is a packet smaller at the second loss, so that fast convergence lowers the plateau; Linux \
-     compares whole packets, and finds them equal";
+     compares whole packets, and finds them equal. Without fast convergence 69 % of the windows agree, not 46 %; the rest has no \
+     cause yet";
 
 pub(crate) const DECLARED: &[Declaration] = &[
     ("alternate-10-of-40", Holds),

@@ -28,7 +28,7 @@ fn cubic(vectors: &mut Vectors) {
     vectors.by_design(
         "cubic",
         "cubic.rs cubic_congestion_avoidance: a packet more after six acknowledgements",
-        "time counts from where congestion avoidance begins (RFC 9438 §4.2), in quiche from the loss",
+        "RFC 9438 §4.2 counts time from where congestion avoidance begins, Cloudflare's quiche from the loss",
         || {
             let mut window = CubicWindow::new(&curve(10.0));
             let mut acks = Acks::new(1200, ms(100));

@@ -118,13 +118,13 @@ fn step(vectors: &mut Vectors) {
     vectors.by_design(
         "dualpi2",
         "step: of four that came together, those that found two before them",
-        "Linux looks at L's length when a packet arrives, we when it leaves; RFC 9332 leaves it open",
+        "Linux looks at L's length when a packet arrives, we when it leaves",
         || same("marks", marks_after(2, 4), vec![false, false, true, true]),
     );
     vectors.by_design(
         "dualpi2",
         "must_drop: no drop while less than two full packets wait",
-        "an exception of Linux' own, from PIE; RFC 9332 has none",
+        "an exception of Linux' own, as PIE has it",
         || {
             let mut bench = bench("random=false,alpha=0,beta=60");
             push(&mut bench, 0, 1, 1000, Ecn::NotEct);

@@ -97,7 +97,7 @@ fn copa_velocity(vectors: &mut Vectors) {
     vectors.by_design(
         "copa",
         "CopaTest.cpp TestVelocity: 1 for five round trips, then 2, 4, 8",
-        "the window's own movement counts from the first round trip after slow start on; in mvfst that one counts for no direction",
+        "we count the window's movement from the first round trip after slow start on; mvfst from the second one on",
         move || doubles_from(6),
     );
     vectors
@@ -198,7 +198,7 @@ fn weights(vectors: &mut Vectors) {
             });
         }
         let declared = match scheme {
-            "dctcp" => ByDesign("RFC 8257 §3.3: alpha begins with 1 and decays at once"),
+            "dctcp" => ByDesign("by RFC 8257 §3.3 alpha begins with 1 and decays at once"),
             _ => Holds,
         };
         let test =

@@ -201,7 +201,7 @@ fn others(vectors: &mut Vectors) {
     vectors.by_design(
         "slow start",
         "cc/classic_cc.rs app_limited_slow_start: six of ten packets open it to 16",
-        "the window opens for all that was in flight; Linux and we stop at twice the flight, 12",
+        "neqo opens the window for all that was in flight; Linux and we stop at twice the flight, 12",
         || {
             let mut desk = Desk::new("newreno", 1000);
             desk.write(6);

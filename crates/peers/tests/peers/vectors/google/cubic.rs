@@ -74,7 +74,7 @@ fn slow_start(vectors: &mut Vectors) {
     vectors.by_design(
         "HyStart",
         "hybrid_slow_start_test.cc Delay: ends with the eighth sample above an eighth",
-        "Linux judges from the ninth sample on",
+        "Linux and we judge from the ninth sample on",
         || {
             let mut start = SlowStart::new(HyStartKind::Linux, false);
             start.window.add(90.0);

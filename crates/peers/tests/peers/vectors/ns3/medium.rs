@@ -126,7 +126,7 @@ fn high_throughput(vectors: &mut Vectors) {
             GuardInterval::Short => vectors.by_design(
                 "802.11",
                 test,
-                "short symbols are rounded up to whole long ones (IEEE 802.11-2020, 19.4.3)",
+                "the standard rounds short symbols up to whole long ones (IEEE 802.11-2020, 19.4.3), and so do we; ns-3 does not",
                 check,
             ),
         }

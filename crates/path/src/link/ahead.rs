@@ -107,12 +107,15 @@ impl PrecomputedDepartures {
     /// Notes the departures up to `now`. Until it is called, `departed` lags behind, and the buffer
     /// seems fuller than it is.
     fn note_departures(&mut self, now: Time) {
-        while let Some(serving) = self.line.get(self.departed)
-            && serving.departure <= now
-            && serving.departure != Time::NEVER
+        // A packet whose departure is `NEVER` has not left, even at that time.
+        let latest = now.min(Time::from_nanos(Time::NEVER.as_nanos() - 1));
+        let mut departed = self.departed;
+        while let Some(serving) = self.line.get(departed)
+            && serving.departure <= latest
         {
-            self.departed += 1;
+            departed += 1;
         }
+        self.departed = departed;
     }
 
     /// True if a packet of `size` bytes finds the buffer full, were no departures but those noted.

@@ -5,10 +5,10 @@ use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
 use paceline_path::BufferSize;
 use paceline_report::{Chart, Fold, Paint, Palette, Panel, Series, Shade, time_series_figure};
-use paceline_sim::metrics::jain;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, RouterChoice, Scenario};
 
 use super::Experiment;
+use super::abc_fairness::{self, PHASE, come_and_go, worst_phase};
 use super::common::{CODEL, abc_emulation, mean, scheme, view, with_series};
 use crate::findings::Findings;
 use crate::record::Record;
@@ -33,24 +33,13 @@ const GAMES: [(&str, &str); 3] = [("abc", "abc"), ("cubic", "cubic"), ("codel", 
 const ATTAINABLE: f64 = 1.0 - (24.0 - 12.0) * 0.1 / (18.0 * 1.0);
 /// Seconds for which the cross traffic is on, and then off.
 const PHASES: [u64; 2] = [40, 20];
-/// Seconds between arrivals and departures.
-const PHASE: u64 = 25;
 
 fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     for text in ["abc", WITHOUT] {
-        let mut scenario = Scenario::new("come and go");
-        scenario.duration = Span::from_secs(10 * PHASE);
-        scenario.links.push(LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(24.0))));
-        let mut flow = FlowSpec::bulk(scheme(text)?, &["link"]);
-        flow.name = "flow".into();
-        flow.count = 5;
-        flow.stagger = Span::from_secs(PHASE);
-        flow.stop = Some(scenario.duration);
-        flow.stagger_stop = Span::from_secs(PHASE);
-        scenario.flows.push(flow);
-        tasks.push(Task::scenario(format!("come and go: {text}"), with_series(scenario, 1000)));
+        tasks.push(Task::scenario(format!("come and go: {text}"), come_and_go(text, PHASE)?));
     }
+    tasks.extend(abc_fairness::plan(setting)?);
     tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
     tasks.push(Task::scenario("slower link rises", with_series(slower_link_rises()?, 100)));
     for phase in PHASES {
@@ -133,7 +122,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         Findings { traces: vec![setting.verizon_down()?.name], ..Findings::default() };
     for (key, text) in [("with", "abc"), ("without", WITHOUT)] {
         let record = results.get(&format!("come and go: {text}"));
-        findings.measure(format!("fair.{key}.worst"), worst_phase(record));
+        findings.measure(format!("fair.{key}.worst"), worst_phase(record, PHASE));
         let series = (1..=5).map(|i| line(record, &format!("flow-{i}"), &format!("{i}"))).collect();
         let caption = match key {
             "with" => "Five flows come and go, with additive increase (Fig. 3b).",
@@ -141,6 +130,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.figure(&format!("fair {key}"), panel("Goodput (Mbit/s)", series), caption);
     }
+    abc_fairness::find(setting, results, &mut findings);
     let rising = results.get("slower link rises");
     bottlenecks(results.get("two bottlenecks"), rising, &mut findings);
     for phase in PHASES {
@@ -176,25 +166,6 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("game.{short}.bulk"), record.number("flow.bulk.goodput"));
     }
     Ok(findings)
-}
-
-/// The worst of Jain's indices over the phases, the first 10 s of each left out.
-fn worst_phase(record: &Record) -> f64 {
-    let flows: Vec<Vec<f64>> =
-        (1..=5).map(|i| record.series(&format!("flow.flow-{i}.goodput"))).collect();
-    let phase = PHASE as usize;
-    let index = |number: usize| {
-        let (from, to) = (number * phase + 10, (number + 1) * phase);
-        // Flows come in order and go in the opposite one.
-        let active = (number + 1).min(10 - number).min(5);
-        let shares: Vec<f64> = flows
-            .iter()
-            .take(active)
-            .map(|values| values.iter().take(to).skip(from).sum())
-            .collect();
-        jain(&shares)
-    };
-    (0..9).map(index).fold(1.0, f64::min)
 }
 
 /// Where the wired link is slower, is its window the smaller one, and the other way round?

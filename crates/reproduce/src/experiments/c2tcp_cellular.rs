@@ -7,8 +7,8 @@ use paceline_report::{
 };
 use paceline_sim::scenario::{Record, Scenario};
 
-use super::Experiment;
 use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, mean, on, view};
+use super::{Experiment, verus_starts};
 use crate::findings::Findings;
 use crate::results::Results;
 use crate::setting::{Cellular, Setting};
@@ -104,6 +104,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(on(text, &cellular.name), scenario));
         }
     }
+    tasks.extend(verus_starts::plan(setting)?);
     for (short, scheme) in MINUTE {
         let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
         let length = Span::from_secs(60);
@@ -161,6 +162,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         }
     }
     verus_by_r(&traces, results, &mut findings);
+    verus_starts::find(results, &mut findings);
     per_network(&traces, &views, &mut findings);
 
     let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));

@@ -4,8 +4,8 @@ use paceline_report::{Palette, RunView, bars_figure, scatter_figure, summary_tab
 use paceline_sim::scenario::Capacity;
 
 use super::Experiment;
-use super::cellular_sweeps;
 use super::common::{SCHEMES, abc_emulation, mean, on, view};
+use super::{cellular_starts, cellular_sweeps};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::results::Results;
@@ -66,6 +66,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         }
     }
     tasks.extend(cellular_sweeps::plan(setting, length, QUICK.0)?);
+    tasks.extend(cellular_starts::plan(setting, length, QUICK.0)?);
     Ok(tasks)
 }
 
@@ -138,6 +139,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     );
     findings.table("summary", summary_table(&views, &palette), "All runs.");
     cellular_sweeps::find(setting, results, QUICK.0, &mut findings)?;
+    cellular_starts::find(setting, results, QUICK.0, &mut findings)?;
     Ok(findings)
 }
 

@@ -6,6 +6,7 @@ use paceline_path::BufferSize;
 use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
 use paceline_sim::scenario::{Capacity, Record as Recording, Scenario, check_scheme};
 
+use crate::findings::Findings;
 use crate::record::Record;
 use crate::setting::Cellular;
 
@@ -91,6 +92,19 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Adds the lowest, the median and the highest of some values as measures; returns them.
+pub(super) fn range(findings: &mut Findings, name: &str, values: &[f64]) -> [f64; 3] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
+    let (low, high) = (at(0), at(sorted.len().saturating_sub(1)));
+    let middle = mean([at(sorted.len().saturating_sub(1) / 2), at(sorted.len() / 2)]);
+    for (part, value) in [("lowest", low), ("median", middle), ("highest", high)] {
+        findings.measure(format!("{name}.{part}"), value);
+    }
+    [low, middle, high]
+}
+
 /// A scheme as a point of throughput over delay.
 pub(super) fn dot(short: &str, palette: &Palette, (delay, throughput): (f64, f64)) -> Dot {
     Dot {
@@ -130,5 +144,19 @@ pub(crate) fn view(scheme: &str, trace: &str, link: &str, record: &Record) -> Ru
             window_packets: None,
         },
         ..RunView::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_the_middle_of_two_in_the_middle() {
+        let mut findings = Findings::default();
+        assert_eq!(range(&mut findings, "x", &[3.0, 1.0, 2.0]), [1.0, 2.0, 3.0]);
+        assert_eq!(range(&mut findings, "x", &[4.0, 1.0, 2.0, 3.0]), [1.0, 2.5, 4.0]);
+        assert!(findings.get("x.highest") == 4.0);
+        assert!(range(&mut findings, "x", &[]).iter().all(|value| value.is_nan()));
     }
 }

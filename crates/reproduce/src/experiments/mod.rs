@@ -2,10 +2,12 @@
 
 mod abc_control;
 mod abc_dynamics;
+mod abc_fairness;
 mod c2tcp_cellular;
 mod c2tcp_sharing;
 mod c2tcp_tuning;
 mod cellular;
+mod cellular_starts;
 mod cellular_sweeps;
 mod coexistence;
 mod common;
@@ -23,6 +25,7 @@ mod sprout_cellular;
 mod sprout_live;
 mod sprout_sweeps;
 mod two_links;
+mod verus_starts;
 mod wifi;
 mod wifi_estimator;
 mod wifi_sweeps;

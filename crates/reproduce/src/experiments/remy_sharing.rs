@@ -33,6 +33,8 @@ const BIN_MS: u64 = 50;
 /// How often a flow leaves, and when: the first time, and how much later each time.
 const DEPARTURES: u64 = 8;
 const LEAVES_MS: (u64, u64) = (20_000, 370);
+/// The longest processing time at hosts where they have one.
+const HOST_JITTER: Span = Span::from_micros(100);
 /// The RTTs of four senders.
 const RTTS_MS: [u64; 4] = [50, 100, 150, 200];
 
@@ -43,6 +45,10 @@ fn schemes(setting: &Setting) -> Vec<Scheme> {
 
 fn leaving(short: &str, time: u64) -> String {
     format!("{short}, departure {}", time + 1)
+}
+
+fn jittery(short: &str, time: u64) -> String {
+    format!("{}, processing times", leaving(short, time))
 }
 
 fn unequal(short: &str, run: u64) -> String {
@@ -57,7 +63,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     for (short, text) in tables(setting, &GENERAL[..2]) {
         for time in 0..DEPARTURES {
-            tasks.push(Task::scenario(leaving(&short, time), departure(&text, time, setting)?));
+            // Remy's simulator has no processing times at hosts, and flows start when they say.
+            let scenario = departure(&text, time, Span::ZERO, setting)?;
+            tasks.push(Task::scenario(leaving(&short, time), scenario));
+            let scenario = departure(&text, time, HOST_JITTER, setting)?;
+            tasks.push(Task::scenario(jittery(&short, time), scenario));
         }
     }
     for (short, text) in schemes(setting) {
@@ -73,8 +83,9 @@ fn leaves(time: u64) -> Span {
     Span::from_millis(LEAVES_MS.0 + LEAVES_MS.1 * time)
 }
 
-fn departure(text: &str, time: u64, setting: &Setting) -> Result<Scenario, String> {
+fn departure(text: &str, time: u64, jitter: Span, setting: &Setting) -> Result<Scenario, String> {
     let mut scenario = Scenario::new("a flow leaves");
+    scenario.host_jitter = Some(jitter);
     (scenario.mss, scenario.seed) = (PACKET, setting.seed + time);
     scenario.duration = leaves(time) + Span::from_secs(5);
     scenario.record = Recording::Series(Span::from_millis(BIN_MS));
@@ -138,6 +149,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.measure(format!("{short}.before"), over(before));
         findings.measure(format!("{short}.after"), over(after));
+        let with_jitter = (0..DEPARTURES).map(|time| {
+            let (goodput, bin) = staying(results.get(&jittery(&short, time)), time);
+            after(&goodput, bin)
+        });
+        findings.measure(format!("{short}.after.jitter"), mean(with_jitter));
         show(&short, results.get(&leaving(&short, 0)), &mut findings);
     }
     for (short, _) in schemes(setting) {

@@ -6,7 +6,7 @@ use paceline_lab::wireless::{COUNTED, Load, NetworkScheme, come_and_go, flow, ne
 use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
-use super::common::mean;
+use super::common::{mean, range};
 use crate::findings::Findings;
 use crate::record::Record;
 use crate::results::Results;
@@ -26,6 +26,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// How kappa is set with about ten active stations (§3.1).
 const KAPPA: u32 = 6;
 const SEEDS: u64 = 3;
+/// How often twelve NewReno downloads run to show how far three seeds are from many.
+const MANY: u64 = 30;
 const SCALES: [u32; 3] = [1, 5, 20];
 const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
 /// NewReno with selective acknowledgements, which the paper's has not.
@@ -112,7 +114,17 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(format!("mice {short} {number}"), scenario));
         }
     }
+    for number in SEEDS..many(setting) {
+        for apart in [false, true] {
+            let scenario = twelve("newreno", apart, setting.seed + number)?;
+            tasks.push(Task::scenario(format!("twelve newreno {apart} {number}"), scenario));
+        }
+    }
     Ok(tasks)
+}
+
+fn many(setting: &Setting) -> u64 {
+    if setting.quick { SEEDS } else { MANY }
 }
 
 /// Shares of short flows.
@@ -185,6 +197,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("twelve.{name}.{word}.jain"), over_seeds(&task, &jain));
         }
     }
+    twelve_often(many(setting), results, &mut findings);
     for way in WAYS {
         for scale in [1, 20] {
             let carried = throughput(results.get(&format!("{WITH_SACK} {way} {scale}")));
@@ -207,4 +220,28 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let hold = mice("1") / mice("0");
     findings.measure("mice.xcpb.hold", hold);
     Ok(findings)
+}
+
+/// Twelve NewReno downloads over many seeds: Jain's indices over windows of a second and over the whole
+/// time, and by how much the former falls from equal RTTs to different ones, by all seeds and by three
+/// at a time.
+fn twelve_often(seeds: u64, results: &Results, findings: &mut Findings) {
+    let each = |apart: bool, part: &str| -> Vec<f64> {
+        let of = |number| results.get(&format!("twelve newreno {apart} {number}")).number(part);
+        (0..seeds).map(of).collect()
+    };
+    let fall = |equal: &[f64], apart: &[f64]| {
+        let of = |values: &[f64]| mean(values.iter().copied());
+        1.0 - of(apart) / of(equal)
+    };
+    let (equal, apart) = (each(false, "all.jain_1s"), each(true, "all.jain_1s"));
+    findings.measure("often.fall", fall(&equal, &apart));
+    let three = SEEDS as usize;
+    let falls: Vec<f64> =
+        equal.chunks(three).zip(apart.chunks(three)).map(|(a, b)| fall(a, b)).collect();
+    range(findings, "often.fall.threes", &falls);
+    for (word, of_seconds, is_apart) in [("equal", &equal, false), ("apart", &apart, true)] {
+        findings.measure(format!("often.{word}.jain"), mean(of_seconds.iter().copied()));
+        findings.measure(format!("often.{word}.long"), mean(each(is_apart, "all.jain")));
+    }
 }

@@ -62,7 +62,7 @@ fn only_a_reaction_to_losses_is_taken_back() {
     assert_eq!(seen, [Congestion::Ecn, Congestion::Loss, Congestion::Undo]);
 }
 
-/// Counts the idle periods that it is told of.
+/// Counts its calls of `on_idle`.
 #[derive(Clone, Default)]
 struct IdleCounter(Arc<Mutex<u32>>);
 

@@ -8,7 +8,7 @@ use super::{Account, LossTrigger, Losses, Reduction, fate};
 /// How long a lone packet's acknowledgement may be delayed (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
 /// `TCP_RTO_MIN`).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
-/// What is added to two RTTs for several packets (Linux `TCP_TIMEOUT_MIN_US`).
+/// Added to two RTTs when more than one packet is in flight (Linux `TCP_TIMEOUT_MIN_US`).
 const PROBE_MARGIN: Span = Span::from_millis(2);
 
 /// The state of an account's timers.

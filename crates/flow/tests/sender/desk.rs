@@ -88,7 +88,7 @@ impl Desk {
         Desk { sender, told: Arc::default(), now: Time::ZERO, last: Packet::opaque(0) }
     }
 
-    /// The application has so many further packets to send.
+    /// The application writes `packets` further packets of 1500 bytes.
     pub(crate) fn write(&mut self, packets: u64) {
         self.sender.set_ready(packets * 1500);
     }

@@ -9,7 +9,7 @@ use crate::play::{Remark, Schemes, play_inputs};
 use crate::script::{Script, What};
 use crate::tcp::Info;
 
-/// A segment that left so much earlier or later than Linux' did leave at the same time.
+/// Largest difference between our departure time of a segment and Linux' at which the two count as equal.
 const SAME_TIME: Span = Span::from_millis(5);
 
 /// How often a sender does what Linux did.

@@ -38,7 +38,7 @@ impl Default for Schemes {
 pub struct Remark {
     /// The line, from 1.
     pub line: usize,
-    /// What is remarked.
+    /// Text of the remark.
     pub text: String,
 }
 

@@ -1,9 +1,9 @@
 //! TCP's acknowledgements as the sender's: sequence numbers become transmission numbers.
 //!
 //! Without timestamps TCP does not tell which transmission of a segment has arrived. As Linux guesses, it is
-//! the newest that left at least the smallest RTT ago. What was sent again although it had
-//! arrived, arrives a round trip after it left, behind what left before it, and is told of with the next
-//! acknowledgement: the sender's own receiver would acknowledge it, TCP's does not.
+//! the newest that left at least the smallest RTT ago. TCP's receiver does not acknowledge a second copy of
+//! a segment, our receiver does. So the next TCP acknowledgement that comes a round trip after such a copy left
+//! also acknowledges the copy's transmission number, in order of sending.
 
 use paceline_cc::{ACK_BLOCKS, Ack, Body, Packet, Span, Stage};
 

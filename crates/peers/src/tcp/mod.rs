@@ -1,4 +1,4 @@
-//! A [`Sender`] that is told and shown what a TCP sender is: sequence numbers, `tcp_info`.
+//! A TCP socket around a [`Sender`]: takes acknowledgements with sequence numbers, returns segments and `tcp_info`.
 //!
 //! The sender counts segments from 0, and numbers every transmission. Sequence number 1 begins segment 0.
 
@@ -150,7 +150,7 @@ impl Tcp {
         self.now.since(START)
     }
 
-    /// The segments that have left and that nobody has taken from this list, oldest first.
+    /// The segments that have left, oldest first. Callers remove those that they have handled.
     pub fn departed(&mut self) -> &mut VecDeque<Departure> {
         &mut self.departed
     }

@@ -1,4 +1,4 @@
-//! A controller that notes what it is told, from which Linux' congestion state follows.
+//! A controller that wraps another and derives Linux' congestion state from the calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,11 +18,11 @@ pub(super) enum State {
     Loss = 4,
 }
 
-/// What a controller was told.
+/// Congestion state derived from the calls to a controller.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Watched {
     pub(super) state: State,
-    /// The last reaction was taken back, and nobody has asked since.
+    /// True from an undo of the last reaction until the state is next read.
     pub(super) undone: bool,
 }
 

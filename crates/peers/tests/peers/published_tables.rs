@@ -163,7 +163,7 @@ fn runs(run: &Run, table: RuleTable) -> Outcome {
     near("delay", outcome.delay_ms / 150.0, run.delay, 0.05 * run.delay)
 }
 
-/// The declarations of runs, or of what is looked up.
+/// Returns the declared outcomes of whole runs if `of_runs`, else those of single look-ups in a table.
 fn declared(of_runs: bool) -> Vec<Declaration> {
     let is_run = |name: &str| RUNS.iter().any(|run| run.name == name);
     DECLARED.iter().copied().filter(|(name, _)| is_run(name) == of_runs).collect()

@@ -1,4 +1,4 @@
-//! An account that is told by hand what was sent and acknowledged.
+//! An [`Account`] whose sends and acknowledgements the vectors write out one by one.
 
 use paceline_cc::{Ack, Congestion, RateSample, Signals, Time};
 use paceline_flow::{Account, AccountConfig, Sent};

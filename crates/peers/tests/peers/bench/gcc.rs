@@ -1,4 +1,4 @@
-//! GCC's sender, which is told of single packets: when they left and when they came, in microseconds.
+//! GCC's sender, given the departure and the arrival time of each packet, in microseconds.
 
 use paceline_cc::{Controller, Fate, Feedback, Span, Time};
 use paceline_peers::vector::Outcome;

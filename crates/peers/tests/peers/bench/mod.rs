@@ -1,4 +1,4 @@
-//! What the vectors drive: controllers, accounts and senders that are told by hand what happens, a sender over
+//! What the vectors drive: controllers, accounts and senders whose events the vectors write out, a sender over
 //! one bottleneck, queues.
 
 mod account;

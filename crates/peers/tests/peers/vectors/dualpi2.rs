@@ -32,7 +32,7 @@ fn push(bench: &mut Bench, now: u64, count: u32, size: u32, ecn: Ecn) {
 }
 
 fn probability(vectors: &mut Vectors) {
-    // After packets have waited for so many updates of 16 ms.
+    // The base probability after `updates` intervals of 16 ms with packets waiting.
     let waited = |updates: u64| {
         let mut bench = bench(GAINS);
         push(&mut bench, 0, 3, 1000, Ecn::NotEct);

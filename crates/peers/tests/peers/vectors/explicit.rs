@@ -14,7 +14,8 @@ pub(crate) fn vectors() -> [Vectors; 4] {
 /// 10 Mbit/s, slots of 10 ms, an RTT of 100 ms, and the model's gains.
 const RCP: &str = "rcp[alpha=0.4,beta=0.226,eta=1,t=10ms,rtt=100ms,initial_rate=2Mbps]";
 
-/// RCP's router after a slot in which `bytes` came whose sender told an RTT, with `queue` bytes waiting.
+/// Returns RCP's router after a slot of 10 ms in which a packet of `bytes` with the RTT `rtt` in its header
+/// arrived, and `queue` bytes waited.
 fn after_a_slot(scheme: &str, bytes: u32, rtt: u64, queue: u64) -> Hop {
     let mut hop = Hop::new(scheme, 10.0);
     hop.queue = queue;

@@ -25,7 +25,7 @@ struct CodelRun {
     seed: u32,
     /// In each millisecond a random number from 0 to twice the first arrives, over the second.
     arrivals: (i64, i64),
-    /// One packet leaves in so many milliseconds.
+    /// Milliseconds between two departures.
     gap: u64,
     millis: u64,
     queue: &'static str,
@@ -117,9 +117,10 @@ struct PieRun {
     /// Packets of a burst, and when the second one comes; the first comes at 1 ms.
     burst: u32,
     second: u64,
-    /// One packet leaves in so many milliseconds.
+    /// Milliseconds between two departures.
     gap: u64,
-    /// Looked at in so many milliseconds: probability and delay in ms, and how often in a row.
+    /// Milliseconds between two readings. `seen` has the readings: drop probability, delay in ms, and how
+    /// many readings in a row have these values.
     every: u64,
     seen: &'static [(f64, f64, usize)],
 }

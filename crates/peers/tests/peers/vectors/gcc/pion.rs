@@ -48,7 +48,7 @@ pub(super) fn vectors() -> Vectors {
         || {
             let mut gcc = Gcc::new("gcc[filter=trendline,initial_rate=1Mbps]");
             gcc.steady(0..10, 100_000, 1200);
-            // Over-use leaves 85 % of what is measured in a window of 500 ms.
+            // On over-use the sender sets its rate to 85 % of the rate received in the last 500 ms.
             for index in 10..60 {
                 let delay = (index - 9) * 30_000;
                 gcc.arrives(index * 100_000, 50_000 + index * 100_000 + delay, 1200);

@@ -105,7 +105,7 @@ impl Course {
             let Some((_, slope, threshold)) = self.slopes.iter().find(|row| row.0 == index) else {
                 return Ok(());
             };
-            // What is shown is four times the slope times the number of groups, at most 60.
+            // `estimate` is the slope times 4 times the number of groups, which is capped at 60.
             near(&format!("slope at {index}"), gcc.get("estimate") / 240.0, *slope, 2e-6)?;
             // The peer counts whole milliseconds between groups.
             near(
@@ -154,7 +154,7 @@ pub(super) fn vectors() -> Vectors {
         "gcc",
         "rate_control.rs test_immediate_overuse: 85 % of what is received",
         || {
-            // What arrives while the queue grows is less than what is sent; then a second and a half of growth.
+            // The queue grows, so that less arrives than is sent; after the reduction the rate grows for 1.5 s.
             let (rate, _, sent) = after_overuse(1200, 100, "1Mbps")?;
             that(&format!("{rate} of {sent}"), (0.70..0.90).contains(&(rate / sent)))
         },

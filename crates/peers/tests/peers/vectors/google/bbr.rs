@@ -28,7 +28,7 @@ pub(super) fn add(vectors: &mut Vectors) {
     small_buffer(vectors);
 }
 
-/// 4 Mbit/s with a buffer of so many products.
+/// A path of 4 Mbit/s whose buffer is `buffer` bandwidth-delay products.
 fn path(scheme: &str, buffer: f64) -> Bottleneck {
     let delay = Span::from_secs_f64(RTT - 1350.0 * 8.0 / 4e6);
     Bottleneck::new(scheme, MSS, 4.0, delay, (BDP * buffer) as u64)

@@ -112,6 +112,33 @@ impl BitRing {
         None
     }
 
+    /// The last clear bit of from..to.
+    pub(crate) fn last_clear(&self, from: u64, to: u64) -> Option<u64> {
+        let mut end = to;
+        while end > from {
+            let last = end - 1;
+            let word = !self.word(last) << (63 - last % 64);
+            if word != 0 {
+                let found = last - u64::from(word.leading_zeros());
+                return (found >= from).then_some(found);
+            }
+            end = last / 64 * 64;
+        }
+        None
+    }
+
+    /// How many bits of from..to are set.
+    pub(crate) fn count_set(&self, from: u64, to: u64) -> u64 {
+        let (mut at, mut count) = (from, 0);
+        while at < to {
+            let end = ((at / 64 + 1) * 64).min(to);
+            let word = self.word(at) >> (at % 64) << (64 - (end - at));
+            count += u64::from(word.count_ones());
+            at = end;
+        }
+        count
+    }
+
     /// The first set bit of from..to.
     #[inline]
     pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use paceline_cc::{Halves, Setup, Span, Stream, Time, without_counting};
 use paceline_flow::{
-    LossRecovery, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig,
-    Workload,
+    Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
 };
 
 use crate::choose::Ends;
@@ -40,7 +39,7 @@ pub(crate) fn make_sender(
         (config.start, config.stop) = (one.start, one.stop);
         config.ecn = spec.ecn;
         config.recovery = spec.recovery;
-        if spec.recovery != LossRecovery::Sack {
+        if !spec.recovery.is_selective() {
             config.rto = RtoBounds::SHORT;
         }
     });

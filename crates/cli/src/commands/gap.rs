@@ -12,7 +12,7 @@ use paceline_lab::compare::{CompareRow, Comparison};
 use paceline_lab::summary::{SummaryRow, summary_row};
 use paceline_path::BufferSize;
 use paceline_sim::runs::{Run, Runs};
-use paceline_sim::scenario::{Capacity, FlowSpec, Scenario, Workload};
+use paceline_sim::scenario::{Capacity, FlowSpec, LossRecovery, Scenario, Workload};
 use serde::Serialize;
 
 use crate::args;
@@ -199,7 +199,13 @@ impl Gap {
                 false => link.first_syn_s.or(link.first_data_s),
             };
             let start = Span::from_secs_f64(first.unwrap_or(0.0));
-            scenario.flows.iter_mut().for_each(|flow| flow.start = start);
+            for flow in &mut scenario.flows {
+                flow.start = start;
+                if self.udp {
+                    // As the sockets' senders have it.
+                    flow.recovery = LossRecovery::Rfc9002;
+                }
+            }
             scenario.runs = self.runs.or(match scenario.runs {
                 Runs { count: 1, spread } => Runs { spread, ..Runs::new(10) },
                 written => written,

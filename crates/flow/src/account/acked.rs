@@ -6,6 +6,7 @@ use paceline_cc::{Ack, Fate, Signals, Time};
 
 use super::entry::{Detail, Entry};
 use super::gaps::drop_repair;
+use super::ledger::Ledger;
 use super::rate::RateSampler;
 use super::{Account, Repair};
 
@@ -20,6 +21,13 @@ pub(super) struct Acked {
     pub(super) late_in_episode: u32,
     /// The largest number, and when it was sent.
     pub(super) newest: Option<(u64, Time)>,
+    /// One more than the largest number that earlier acknowledgements acknowledged.
+    prior_end: u64,
+    /// Packets that had been sent once, and came after others that were sent later: by how many numbers at
+    /// most.
+    pub(super) overtaken: u64,
+    /// Packets of `late` whose data had been sent again by then.
+    pub(super) repaired_in_vain: u32,
 }
 
 /// Sums up what is newly acknowledged, for the rate sampler and the controller.
@@ -27,29 +35,56 @@ struct Notes<'a> {
     now: Time,
     /// The number at which the present episode of recovery began.
     episode: u64,
+    /// The number of the last probe.
+    probe: u64,
     rates: &'a mut RateSampler,
     repairs: &'a mut VecDeque<Repair>,
+    /// Where the segments go of which copies may be in flight.
+    copied: &'a mut Vec<u64>,
     /// Where fates go, if the controller needs them.
     fates: Option<&'a mut Vec<Fate>>,
     acked: Acked,
 }
 
 impl Notes<'_> {
+    /// Returns whether the data of packet `number` was sent once only. What was sent before a probe may
+    /// have been repeated by it.
+    fn was_sent_once(&self, number: u64, entry: &Entry) -> bool {
+        !entry.repeats() && number + 1 != self.probe
+    }
+
+    #[cold]
+    fn note_overtaken(&mut self, number: u64) {
+        self.acked.overtaken =
+            self.acked.overtaken.max(self.acked.prior_end.saturating_sub(number));
+    }
+
     #[inline(always)]
     fn note(&mut self, number: u64, entry: &Entry, detail: Option<&Detail>) {
-        let acked = &mut self.acked;
-        acked.bytes += u64::from(entry.size);
-        acked.packets += 1;
+        self.acked.bytes += u64::from(entry.size);
+        self.acked.packets += 1;
         if let Some(lost_before) = entry.lost_before(number) {
-            acked.late += 1;
-            acked.late_in_episode += u32::from(lost_before >= self.episode);
+            self.acked.late += 1;
+            self.acked.late_in_episode += u32::from(lost_before >= self.episode);
             self.rates.on_late(entry.size);
-            drop_repair(self.repairs, entry.segment);
+            match drop_repair(self.repairs, entry.segment) {
+                true => self.note_overtaken(number),
+                false => {
+                    self.acked.repaired_in_vain += 1;
+                    self.copied.push(entry.segment);
+                }
+            }
         } else {
+            if number < self.acked.prior_end && self.was_sent_once(number, entry) {
+                self.note_overtaken(number);
+            }
+            if number + 1 == self.probe {
+                self.copied.push(entry.segment);
+            }
             self.rates.on_acked(self.now, entry, detail);
         }
-        if acked.newest.is_none_or(|(largest, _)| number > largest) {
-            acked.newest = Some((number, entry.sent));
+        if self.acked.newest.is_none_or(|(largest, _)| number > largest) {
+            self.acked.newest = Some((number, entry.sent));
         }
         if let Some(fates) = &mut self.fates {
             let mut fate = fate(number, entry, detail, false);
@@ -60,15 +95,22 @@ impl Notes<'_> {
 }
 
 impl Account {
-    /// Notes that an acknowledgement newly acknowledges one number, which [`Ledger::single`] gave.
-    ///
-    /// [`Ledger::single`]: super::ledger::Ledger::single
+    /// The ledger, and what sums up what it newly acknowledges; `acked` was summed up already.
     #[inline(always)]
-    pub(super) fn take_single(&mut self, now: Time, number: u64) -> Acked {
-        let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
+    fn notes(&mut self, now: Time, acked: Acked) -> (&mut Ledger, Notes<'_>) {
+        let Account { ledger, rates, fates, config, recovery, repairs, copied, timers, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, repairs, fates, acked: Acked::default() };
+        let probe = timers.probe;
+        let notes = Notes { now, episode, probe, rates, repairs, copied, fates, acked };
+        (ledger, notes)
+    }
+
+    /// Notes that an acknowledgement newly acknowledges one number, which [`Ledger::single`] gave.
+    #[inline(always)]
+    pub(super) fn take_single(&mut self, now: Time, number: u64) -> Acked {
+        let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
+        let (ledger, mut notes) = self.notes(now, acked);
         ledger.on_single(number, |number, entry, detail| notes.note(number, entry, detail));
         notes.acked
     }
@@ -81,10 +123,8 @@ impl Account {
         ack: &Ack,
         older: impl Iterator<Item = (u64, u64)>,
     ) -> Acked {
-        let Account { ledger, rates, fates, config, recovery, repairs, .. } = self;
-        let fates = config.signals.contains(Signals::FATES).then_some(fates);
-        let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, repairs, fates, acked: Acked::default() };
+        let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
+        let (ledger, mut notes) = self.notes(now, acked);
         let blocks = ack.blocks().chain(older);
         ledger.on_blocks(blocks, |number, entry, detail| notes.note(number, entry, detail));
         notes.acked
@@ -96,23 +136,22 @@ impl Account {
     /// count as late arrivals of packets that were declared lost.
     #[cold]
     pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
-        let Account { ledger, rates, fates, config, recovery, repairs, cumulative, .. } = self;
-        let fates = config.signals.contains(Signals::FATES).then_some(fates);
-        let episode = recovery.episode();
-        let mut notes = Notes { now, episode, rates, repairs, fates, acked: *acked };
+        let cumulative = self.cumulative;
+        let (ledger, mut notes) = self.notes(now, *acked);
         let untold = ack.blocks().last().map_or(0, |(first, _)| first);
-        ledger.on_untold(*cumulative, untold, |number, entry, detail| {
+        ledger.on_untold(cumulative, untold, |number, entry, detail| {
             notes.note(number, entry, detail);
         });
         while let Some(repair) = notes.repairs.front().copied()
-            && repair.segment < *cumulative
+            && repair.segment < cumulative
         {
-            notes.repairs.pop_front();
             if ledger.is_open(repair.number) {
                 ledger.on_arrived(repair.number, |number, entry, detail| {
                     notes.note(number, entry, detail);
                 });
             }
+            // Its arrival has taken it away, unless the ledger had forgotten it.
+            notes.repairs.pop_front_if(|first| first.segment == repair.segment);
         }
         *acked = notes.acked;
     }

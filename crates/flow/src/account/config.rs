@@ -53,12 +53,15 @@ pub(super) struct Constants {
     pub(super) reliable: bool,
     pub(super) signals: Signals,
     pub(super) probes: bool,
+    /// True if losses are found and timers set as Linux' TCP does it, false for RFC 9002's rules.
+    pub(super) linux: bool,
 }
 
 impl Constants {
     pub(super) fn new(config: &AccountConfig) -> Constants {
         let AccountConfig { mss, reliable, signals, probes, .. } = *config;
-        Constants { mss, reliable, signals, probes }
+        let linux = reliable && config.recovery == LossRecovery::Sack;
+        Constants { mss, reliable, signals, probes, linux }
     }
 }
 
@@ -123,7 +126,8 @@ pub struct AccountStats {
     pub retransmits: u64,
     /// Packets declared lost.
     pub lost: u64,
-    /// Of these, packets whose acknowledgement came after all.
+    /// Of these, packets whose acknowledgement came after all, or that count as in flight again since the
+    /// reaction to their loss was taken back.
     pub late: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,

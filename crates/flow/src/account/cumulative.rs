@@ -10,9 +10,12 @@ use super::{Account, LossTrigger};
 /// How a sender finds out about losses and repairs them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum LossRecovery {
-    /// By selective acknowledgements (RFC 6675, RFC 8985): every packet's fate is known.
+    /// By selective acknowledgements as Linux' TCP does it: RACK and tail loss probes (RFC 8985). Flows that
+    /// send nothing again follow RFC 9002 here, too.
     #[default]
     Sack,
+    /// By selective acknowledgements as QUIC does it (RFC 9002).
+    Rfc9002,
     /// NewReno (RFC 6582): three duplicate acknowledgements tell of one loss, and each partial
     /// acknowledgement of one more.
     NewReno(RttSamples),
@@ -20,6 +23,13 @@ pub enum LossRecovery {
     /// with the next acknowledgement that acknowledges anything; a second loss in the same window
     /// mostly waits for the retransmission timer.
     Reno(RttSamples),
+}
+
+impl LossRecovery {
+    /// True if the receiver tells which packets have arrived.
+    pub fn is_selective(self) -> bool {
+        matches!(self, LossRecovery::Sack | LossRecovery::Rfc9002)
+    }
 }
 
 /// What RTTs are measured of without selective acknowledgements.
@@ -60,7 +70,7 @@ impl Cumulative {
     /// Nothing for [`LossRecovery::Sack`].
     pub(super) fn new(recovery: LossRecovery) -> Option<Box<Cumulative>> {
         let (partial, samples) = match recovery {
-            LossRecovery::Sack => return None,
+            LossRecovery::Sack | LossRecovery::Rfc9002 => return None,
             LossRecovery::NewReno(samples) => (true, samples),
             LossRecovery::Reno(samples) => (false, samples),
         };
@@ -160,7 +170,7 @@ impl Account {
             if let Some(state) = &mut self.cumulative_only {
                 let one_more = state.on_progress(cumulative, segments);
                 if !(one_more && state.impatient) {
-                    self.timers.restart(now);
+                    self.timers.restart(now, self.ledger.next());
                 }
                 state.impatient = one_more;
                 lost = if one_more { self.lose_first(LossTrigger::ReorderingThreshold) } else { 0 };
@@ -171,7 +181,7 @@ impl Account {
         {
             lost = self.lose_first(LossTrigger::ReorderingThreshold);
             congestion = Some(Congestion::Loss);
-            self.timers.restart(now);
+            self.timers.restart(now, self.ledger.next());
         }
         let in_recovery =
             self.cumulative_only.as_ref().is_some_and(|state| state.fast || state.after_timeout);

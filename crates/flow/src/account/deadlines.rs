@@ -1,41 +1,10 @@
-//! The deadlines of an account: loss by time, tail loss probe, retransmission timeout.
+//! What an account does when a deadline comes: losses by time, the tail loss probe, the retransmission timeout.
 
 use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
 use super::gaps::note_loss;
+use super::timers::TailDeadlines;
 use super::{Account, LossTrigger, Losses, Reduction, fate};
-
-/// How long a lone packet's acknowledgement may be delayed (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
-/// `TCP_RTO_MIN`).
-const MAX_ACK_DELAY: Span = Span::from_millis(200);
-/// Added to two RTTs when more than one packet is in flight (Linux `TCP_TIMEOUT_MIN_US`).
-const PROBE_MARGIN: Span = Span::from_millis(2);
-
-/// The state of an account's timers.
-#[derive(Debug)]
-pub(super) struct Timers {
-    /// When the retransmission timer was last started.
-    progress: Time,
-    /// When the time threshold declares the next packet lost.
-    pub(super) loss: Time,
-    /// True if the tail was probed since the last progress (RFC 8985 §7).
-    probed: bool,
-    /// The number of the last probe; zero before the first.
-    pub(super) probe: u64,
-}
-
-impl Timers {
-    pub(super) fn new() -> Timers {
-        Timers { progress: Time::ZERO, loss: Time::NEVER, probed: false, probe: 0 }
-    }
-
-    /// Starts the retransmission timer anew.
-    #[inline]
-    pub(super) fn restart(&mut self, now: Time) {
-        self.progress = now;
-        self.probed = false;
-    }
-}
 
 /// What a deadline has brought.
 #[derive(Debug)]
@@ -55,53 +24,6 @@ pub enum Expired<'a> {
 }
 
 impl Account {
-    /// When [`Account::on_deadline`] is next to be called; [`Time::NEVER`] if nothing is in flight.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.timers.loss.min(self.timeout_at()).min(self.probe_at())
-    }
-
-    /// True if no deadline can lie before `time`: a bound that is quickly worked out.
-    #[inline]
-    pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
-        let soonest = self.rtt.rto().min(self.rtt.smoothed() * 2);
-        self.timers.loss >= time && self.timers.progress + soonest >= time
-    }
-
-    /// When the retransmission timer expires.
-    #[inline]
-    fn timeout_at(&self) -> Time {
-        if self.in_flight() == 0 { Time::NEVER } else { self.timers.progress + self.rtt.rto() }
-    }
-
-    /// True if no data is on its way that the receiver still needs: then there is no tail, and
-    /// neither its probe nor a timeout (RFC 6298 §5.2).
-    #[inline]
-    pub(super) fn needs_no_timer(&self) -> bool {
-        self.config.reliable && self.cumulative == self.next_segment
-    }
-
-    /// When the tail is probed: two RTTs and 2 ms after the last progress or packet, or 200 ms if one
-    /// packet alone is in flight, but no later than the retransmission timer expires (RFC 8985 §7.2, Linux
-    /// `tcp_schedule_loss_probe`). Never while a loss or a timeout is being repaired. While a gap is open,
-    /// the time threshold comes first.
-    #[inline]
-    fn probe_at(&self) -> Time {
-        let unwanted = !self.config.probes
-            || self.timers.probed
-            || !self.repairs.is_empty()
-            || self.recovery.is_repairing()
-            || self.needs_no_timer();
-        if unwanted || self.in_flight() == 0 || self.rtt.smoothed().is_zero() {
-            return Time::NEVER;
-        }
-        let newest = self.ledger.next() - 1;
-        let is_alone = self.ledger.first_in_flight() == Some(newest);
-        let margin = if is_alone { MAX_ACK_DELAY } else { PROBE_MARGIN };
-        let start = self.timers.progress.max(self.ledger.entry(newest).sent);
-        (start + self.rtt.smoothed() * 2 + margin).min(self.timeout_at())
-    }
-
     /// Handles one thing that is due; call it until it says [`Expired::Nothing`].
     pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
         if self.is_quiet_until(now + Span::from_nanos(1)) {
@@ -115,15 +37,13 @@ impl Account {
                 return Expired::Losses(self.on_losses(now, prior, &losses));
             }
         }
-        if self.probe_at() <= now {
-            self.timers.probed = true;
-            self.timers.probe = self.ledger.next();
-            // The timer starts anew with the probe (RFC 8985 §7.3).
-            self.timers.progress = now;
+        let TailDeadlines { probe, timeout } = self.tail_deadlines();
+        if probe <= now {
+            self.timers.on_probe(now, self.ledger.next());
             self.stats.probes += 1;
             return Expired::Probe;
         }
-        if self.timeout_at() <= now {
+        if timeout <= now {
             return match self.needs_no_timer() {
                 true => Expired::Losses(self.lose_needless(now)),
                 false => Expired::Timeout(self.on_timeout(now)),
@@ -135,6 +55,7 @@ impl Account {
     /// The time threshold was passed by some packets.
     fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
         let congestion = self.recovery.on_ack(&self.event(prior, losses));
+        self.timers.on_congestion();
         if self.recovery.is_reducing() {
             self.reduction = Some(Reduction { delivered: 0, safe: false });
         }
@@ -180,7 +101,8 @@ impl Account {
 
     /// Declares everything in flight lost.
     fn lose_all(&mut self, now: Time) -> Losses {
-        self.timers.restart(now);
+        self.timers.restart(now, self.ledger.next());
+        self.timers.on_congestion();
         self.timers.loss = Time::NEVER;
         self.fates.clear();
         let mut losses = Losses::default();

@@ -22,12 +22,14 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) size: u32,
     /// The state: [`IN_FLIGHT`], [`ACKED`], or of a lost packet how many numbers lay between its own
-    /// and the one that was next when it was declared lost, its own included.
+    /// and the one that was next when it was declared lost, its own included. Besides [`AGAIN`].
     state: u32,
 }
 
 const IN_FLIGHT: u32 = 0;
-const ACKED: u32 = u32::MAX;
+const ACKED: u32 = AGAIN - 1;
+/// The packet repeats data.
+const AGAIN: u32 = 1 << 31;
 
 /// What some controllers ask for beside: kept only for those that need rate samples or fates.
 #[derive(Copy, Clone, Debug, Default)]
@@ -47,9 +49,21 @@ impl Entry {
         Entry { sent: now, segment, delivered, size, state: IN_FLIGHT }
     }
 
+    /// The same for a packet that repeats data if `repeats` says so.
+    #[inline]
+    pub(crate) fn repeating(self, repeats: bool) -> Entry {
+        Entry { state: self.state | (u32::from(repeats) << 31), ..self }
+    }
+
+    /// True if the packet repeats data.
+    #[inline]
+    pub(crate) fn repeats(&self) -> bool {
+        self.state & AGAIN != 0
+    }
+
     #[inline]
     pub(crate) fn state(&self) -> State {
-        match self.state {
+        match self.state & !AGAIN {
             IN_FLIGHT => State::InFlight,
             ACKED => State::Acked,
             _ => State::Lost,
@@ -58,31 +72,31 @@ impl Entry {
 
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        self.state == IN_FLIGHT
+        self.state & !AGAIN == IN_FLIGHT
     }
 
     /// The number that was next when this packet, of the given number, was declared lost; `None` if
     /// it is not lost.
     #[inline]
     pub(crate) fn lost_before(&self, number: u64) -> Option<u64> {
-        (self.state() == State::Lost).then(|| number + u64::from(self.state))
+        (self.state() == State::Lost).then(|| number + u64::from(self.state & !AGAIN))
     }
 
     #[inline]
     pub(super) fn acknowledge(&mut self) {
-        self.state = ACKED;
+        self.state |= ACKED;
     }
 
     /// The packet, of the given number, is declared lost; `next` is the next number.
     pub(super) fn lose(&mut self, number: u64, next: u64) {
         // More packets than this are never in flight: their entries would take 128 GB.
         let between = u32::try_from(next - number).unwrap_or(u32::MAX);
-        self.state = between.clamp(1, ACKED - 1);
+        self.state = self.state & AGAIN | between.clamp(1, ACKED - 1);
     }
 
     /// The loss was a mistake.
     pub(super) fn find(&mut self) {
-        self.state = IN_FLIGHT;
+        self.state &= AGAIN;
     }
 }
 
@@ -105,5 +119,12 @@ mod tests {
         assert!(entry.is_in_flight());
         entry.acknowledge();
         assert_eq!((entry.state(), entry.lost_before(7)), (State::Acked, None));
+        assert!(!entry.repeats());
+        let mut again = Entry::new(Time::ZERO, 0, 1500, 0).repeating(true);
+        assert!(again.is_in_flight());
+        again.lose(7, 12);
+        assert_eq!((again.lost_before(7), again.repeats()), (Some(12), true));
+        again.find();
+        assert_eq!((again.state(), again.repeats()), (State::InFlight, true));
     }
 }

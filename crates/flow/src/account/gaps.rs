@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Ack, Congestion, Feedback, NO_SEGMENT, Signals, Span, Time};
+use paceline_cc::{Ack, Congestion, Feedback, NO_SEGMENT, Signals, Time};
 
 use super::acked::{Acked, fate};
 use super::config::Constants;
@@ -25,7 +25,12 @@ impl Account {
         if advanced && (!self.ledger.is_in_order() || !self.repairs.is_empty()) {
             self.take_cumulative(now, ack, &mut acked);
         }
-        let rtt = self.sample_rtt(now, ack, &acked);
+        let rtt = self.sample_rtt(now, ack, &acked, advanced);
+        self.tell_rack(now, &acked);
+        if self.recovery.is_after_timeout() && self.config.linux {
+            let (cumulative, next) = (self.cumulative, self.next_segment);
+            self.recovery.note_progress(advanced, acked.late > 0, cumulative, next);
+        }
         let losses = if self.ledger.is_in_order() || self.ledger.is_settled() {
             self.timers.loss = Time::NEVER;
             Losses::NONE
@@ -48,37 +53,41 @@ impl Account {
         // An invalid acknowledgement of a number that was never sent must not end the recovery.
         let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
         let event = Event { largest, late, marked, ..self.event(prior_in_flight, losses) };
+        let was_repairing = self.recovery.is_repairing();
         let congestion = self.recovery.on_ack(&event);
+        if congestion.is_some() {
+            self.timers.on_congestion();
+        }
         if congestion == Some(Congestion::Undo) {
             // They were late, not lost: what has not been sent again need not be, unless the
             // ledger has forgotten it.
-            self.ledger.find_all();
+            self.stats.late += self.ledger.find_all();
             let ledger = &self.ledger;
             self.repairs.retain(|repair| !ledger.is_open(repair.number));
-            self.timers.loss = self.ledger.next_loss(self.loss_rtt());
+            self.timers.loss = self.ledger.next_loss(self.loss_rule());
+        } else if was_repairing && !self.recovery.is_repairing() {
+            self.rack.on_repaired();
         }
         congestion
     }
 
     /// Builds the event for [`Recovery`](super::recovery::Recovery) from the account's present state.
     pub(super) fn event(&self, prior_in_flight: u64, losses: &Losses) -> Event {
+        let prior = match self.config.linux && self.window > 0 {
+            true => self.window,
+            false => prior_in_flight,
+        };
         Event {
             cumulative: self.cumulative,
             lost: losses.packets,
             first_lost_segment: losses.smallest_segment,
             lost_segment: losses.largest_segment,
             lost_number: losses.largest_number,
-            prior_in_flight,
+            prior,
             next: self.ledger.next(),
             next_segment: self.next_segment,
             ..Event::default()
         }
-    }
-
-    /// The round-trip time that the time threshold counts in.
-    #[inline]
-    pub(super) fn loss_rtt(&self) -> Span {
-        self.rtt.smoothed().max(self.rtt.latest())
     }
 
     /// Returns the number and the segment of the last probe, unless it is lost or all older packets are
@@ -89,19 +98,22 @@ impl Account {
         Some((number, segment))
     }
 
-    /// Declares losses by the packet and time thresholds, and sets the timer of the next.
+    /// Declares losses by the rule that the account follows, and sets the timer of the next.
     #[inline(never)]
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
-        let (rtt, cumulative, copy) = (self.loss_rtt(), self.cumulative, self.probe_copy());
+        let (rule, cumulative, copy) = (self.loss_rule(), self.cumulative, self.probe_copy());
         let Account { ledger, repairs, fates, config, loss_log, .. } = self;
-        let reordered = ledger.reordering_end();
-        self.timers.loss = ledger.detect_losses(now, rtt, |number, entry, detail| {
+        ledger.forget(|segment| {
+            repairs.binary_search_by_key(&segment, |repair| repair.segment).is_ok()
+        });
+        let distant_end = ledger.acked_end().saturating_sub(rule.distance);
+        self.timers.loss = ledger.detect_losses(now, rule, |number, entry, detail| {
             losses.note(number, entry);
             loss_log.note(
                 number,
                 entry,
-                match number < reordered {
+                match number < distant_end {
                     true => LossTrigger::ReorderingThreshold,
                     false => LossTrigger::TimeThreshold,
                 },
@@ -167,10 +179,13 @@ pub(super) fn note_loss(
     }
 }
 
-/// A packet with this segment came after it had been declared lost: the segment is not repaired.
+/// A packet with this segment came after it had been declared lost: the segment is not repaired. Returns
+/// false if it has been sent again already.
 #[cold]
-pub(super) fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) {
-    if let Ok(at) = repairs.binary_search_by_key(&segment, |repair| repair.segment) {
+pub(super) fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) -> bool {
+    let found = repairs.binary_search_by_key(&segment, |repair| repair.segment);
+    if let Ok(at) = found {
         repairs.remove(at);
     }
+    found.is_ok()
 }

@@ -1,14 +1,14 @@
 //! What is in flight: one entry for each transmission, in the order of sending.
 //!
 //! Every transmission has its own number, so an acknowledgement is never ambiguous and entries
-//! are lost in the order of their numbers. A packet is lost when one sent `packet_threshold`
-//! later has been acknowledged, or when a later one has and 9/8 of the RTT have passed since it
-//! was sent (RFC 9002 §6.1, the numbers of RFC 8985). Entries declared lost are remembered for
-//! about one round trip: if their acknowledgement comes after all, the loss was spurious.
+//! are lost in the order of their numbers, by the rule that the account gives ([`LossRule`]). Entries
+//! declared lost are remembered for about one round trip: if their acknowledgement comes after all,
+//! the loss was spurious.
 
-use paceline_cc::{ACK_BLOCKS, Ack, Span, Time};
+use paceline_cc::{ACK_BLOCKS, Ack, Time};
 
 use super::entry::{Detail, Entry, State};
+use super::rack::LossRule;
 use crate::bits::BitRing;
 
 /// The reordering tolerated before any has been seen, in packets (RFC 9002 §6.1.1).
@@ -282,6 +282,35 @@ impl Ledger {
         }
     }
 
+    /// A segment has arrived: the packet in flight that repeats it, if there is one, counts as acknowledged.
+    /// Looks at numbers from `from` on first, and returns where the next search is to begin.
+    pub(crate) fn forget_copy(&mut self, segment: u64, from: u64) -> u64 {
+        let from = from.max(self.undecided);
+        let found = self.copy_in(segment, from, self.next);
+        let Some(number) = found.or_else(|| self.copy_in(segment, self.undecided, from)) else {
+            return from;
+        };
+        let entry = &mut self.ring[(number & self.mask) as usize];
+        self.in_flight -= u64::from(entry.size);
+        entry.acknowledge();
+        self.note_resolved(number);
+        self.advance();
+        number + 1
+    }
+
+    /// The number in from..to that is in flight and repeats a segment.
+    fn copy_in(&self, segment: u64, from: u64, to: u64) -> Option<u64> {
+        let mut at = from;
+        while let Some(number) = self.resolved.next_clear(at, to) {
+            let entry = self.entry(number);
+            if entry.is_in_flight() && entry.repeats() && entry.segment == segment {
+                return Some(number);
+            }
+            at = number + 1;
+        }
+        None
+    }
+
     /// True if the last acknowledgement for which this was asked listed the same numbers but for the
     /// largest, and that one is in flight or lost.
     fn is_known_but_for_largest(&mut self, ack: &Ack) -> bool {
@@ -320,8 +349,7 @@ impl Ledger {
     #[cold]
     fn found_late(&mut self, number: u64) {
         self.remembered -= 1;
-        let late = self.acked_end.saturating_sub(number);
-        self.packet_threshold = self.packet_threshold.max(late.clamp(1, MAX_PACKET_THRESHOLD));
+        self.tolerate_reordering(self.acked_end.saturating_sub(number));
     }
 
     /// Notes that a number has its final fate.
@@ -373,23 +401,22 @@ impl Ledger {
         self.undecided + 1 >= self.acked_end && !self.forgets()
     }
 
-    /// Declares packets lost by the packet and time thresholds; calls `each` for every one.
-    /// Returns when the time threshold will next declare one, if nothing else happens.
+    /// Declares packets lost by `rule`; calls `each` for every one. Returns when the rule will next
+    /// declare one, if nothing else happens.
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
-        rtt: Span,
+        rule: LossRule,
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) -> Time {
-        self.forget();
         let Some(largest) = self.acked_end.checked_sub(1) else { return Time::NEVER };
         while let Some(number) = self.oldest_in_flight() {
             if number >= largest {
                 break;
             }
-            let deadline = self.entry(number).sent + rtt + rtt / 8;
-            if largest - number < self.packet_threshold && now < deadline {
-                return deadline;
+            let lost_at = self.entry(number).sent + rule.age;
+            if largest - number < rule.distance && now < lost_at {
+                return self.loss_timer(number, rule);
             }
             self.lose(number, &mut each);
         }
@@ -402,17 +429,52 @@ impl Ledger {
         self.packet_threshold > INITIAL_PACKET_THRESHOLD
     }
 
-    /// All numbers below are lost by the packet threshold, if they are not acknowledged.
-    pub(crate) fn reordering_end(&self) -> u64 {
-        self.acked_end.saturating_sub(self.packet_threshold)
+    /// A packet is lost that is so many numbers older than one acknowledged (RFC 9002 §6.1.1).
+    pub(crate) fn packet_threshold(&self) -> u64 {
+        self.packet_threshold
     }
 
-    /// When the time threshold declares the next packet lost; it may have passed.
-    pub(crate) fn next_loss(&self, rtt: Span) -> Time {
+    /// An original packet came `distance` numbers after the largest acknowledged one: as much reordering is
+    /// tolerated from now on.
+    pub(crate) fn tolerate_reordering(&mut self, distance: u64) {
+        self.packet_threshold = self.packet_threshold.max(distance.clamp(1, MAX_PACKET_THRESHOLD));
+    }
+
+    /// When the next packet is lost by its age; it may have passed.
+    pub(crate) fn next_loss(&self, rule: LossRule) -> Time {
         match self.first_in_flight() {
-            Some(number) if number + 1 < self.acked_end => self.entry(number).sent + rtt + rtt / 8,
+            Some(number) if number + 1 < self.acked_end => self.loss_timer(number, rule),
             _ => Time::NEVER,
         }
+    }
+
+    /// When the timer of losses expires if `oldest` is the oldest packet in flight, which is older than one
+    /// acknowledged.
+    fn loss_timer(&self, oldest: u64, rule: LossRule) -> Time {
+        match rule.together {
+            None => self.entry(oldest).sent + rule.age,
+            Some(margin) => {
+                let newest = self.newest_in_flight_below_acked(oldest);
+                self.entry(newest).sent + rule.age + margin
+            }
+        }
+    }
+
+    /// The newest number in flight that is older than one acknowledged; `oldest` is the oldest.
+    fn newest_in_flight_below_acked(&self, oldest: u64) -> u64 {
+        let mut end = self.acked_end;
+        while let Some(number) = self.resolved.last_clear(oldest, end) {
+            if self.entry(number).is_in_flight() {
+                return number;
+            }
+            end = number;
+        }
+        oldest
+    }
+
+    /// How many packets are acknowledged that are younger than the oldest one in flight (Linux `sacked_out`).
+    pub(crate) fn acked_beyond_gap(&self) -> u64 {
+        self.first_in_flight().map_or(0, |oldest| self.resolved.count_set(oldest, self.acked_end))
     }
 
     /// The oldest number in flight.
@@ -439,8 +501,9 @@ impl Ledger {
         (self.front..self.next).contains(&number) && !self.resolved.get(number)
     }
 
-    /// Takes all losses still remembered back: the packets are in flight after all.
-    pub(crate) fn find_all(&mut self) {
+    /// Takes all losses still remembered back: the packets are in flight after all. Returns how many.
+    pub(crate) fn find_all(&mut self) -> u64 {
+        let found = self.remembered;
         let mut at = self.front;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
@@ -452,6 +515,7 @@ impl Ledger {
         }
         self.remembered = 0;
         self.undecided = self.front;
+        found
     }
 
     fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {
@@ -473,9 +537,9 @@ impl Ledger {
             && lost_before().is_some_and(|next| next < self.acked_end)
     }
 
-    /// Forgets what need not be remembered any more.
-    fn forget(&mut self) {
-        while self.forgets() {
+    /// Forgets lost packets that will not come any more, up to the first whose segment `waits` to be sent again.
+    pub(crate) fn forget(&mut self, waits: impl Fn(u64) -> bool) {
+        while self.forgets() && !waits(self.entry(self.front).segment) {
             self.remembered -= 1;
             self.front += 1;
             self.advance();

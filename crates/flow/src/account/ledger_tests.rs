@@ -1,3 +1,5 @@
+use paceline_cc::Span;
+
 use super::*;
 
 fn send(ledger: &mut Ledger, millis: u64) -> u64 {
@@ -20,8 +22,10 @@ fn ack(ledger: &mut Ledger, first: u64, last: u64) -> Vec<u64> {
 
 fn lost(ledger: &mut Ledger, millis: u64) -> (Vec<u64>, Time) {
     let mut lost = Vec::new();
-    let rtt = Span::from_millis(80);
-    let timer = ledger.detect_losses(Time::from_millis(millis), rtt, |n, _, _| lost.push(n));
+    ledger.forget(|_| false);
+    let distance = ledger.packet_threshold();
+    let rule = LossRule { distance, age: Span::from_millis(90), together: None };
+    let timer = ledger.detect_losses(Time::from_millis(millis), rule, |n, _, _| lost.push(n));
     (lost, timer)
 }
 

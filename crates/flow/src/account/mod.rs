@@ -10,9 +10,11 @@ mod entry;
 mod gaps;
 mod ledger;
 mod losses;
+mod rack;
 mod rate;
 mod recovery;
 mod rtt;
+mod timers;
 mod window_use;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
@@ -28,13 +30,14 @@ use paceline_cc::{Ack, Fate, Feedback, NO_SEGMENT, Signals, Span, Time};
 use self::acked::{Acked, fate};
 use self::config::Constants;
 use self::cumulative::Cumulative;
-use self::deadlines::Timers;
 use self::ecn::MarkCounter;
 use self::entry::Entry;
 use self::ledger::Ledger;
 use self::losses::LossLog;
+use self::rack::Rack;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
+use self::timers::Timers;
 use self::window_use::WindowUse;
 
 /// The account of a connection.
@@ -66,9 +69,12 @@ pub struct Account {
     rtt: RttEstimator,
     rates: RateSampler,
     recovery: Recovery,
+    rack: Rack,
     marks: MarkCounter,
     timers: Timers,
     repairs: VecDeque<Repair>,
+    /// Segments that have just arrived, and have been sent again.
+    copied: Vec<u64>,
     fates: Vec<Fate>,
     /// Counters, but for what was sent: the ledger numbers the packets.
     stats: AccountStats,
@@ -85,6 +91,8 @@ pub struct Account {
     round: u64,
     round_end: u64,
     window_use: WindowUse,
+    /// The window that the controller had after the last feedback; zero before.
+    window: u64,
     /// What PRR needs to know of the last acknowledgement once the controller has its new window.
     reduction: Option<Reduction>,
     /// The packets declared lost, if somebody asks for them.
@@ -133,10 +141,12 @@ impl Account {
             ledger: Ledger::new(detailed),
             rtt: RttEstimator::new(config.rto),
             rates: RateSampler::new(),
-            recovery: Recovery::new(config.reliable),
+            recovery: Recovery::new(config.reliable, Constants::new(&config).linux),
+            rack: Rack::new(),
             marks: MarkCounter::new(config.ecn),
             timers: Timers::new(),
             repairs: VecDeque::new(),
+            copied: Vec::new(),
             fates: Vec::new(),
             stats: AccountStats::default(),
             next_segment: 0,
@@ -146,6 +156,7 @@ impl Account {
             round: 0,
             round_end: 0,
             window_use: WindowUse::default(),
+            window: 0,
             reduction: None,
             loss_log: LossLog::default(),
             cumulative_only: Cumulative::new(config.recovery),
@@ -200,6 +211,12 @@ impl Account {
     #[inline]
     pub fn next_repair(&self) -> Option<&Repair> {
         self.repairs.front()
+    }
+    /// True if repairs wait, as new data goes first to find out whether a timeout was a mistake (F-RTO,
+    /// RFC 5682); `is_ready` tells that the application has new data which the receiver takes.
+    #[inline]
+    pub fn sends_new_data_first(&self, is_ready: bool) -> bool {
+        self.recovery.new_data_first(is_ready, self.next_segment)
     }
     /// Takes the oldest data that is to be sent again. The caller sends it as
     /// [`Sent::retransmission`] says.
@@ -280,22 +297,35 @@ impl Account {
         if self.ledger.in_flight() == 0 || self.cumulative == self.next_segment {
             self.on_first_sent(now);
         }
-        let entry = Entry::new(now, segment, size, self.rates.delivered());
+        let entry =
+            Entry::new(now, segment, size, self.rates.delivered()).repeating(retransmission);
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
         if segment != NO_SEGMENT {
             self.newest_data = number;
             self.next_segment = self.next_segment.max(segment + 1);
         }
-        self.stats.retransmits += u64::from(retransmission);
+        if retransmission {
+            self.on_resent(now, segment);
+        }
         number
+    }
+
+    /// Data is sent again; `segment` says which.
+    #[cold]
+    fn on_resent(&mut self, now: Time, segment: u64) {
+        self.stats.retransmits += 1;
+        if self.recovery.is_repairing() && segment == self.cumulative && self.config.linux {
+            self.timers.restart(now, self.ledger.next());
+            self.timers.repaired = now;
+        }
     }
 
     /// A packet leaves while nothing is in flight, or nothing that the receiver still needs.
     #[cold]
     fn on_first_sent(&mut self, now: Time) {
         if self.ledger.in_flight() == 0 || self.needs_no_timer() {
-            self.timers.restart(now);
+            self.timers.restart(now, self.ledger.next());
             if self.ledger.oldest().is_none() {
                 self.rates.restart(now);
             }
@@ -372,8 +402,11 @@ impl Account {
         if !nothing_missing && (ack.cumulative > self.cumulative || !self.ledger.is_settled()) {
             return self.on_gaps(now, ack, prior, acked);
         }
+        if !nothing_missing || acked.overtaken > 0 || !self.copied.is_empty() {
+            self.tell_rack(now, &acked);
+        }
         let advanced = self.advance(ack);
-        let rtt = self.sample_rtt(now, ack, &acked);
+        let rtt = self.sample_rtt(now, ack, &acked, advanced);
         self.timers.loss = Time::NEVER;
         self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &Losses::NONE)
     }
@@ -389,11 +422,15 @@ impl Account {
         advanced
     }
 
-    /// Starts the timers anew if something is newly acknowledged; the RTT sample that it gives.
+    /// Starts the timers anew if data is newly acknowledged; the RTT sample that it gives.
     #[inline(always)]
-    fn sample_rtt(&mut self, now: Time, ack: &Ack, acked: &Acked) -> Option<Span> {
+    fn sample_rtt(&mut self, now: Time, ack: &Ack, acked: &Acked, advanced: bool) -> Option<Span> {
         let (number, sent) = acked.newest?;
-        self.timers.restart(now);
+        // Beyond a gap, only packets sent before the gap was last repaired tell that the timeout would
+        // be too early (Linux `tcp_clean_rtx_queue`).
+        if advanced || !self.config.linux || sent < self.timers.repaired {
+            self.timers.restart(now, self.ledger.next());
+        }
         if number != ack.largest {
             return None;
         }
@@ -461,6 +498,7 @@ impl Account {
     /// proportional rate reduction works towards it.
     #[inline]
     pub fn on_window(&mut self, cwnd: u64) {
+        self.window = cwnd;
         if let Some(reduction) = self.reduction.take() {
             let in_flight = self.ledger.in_flight();
             let mss = u64::from(self.config.mss);
@@ -511,7 +549,9 @@ impl Account {
     pub fn reconnect(&mut self, segment: u64) {
         self.ledger.abandon();
         self.rtt = self.rtt.without_samples();
-        self.recovery = Recovery::new(self.config.reliable);
+        self.recovery = Recovery::new(self.config.reliable, self.config.linux);
+        self.rack = Rack::new();
+        self.timers.on_congestion();
         self.marks.begin(self.ledger.next());
         if let Some(state) = &mut self.cumulative_only {
             state.begin(segment);

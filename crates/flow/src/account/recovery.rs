@@ -23,6 +23,8 @@ pub(crate) struct Recovery {
     /// True if lost data is sent again, so that repair ends when all of it has arrived. Without,
     /// it ends when a packet is acknowledged that was sent after the reaction (RFC 9002 §7.3.2).
     reliable: bool,
+    /// True if PRR counts whole packets, as Linux does.
+    whole_packets: bool,
     /// Numbers below were sent before the last reaction to congestion.
     point: u64,
     /// Numbers below were sent before the present episode began; a second timeout belongs to the
@@ -35,6 +37,9 @@ pub(crate) struct Recovery {
     frto: bool,
     /// All segments below had arrived at the last timeout.
     stuck_at: u64,
+    /// The last acknowledgement was the first to advance after a timeout that may be a mistake: new data goes
+    /// before repairs (F-RTO, RFC 5682 §2.1, step 2b).
+    new_data_first: bool,
     /// Repair ends when all segments below are acknowledged.
     segment: u64,
     /// A segment beyond `segment` was lost meanwhile: react again as soon as repair ends.
@@ -48,7 +53,7 @@ pub(crate) struct Recovery {
 /// is reached after about one round trip.
 #[derive(Debug, Default)]
 struct Prr {
-    /// Bytes in flight when the window was reduced.
+    /// What there was when the window was reduced: see [`Event::prior`].
     start: u64,
     delivered: u64,
     sent: u64,
@@ -73,23 +78,26 @@ pub(crate) struct Event {
     pub(crate) late: u32,
     /// True if packets were newly reported as marked CE.
     pub(crate) marked: bool,
-    /// Bytes in flight before the acknowledgement.
-    pub(crate) prior_in_flight: u64,
+    /// Bytes before the acknowledgement, of which PRR sends a share: in flight (RFC 6937), or of the window
+    /// (Linux `prior_cwnd`).
+    pub(crate) prior: u64,
     /// The number and segment that the flow will send next.
     pub(crate) next: u64,
     pub(crate) next_segment: u64,
 }
 
 impl Recovery {
-    pub(crate) fn new(reliable: bool) -> Recovery {
+    pub(crate) fn new(reliable: bool, whole_packets: bool) -> Recovery {
         Recovery {
             state: State::Open,
             reliable,
+            whole_packets,
             point: 0,
             episode: 0,
             undoable: false,
             frto: false,
             stuck_at: 0,
+            new_data_first: false,
             segment: 0,
             react_again: false,
             outstanding: 0,
@@ -147,6 +155,28 @@ impl Recovery {
             State::Reduced => largest >= self.point,
             State::Repair | State::Timeout => self.is_repaired(largest, cumulative),
         }
+    }
+
+    /// Notes whether new data goes before repairs until the next acknowledgement: it does after the first one
+    /// that advances the cumulative point past what the timer sent again, but no further than what was sent before the
+    /// timeout (Linux `tcp_process_loss`). `late` tells that an original has come late: then the timeout
+    /// is undone.
+    pub(crate) fn note_progress(&mut self, advanced: bool, late: bool, cumulative: u64, next: u64) {
+        let first = self.state == State::Timeout && self.frto && next <= self.segment;
+        self.new_data_first = first && advanced && !late && cumulative < self.segment;
+    }
+
+    /// A further acknowledgement has come.
+    #[inline]
+    pub(crate) fn end_new_data_first(&mut self) {
+        self.new_data_first = false;
+    }
+
+    /// True if new data goes before repairs, as long as there is some. Once some was sent, so that `next` segments
+    /// have been sent, repairs wait for the next acknowledgement.
+    #[inline]
+    pub(crate) fn new_data_first(&self, is_ready: bool, next: u64) -> bool {
+        self.new_data_first && (is_ready || next > self.segment)
     }
 
     /// Takes an acknowledgement in; returns what the controller is to be told.
@@ -235,6 +265,7 @@ impl Recovery {
             self.outstanding = 0;
         }
         self.frto = !repairing || in_a_row;
+        self.new_data_first = false;
         self.outstanding += lost;
         self.stuck_at = cumulative;
         self.state = State::Timeout;
@@ -249,7 +280,7 @@ impl Recovery {
         self.point = event.next;
         self.episode = event.next;
         self.segment = event.next_segment;
-        self.prr = Prr { start: event.prior_in_flight.max(1), ..Prr::default() };
+        self.prr = Prr { start: event.prior.max(1), ..Prr::default() };
     }
 
     fn end(&mut self) {
@@ -270,8 +301,10 @@ impl Recovery {
         let prr = &mut self.prr;
         prr.delivered += delivered;
         let send = if in_flight > target {
-            let share = (prr.delivered as u128 * target as u128).div_ceil(prr.start as u128) as u64;
-            share.saturating_sub(prr.sent)
+            let whole = u128::from(if self.whole_packets { mss } else { 1 });
+            let share = u128::from(prr.delivered) * u128::from(target);
+            let share = share.div_ceil(u128::from(prr.start) * whole) * whole;
+            (share as u64).saturating_sub(prr.sent)
         } else {
             // Conserve packets; while repair goes well, catch up by one packet per acknowledgement
             // (RFC 6937's two bounds, chosen as in RFC 6937bis and Linux).

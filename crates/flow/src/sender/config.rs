@@ -82,7 +82,7 @@ impl SenderConfig {
         config.ecn = self.ecn;
         config.rto = self.rto;
         config.signals = signals;
-        config.probes = probes && self.recovery == LossRecovery::Sack;
+        config.probes = probes && self.recovery.is_selective();
         config.recovery = self.recovery;
         config
     }

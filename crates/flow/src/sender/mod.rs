@@ -330,12 +330,19 @@ impl Sender {
     fn sendable<const FOLLOWS: bool>(&mut self, now: Time) -> Option<u64> {
         let in_flight = self.account.in_flight();
         let ready = self.source.ready();
-        let repairs = self.account.next_repair().is_some();
+        let repairs = self.has_repair(ready);
         if ready == 0 && !repairs {
             self.on_nothing_ready::<FOLLOWS>(in_flight);
             return None;
         }
         self.allowed::<FOLLOWS>(now, in_flight, ready, repairs)
+    }
+
+    /// True if lost data is to be sent next; `ready` bytes of new data wait.
+    #[inline(always)]
+    pub(super) fn has_repair(&self, ready: u64) -> bool {
+        self.account.next_repair().is_some()
+            && !self.account.sends_new_data_first(ready > 0 && self.is_taken())
     }
 
     /// The application has nothing to send.
@@ -397,7 +404,8 @@ impl Sender {
         if self.account.in_flight() == 0 {
             self.resume(now);
         }
-        let sent = match self.account.take_repair() {
+        let repair = self.has_repair(self.source.ready()).then(|| self.account.take_repair());
+        let sent = match repair.flatten() {
             Some(repair) => Sent::retransmission(repair),
             None => self.take_new(size as u32),
         };

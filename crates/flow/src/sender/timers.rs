@@ -41,7 +41,8 @@ impl Sender {
 
     /// True if there is something to send.
     fn waits(&self) -> bool {
-        self.source.ready() > 0 || self.account.next_repair().is_some()
+        let ready = self.source.ready();
+        ready > 0 || self.has_repair(ready)
     }
 
     /// Handles whatever is due. True if a SYN or a tail loss probe stands in

@@ -105,7 +105,7 @@ fn rounds() {
 /// Acknowledgements are lost while data is, too: the next one tells of all ranges.
 #[test]
 fn an_acknowledgement_tells_of_many_gaps() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-19
          100  ack 19 17 15 13 11 9 7 5 3 0-1 -> acked 0-1 3 5 7 9 11 13 15 17 19, lost 2 4 6 8 10 12 14 16, congestion loss
          100  again 2 4 6 8 10 12 14 16 as 20-27
@@ -117,7 +117,7 @@ fn an_acknowledgement_tells_of_many_gaps() {
 /// else tells that it has arrived.
 #[test]
 fn the_cumulative_point_acknowledges_what_no_block_tells() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-9
          100  ack 9 7 5 cumulative=5 -> acked 0-5 7 9, lost 6, congestion loss, in-flight 1, late 0",
     );
@@ -126,7 +126,7 @@ fn the_cumulative_point_acknowledges_what_no_block_tells() {
 /// What waits to be sent again and lies below the cumulative point was declared lost too early.
 #[test]
 fn the_cumulative_point_tells_of_late_packets() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-9
          100  ack 9 7 5 cumulative=0 -> acked 5 7 9, lost 0-4 6, congestion loss
          100  again 0 as 10

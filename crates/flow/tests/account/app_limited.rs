@@ -77,7 +77,7 @@ fn the_largest_flight_is_that_of_a_window() {
 /// `tcp_may_raise_cwnd`); datagrams have no gaps.
 #[test]
 fn packets_beyond_a_gap_do_not_raise_the_window() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-5
          100  ack 1   -> may-raise no
          101  ack 0-1 -> may-raise yes

@@ -107,7 +107,7 @@ fn impossible_numbers_end_nothing() {
 /// are: 9/8 of 300 ms after they were sent.
 #[test]
 fn time_tells_after_an_undo() {
-    stream().without_probes().run(
+    stream().rfc9002().without_probes().run(
         "  0  send 0
          100  ack 0       -> rto 300
          190  send 1

@@ -50,7 +50,7 @@ fn a_second_episode() {
 /// (RFC 6675, section 5: RecoveryPoint).
 #[test]
 fn recovery_ends_at_the_recovery_point() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-8
           90  send 9
          100  ack 1-5      -> acked 1-5, lost 0, congestion loss

@@ -19,7 +19,7 @@ fn three_later_packets_make_a_loss() {
 /// a hole wait for further acknowledgements.
 #[test]
 fn a_hole_is_lost_up_to_the_threshold() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-9
          100  ack 0    -> acked 0
          101  ack 6 0  -> acked 6, lost 1-3, congestion loss, in-flight 5, repair 1
@@ -35,7 +35,7 @@ fn a_hole_is_lost_up_to_the_threshold() {
 /// one acknowledged is lost.
 #[test]
 fn nine_eighths_of_an_rtt_make_a_loss() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0
            1  send 1
            2  send 2
@@ -50,14 +50,14 @@ fn nine_eighths_of_an_rtt_make_a_loss() {
 /// RFC 9002, section 6.1.2: the larger of the smoothed and the latest round-trip time counts.
 #[test]
 fn the_larger_rtt_counts_for_the_time_threshold() {
-    stream().run(
+    stream().rfc9002().run(
         "   0  send 0
            80  ack 0   -> srtt 80
           100  send 1-2
           260  ack 2 0 -> rtt 160, srtt 90, deadline 280
           280  loss-timer -> lost 1, congestion loss",
     );
-    stream().run(
+    stream().rfc9002().run(
         "   0  send 0
           160  ack 0   -> srtt 160
           200  send 1-2
@@ -70,13 +70,13 @@ fn the_larger_rtt_counts_for_the_time_threshold() {
 /// may be late.
 #[test]
 fn an_acknowledgement_also_looks_at_the_clock() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-1
           79  send 2
           80  ack 1 -> deadline 90
           90  loss-timer -> lost 0, congestion loss",
     );
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-2
           10  send 3
           80  ack 2 -> acked 2, deadline 90
@@ -115,7 +115,7 @@ fn an_acknowledgement_counts_once() {
 /// Blocks of one acknowledgement, three at most, are all taken in.
 #[test]
 fn three_blocks() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-9
          100  ack 9 6-7 2-3 -> acked 2-3 6-7 9, lost 0-1 4-5, congestion loss, in-flight 1",
     );
@@ -145,9 +145,11 @@ fn datagrams_are_lost_by_the_same_thresholds() {
 #[test]
 fn losses_are_logged_with_the_rule_that_found_them() {
     use paceline_cc::{Ack, Time};
-    use paceline_flow::{Account, AccountConfig, Expired, LossTrigger, Sent};
+    use paceline_flow::{Account, AccountConfig, Expired, LossRecovery, LossTrigger, Sent};
 
-    let mut account = Account::new(AccountConfig::stream(1500));
+    let mut config = AccountConfig::stream(1500);
+    config.recovery = LossRecovery::Rfc9002;
+    let mut account = Account::new(config);
     let send = |account: &mut Account, segment: u64| {
         account.on_sent(Time::from_millis(segment), Sent::segment(segment, 1500));
     };

@@ -51,6 +51,7 @@ mod fates;
 mod loss;
 mod model;
 mod prr;
+mod rack;
 mod rate;
 mod reconnect;
 mod reordering;

@@ -5,14 +5,28 @@
 //! RFC's figures, is what a window of twenty allows anyway. Bytes are counted, and a packet leaves
 //! when a whole one is allowed.
 
-use super::script::stream;
+use super::script::{Script, stream};
 
 /// The first figure of section 4: packet 0 is lost, and acknowledgements of 1 to 19 come one by
 /// one. New packets leave for the first two, the repair for the third, and then one packet for
 /// every second acknowledgement, until ten are in flight.
 #[test]
 fn a_single_loss() {
-    let mut script = stream().run(
+    let script = stream().rfc9002();
+    one_for_two(script, |k| matches!(k, 6 | 8 | 10 | 12 | 14 | 16 | 19), 30);
+}
+
+/// Linux counts whole packets, rounded up, so that the repair is the first acknowledgement's share, and new
+/// packets leave one acknowledgement earlier (`tcp_cwnd_reduction`).
+#[test]
+fn a_single_loss_in_whole_packets() {
+    one_for_two(stream(), |k| matches!(k, 5 | 7 | 9 | 11 | 13 | 15 | 17), 30);
+}
+
+/// The first figure; a new packet leaves when `leaves` says so of the packet acknowledged, and `last` is the first
+/// that leaves once the window is reached.
+fn one_for_two(script: Script, leaves: impl Fn(u64) -> bool, last: u64) {
+    let mut script = script.run(
         "  0  window 20
            0  fill          -> sent 0-19
          101  ack 1
@@ -27,7 +41,7 @@ fn a_single_loss() {
     for k in 4..20 {
         let now = 100 + k;
         // From above the window one for two; once it is reached one for one.
-        let leaves = matches!(k, 6 | 8 | 10 | 12 | 14 | 16 | 19);
+        let leaves = leaves(k);
         let sent = if leaves { next.to_string() } else { "none".to_string() };
         script = script.run(&format!(
             "{now} ack 1-{k}
@@ -35,6 +49,7 @@ fn a_single_loss() {
         ));
         next += u64::from(leaves);
     }
+    assert_eq!(next, last);
     script.run(
         "201  ack 1-20  -> in-flight 9, recovery on
          201  fill      -> sent 30
@@ -49,7 +64,7 @@ fn a_single_loss() {
 /// window is reduced by. Packets are conserved (PRR-CRB): one leaves for each that has arrived.
 #[test]
 fn a_bank_of_losses_conserves_packets() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  window 20
            0  fill            -> sent 0-19
          100  window 10
@@ -127,7 +142,7 @@ fn the_new_window_is_reached() {
 /// After a mark there is nothing to repair, and the window is reached in the same way.
 #[test]
 fn a_mark_reduces_in_proportion() {
-    let mut script = stream().run(
+    let mut script = stream().rfc9002().run(
         "  0  window 10
            0  fill         -> sent 0-9
          100  window 5

@@ -34,7 +34,7 @@ fn reordering_is_learned() {
 /// when one six later has come.
 #[test]
 fn more_reordering_than_was_seen_is_a_loss() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-5
          100  ack 1-5   -> acked 1-5, lost 0, congestion loss
          101  ack 0-5   -> acked 0, congestion undo
@@ -47,7 +47,7 @@ fn more_reordering_than_was_seen_is_a_loss() {
 /// Time still tells: reordering learned in packets does not delay the loss by time.
 #[test]
 fn learned_reordering_leaves_the_time_threshold_alone() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-9
           80  ack 1-9   -> acked 1-9, lost 0, congestion loss
           81  ack 0-9   -> acked 0, congestion undo, srtt 80
@@ -73,7 +73,7 @@ fn a_late_packet_is_not_repeated() {
 /// The largest reordering that is learned is 300 packets, as in Linux (`tcp_max_reordering`).
 #[test]
 fn the_threshold_has_a_bound() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0-399
          100  ack 1-399   -> acked 1-399, lost 0, congestion loss
          101  ack 0-399   -> acked 0, congestion undo

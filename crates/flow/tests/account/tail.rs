@@ -94,10 +94,78 @@ fn one_probe_and_then_the_timer() {
     );
 }
 
-/// Section 7.3: progress allows the next probe.
+/// While a probe is on its way, Linux sends no further one: a timeout comes in its place, when the probe would
+/// have been due, or when the oldest packet has been on its way for the timeout's time
+/// (`tcp_send_loss_probe`, `tcp_rearm_rto`).
+#[test]
+fn a_timeout_takes_the_place_of_a_second_probe() {
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100, rto 300
+         100  send 1-4
+         302  probe    -> probes 1, deadline 602
+         302  send 5   -> deadline 602
+         320  ack 0-1  -> acked 1, rtt 220, srtt 115, rto 385, deadline 552
+         552  timeout  -> lost 2-5, probes 1",
+    );
+    // A packet sent meanwhile sets the timer for the next probe, and no later than the timeout of packet 1.
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100, rto 300
+         100  send 1-4
+         302  probe
+         302  send 5   -> deadline 602
+         310  send 6   -> deadline 400
+         400  timeout  -> lost 1-6, probes 1",
+    );
+    // The probe has arrived: the next tail is probed.
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100
+         100  send 1-2
+         302  probe
+         302  send 3
+         402  ack 0-3  -> acked 1-3, rto 300
+         402  send 4-5
+         604  probe    -> probes 2",
+    );
+}
+
+/// An acknowledgement puts Linux' probe off by two RTTs, but no further than its timeout; a packet no further
+/// than the timeout of the oldest packet in flight, unless that is over (`tcp_schedule_loss_probe`).
+#[test]
+fn the_oldest_packet_hastens_the_probe() {
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100, rto 300
+         100  send 1-2
+         290  send 3   -> deadline 400
+         295  ack 0-1  -> acked 1, rtt 195, srtt 111.875, deadline 520.75
+         520.75 probe",
+    );
+}
+
+/// Only what advances the cumulative point puts the timeout off, or packets sent before the oldest missing one was
+/// sent again (Linux `tcp_clean_rtx_queue`).
+#[test]
+fn packets_beyond_a_gap_do_not_put_the_timeout_off() {
+    stream().run(
+        "  0  send 0
+         100  ack 0     -> srtt 100, rto 300
+         100  send 1-9
+         200  ack 2-4 0 -> acked 2-4, lost 1, congestion loss, deadline 400
+         210  again 1 as 10 -> deadline 510
+         220  ack 2-5 0 -> acked 5, rto 302.5, deadline 522.5
+         230  send 11   -> deadline 522.5
+         330  ack 11 2-5 0 -> acked 11, lost 6-10
+         331  again 10 6-9 as 12-16 -> rto 302.1875, deadline 633.1875",
+    );
+}
+
+/// Section 7.3: progress allows the next probe (RFC 9002: as often as it is made).
 #[test]
 fn each_acknowledgement_allows_a_further_probe() {
-    stream().run(
+    stream().rfc9002().run(
         "  0  send 0
          100  ack 0    -> rtt 100
          100  send 1-4
@@ -147,7 +215,7 @@ fn when_there_is_no_probe() {
         "  0  send 0
          100  ack 0 -> rto 300
          100  send 1-5
-         200  ack 2-4 0 -> acked 2-4, lost 1, congestion loss, deadline 500
+         200  ack 2-4 0 -> acked 2-4, lost 1, congestion loss, deadline 400
          200  again 1 as 6 -> deadline 500",
     );
     stream().without_probes().run(
@@ -242,7 +310,7 @@ fn what_the_probe_repeated_is_not_repaired_again() {
          505  ack 6-7 0-2 -> acked 6
          603  ack 6-9 0-2 -> acked 8-9, recovery off, drained yes",
     );
-    stream().run(probed).run(
+    stream().rfc9002().run(probed).run(
         "403  send 7-9
          503  ack 9 0-2 -> acked 9, lost 3-6, congestion loss
          503  again 3-4 6 as 10-12 -> repair none",
@@ -253,7 +321,7 @@ fn what_the_probe_repeated_is_not_repaired_again() {
 #[test]
 fn a_probed_segment_that_came_late_is_not_repaired() {
     for late in [3, 4] {
-        stream().run(&format!(
+        stream().rfc9002().run(&format!(
             "  0  send 0
              100  ack 0     -> srtt 100
              100  send 1-3

@@ -14,7 +14,7 @@ fn a_late_original_undoes_a_timeout() {
          400  timeout   -> lost 1-5, in-flight 0, repair 1
          400  again 1 as 6
          450  ack 0-1   -> acked 1, rtt 350, congestion undo, recovery off, repair none, in-flight 5
-         451  ack 0-5   -> acked 2-5, in-flight 1, late 1
+         451  ack 0-5   -> acked 2-5, in-flight 1, late 5
          500  ack 0-6   -> acked 6, in-flight 0, retransmits 1, total-lost 5, cumulative 6",
     );
 }
@@ -192,8 +192,9 @@ fn an_outage_of_acknowledgements_loses_nothing() {
           400  again 1 as 9
          1000  timeout     -> lost 9
          1000  again 9 as 10
-         1100  ack 3-10 0-1 -> late 8, congestion undo, in-flight 0, repair 2
+         1100  ack 3-10 0-1 -> late 9, congestion undo, in-flight 1, repair none
+         1100  loss-timer   -> lost 2, congestion loss
          1100  again 2 as 11
-         1200  ack 3-11 0-1 -> acked 11, retransmits 3, late 8, total-lost 9",
+         1200  ack 3-11 0-1 -> acked 11, retransmits 3, late 9, total-lost 10",
     );
 }

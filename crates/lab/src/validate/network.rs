@@ -36,6 +36,7 @@ impl Settings<'_> {
         for word in words {
             match word.split_once('=') {
                 Some(("recovery", "newreno")) => settings.recovery = LossRecovery::NewReno(samples),
+                Some(("recovery", "rfc9002")) => settings.recovery = LossRecovery::Rfc9002,
                 Some(("recovery", "reno")) => settings.recovery = LossRecovery::Reno(samples),
                 Some(("timestamps", "false")) => samples = RttSamples::One,
                 Some(("after_own_collision", "eifs")) => settings.eifs_after_own_collision = true,
@@ -47,7 +48,7 @@ impl Settings<'_> {
             }
         }
         settings.recovery = match settings.recovery {
-            LossRecovery::Sack => LossRecovery::Sack,
+            selective @ (LossRecovery::Sack | LossRecovery::Rfc9002) => selective,
             LossRecovery::NewReno(_) => LossRecovery::NewReno(samples),
             LossRecovery::Reno(_) => LossRecovery::Reno(samples),
         };

@@ -75,6 +75,7 @@ struct FileFlow {
 #[serde(rename_all = "lowercase")]
 enum FileRecovery {
     Sack,
+    Rfc9002,
     NewReno,
     Reno,
 }
@@ -358,7 +359,8 @@ impl Reader<'_> {
             (Some(FileRecovery::NewReno), _) => LossRecovery::NewReno(samples),
             (Some(FileRecovery::Reno), _) => LossRecovery::Reno(samples),
             (Some(FileRecovery::Sack) | None, None) => LossRecovery::Sack,
-            (Some(FileRecovery::Sack) | None, Some(timestamps)) => {
+            (Some(FileRecovery::Rfc9002), None) => LossRecovery::Rfc9002,
+            (Some(FileRecovery::Sack | FileRecovery::Rfc9002) | None, Some(timestamps)) => {
                 let message = "timestamps are chosen for a flow without selective acknowledgements";
                 let help = "write recovery = \"newreno\" or \"reno\" beside it, or leave it out";
                 return self.fail(timestamps, message, help);

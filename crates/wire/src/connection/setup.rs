@@ -4,7 +4,9 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use paceline_cc::{Established, Halves, Setup, Signals, Span, Spec, Time, registry};
-use paceline_flow::{Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_flow::{
+    LossRecovery, Receiver, ReceiverConfig, SENDER_SIGNALS, Sender, SenderConfig, Workload,
+};
 
 use super::blackhole::BlackHole;
 use super::incoming::Incoming;
@@ -186,6 +188,7 @@ fn outgoing(
     let overhead = ip_udp + SHORT + header + TAG + DATA;
     let config = SenderConfig::of(&halves, setup).with(|config| {
         config.start = now;
+        config.recovery = LossRecovery::Rfc9002;
         config.reliable = is_reliable(&halves, offer.service);
         match offer.service {
             Service::Filler => {

@@ -1,7 +1,9 @@
 //! The two accounts side by side.
 
 use paceline_cc::{Congestion, Signals, Stream, Time};
-use paceline_flow::{Account, AccountConfig, AccountStats, Expired, Repair, RtoBounds, Sent};
+use paceline_flow::{
+    Account, AccountConfig, AccountStats, Expired, LossRecovery, Repair, RtoBounds, Sent,
+};
 
 use super::judge::{compare, judge};
 use super::path::{Path, Receipt};
@@ -35,6 +37,9 @@ impl World {
         config.reliable = random.chance(0.6);
         config.probes = random.chance(0.7);
         config.signals = Signals::FATES.and(Signals::DELIVERY_RATE);
+        if random.chance(0.5) {
+            config.recovery = LossRecovery::Rfc9002;
+        }
         config.rto = if random.chance(0.5) { RtoBounds::LINUX } else { RtoBounds::RFC6298 };
         World {
             path: Path::new(random, config.reliable),
@@ -102,14 +107,15 @@ impl World {
     }
 
     fn transmit(&mut self, sent: Sent) {
-        let number = self.plain.on_sent(self.now, sent);
+        let number = self.plain.on_sent(self.now, sent, self.is_repairing());
         assert_eq!(self.account.on_sent(self.now, sent.tagged(number ^ 0xfeed)), number);
         self.path.send(self.now, number, sent.segment);
     }
 
     fn acknowledge(&mut self, Receipt { ack, older }: &Receipt) {
+        let repairing = self.is_repairing();
         let feedback = self.account.on_ack_with_older(self.now, ack, older.iter().copied());
-        let said = self.plain.on_ack(self.now, ack, older);
+        let said = self.plain.on_ack(self.now, ack, older, repairing);
         judge(&feedback, &said, &self.plain);
         let (congestion, in_recovery) = (feedback.congestion, feedback.in_recovery);
         self.hear(congestion, in_recovery);
@@ -118,7 +124,8 @@ impl World {
     /// Everything that is due expires.
     fn expire(&mut self) {
         loop {
-            let (expected, said) = self.plain.on_deadline(self.now, self.probe_wanted());
+            let (wanted, repairing) = (self.probe_wanted(), self.is_repairing());
+            let (expected, said) = self.plain.on_deadline(self.now, wanted, repairing);
             let (brought, feedback) = match self.account.on_deadline(self.now) {
                 Expired::Nothing => ("nothing", None),
                 Expired::Probe => ("probe", None),
@@ -142,15 +149,19 @@ impl World {
     /// What the state machine of recovery concludes. The plain account has none, and is told; but
     /// reactions must be a window apart.
     fn hear(&mut self, congestion: Option<Congestion>, in_recovery: bool) {
+        let was_repairing = self.is_repairing();
         self.in_recovery = in_recovery;
         let was_only_marked = self.only_marked;
         self.only_marked = match congestion {
             Some(congestion) => congestion == Congestion::Ecn,
             None => self.only_marked && in_recovery,
         };
+        if congestion.is_some() {
+            self.plain.probe_out = false;
+        }
         match congestion {
             Some(Congestion::Undo) => {
-                self.plain.undo();
+                self.plain.undo(self.is_repairing());
                 self.undone += 1;
                 self.reacted = None;
             }
@@ -170,11 +181,17 @@ impl World {
             }
             None => {}
         }
+        if was_repairing && !self.is_repairing() && congestion != Some(Congestion::Undo) {
+            self.plain.rack.on_repaired();
+        }
         self.account.on_window(WINDOW);
     }
 
     fn probe_wanted(&self) -> bool {
-        let repairing = self.in_recovery && !self.only_marked;
-        self.account.next_repair().is_none() && !repairing
+        self.account.next_repair().is_none() && !self.is_repairing()
+    }
+
+    fn is_repairing(&self) -> bool {
+        self.in_recovery && !self.only_marked
     }
 }

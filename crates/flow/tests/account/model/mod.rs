@@ -5,6 +5,7 @@ mod judge;
 mod losses;
 mod path;
 mod plain;
+mod rack;
 mod rtt;
 mod timers;
 

@@ -5,6 +5,8 @@ use paceline_cc::NO_SEGMENT;
 use paceline_cc::{Ack, Span, Time};
 use paceline_flow::{AccountConfig, AccountStats, Sent};
 
+use super::rack::Rack;
+
 use super::rtt::Rtt;
 
 /// What has become of a packet.
@@ -26,6 +28,8 @@ pub(super) struct Packet {
     pub(super) fate: Fate,
     /// Bytes delivered before it was sent.
     pub(super) delivered_before: u64,
+    /// It repeats data.
+    pub(super) again: bool,
 }
 
 /// What an acknowledgement or a deadline says.
@@ -58,9 +62,18 @@ pub(super) struct Plain {
     pub(super) rtt: Rtt,
     /// The count of marked packets in the newest acknowledgement.
     ce_packets: u32,
-    /// When the retransmission timer was started, and whether the tail was probed since.
+    /// When the retransmission timer was started, which number was next then, and whether the tail was
+    /// probed since.
     pub(super) progress: Time,
+    pub(super) progress_next: u64,
     pub(super) probed: bool,
+    /// The number of the last probe, and whether no congestion was reacted to since.
+    pub(super) probe: u64,
+    pub(super) probe_out: bool,
+    /// When the oldest missing segment was last sent again during a repair.
+    pub(super) repaired: Time,
+    /// What RACK knows.
+    pub(super) rack: Rack,
     /// When the time threshold declares the next packet lost.
     pub(super) loss_at: Time,
 }
@@ -81,7 +94,12 @@ impl Plain {
             rtt: Rtt::new(config.rto),
             ce_packets: 0,
             progress: Time::ZERO,
+            progress_next: 0,
             probed: false,
+            probe: 0,
+            probe_out: false,
+            repaired: Time::ZERO,
+            rack: Rack::default(),
             loss_at: Time::NEVER,
             config,
         }
@@ -101,9 +119,10 @@ impl Plain {
         self.present().rev().find(|(_, packet)| packet.fate == Fate::Acked).map(|(n, _)| n)
     }
 
-    pub(super) fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
+    /// A packet leaves; `repairing` says if losses are being repaired.
+    pub(super) fn on_sent(&mut self, now: Time, sent: Sent, repairing: bool) -> u64 {
         if self.in_flight() == 0 || self.needs_no_timer() {
-            (self.progress, self.probed) = (now, false);
+            self.restart(now);
         }
         self.stats.sent += 1;
         self.stats.retransmits += u64::from(sent.retransmission);
@@ -116,7 +135,12 @@ impl Plain {
             segment: sent.segment,
             fate: Fate::InFlight,
             delivered_before: self.delivered,
+            again: sent.retransmission,
         });
+        if repairing && sent.retransmission && sent.segment == self.cumulative && self.linux() {
+            self.restart(now);
+            self.repaired = now;
+        }
         self.packets.len() as u64 - 1
     }
 
@@ -125,8 +149,11 @@ impl Plain {
         now: Time,
         ack: &Ack,
         older: &[(u64, u64)],
+        repairing: bool,
     ) -> ExpectedFeedback {
         self.stats.acks += 1;
+        self.rack.acked_end = self.largest_acked().map_or(0, |largest| largest + 1);
+        self.rack.in_vain = false;
         let mut said = ExpectedFeedback::default();
         let mut newest = None;
         for (first, last) in ack.blocks().chain(older.iter().copied()) {
@@ -138,7 +165,8 @@ impl Plain {
             }
         }
         let cumulative = ack.cumulative.min(self.next_segment);
-        if cumulative > self.cumulative {
+        let advanced = cumulative > self.cumulative;
+        if advanced {
             self.cumulative = cumulative;
             self.arrives_below(ack, &mut newest, &mut said);
         }
@@ -152,7 +180,12 @@ impl Plain {
                 self.rtt.measure(rtt.max(Span::from_nanos(1)), passed, next);
                 said.rtt = Some(rtt);
             }
-            (self.progress, self.probed) = (now, false);
+            let sent = self.packets[*newest as usize].sent;
+            if advanced || !self.linux() || sent < self.repaired {
+                self.restart(now);
+            }
+            let prior = self.packets[*newest as usize].delivered_before;
+            self.rack.on_ack(now.since(sent), prior, self.delivered);
         }
         // An older count lies behind by less than half of the numbers there are.
         if ack.ce_packets.wrapping_sub(self.ce_packets) as i32 > 0 {
@@ -170,7 +203,7 @@ impl Plain {
             self.round += 1;
             self.round_end = self.delivered;
         }
-        said.lost = self.detect(now);
+        said.lost = self.detect(now, repairing);
         said
     }
 
@@ -186,6 +219,9 @@ impl Plain {
             Fate::Acked | Fate::Forgotten => return,
             Fate::InFlight => {
                 *newest = (*newest).max(Some((packet.delivered_before, packet.sent)));
+                if !packet.again && number + 1 != self.probe {
+                    self.overtaken(number);
+                }
             }
             Fate::Lost(_) => self.find(number),
         }
@@ -228,6 +264,8 @@ impl Plain {
         (self.next_segment, self.cumulative) = (segment, segment);
         self.reordering = 3;
         self.repairs.clear();
+        self.rack = Rack::default();
+        self.probe_out = false;
         self.rtt = Rtt::new(self.config.rto);
     }
 }

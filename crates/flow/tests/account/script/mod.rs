@@ -7,7 +7,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use paceline_cc::{EcnFeedback, Signals, Time};
-use paceline_flow::{Account, AccountConfig, RtoBounds};
+use paceline_flow::{Account, AccountConfig, LossRecovery, RtoBounds};
 
 use self::facts::EventOutcome;
 use self::words::{millis, show_millis, show_numbers};
@@ -71,6 +71,11 @@ impl Script {
         self.with(|config| config.rto = bounds)
     }
 
+    /// Losses are found and timers set by RFC 9002's rules, not by Linux'.
+    pub(crate) fn rfc9002(self) -> Script {
+        self.with(|config| config.recovery = LossRecovery::Rfc9002)
+    }
+
     /// The tail is not probed.
     pub(crate) fn without_probes(self) -> Script {
         self.with(|config| config.probes = false)
@@ -98,7 +103,9 @@ impl Script {
         let (word, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
         let timer = matches!(word, "timeout" | "probe" | "loss-timer");
         let deadline = self.account.deadline();
-        if deadline < now || (timer && deadline > now) {
+        // After an undo a loss may have been due before.
+        let unexpected = if timer { deadline > now } else { deadline < now };
+        if unexpected {
             return Err(format!("the deadline is at {}", show_millis(deadline.since(Time::ZERO))));
         }
         self.event(now, word, rest.trim())?;

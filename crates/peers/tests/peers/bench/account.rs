@@ -1,7 +1,7 @@
 //! An [`Account`] whose sends and acknowledgements the vectors write out one by one.
 
 use paceline_cc::{Ack, Congestion, RateSample, Signals, Time};
-use paceline_flow::{Account, AccountConfig, Sent};
+use paceline_flow::{Account, AccountConfig, LossRecovery, Sent};
 
 use super::{at, ranges};
 
@@ -21,8 +21,10 @@ pub(crate) struct Reaction {
 }
 
 impl Books {
+    /// An account by RFC 9002's rules, as the stacks of QUIC have them.
     pub(crate) fn new(mss: u32) -> Books {
         let mut config = AccountConfig::stream(mss);
+        config.recovery = LossRecovery::Rfc9002;
         config.signals = Signals::DELIVERY_RATE;
         Books { account: Account::new(config), now: at(0), mss }
     }

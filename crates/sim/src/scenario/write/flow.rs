@@ -107,6 +107,7 @@ fn common(spec: &FlowSpec, scenario: &Scenario) -> Result<Table, ScenarioError> 
     }
     let (recovery, samples) = match spec.recovery {
         LossRecovery::Sack => return Ok(table),
+        LossRecovery::Rfc9002 => ("rfc9002", RttSamples::Each),
         LossRecovery::NewReno(samples) => ("newreno", samples),
         LossRecovery::Reno(samples) => ("reno", samples),
     };

@@ -1,0 +1,127 @@
+//! Loss detection as Linux' TCP does it: RACK (RFC 8985 §6, `net/ipv4/tcp_recovery.c`).
+//!
+//! A packet is lost if one that was sent later has been acknowledged, and an RTT and a reordering window have
+//! passed since it was sent. The window is a quarter of the smallest RTT, at most an eighth of the smoothed one.
+//! As long as packets have never overtaken each other, it is zero once three packets have been acknowledged
+//! beyond the oldest one missing, and while losses are repaired.
+
+use paceline_cc::{Signals, Span, Time};
+
+use super::Account;
+use super::acked::Acked;
+
+/// Packets acknowledged beyond a gap from which on nothing is waited for (`tcp_reordering`, RFC 5681).
+const DUPLICATE_THRESHOLD: u64 = 3;
+/// Added to the time after which a packet is lost, when the timer is set (`TCP_TIMEOUT_MIN_US`).
+const TIMER_MARGIN: Span = Span::from_millis(2);
+/// Repairs after which a longer window is given up (`TCP_RACK_RECOVERY_THRESH`).
+const STEPS_KEPT: u8 = 16;
+
+/// What RACK has learnt of a path.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// The RTT of the newest packet of the last acknowledgement that brought something new.
+    pub(super) rtt: Span,
+    /// Packets have overtaken each other.
+    seen_reordering: bool,
+    /// The reordering window in quarters of the smallest RTT (at most 255, as in Linux), and how many repairs keep it.
+    steps: u8,
+    kept_for: u8,
+    /// What was delivered when the window last became longer: it does so once per round trip.
+    stretched_at: u64,
+}
+
+/// When a packet is lost that is older than one acknowledged.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct LossRule {
+    /// If one so many numbers later is acknowledged;
+    pub(crate) distance: u64,
+    /// or if it was sent so long ago.
+    pub(crate) age: Span,
+    /// `None` if the timer is set for the first packet to become lost; else it is set for the last, and
+    /// so much later.
+    pub(crate) together: Option<Span>,
+}
+
+impl Rack {
+    pub(super) fn new() -> Rack {
+        Rack { rtt: Span::ZERO, seen_reordering: false, steps: 1, kept_for: 0, stretched_at: 0 }
+    }
+
+    /// A packet was sent again in vain: the window becomes longer, if packets have overtaken each other. The
+    /// acknowledgement was made when `prior_delivered` bytes had been delivered; `delivered` have been by now.
+    pub(super) fn on_spurious_repair(&mut self, prior_delivered: u64, delivered: u64) {
+        if self.seen_reordering && prior_delivered >= self.stretched_at {
+            self.steps = self.steps.saturating_add(1);
+            self.kept_for = STEPS_KEPT;
+            self.stretched_at = delivered;
+        }
+    }
+
+    /// A repair is over that was none in vain.
+    pub(super) fn on_repaired(&mut self) {
+        self.kept_for = self.kept_for.saturating_sub(1);
+        if self.kept_for == 0 {
+            self.steps = 1;
+        }
+    }
+}
+
+impl Account {
+    /// Tells RACK what is newly acknowledged while something is missing, or was (`tcp_rack_advance`,
+    /// `tcp_check_sack_reordering`).
+    pub(super) fn tell_rack(&mut self, now: Time, acked: &Acked) {
+        if acked.overtaken > 0 && self.config.linux {
+            self.rack.seen_reordering = true;
+            self.ledger.tolerate_reordering(acked.overtaken);
+        }
+        self.recovery.end_new_data_first();
+        if !self.copied.is_empty() {
+            self.forget_copies();
+        }
+        if let Some((number, sent)) = acked.newest {
+            self.rack.rtt = now.since(sent);
+            if acked.repaired_in_vain > 0 {
+                let prior = self.ledger.entry(number).delivered;
+                self.rack.on_spurious_repair(prior, self.rates.delivered());
+            }
+        }
+    }
+
+    /// Of segments that have arrived, no copy counts as in flight any more (`tcp_clean_rtx_queue`). Where a
+    /// controller asks for the fate of each packet, copies count until they arrive or are lost.
+    #[cold]
+    fn forget_copies(&mut self) {
+        if self.config.linux && !self.config.signals.contains(Signals::FATES) {
+            let mut at = 0;
+            for segment in &self.copied {
+                at = self.ledger.forget_copy(*segment, at);
+            }
+        }
+        self.copied.clear();
+    }
+
+    /// When a packet counts as lost.
+    #[inline]
+    pub(super) fn loss_rule(&self) -> LossRule {
+        if !self.config.linux {
+            let rtt = self.rtt.smoothed().max(self.rtt.latest());
+            let distance = self.ledger.packet_threshold();
+            return LossRule { distance, age: rtt + rtt / 8, together: None };
+        }
+        let age = self.rack.rtt + self.reordering_window();
+        LossRule { distance: u64::MAX, age, together: Some(TIMER_MARGIN) }
+    }
+
+    /// RACK's reordering window (`tcp_rack_reo_wnd`).
+    pub(super) fn reordering_window(&self) -> Span {
+        let in_order = !self.rack.seen_reordering;
+        if in_order
+            && (self.recovery.is_repairing()
+                || self.ledger.acked_beyond_gap() >= DUPLICATE_THRESHOLD)
+        {
+            return Span::ZERO;
+        }
+        (self.rtt.min() / 4 * u64::from(self.rack.steps)).min(self.rtt.smoothed() / 8)
+    }
+}

@@ -1,0 +1,179 @@
+//! When the deadlines of an account are: loss by time, tail loss probe, retransmission timeout.
+//!
+//! Linux has one timer for the probe and the timeout (`tcp_schedule_loss_probe`, `tcp_rearm_rto`). While nothing
+//! is missing, it is the probe's: each packet and each acknowledgement of data sets it to two RTTs later, or to
+//! the timeout if that is earlier. After an acknowledgement the timeout counts from there; after a packet,
+//! from the sending of the oldest packet in flight. If the timer expires while a probe is on its way,
+//! a timeout takes the place of a second probe.
+//!
+//! With RFC 9002's rules ([`LossRecovery::Rfc9002`]) the timeout counts from the last acknowledgement or
+//! probe, and one probe is sent before it.
+//!
+//! [`LossRecovery::Rfc9002`]: super::LossRecovery::Rfc9002
+
+use paceline_cc::{Span, Time};
+
+use super::Account;
+
+/// How long a lone packet's acknowledgement may be delayed (RFC 8985 §7.2 `TLP.max_ack_delay`; Linux
+/// `TCP_RTO_MIN`).
+const MAX_ACK_DELAY: Span = Span::from_millis(200);
+/// Added to two RTTs when more than one packet is in flight (Linux `TCP_TIMEOUT_MIN_US`).
+const PROBE_MARGIN: Span = Span::from_millis(2);
+
+/// The state of an account's timers.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// When the timeout last began to count: at an acknowledgement, a probe, a timeout, or when the oldest
+    /// missing data was sent again.
+    start: Time,
+    /// The number that was next then.
+    start_next: u64,
+    /// When the oldest missing data was last sent again.
+    pub(super) repaired: Time,
+    /// When the time threshold declares the next packet lost.
+    pub(super) loss: Time,
+    /// The number of the last probe; zero before the first.
+    pub(super) probe: u64,
+    /// Nothing was acknowledged since the last probe.
+    silent_since_probe: bool,
+    /// Neither a loss nor a timeout since the last probe.
+    calm_since_probe: bool,
+}
+
+/// When the tail is probed, and when the retransmission timer expires; one of them is [`Time::NEVER`] if it
+/// has to wait for the other.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct TailDeadlines {
+    pub(super) probe: Time,
+    pub(super) timeout: Time,
+}
+
+impl Timers {
+    pub(super) fn new() -> Timers {
+        Timers {
+            start: Time::ZERO,
+            start_next: 0,
+            repaired: Time::ZERO,
+            loss: Time::NEVER,
+            probe: 0,
+            silent_since_probe: false,
+            calm_since_probe: false,
+        }
+    }
+
+    /// The timeout counts from `now` on; `next` is the next number.
+    #[inline]
+    pub(super) fn restart(&mut self, now: Time, next: u64) {
+        self.start = now;
+        self.start_next = next;
+        self.silent_since_probe = false;
+    }
+
+    /// The tail is probed by packet `number`. The timeout counts from here on (RFC 8985 §7.3).
+    pub(super) fn on_probe(&mut self, now: Time, number: u64) {
+        self.restart(now, number + 1);
+        self.probe = number;
+        (self.silent_since_probe, self.calm_since_probe) = (true, true);
+    }
+
+    /// A loss or a mark was reacted to, or a timeout: the next tail may be probed.
+    pub(super) fn on_congestion(&mut self) {
+        self.calm_since_probe = false;
+    }
+}
+
+impl Account {
+    /// When [`Account::on_deadline`] is next to be called; [`Time::NEVER`] if nothing is in flight.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        let TailDeadlines { probe, timeout } = self.tail_deadlines();
+        self.timers.loss.min(probe).min(timeout)
+    }
+
+    /// True if no deadline can lie before `time`: a bound that is quickly worked out.
+    #[inline]
+    pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
+        let rto = self.rtt.rto();
+        let soonest = rto.min(self.rtt.smoothed() * 2);
+        self.timers.loss >= time
+            && self.timers.start + soonest >= time
+            && self
+                .ledger
+                .oldest()
+                .is_none_or(|oldest| self.ledger.entry(oldest).sent + rto >= time)
+    }
+
+    /// True if no data is on its way that the receiver still needs: then there is no tail, and
+    /// neither its probe nor a timeout (RFC 6298 §5.2).
+    #[inline]
+    pub(super) fn needs_no_timer(&self) -> bool {
+        self.config.reliable && self.cumulative == self.next_segment
+    }
+
+    /// When the tail is probed, and when the retransmission timer expires.
+    pub(super) fn tail_deadlines(&self) -> TailDeadlines {
+        if self.in_flight() == 0 {
+            return TailDeadlines { probe: Time::NEVER, timeout: Time::NEVER };
+        }
+        let rto = self.rtt.rto();
+        let timeout = self.timers.start + rto;
+        if !self.probes_tail() {
+            return TailDeadlines { probe: Time::NEVER, timeout };
+        }
+        let (next, linux) = (self.ledger.next(), self.config.linux);
+        let newest = next - 1;
+        let is_alone = self.ledger.first_in_flight() == Some(newest);
+        let margin = if is_alone { MAX_ACK_DELAY } else { PROBE_MARGIN };
+        let sent_since_start = next > self.timers.start_next;
+        let start =
+            if sent_since_start { self.ledger.entry(newest).sent } else { self.timers.start };
+        let probe = start + self.rtt.smoothed() * 2 + margin;
+        if !linux {
+            return TailDeadlines { probe: probe.min(timeout), timeout };
+        }
+        let oldest_expires = self.oldest_sent() + rto;
+        let probe = match sent_since_start {
+            false => probe.min(timeout),
+            // A timeout that should have been needs no further hurry (`tcp_schedule_loss_probe`).
+            true if oldest_expires <= start => probe,
+            true => probe.min(oldest_expires),
+        };
+        match self.has_probe_out() {
+            true => TailDeadlines { probe: Time::NEVER, timeout: probe.max(oldest_expires) },
+            false => TailDeadlines { probe, timeout: Time::NEVER },
+        }
+    }
+
+    /// True if the timer at hand is that of a probe: never while a loss or a timeout is being repaired.
+    /// While a gap is open, the time threshold comes first.
+    fn probes_tail(&self) -> bool {
+        let timers = &self.timers;
+        // The timeout follows a probe: RFC 9002's in any case, Linux' unless something is sent meanwhile.
+        let awaits_timeout = timers.silent_since_probe
+            && (!self.config.linux || self.ledger.next() <= timers.probe + 1);
+        self.config.probes
+            && !awaits_timeout
+            && self.repairs.is_empty()
+            && !self.recovery.is_repairing()
+            && !self.needs_no_timer()
+            && !self.rtt.smoothed().is_zero()
+    }
+
+    /// True if a probe is on its way: neither it nor a later packet is acknowledged, and no congestion
+    /// was reacted to since (Linux `tlp_high_seq`).
+    fn has_probe_out(&self) -> bool {
+        self.timers.calm_since_probe && self.ledger.acked_end() <= self.timers.probe
+    }
+
+    /// When the oldest data in flight was last sent.
+    fn oldest_sent(&self) -> Time {
+        let Some(number) = self.ledger.first_in_flight() else { return self.timers.start };
+        let oldest = self.ledger.entry(number);
+        // A probe that repeats it is younger.
+        match self.ledger.unlost(self.timers.probe) {
+            Some(probe) if self.has_probe_out() && probe.segment == oldest.segment => probe.sent,
+            _ => oldest.sent,
+        }
+    }
+}

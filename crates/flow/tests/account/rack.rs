@@ -1,0 +1,86 @@
+//! Linux' rule of loss detection: RACK (RFC 8985 §6, `tcp_recovery.c`).
+
+use super::script::stream;
+
+/// Once three packets have been acknowledged beyond the oldest missing one, all that was sent before the newest
+/// acknowledged packet is lost, however close to it; two are not enough (`tcp_rack_reo_wnd`).
+#[test]
+fn three_packets_beyond_a_gap_make_losses() {
+    stream().run(
+        "  0  send 0
+         100  ack 0       -> srtt 100
+         100  send 1-6
+         200  ack 2 0     -> acked 2, lost none
+         200  ack 4 2 0   -> acked 4, lost none
+         200  ack 6 4 2 0 -> acked 6, lost 1 3 5, congestion loss",
+    );
+}
+
+/// With fewer, a packet is lost an RTT and a reordering window after it was sent: a quarter of the smallest
+/// RTT, at most an eighth of the smoothed one. The timer is set 2 ms later, and for the last of them.
+#[test]
+fn fewer_wait_for_the_reordering_window() {
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100
+         100  send 1
+         104  send 2
+         105  send 3
+         205  ack 3 0  -> acked 3, lost none, rtt 100, deadline 218.5
+         218.5 loss-timer -> lost 1-2, congestion loss",
+    );
+    // The packet before is lost with the next acknowledgement, if that comes after the window.
+    stream().run(
+        "  0  send 0
+         100  ack 0    -> srtt 100
+         100  send 1
+         104  send 2
+         105  send 3
+         205  ack 3 0  -> deadline 218.5
+         213  ack 3 0  -> lost 1, congestion loss",
+    );
+}
+
+/// While losses are repaired, all that was sent earlier is lost, also repairs.
+#[test]
+fn there_is_no_window_during_a_repair() {
+    stream().run(
+        "  0  send 0
+         100  ack 0        -> srtt 100
+         100  send 1-6
+         200  ack 2-4 0    -> acked 2-4, lost 1, congestion loss
+         200  again 1 as 7
+         201  send 8
+         202  ack 6 2-4 0  -> acked 6, lost 5
+         301  ack 8 6 2-4 0 -> acked 8, lost 7",
+    );
+}
+
+/// Once packets have overtaken each other, the window is waited for in any case
+/// (`tcp_check_sack_reordering`).
+#[test]
+fn seen_reordering_is_waited_for() {
+    stream().run(
+        "  0  send 0
+         100  ack 0      -> srtt 100
+         100  send 1-9
+         200  ack 2-3 0  -> acked 2-3
+         201  ack 0-3    -> acked 1, lost none
+         201  ack 5-9 0-3 -> acked 5-9, lost none, deadline 215.515625
+         215.515625 loss-timer -> lost 4, congestion loss",
+    );
+}
+
+/// A packet that was sent again, and comes then, does not show that packets overtake each other.
+#[test]
+fn late_repairs_are_no_reordering() {
+    stream().run(
+        "  0  send 0
+         100  ack 0      -> srtt 100
+         100  send 1-9
+         200  ack 2-4 0  -> acked 2-4, lost 1, congestion loss
+         200  again 1 as 10
+         201  ack 0-4    -> acked 1, late 1, congestion undo
+         202  ack 6-8 0-4 -> acked 6-8, lost 5, congestion loss",
+    );
+}

@@ -104,10 +104,21 @@ impl RenoWindow {
     /// Reno's congestion avoidance: one packet more per window acknowledged.
     #[inline]
     pub fn avoid_congestion(&mut self, acked: f64) {
+        self.open_by_one_per(self.cwnd, acked);
+    }
+
+    /// Opens the window by one packet per `pace` packets acknowledged (Linux `tcp_cong_avoid_ai`).
+    #[inline]
+    pub fn open_by_one_per(&mut self, pace: f64, acked: f64) {
+        // What was acknowledged at a slower pace opens the window once.
+        if self.credit >= pace {
+            self.credit = 0.0;
+            self.cwnd += 1.0;
+        }
         self.credit += acked;
-        if self.credit >= self.cwnd {
-            let more = libm::floor(self.credit / self.cwnd);
-            self.credit -= more * self.cwnd;
+        if self.credit >= pace {
+            let more = libm::floor(self.credit / pace);
+            self.credit -= more * pace;
             self.cwnd += more;
         }
     }

@@ -28,10 +28,9 @@
 //! Linux and the RFC differ in three rules. Linux reads the curve the smallest RTT ahead, the RFC a
 //! smoothed RTT ahead. Once Reno's window is where congestion was met, the RFC lets it grow by a packet
 //! per round trip, and Linux goes on with 0.53: where losses are frequent, as under CoDel on a link that
-//! varies, Linux uses less of the link. `growth` sets both. Linux cuts the distance from the plateau
-//! to whole packets (`whole_packets`). The window itself is a fraction here in each variant, where
-//! Linux counts whole packets. The reduction is a share of the window, as in Linux, and not of the
-//! bytes in flight.
+//! varies, Linux uses less of the link. `growth` sets both. Linux counts windows, plateau and
+//! growth in whole packets (`whole_packets`); with `growth=rfc9438`, `whole_packets` cuts the distance from the plateau
+//! only. The reduction is a share of the window, as in Linux, and not of the bytes in flight.
 //!
 //! # Where it fails
 //! It fills the buffer, up to seconds of delay on a cellular link; takes random loss for
@@ -45,6 +44,7 @@ mod css;
 mod curve;
 mod hystart;
 mod rounds;
+mod whole;
 mod window;
 
 #[cfg(test)]
@@ -79,8 +79,8 @@ crate::params! {
         tcp_friendliness: bool = true,
         /// Whose rules the window grows by where they differ.
         growth: Growth = Growth::Linux,
-        /// Whether the distance from the plateau is cut to whole packets, as in Linux and ns-3: the
-        /// window comes back sooner and stays longer.
+        /// Whether packets are counted whole, as in Linux and ns-3: the window comes back to the plateau sooner
+        /// and stays longer.
         whole_packets: bool = true,
         /// Growth per round trip, at least, while no loss has told the path's capacity (Linux);
         /// 0 for RFC 9438.

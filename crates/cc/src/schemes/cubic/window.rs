@@ -1,8 +1,9 @@
 //! Cubic's window: what Cubic, ABC's second window and C2TCP share.
 
 use super::CubicParams;
-use super::curve::Curve;
+use super::curve::{Curve, Growth};
 use super::hystart::HyStart;
+use super::whole::WholeCurve;
 use crate::control::{Congestion, Established, Feedback};
 use crate::parts::RenoWindow;
 use crate::units::{Span, Time};
@@ -11,23 +12,57 @@ use crate::units::{Span, Time};
 #[derive(Clone, Debug)]
 pub struct CubicWindow {
     pub(super) base: RenoWindow,
-    curve: Curve,
+    rule: Rule,
     /// The curve before the last reduction, for its undoing.
-    before: Curve,
+    before: Rule,
     hystart: HyStart,
     initial: f64,
     /// The time of the last feedback.
     last: Time,
 }
 
+/// How the window grows in congestion avoidance.
+#[derive(Copy, Clone, Debug)]
+enum Rule {
+    /// By fractions of packets.
+    Fractions(Curve),
+    /// By whole packets, as Linux does.
+    Whole(WholeCurve),
+}
+
+impl Rule {
+    fn new(params: &CubicParams) -> Rule {
+        match params.growth == Growth::Linux && params.whole_packets {
+            true => Rule::Whole(WholeCurve::new(params)),
+            false => Rule::Fractions(Curve::new(params)),
+        }
+    }
+
+    /// Congestion at a window of `cwnd`; returns what the window is to be reduced to.
+    fn reduce(&mut self, cwnd: f64) -> f64 {
+        match self {
+            Rule::Fractions(curve) => curve.reduce(cwnd),
+            Rule::Whole(curve) => curve.reduce(cwnd as u64) as f64,
+        }
+    }
+
+    /// What was known of the path is void.
+    fn forget(&mut self) {
+        match self {
+            Rule::Fractions(curve) => curve.forget(),
+            Rule::Whole(curve) => curve.forget(),
+        }
+    }
+}
+
 impl CubicWindow {
     /// A window before the first packet.
     pub fn new(params: &CubicParams) -> CubicWindow {
-        let curve = Curve::new(params);
+        let rule = Rule::new(params);
         CubicWindow {
             base: RenoWindow::new(params.initial_window),
-            curve,
-            before: curve,
+            rule,
+            before: rule,
             hystart: HyStart::new(params.hystart),
             initial: params.initial_window,
             last: Time::ZERO,
@@ -82,34 +117,37 @@ impl CubicWindow {
             // The window has just shrunk; `may_grow` noted the state of the repair.
         } else if grows {
             self.grow(feedback);
-        } else if feedback.may_raise_cwnd {
-            self.curve.stand_still(feedback.now, since_last);
+        } else if let Rule::Fractions(curve) = &mut self.rule
+            && feedback.may_raise_cwnd
+        {
+            curve.stand_still(feedback.now, since_last);
         }
     }
 
     /// Returns whether the window was reduced.
     fn react(&mut self, congestion: Congestion, feedback: &Feedback<'_>) -> bool {
-        let curve = self.curve;
+        let rule = self.rule;
         match congestion {
             Congestion::Loss | Congestion::Ecn => {
-                let packets = self.curve.reduce(self.cwnd());
+                let packets = self.rule.reduce(self.cwnd());
                 self.base.reduce(packets);
                 self.hystart.on_congestion();
-                self.before = curve;
+                self.before = rule;
             }
             Congestion::Timeout => {
-                let packets = self.curve.reduce(self.cwnd());
+                let packets = self.rule.reduce(self.cwnd());
                 if self.base.time_out(packets) {
-                    self.before = curve;
+                    self.before = rule;
                 } else {
-                    self.curve = curve;
+                    self.rule = rule;
                 }
-                self.curve.forget();
+                self.rule.forget();
                 self.hystart.on_timeout(feedback);
             }
             Congestion::Undo => {
-                if self.base.undo() {
-                    self.curve = self.before;
+                // Linux raises the window and leaves the curve as the mistake left it.
+                if self.base.undo() && matches!(self.rule, Rule::Fractions(_)) {
+                    self.rule = self.before;
                 }
                 return false;
             }
@@ -125,9 +163,19 @@ impl CubicWindow {
         if self.base.in_slow_start() {
             acked = self.slow_start(feedback, acked);
         }
-        if acked > 0.0 {
-            let cwnd = self.curve.advance(feedback, self.cwnd(), acked);
-            self.base.set_cwnd(cwnd);
+        if acked <= 0.0 {
+            return;
+        }
+        let cwnd = self.cwnd();
+        match &mut self.rule {
+            Rule::Fractions(curve) => {
+                let cwnd = curve.advance(feedback, cwnd, acked);
+                self.base.set_cwnd(cwnd);
+            }
+            Rule::Whole(curve) => {
+                let pace = curve.pace(feedback, cwnd as u64, acked as u64);
+                self.base.open_by_one_per(pace as f64, acked);
+            }
         }
     }
 
@@ -145,10 +193,12 @@ impl CubicWindow {
     /// Sending resumes after `idle` without anything in flight: the epoch does not count that
     /// time, and the window halves per timeout as in Linux.
     pub fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
-        self.curve.stand_still(now, idle);
         self.last = self.last.max(now);
-        if self.base.restart(self.initial, idle, rto) {
-            self.curve.end_epoch();
+        let restarts = self.base.restart(self.initial, idle, rto);
+        match &mut self.rule {
+            Rule::Whole(curve) => curve.stand_still(now, idle),
+            Rule::Fractions(curve) if restarts => curve.end_epoch(),
+            Rule::Fractions(curve) => curve.stand_still(now, idle),
         }
     }
 
@@ -157,7 +207,11 @@ impl CubicWindow {
     pub fn cap(&mut self, packets: f64) {
         if packets < self.cwnd() {
             self.base.cap(packets);
-            self.curve.cap(self.cwnd());
+            let cwnd = self.cwnd();
+            match &mut self.rule {
+                Rule::Fractions(curve) => curve.cap(cwnd),
+                Rule::Whole(curve) => curve.cap(cwnd as u64),
+            }
         }
     }
 
@@ -169,7 +223,7 @@ impl CubicWindow {
     /// Reacts as to a loss, and then sets the window to `packets` (C2TCP's back-off to 1): slow
     /// start leads back to where the loss would have left it. It cannot be undone.
     pub fn back_off(&mut self, packets: f64) {
-        let reduced = self.curve.reduce(self.cwnd());
+        let reduced = self.rule.reduce(self.cwnd());
         self.base.reduce(reduced);
         self.base.commit();
         self.base.set_cwnd(packets.min(self.cwnd()));
@@ -181,8 +235,12 @@ impl CubicWindow {
         if self.ssthresh().is_finite() {
             see("ssthresh", self.ssthresh());
         }
-        see("w_max", self.curve.w_max());
-        see("w_est", self.curve.w_est());
-        see("k", 1e3 * self.curve.k());
+        let (w_max, w_est, k) = match &self.rule {
+            Rule::Fractions(curve) => (curve.w_max(), curve.w_est(), curve.k()),
+            Rule::Whole(curve) => (curve.w_max() as f64, curve.reno() as f64, curve.k()),
+        };
+        see("w_max", w_max);
+        see("w_est", w_est);
+        see("k", 1e3 * k);
     }
 }

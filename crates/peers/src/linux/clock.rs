@@ -15,6 +15,8 @@ const PER_EVENT: Span = Span::from_micros(60);
 /// with each event that has no answer.
 const CLOSE: Span = Span::from_micros(350);
 const CLOSE_PER_EVENT: Span = Span::from_micros(30);
+/// packetdrill's clock may be a fifth of each wait behind, but no more than this.
+const LATE: Span = Span::from_millis(2);
 /// Sends that answer one input are closer to each other than this.
 const TOGETHER: Span = Span::from_micros(150);
 
@@ -24,6 +26,7 @@ pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
     let (mut now, mut unanswered) = (Span::ZERO, 0);
     let mut times = Vec::new();
     for event in &script.events {
+        let before = now;
         let (from, is_input) = match (event.when, &event.what) {
             (When::At(time), _) => (time.max(now), false),
             (When::After(by, _), What::In(_) | What::Call(..)) => (now + by, true),
@@ -34,7 +37,7 @@ pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
         if is_input {
             now += PER_EVENT;
             unanswered += 1;
-            let close = CLOSE + CLOSE_PER_EVENT * unanswered;
+            let close = (CLOSE + CLOSE_PER_EVENT * unanswered).max(lateness(from - before));
             while answers.next_if(|answer| *answer + close < now).is_some() {}
             if let Some(answer) = answers.next_if(|answer| *answer <= now + close) {
                 (now, unanswered) = (answer, 0);
@@ -43,6 +46,11 @@ pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
         times.push(now);
     }
     times
+}
+
+/// How late packetdrill may be after a wait.
+fn lateness(wait: Span) -> Span {
+    (wait / 5).min(LATE)
 }
 
 /// The times at which segments were sent, once for those that were sent together.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use paceline_peers::play::{Schemes, play};
 use paceline_peers::script;
-use paceline_peers::vector::Declared::{ByDesign, Holds};
+use paceline_peers::vector::Declared::Holds;
 
-use crate::{Declaration, causes, files, judge, outcome, stem};
+use crate::{Declaration, files, judge, outcome, stem};
 
 pub(crate) const PEER: &str = "Linux 6.18, our scripts";
 
@@ -16,13 +16,13 @@ pub(crate) const DECLARED: &[Declaration] = &[
     ("limited-transmit", Holds),
     ("mark-reduces-the-window-once", Holds),
     ("no-probe-after-a-timeout", Holds),
-    ("one-packet-overtakes-three", ByDesign(causes::DISTANCE_OF_THREE)),
+    ("one-packet-overtakes-three", Holds),
     ("probe-before-the-timeout", Holds),
     ("probe-of-a-lone-packet", Holds),
     ("probe-of-a-short-tail", Holds),
     ("slow-start-doubles-the-window", Holds),
     ("slow-start-of-a-short-transfer", Holds),
-    ("ten-losses-of-forty", ByDesign(causes::PRR_IN_BYTES)),
+    ("ten-losses-of-forty", Holds),
     ("timeout-doubles", Holds),
     ("unused-window-stands-still", Holds),
 ];

@@ -6,7 +6,7 @@ use std::io::{Write, stderr};
 use paceline_peers::linux::{Comparison, compare, read};
 use paceline_peers::play::Schemes;
 use paceline_peers::script;
-use paceline_peers::vector::Declared::{ByDesign, Differs, Holds};
+use paceline_peers::vector::Declared::{ByDesign, Holds};
 use paceline_peers::vector::Outcome;
 
 use crate::{Declaration, causes, files, judge, stem};
@@ -18,34 +18,21 @@ const LEAST_SHARE: f64 = 0.95;
 /// Differences that are described in a failure.
 const DESCRIBED: usize = 3;
 
-/// RFC 5682: Linux sends new data after a timeout to tell whether it was spurious.
-const FRTO: &str = "after a timeout Linux sends new data, and takes the timeout for spurious by what is acknowledged \
-     next (RFC 5682); transmission numbers tell without";
-
-/// A window that differs by a packet for a while.
-const A_PACKET_APART: &str = "after a loss the windows are a packet apart for a while, as proportional rate reduction counts bytes (RFC 9937 \
-     §6.2), and copies of arrived data are in flight; each segment leaves with another acknowledgement from there on";
-
-/// Cubic's W_max.
-const FAST_CONVERGENCE: &str = "the window is a packet smaller at the second loss, so that fast convergence lowers the plateau; Linux \
-     compares whole packets, and finds them equal. Without fast convergence 69 % of the windows agree, not 46 %; the rest has no \
-     cause yet";
-
 pub(crate) const DECLARED: &[Declaration] = &[
     ("alternate-10-of-40", Holds),
     ("app-limited-google", Holds),
     ("ca-app-limited", Holds),
-    ("cubic-long", Differs(FAST_CONVERGENCE)),
+    ("cubic-long", Holds),
     ("ecn-40", Holds),
     ("hystart-train", Holds),
     ("hystart-train-long", Holds),
     ("idle-reno", Holds),
     ("lost-retransmission", Holds),
     ("reno-ecn-long", Holds),
-    ("reno-long", ByDesign(A_PACKET_APART)),
-    ("reorder-4", ByDesign(causes::DISTANCE_OF_THREE)),
+    ("reno-long", Holds),
+    ("reorder-4", ByDesign(causes::NUMBERS)),
     ("rto-backoff", ByDesign(causes::LATE_TIMERS)),
-    ("rto-genuine", ByDesign(FRTO)),
+    ("rto-genuine", ByDesign(causes::LATE_TIMERS)),
     ("rto-genuine-nodata", Holds),
     ("rto-spurious", ByDesign(causes::NUMBERS)),
     ("rto-spurious-nodata", ByDesign(causes::NUMBERS)),

@@ -127,18 +127,6 @@ impl BitRing {
         None
     }
 
-    /// How many bits of from..to are set.
-    pub(crate) fn count_set(&self, from: u64, to: u64) -> u64 {
-        let (mut at, mut count) = (from, 0);
-        while at < to {
-            let end = ((at / 64 + 1) * 64).min(to);
-            let word = self.word(at) >> (at % 64) << (64 - (end - at));
-            count += u64::from(word.count_ones());
-            at = end;
-        }
-        count
-    }
-
     /// The first set bit of from..to.
     #[inline]
     pub(crate) fn next_set(&self, from: u64, to: u64) -> Option<u64> {

@@ -21,6 +21,9 @@ pub(super) struct Acked {
     pub(super) late_in_episode: u32,
     /// The largest number, and when it was sent.
     pub(super) newest: Option<(u64, Time)>,
+    /// Of several packets the one that Linux looks at last, whose RTT is RACK's: among those below the cumulative
+    /// point, or else all, the last in the order of data. What it is chosen by, and when it was sent.
+    pub(super) last: Option<((bool, u64, u64), Time)>,
     /// One more than the largest number that earlier acknowledgements acknowledged.
     prior_end: u64,
     /// Packets that had been sent once, and came after others that were sent later: by how many numbers at
@@ -57,6 +60,21 @@ impl Notes<'_> {
     fn note_overtaken(&mut self, number: u64) {
         self.acked.overtaken =
             self.acked.overtaken.max(self.acked.prior_end.saturating_sub(number));
+    }
+
+    /// Notes one of several packets; all data below `cumulative` has arrived.
+    fn note_one_of(
+        &mut self,
+        cumulative: u64,
+        number: u64,
+        entry: &Entry,
+        detail: Option<&Detail>,
+    ) {
+        let place = (entry.segment < cumulative, entry.segment, number);
+        if self.acked.last.is_none_or(|(last, _)| place > last) {
+            self.acked.last = Some((place, entry.sent));
+        }
+        self.note(number, entry, detail);
     }
 
     #[inline(always)]
@@ -126,7 +144,10 @@ impl Account {
         let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
         let (ledger, mut notes) = self.notes(now, acked);
         let blocks = ack.blocks().chain(older);
-        ledger.on_blocks(blocks, |number, entry, detail| notes.note(number, entry, detail));
+        let cumulative = ack.cumulative;
+        ledger.on_blocks(blocks, |number, entry, detail| {
+            notes.note_one_of(cumulative, number, entry, detail);
+        });
         notes.acked
     }
 
@@ -137,17 +158,21 @@ impl Account {
     #[cold]
     pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
         let cumulative = self.cumulative;
+        if let (None, Some((number, sent))) = (acked.last, acked.newest) {
+            let segment = self.ledger.entry(number).segment;
+            acked.last = Some(((segment < cumulative, segment, number), sent));
+        }
         let (ledger, mut notes) = self.notes(now, *acked);
         let untold = ack.blocks().last().map_or(0, |(first, _)| first);
         ledger.on_untold(cumulative, untold, |number, entry, detail| {
-            notes.note(number, entry, detail);
+            notes.note_one_of(cumulative, number, entry, detail);
         });
         while let Some(repair) = notes.repairs.front().copied()
             && repair.segment < cumulative
         {
             if ledger.is_open(repair.number) {
                 ledger.on_arrived(repair.number, |number, entry, detail| {
-                    notes.note(number, entry, detail);
+                    notes.note_one_of(cumulative, number, entry, detail);
                 });
             }
             // Its arrival has taken it away, unless the ledger had forgotten it.

@@ -9,7 +9,7 @@ pub(crate) enum State {
     InFlight,
     /// Declared lost.
     Lost,
-    /// Acknowledged.
+    /// Acknowledged, or forgotten because another copy of its data was.
     Acked,
 }
 
@@ -21,13 +21,14 @@ pub(crate) struct Entry {
     /// Bytes delivered when the packet was sent.
     pub(crate) delivered: u64,
     pub(crate) size: u32,
-    /// The state: [`IN_FLIGHT`], [`ACKED`], or of a lost packet how many numbers lay between its own
+    /// The state: [`IN_FLIGHT`], [`ACKED`], [`FORGOTTEN`], or of a lost packet how many numbers lay between its own
     /// and the one that was next when it was declared lost, its own included. Besides [`AGAIN`].
     state: u32,
 }
 
 const IN_FLIGHT: u32 = 0;
 const ACKED: u32 = AGAIN - 1;
+const FORGOTTEN: u32 = ACKED - 1;
 /// The packet repeats data.
 const AGAIN: u32 = 1 << 31;
 
@@ -65,7 +66,7 @@ impl Entry {
     pub(crate) fn state(&self) -> State {
         match self.state & !AGAIN {
             IN_FLIGHT => State::InFlight,
-            ACKED => State::Acked,
+            FORGOTTEN | ACKED => State::Acked,
             _ => State::Lost,
         }
     }
@@ -87,11 +88,21 @@ impl Entry {
         self.state |= ACKED;
     }
 
+    /// Another copy of its data has arrived.
+    pub(super) fn forget(&mut self) {
+        self.state = self.state & AGAIN | FORGOTTEN;
+    }
+
+    /// True if [`forget`](Self::forget) was called.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.state & !AGAIN == FORGOTTEN
+    }
+
     /// The packet, of the given number, is declared lost; `next` is the next number.
     pub(super) fn lose(&mut self, number: u64, next: u64) {
         // More packets than this are never in flight: their entries would take 128 GB.
         let between = u32::try_from(next - number).unwrap_or(u32::MAX);
-        self.state = self.state & AGAIN | between.clamp(1, ACKED - 1);
+        self.state = self.state & AGAIN | between.clamp(1, FORGOTTEN - 1);
     }
 
     /// The loss was a mistake.
@@ -119,6 +130,10 @@ mod tests {
         assert!(entry.is_in_flight());
         entry.acknowledge();
         assert_eq!((entry.state(), entry.lost_before(7)), (State::Acked, None));
+        assert!(!entry.is_forgotten());
+        let mut copy = Entry::new(Time::ZERO, 0, 1500, 0).repeating(true);
+        copy.forget();
+        assert_eq!((copy.state(), copy.is_forgotten(), copy.repeats()), (State::Acked, true, true));
         assert!(!entry.repeats());
         let mut again = Entry::new(Time::ZERO, 0, 1500, 0).repeating(true);
         assert!(again.is_in_flight());

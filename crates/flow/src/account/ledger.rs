@@ -282,7 +282,7 @@ impl Ledger {
         }
     }
 
-    /// A segment has arrived: the packet in flight that repeats it, if there is one, counts as acknowledged.
+    /// A segment has arrived: the packet in flight that repeats it, if there is one, is forgotten.
     /// Looks at numbers from `from` on first, and returns where the next search is to begin.
     pub(crate) fn forget_copy(&mut self, segment: u64, from: u64) -> u64 {
         let from = from.max(self.undecided);
@@ -292,7 +292,7 @@ impl Ledger {
         };
         let entry = &mut self.ring[(number & self.mask) as usize];
         self.in_flight -= u64::from(entry.size);
-        entry.acknowledge();
+        entry.forget();
         self.note_resolved(number);
         self.advance();
         number + 1
@@ -472,9 +472,17 @@ impl Ledger {
         oldest
     }
 
-    /// How many packets are acknowledged that are younger than the oldest one in flight (Linux `sacked_out`).
-    pub(crate) fn acked_beyond_gap(&self) -> u64 {
-        self.first_in_flight().map_or(0, |oldest| self.resolved.count_set(oldest, self.acked_end))
+    /// True if at least `packets` packets are acknowledged that are younger than the oldest one in flight (Linux
+    /// `sacked_out`).
+    pub(crate) fn has_acked_beyond_gap(&self, packets: u32) -> bool {
+        let Some(mut at) = self.first_in_flight() else { return packets == 0 };
+        let mut missing = packets;
+        while missing > 0 {
+            let Some(number) = self.resolved.next_set(at, self.acked_end) else { return false };
+            missing -= u32::from(!self.entry(number).is_forgotten());
+            at = number + 1;
+        }
+        true
     }
 
     /// The oldest number in flight.

@@ -1,7 +1,7 @@
 //! Loss detection as Linux' TCP does it: RACK (RFC 8985 §6, `net/ipv4/tcp_recovery.c`).
 //!
 //! A packet is lost if one that was sent later has been acknowledged, and an RTT and a reordering window have
-//! passed since it was sent. The window is a quarter of the smallest RTT, at most an eighth of the smoothed one.
+//! passed since it was sent. The window is a quarter of the smallest RTT, at most the smoothed one.
 //! As long as packets have never overtaken each other, it is zero once three packets have been acknowledged
 //! beyond the oldest one missing, and while losses are repaired.
 
@@ -11,7 +11,7 @@ use super::Account;
 use super::acked::Acked;
 
 /// Packets acknowledged beyond a gap from which on nothing is waited for (`tcp_reordering`, RFC 5681).
-const DUPLICATE_THRESHOLD: u64 = 3;
+const DUPLICATE_THRESHOLD: u32 = 3;
 /// Added to the time after which a packet is lost, when the timer is set (`TCP_TIMEOUT_MIN_US`).
 const TIMER_MARGIN: Span = Span::from_millis(2);
 /// Repairs after which a longer window is given up (`TCP_RACK_RECOVERY_THRESH`).
@@ -20,7 +20,8 @@ const STEPS_KEPT: u8 = 16;
 /// What RACK has learnt of a path.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The RTT of the newest packet of the last acknowledgement that brought something new.
+    /// The RTT of the packet that the last acknowledgement with news told of last: see
+    /// [`Acked::last`](super::acked::Acked::last).
     pub(super) rtt: Span,
     /// Packets have overtaken each other.
     seen_reordering: bool,
@@ -79,8 +80,8 @@ impl Account {
         if !self.copied.is_empty() {
             self.forget_copies();
         }
-        if let Some((number, sent)) = acked.newest {
-            self.rack.rtt = now.since(sent);
+        if let Some((number, newest)) = acked.newest {
+            self.rack.rtt = now.since(acked.last.map_or(newest, |(_, sent)| sent));
             if acked.repaired_in_vain > 0 {
                 let prior = self.ledger.entry(number).delivered;
                 self.rack.on_spurious_repair(prior, self.rates.delivered());
@@ -118,10 +119,10 @@ impl Account {
         let in_order = !self.rack.seen_reordering;
         if in_order
             && (self.recovery.is_repairing()
-                || self.ledger.acked_beyond_gap() >= DUPLICATE_THRESHOLD)
+                || self.ledger.has_acked_beyond_gap(DUPLICATE_THRESHOLD))
         {
             return Span::ZERO;
         }
-        (self.rtt.min() / 4 * u64::from(self.rack.steps)).min(self.rtt.smoothed() / 8)
+        (self.rtt.min() / 4 * u64::from(self.rack.steps)).min(self.rtt.smoothed())
     }
 }

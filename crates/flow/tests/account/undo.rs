@@ -193,8 +193,8 @@ fn an_outage_of_acknowledgements_loses_nothing() {
          1000  timeout     -> lost 9
          1000  again 9 as 10
          1100  ack 3-10 0-1 -> late 9, congestion undo, in-flight 1, repair none
-         1100  loss-timer   -> lost 2, congestion loss
-         1100  again 2 as 11
+         1102  loss-timer   -> lost 2, congestion loss
+         1102  again 2 as 11
          1200  ack 3-11 0-1 -> acked 11, retransmits 3, late 9, total-lost 10",
     );
 }

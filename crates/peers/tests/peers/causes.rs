@@ -1,9 +1,5 @@
 //! Reasons and causes that several declarations share.
 
-/// RFC 9002 §6.1 against RFC 8985 §6.2.
-pub(crate) const DISTANCE_OF_THREE: &str = "losses are found by numbers three apart or after 9/8 RTT (RFC 9002 §6.1); Linux counts \
-     three acknowledged packets, or waits RTT + RTT/4 (RFC 8985 §6.2)";
-
 /// RFC 9937 §6.2.
 pub(crate) const PRR_IN_BYTES: &str = "proportional rate reduction counts bytes (RFC 9937 §6.2); Linux counts packets, rounded up, \
      and in recovery loses at once what was sent earlier than an acknowledged packet";

@@ -7,9 +7,9 @@ use super::plain::{Fate, Packet, Plain};
 
 impl Plain {
     /// When the time threshold declares a packet lost.
-    fn lost_by_time(&self, packet: &Packet, repairing: bool) -> Time {
+    fn lost_by_time(&self, packet: &Packet, window: Span) -> Time {
         if self.linux() {
-            return packet.sent + self.rack.rtt + self.reordering_window(repairing);
+            return packet.sent + self.rack.rtt + window;
         }
         let rtt = self.rtt.smoothed.max(self.rtt.latest);
         packet.sent + rtt + rtt / 8
@@ -34,23 +34,24 @@ impl Plain {
                 Fate::Lost(_) | Fate::InFlight => break,
             }
         }
+        let window = self.reordering_window(repairing);
         let waiting = |(n, packet): &(u64, &Packet)| *n < largest && packet.fate == Fate::InFlight;
         let lost = |(n, packet): &(u64, &Packet)| {
             let distant = !self.linux() && largest - n >= self.reordering;
-            distant || self.lost_by_time(packet, repairing) <= now
+            distant || self.lost_by_time(packet, window) <= now
         };
         let lost: Vec<u64> = self.present().filter(waiting).filter(lost).map(|(n, _)| n).collect();
         lost.iter().for_each(|number| self.lose(*number));
-        self.set_loss_timer(repairing);
+        self.set_loss_timer(window);
         lost
     }
 
     /// The timer of the first packet to become lost, or of the last one and 2 ms later with Linux.
-    fn set_loss_timer(&mut self, repairing: bool) {
+    fn set_loss_timer(&mut self, window: Span) {
         let largest = self.largest_acked();
         let behind =
             |(n, packet): &(u64, &Packet)| Some(*n) < largest && packet.fate == Fate::InFlight;
-        let times = self.present().filter(behind).map(|(_, p)| self.lost_by_time(p, repairing));
+        let times = self.present().filter(behind).map(|(_, p)| self.lost_by_time(p, window));
         let next = match self.linux() {
             true => times.max().map(|time| time + Span::from_millis(2)),
             false => times.min(),
@@ -95,6 +96,6 @@ impl Plain {
                 self.repairs.retain(|repair| *repair != i as u64);
             }
         }
-        self.set_loss_timer(repairing);
+        self.set_loss_timer(self.reordering_window(repairing));
     }
 }

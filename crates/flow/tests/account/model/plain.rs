@@ -185,7 +185,12 @@ impl Plain {
                 self.restart(now);
             }
             let prior = self.packets[*newest as usize].delivered_before;
-            self.rack.on_ack(now.since(sent), prior, self.delivered);
+            let segment = |number: u64| self.packets[number as usize].segment;
+            let last = said.acked.iter().max_by_key(|number| {
+                (segment(**number) < ack.cumulative, segment(**number), **number)
+            });
+            let last = last.map_or(sent, |number| self.packets[*number as usize].sent);
+            self.rack.on_ack(now.since(last), prior, self.delivered);
         }
         // An older count lies behind by less than half of the numbers there are.
         if ack.ce_packets.wrapping_sub(self.ce_packets) as i32 > 0 {

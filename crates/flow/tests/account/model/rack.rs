@@ -32,7 +32,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// The newest packet of an acknowledgement had this RTT, and so many bytes were delivered when it was sent.
+    /// The last packet of an acknowledgement had this RTT; so many bytes were delivered when the newest was sent.
     pub(super) fn on_ack(&mut self, rtt: Span, prior: u64, delivered: u64) {
         self.rtt = rtt;
         if self.in_vain && self.seen_reordering && prior >= self.stretched_at {
@@ -67,6 +67,6 @@ impl Plain {
         if !self.rack.seen_reordering && (repairing || beyond.count() >= 3) {
             return Span::ZERO;
         }
-        (self.rtt.min / 4 * self.rack.steps).min(self.rtt.smoothed / 8)
+        (self.rtt.min / 4 * self.rack.steps).min(self.rtt.smoothed)
     }
 }

@@ -72,18 +72,27 @@ fn abc_agrees_with_the_authors_router() {
     }
 }
 
-/// Real Linux' Cubic behind Mahimahi's CoDel, target 50 ms: utilisation within 3.5 points. The bound
-/// was 3 points until HyStart took every acknowledgement in, as Linux' does: ours came from 72.9 to
-/// 73.4 % of the link down, theirs is 70.2 %. Their 95th percentile of delay is not held against
-/// ours: see docs/metrics.md, where they differ and why.
+/// Real Linux' Cubic behind Mahimahi's CoDel, target 50 ms: its one run uses at most 3.5 points more or less of the
+/// link than the median of ten of ours, which start within a second. The bound was 3 points until HyStart took every
+/// acknowledgement in, as Linux' does: ours came from 72.9 to 73.4 % of the link down, theirs is 70.2 %. Until the window
+/// grew by whole packets only our first run counted, which uses 61.4 % of the link up where the ten use 61.4 to
+/// 65.9 % and theirs 65.8 %. Their 95th percentile of delay is not held against ours: see docs/metrics.md, where
+/// they differ and why.
 #[test]
 fn codel_agrees_with_mahimahi_on_recorded_traces() {
     let peers = [("Verizon-LTE-short.down", 0.7019), ("Verizon-LTE-short.up", 0.6582)];
     for (name, utilization) in peers {
         let Some(capacity) = recording(name) else { continue };
         let scheme = "cubic+codel[target=50ms,interval=100ms]";
-        let ours = row(&compare(name, capacity, scheme));
-        near(&format!("{name}: utilisation"), ours.utilization, utilization, 0.035);
+        let comparison = compare(name, capacity, scheme);
+        let mut used = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|number| {
+            let (run, scenario) = comparison.run_number(number);
+            let outcome = paceline_lab::run(&scenario).expect("a scenario that runs");
+            comparison.row_of(run, &outcome).utilization
+        });
+        used.sort_by(f64::total_cmp);
+        let median = (used[4] + used[5]) / 2.0;
+        near(&format!("{name}: utilisation"), median, utilization, 0.035);
     }
 }
 

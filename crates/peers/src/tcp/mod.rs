@@ -303,9 +303,9 @@ mod tests {
         // The repair left at 200 ms and cannot have arrived: the loss was none.
         acknowledge(&mut tcp, 210, 4001, &[]);
         assert_eq!((tcp.info().ca_state, tcp.info().ssthresh), (0, 0x7fff_ffff));
-        // The repair is in flight until all that left before it has arrived.
+        // The repair does not count as in flight any more, as its data has arrived.
         acknowledge(&mut tcp, 305, 9001, &[]);
-        assert_eq!(tcp.sender.in_flight(), 2000);
+        assert_eq!(tcp.sender.in_flight(), 1000);
         acknowledge(&mut tcp, 306, 10_001, &[]);
         assert_eq!(tcp.sender.in_flight(), 0);
     }

@@ -21,9 +21,6 @@ pub(super) struct Acked {
     pub(super) late_in_episode: u32,
     /// The largest number, and when it was sent.
     pub(super) newest: Option<(u64, Time)>,
-    /// Of several packets the one that Linux looks at last, whose RTT is RACK's: among those below the cumulative
-    /// point, or else all, the last in the order of data. What it is chosen by, and when it was sent.
-    pub(super) last: Option<((bool, u64, u64), Time)>,
     /// One more than the largest number that earlier acknowledgements acknowledged.
     prior_end: u64,
     /// Packets that had been sent once, and came after others that were sent later: by how many numbers at
@@ -31,6 +28,25 @@ pub(super) struct Acked {
     pub(super) overtaken: u64,
     /// Packets of `late` whose data had been sent again by then.
     pub(super) repaired_in_vain: u32,
+}
+
+/// Of several packets the one that Linux looks at last, whose RTT is RACK's: among those below the cumulative
+/// point, or else all, the last in the order of data.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Last {
+    /// Whether it lies below the cumulative point, its segment, and its number.
+    place: (bool, u64, u64),
+    pub(super) sent: Time,
+}
+
+impl Last {
+    /// The packet that is looked at later: this one, or another one that was `sent` then.
+    fn later(last: Option<Last>, place: (bool, u64, u64), sent: Time) -> Option<Last> {
+        match last {
+            Some(last) if last.place > place => Some(last),
+            _ => Some(Last { place, sent }),
+        }
+    }
 }
 
 /// Sums up what is newly acknowledged, for the rate sampler and the controller.
@@ -60,21 +76,6 @@ impl Notes<'_> {
     fn note_overtaken(&mut self, number: u64) {
         self.acked.overtaken =
             self.acked.overtaken.max(self.acked.prior_end.saturating_sub(number));
-    }
-
-    /// Notes one of several packets; all data below `cumulative` has arrived.
-    fn note_one_of(
-        &mut self,
-        cumulative: u64,
-        number: u64,
-        entry: &Entry,
-        detail: Option<&Detail>,
-    ) {
-        let place = (entry.segment < cumulative, entry.segment, number);
-        if self.acked.last.is_none_or(|(last, _)| place > last) {
-            self.acked.last = Some((place, entry.sent));
-        }
-        self.note(number, entry, detail);
     }
 
     #[inline(always)]
@@ -144,11 +145,15 @@ impl Account {
         let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
         let (ledger, mut notes) = self.notes(now, acked);
         let blocks = ack.blocks().chain(older);
-        let cumulative = ack.cumulative;
+        let mut last = None;
         ledger.on_blocks(blocks, |number, entry, detail| {
-            notes.note_one_of(cumulative, number, entry, detail);
+            let place = (entry.segment < ack.cumulative, entry.segment, number);
+            last = Last::later(last, place, entry.sent);
+            notes.note(number, entry, detail);
         });
-        notes.acked
+        let acked = notes.acked;
+        self.rack.last = last;
+        acked
     }
 
     /// Acknowledges what the cumulative point covers, after it has advanced past missing packets:
@@ -158,27 +163,35 @@ impl Account {
     #[cold]
     pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
         let cumulative = self.cumulative;
-        if let (None, Some((number, sent))) = (acked.last, acked.newest) {
+        let mut last = self.rack.last;
+        if let (None, Some((number, sent))) = (last, acked.newest) {
             let segment = self.ledger.entry(number).segment;
-            acked.last = Some(((segment < cumulative, segment, number), sent));
+            last = Last::later(None, (segment < cumulative, segment, number), sent);
         }
         let (ledger, mut notes) = self.notes(now, *acked);
         let untold = ack.blocks().last().map_or(0, |(first, _)| first);
+        let mut take =
+            |number: u64, entry: &Entry, detail: Option<&Detail>, notes: &mut Notes<'_>| {
+                let place = (entry.segment < cumulative, entry.segment, number);
+                last = Last::later(last, place, entry.sent);
+                notes.note(number, entry, detail);
+            };
         ledger.on_untold(cumulative, untold, |number, entry, detail| {
-            notes.note_one_of(cumulative, number, entry, detail);
+            take(number, entry, detail, &mut notes);
         });
         while let Some(repair) = notes.repairs.front().copied()
             && repair.segment < cumulative
         {
             if ledger.is_open(repair.number) {
                 ledger.on_arrived(repair.number, |number, entry, detail| {
-                    notes.note_one_of(cumulative, number, entry, detail);
+                    take(number, entry, detail, &mut notes);
                 });
             }
             // Its arrival has taken it away, unless the ledger had forgotten it.
             notes.repairs.pop_front_if(|first| first.segment == repair.segment);
         }
         *acked = notes.acked;
+        self.rack.last = last;
     }
 }
 

@@ -8,7 +8,7 @@
 use paceline_cc::{Signals, Span, Time};
 
 use super::Account;
-use super::acked::Acked;
+use super::acked::{Acked, Last};
 
 /// Packets acknowledged beyond a gap from which on nothing is waited for (`tcp_reordering`, RFC 5681).
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -20,9 +20,10 @@ const STEPS_KEPT: u8 = 16;
 /// What RACK has learnt of a path.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The RTT of the packet that the last acknowledgement with news told of last: see
-    /// [`Acked::last`](super::acked::Acked::last).
+    /// The RTT of the packet that Linux looks at last in the last acknowledgement with news: see [`Last`].
     pub(super) rtt: Span,
+    /// This packet of the present acknowledgement, if it tells of several.
+    pub(super) last: Option<Last>,
     /// Packets have overtaken each other.
     seen_reordering: bool,
     /// The reordering window in quarters of the smallest RTT (at most 255, as in Linux), and how many repairs keep it.
@@ -46,7 +47,14 @@ pub(crate) struct LossRule {
 
 impl Rack {
     pub(super) fn new() -> Rack {
-        Rack { rtt: Span::ZERO, seen_reordering: false, steps: 1, kept_for: 0, stretched_at: 0 }
+        Rack {
+            rtt: Span::ZERO,
+            last: None,
+            seen_reordering: false,
+            steps: 1,
+            kept_for: 0,
+            stretched_at: 0,
+        }
     }
 
     /// A packet was sent again in vain: the window becomes longer, if packets have overtaken each other. The
@@ -81,7 +89,8 @@ impl Account {
             self.forget_copies();
         }
         if let Some((number, newest)) = acked.newest {
-            self.rack.rtt = now.since(acked.last.map_or(newest, |(_, sent)| sent));
+            let last = self.rack.last.take();
+            self.rack.rtt = now.since(last.map_or(newest, |last| last.sent));
             if acked.repaired_in_vain > 0 {
                 let prior = self.ledger.entry(number).delivered;
                 self.rack.on_spurious_repair(prior, self.rates.delivered());

@@ -40,11 +40,11 @@ pub(super) struct WholeCurve {
     origin: u64,
     /// Reno's window, and the packets acknowledged that have not opened it yet.
     reno: u64,
-    reno_credit: u64,
-    /// Acknowledged packets for which the window opens by one.
-    pace: u64,
+    reno_credit: f64,
+    /// Acknowledged packets for which the window opens by one: a whole number, kept as what the window counts in.
+    pace: f64,
     /// The window for which the curve was last read, and when.
-    read_for: u64,
+    read_for: f64,
     read_at: Time,
 }
 
@@ -65,9 +65,9 @@ impl WholeCurve {
             k: 0,
             origin: 0,
             reno: 0,
-            reno_credit: 0,
-            pace: 1,
-            read_for: 0,
+            reno_credit: 0.0,
+            pace: 1.0,
+            read_for: 0.0,
             read_at: Time::ZERO,
         }
     }
@@ -93,23 +93,24 @@ impl WholeCurve {
         }
     }
 
-    /// `acked` packets are acknowledged in congestion avoidance at a window of `cwnd`: returns for how many the
-    /// window opens by one.
+    /// `acked` packets are acknowledged in congestion avoidance at a window of `cwnd` packets: returns for how many
+    /// the window opens by one, a whole number.
     #[inline]
-    pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: u64) -> u64 {
+    pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
         self.reno_credit += acked;
         let now = feedback.now;
         let begins = self.epoch == Time::NEVER;
-        if !begins && self.read_for == cwnd && now.since(self.read_at) <= HOLD {
-            return self.pace;
+        if begins || self.read_for != cwnd || now.since(self.read_at) > HOLD {
+            (self.read_for, self.read_at) = (cwnd, now);
+            self.read(feedback, cwnd as u64, acked);
         }
-        self.read(feedback, cwnd, acked);
         self.pace
     }
 
-    fn read(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: u64) {
+    /// Reads the curve; only this needs whole numbers as such.
+    #[inline(never)]
+    fn read(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: f64) {
         let now = feedback.now;
-        (self.read_for, self.read_at) = (cwnd, now);
         if self.epoch == Time::NEVER {
             self.epoch = now;
             (self.reno, self.reno_credit) = (cwnd, acked);
@@ -118,21 +119,21 @@ impl WholeCurve {
             self.k = (seconds * UNITS_PER_SECOND as f64) as u64;
         }
         let aim = self.at(now.since(self.epoch) + feedback.min_rtt);
-        self.pace = if aim > cwnd { cwnd / (aim - cwnd) } else { 100 * cwnd };
+        let mut pace = if aim > cwnd { cwnd / (aim - cwnd) } else { 100 * cwnd };
         if self.w_max == 0 && self.probe > 0 {
-            self.pace = self.pace.min(self.probe);
+            pace = pace.min(self.probe);
         }
         if self.friendly {
             let packets = (cwnd * self.reno_eighths / 8).max(1);
             // As many as Linux' loop `while (ca->ack_cnt > delta)` takes.
-            let opened = self.reno_credit.saturating_sub(1) / packets;
-            self.reno_credit -= opened * packets;
+            let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
+            self.reno_credit -= (opened * packets) as f64;
             self.reno += opened;
             if self.reno > cwnd {
-                self.pace = self.pace.min(cwnd / (self.reno - cwnd));
+                pace = pace.min(cwnd / (self.reno - cwnd));
             }
         }
-        self.pace = self.pace.max(2);
+        self.pace = pace.max(2) as f64;
     }
 
     /// The window of the curve at a time after the epoch's start.

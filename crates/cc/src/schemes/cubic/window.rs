@@ -173,8 +173,8 @@ impl CubicWindow {
                 self.base.set_cwnd(cwnd);
             }
             Rule::Whole(curve) => {
-                let pace = curve.pace(feedback, cwnd as u64, acked as u64);
-                self.base.open_by_one_per(pace as f64, acked);
+                let pace = curve.pace(feedback, cwnd, acked);
+                self.base.open_by_one_per(pace, acked);
             }
         }
     }

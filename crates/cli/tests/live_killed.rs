@@ -108,7 +108,7 @@ fn nobody_else_can_stop_an_emulator_from_starting() {
     let script = format!(
         "as='setpriv --reuid=65534 --regid=65534 --clear-groups'\n\
          chmod 755 {folder} {program}; $as true || {{ echo none; exit 0; }}\n\
-         $as {program} --ignored --exact holder --nocapture > {out} 2>&1 & holder=$!\n\
+         : > {out}; $as {program} --ignored --exact holder --nocapture > {out} 2>&1 & holder=$!\n\
          until grep -q holding {out}; do sleep 0.02; done\n\
          $P delay 1ms -- echo started; kill $holder; wait $holder 2>/dev/null\n\
          rmdir /tmp/paceline-0 2>/dev/null; grep -o 'taken\\|refused\\|holding 4' {out}",

@@ -141,7 +141,7 @@ impl Account {
         now: Time,
         ack: &Ack,
         older: impl Iterator<Item = (u64, u64)>,
-    ) -> Acked {
+    ) -> (Acked, Option<Last>) {
         let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
         let (ledger, mut notes) = self.notes(now, acked);
         let blocks = ack.blocks().chain(older);
@@ -151,9 +151,7 @@ impl Account {
             last = Last::later(last, place, entry.sent);
             notes.note(number, entry, detail);
         });
-        let acked = notes.acked;
-        self.rack.last = last;
-        acked
+        (notes.acked, last)
     }
 
     /// Acknowledges what the cumulative point covers, after it has advanced past missing packets:
@@ -161,9 +159,14 @@ impl Account {
     /// acknowledgement (the receiver may have forgotten their range). Queued repairs below the point
     /// count as late arrivals of packets that were declared lost.
     #[cold]
-    pub(super) fn take_cumulative(&mut self, now: Time, ack: &Ack, acked: &mut Acked) {
+    pub(super) fn take_cumulative(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        acked: &mut Acked,
+        mut last: Option<Last>,
+    ) -> Option<Last> {
         let cumulative = self.cumulative;
-        let mut last = self.rack.last;
         if let (None, Some((number, sent))) = (last, acked.newest) {
             let segment = self.ledger.entry(number).segment;
             last = Last::later(None, (segment < cumulative, segment, number), sent);
@@ -191,7 +194,7 @@ impl Account {
             notes.repairs.pop_front_if(|first| first.segment == repair.segment);
         }
         *acked = notes.acked;
-        self.rack.last = last;
+        last
     }
 }
 

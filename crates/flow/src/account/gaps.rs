@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Congestion, Feedback, NO_SEGMENT, Signals, Time};
 
-use super::acked::{Acked, fate};
+use super::acked::{Acked, Last, fate};
 use super::config::Constants;
 use super::entry::Entry;
 use super::recovery::Event;
@@ -20,13 +20,14 @@ impl Account {
         ack: &Ack,
         prior: u64,
         mut acked: Acked,
+        mut last: Option<Last>,
     ) -> Feedback<'_> {
         let advanced = self.advance(ack);
         if advanced && (!self.ledger.is_in_order() || !self.repairs.is_empty()) {
-            self.take_cumulative(now, ack, &mut acked);
+            last = self.take_cumulative(now, ack, &mut acked, last);
         }
         let rtt = self.sample_rtt(now, ack, &acked, advanced);
-        self.tell_rack(now, &acked);
+        self.tell_rack(now, &acked, last);
         if self.recovery.is_after_timeout() && self.config.linux {
             let (cumulative, next) = (self.cumulative, self.next_segment);
             self.recovery.note_progress(advanced, acked.late > 0, cumulative, next);

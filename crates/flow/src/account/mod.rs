@@ -392,18 +392,18 @@ impl Account {
         let mut older = older.peekable();
         let single = if older.peek().is_none() { self.ledger.single(ack) } else { None };
         let Some(number) = single else {
-            let acked = self.take_blocks(now, ack, older);
-            return self.on_gaps(now, ack, prior, acked);
+            let (acked, last) = self.take_blocks(now, ack, older);
+            return self.on_gaps(now, ack, prior, acked, last);
         };
         let acked = self.take_single(now, number);
         let nothing_missing = self.ledger.is_in_order() && self.repairs.is_empty();
         // While packets are missing, most acknowledgements neither advance the cumulative point nor can
         // cause a loss. For these, the lines below do the same as `on_gaps` with 120 instructions less.
         if !nothing_missing && (ack.cumulative > self.cumulative || !self.ledger.is_settled()) {
-            return self.on_gaps(now, ack, prior, acked);
+            return self.on_gaps(now, ack, prior, acked, None);
         }
         if !nothing_missing || acked.overtaken > 0 || !self.copied.is_empty() {
-            self.tell_rack(now, &acked);
+            self.tell_rack(now, &acked, None);
         }
         let advanced = self.advance(ack);
         let rtt = self.sample_rtt(now, ack, &acked, advanced);

@@ -22,8 +22,6 @@ const STEPS_KEPT: u8 = 16;
 pub(super) struct Rack {
     /// The RTT of the packet that Linux looks at last in the last acknowledgement with news: see [`Last`].
     pub(super) rtt: Span,
-    /// This packet of the present acknowledgement, if it tells of several.
-    pub(super) last: Option<Last>,
     /// Packets have overtaken each other.
     seen_reordering: bool,
     /// The reordering window in quarters of the smallest RTT (at most 255, as in Linux), and how many repairs keep it.
@@ -47,14 +45,7 @@ pub(crate) struct LossRule {
 
 impl Rack {
     pub(super) fn new() -> Rack {
-        Rack {
-            rtt: Span::ZERO,
-            last: None,
-            seen_reordering: false,
-            steps: 1,
-            kept_for: 0,
-            stretched_at: 0,
-        }
+        Rack { rtt: Span::ZERO, seen_reordering: false, steps: 1, kept_for: 0, stretched_at: 0 }
     }
 
     /// A packet was sent again in vain: the window becomes longer, if packets have overtaken each other. The
@@ -78,8 +69,8 @@ impl Rack {
 
 impl Account {
     /// Tells RACK what is newly acknowledged while something is missing, or was (`tcp_rack_advance`,
-    /// `tcp_check_sack_reordering`).
-    pub(super) fn tell_rack(&mut self, now: Time, acked: &Acked) {
+    /// `tcp_check_sack_reordering`). `last` is the packet that Linux looks at last, if there are several.
+    pub(super) fn tell_rack(&mut self, now: Time, acked: &Acked, last: Option<Last>) {
         if acked.overtaken > 0 && self.config.linux {
             self.rack.seen_reordering = true;
             self.ledger.tolerate_reordering(acked.overtaken);
@@ -89,7 +80,6 @@ impl Account {
             self.forget_copies();
         }
         if let Some((number, newest)) = acked.newest {
-            let last = self.rack.last.take();
             self.rack.rtt = now.since(last.map_or(newest, |last| last.sent));
             if acked.repaired_in_vain > 0 {
                 let prior = self.ledger.entry(number).delivered;

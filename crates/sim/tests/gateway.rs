@@ -42,7 +42,7 @@ fn scenario() -> Scenario {
 /// packets were told of as lost.
 fn drive(gateway: &mut Gateway, scenario: &Scenario) -> (f64, f64, usize) {
     let halves = registry::build(&Spec::parse("cubic").expect("legal")).expect("known");
-    let config = SenderConfig::of(&halves, Setup::new(1, 0));
+    let config = SenderConfig::of(&halves, Setup::new(1, 0)).with(|config| config.handshake = true);
     let mut sender =
         Sender::new(config, halves.controller.clone(), SENDER_SIGNALS).expect("has all signals");
     let mut receiver =
@@ -87,25 +87,35 @@ fn drive(gateway: &mut Gateway, scenario: &Scenario) -> (f64, f64, usize) {
     (bytes as f64 * 8e-6 / end.since(warm).as_secs_f64(), p95, lost)
 }
 
+/// Means of ten seeds. Until Cubic grew by whole packets one seed was judged alone, and the flow outside had no
+/// handshake.
 #[test]
 fn it_gets_what_a_simulated_flow_gets() {
-    let scenario = scenario();
-    let inside = paceline_sim::run(&scenario).expect("runs");
-    let mut gateway = Gateway::new(&scenario, &Names::default(), "f2").expect("legal");
-    let (mbps, p95, lost) = drive(&mut gateway, &scenario);
-    let outcome = gateway.outcome().expect("legal");
-    let total = |flows: &[paceline_sim::FlowOutcome]| -> f64 {
-        flows.iter().map(|flow| flow.goodput_mbps).sum()
-    };
-    let others = total(&outcome.flows) - outcome.flows[2].goodput_mbps;
-    let share = mbps / (mbps + others);
-    let expected = inside.flows[2].goodput_mbps / total(&inside.flows);
+    const SEEDS: u64 = 10;
+    let (mut shares, mut delays) = ([0.0; 2], [0.0; 2]);
+    for seed in 1..=SEEDS {
+        let scenario = scenario().with(|scenario| scenario.seed = seed);
+        let inside = paceline_sim::run(&scenario).expect("runs");
+        let mut gateway = Gateway::new(&scenario, &Names::default(), "f2").expect("legal");
+        let (mbps, p95, lost) = drive(&mut gateway, &scenario);
+        let outcome = gateway.outcome().expect("legal");
+        let total = |flows: &[paceline_sim::FlowOutcome]| -> f64 {
+            flows.iter().map(|flow| flow.goodput_mbps).sum()
+        };
+        let others = total(&outcome.flows) - outcome.flows[2].goodput_mbps;
+        shares[0] += mbps / (mbps + others) / SEEDS as f64;
+        shares[1] += inside.flows[2].goodput_mbps / total(&inside.flows) / SEEDS as f64;
+        delays[0] += p95 / SEEDS as f64;
+        delays[1] += inside.flows[2].one_way_delay_ms.p95 / SEEDS as f64;
+        assert!(lost > 0, "its queue overflows, and whoever has the bytes is told");
+        assert!(others > 2.0, "{others}");
+    }
     // Stated with the test: a medium whose events come in another order draws other backoffs.
-    assert!((share - expected).abs() < 0.03, "{share} against {expected}");
-    let delay = inside.flows[2].one_way_delay_ms.p95;
-    assert!((p95 / delay - 1.0).abs() < 0.15, "{p95} ms against {delay}");
-    assert!(lost > 0, "its queue overflows, and whoever has the bytes is told");
-    assert!(others > 2.0, "{others}");
+    assert!((shares[0] - shares[1]).abs() < 0.03, "share, outside and inside: {shares:?}");
+    assert!(
+        (delays[0] / delays[1] - 1.0).abs() < 0.15,
+        "p95 in ms, outside and inside: {delays:?}"
+    );
 }
 
 #[test]

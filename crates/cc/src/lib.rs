@@ -66,6 +66,7 @@
 
 mod control;
 mod header;
+mod host_pacing;
 mod packet;
 pub mod params;
 pub mod parts;

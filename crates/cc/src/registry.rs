@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::host_pacing;
 use crate::params::ParamInfo;
 use crate::scheme::{Halves, Scheme};
 use crate::schemes;
@@ -106,10 +107,10 @@ impl SchemeEntry {
     /// # Errors
     /// An unknown parameter, or a value that does not fit.
     pub fn build(&self, spec: &Spec) -> Result<Halves, SpecError> {
-        match &self.build {
+        on_host(spec, |spec| match &self.build {
             Build::BuiltIn(scheme) => (scheme.build)(spec),
             Build::Own(build) => build(spec),
-        }
+        })
     }
 }
 
@@ -227,8 +228,19 @@ impl Default for Registry {
 /// An unknown name or parameter, or a value that does not fit.
 pub fn build(spec: &Spec) -> Result<Halves, SpecError> {
     match SCHEMES.iter().find(|scheme| scheme.name == spec.name) {
-        Some(scheme) => (scheme.build)(spec),
+        Some(scheme) => on_host(spec, scheme.build),
         None => Err(unknown(spec, SCHEMES.iter().map(|scheme| scheme.name))),
+    }
+}
+
+/// What `build` makes of the spec, on a host that paces it if the spec says `pacing=linux`.
+fn on_host(
+    spec: &Spec,
+    build: impl Fn(&Spec) -> Result<Halves, SpecError>,
+) -> Result<Halves, SpecError> {
+    match host_pacing::split(spec) {
+        Some(plain) => host_pacing::pace(build(&plain)?, spec),
+        None => build(spec),
     }
 }
 

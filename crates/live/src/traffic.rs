@@ -14,6 +14,7 @@ use nix::sys::socket::{
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
+use crate::linux::pacing;
 
 /// The port on which [`receive`] listens.
 pub const PORT: u16 = 5310;
@@ -60,19 +61,24 @@ pub fn prepare(ecn: bool) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Sends to `to` for so long, with a flow per scheme, each named as the kernel names it. At the
-/// end the connections are reset: what waits in queues stays there.
+/// Sends to `to` for so long, with a flow per scheme, each named as the kernel names it; the kernel paces them if
+/// `paced`, as the `fq` qdisc does. At the end the connections are reset: what waits in queues stays there.
 ///
 /// # Errors
 /// A scheme that the kernel has not, nobody who listens, a connection that breaks.
-pub fn send(to: IpAddr, schemes: &[String], length: Duration) -> Result<Counts, LiveError> {
+pub fn send(
+    to: IpAddr,
+    schemes: &[String],
+    paced: bool,
+    length: Duration,
+) -> Result<Counts, LiveError> {
     let end = Instant::now() + length;
     let to = SocketAddr::new(to, PORT);
     let flows: Vec<_> = schemes
         .iter()
         .map(|scheme| {
             let scheme = scheme.clone();
-            thread::spawn(move || flow(to, &scheme, end))
+            thread::spawn(move || flow(to, &scheme, paced, end))
         })
         .collect();
     for flow in flows {
@@ -82,8 +88,8 @@ pub fn send(to: IpAddr, schemes: &[String], length: Duration) -> Result<Counts, 
     counts()
 }
 
-fn flow(to: SocketAddr, scheme: &str, end: Instant) -> Result<(), LiveError> {
-    let mut stream = open(to, scheme, end)?;
+fn flow(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<(), LiveError> {
+    let mut stream = open(to, scheme, paced, end)?;
     let what = format!("sending to {to}");
     stream.set_write_timeout(Some(Duration::from_millis(10))).map_err(LiveError::system(&what))?;
     let bytes = vec![0u8; 64 << 10];
@@ -102,8 +108,9 @@ fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// A connection with this scheme from its first packet on.
-fn open(to: SocketAddr, scheme: &str, end: Instant) -> Result<TcpStream, LiveError> {
+/// A connection with this scheme from its first packet on. A scheme set after connecting, as iperf3 does it, would
+/// stay paced for good on a host whose default is BBR (`sk_pacing_status`).
+fn open(to: SocketAddr, scheme: &str, paced: bool, end: Instant) -> Result<TcpStream, LiveError> {
     let patience = Instant::now() + PATIENCE;
     loop {
         let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
@@ -116,6 +123,9 @@ fn open(to: SocketAddr, scheme: &str, end: Instant) -> Result<TcpStream, LiveErr
                  come with `sudo modprobe tcp_{scheme}`"
             ))
         })?;
+        if paced {
+            pacing::pace(&made).map_err(LiveError::system("SO_MAX_PACING_RATE"))?;
+        }
         use std::os::fd::AsRawFd as _;
         match connect(made.as_raw_fd(), &SockaddrStorage::from(to)) {
             Ok(()) => return Ok(TcpStream::from(made)),
@@ -227,7 +237,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_is_told_with_those_there_are() {
         let here = IpAddr::from([127, 0, 0, 1]);
-        let error = send(here, &["nosuch".into()], Duration::from_millis(10));
+        let error = send(here, &["nosuch".into()], false, Duration::from_millis(10));
         let text = error.expect_err("no such scheme").to_string();
         assert!(text.contains("nosuch") && text.contains("this kernel has"), "{text}");
     }

@@ -32,7 +32,8 @@ for the same time in the emulator with this machine's own TCP. The first simulat
 the real one does; the range is that of 90 % of the simulated runs. A line below the table names
 the real figures outside this range, widened by a point of utilization, 5 % of p95 and 10 % of the
 packets resent. This works for schemes that both
-have: cubic, bbr, reno, and those of `paceline kernel`. With --udp, Paceline's own senders and
+have: cubic, bbr, reno, and those of `paceline kernel`. Hosts with the fq qdisc pace all of them:
+--fq adds a row for each (cubic[pacing=linux]). With --udp, Paceline's own senders and
 receivers take the place of TCP, and every scheme works.
 
 Examples:
@@ -59,6 +60,10 @@ pub(crate) struct Gap {
     /// loaded for this run
     #[arg(long, value_name = "LIST", value_parser = programs, conflicts_with_all = ["schemes", "udp"])]
     kernel: Option<args::Schemes>,
+    /// Run each scheme that has a window and no pacing a second time, paced as by the fq qdisc:
+    /// cubic[pacing=linux] beside cubic
+    #[arg(long, conflicts_with_all = ["kernel", "udp"])]
+    fq: bool,
     /// Run Paceline's own senders over UDP instead of this machine's TCP
     #[arg(long)]
     udp: bool,
@@ -141,13 +146,32 @@ fn program(scheme: &SchemeSpec) -> Result<Option<ProgramChoice>, Error> {
     kernel::chosen(&scheme.sender)
 }
 
+/// The parameter says that the host paces the scheme, as with the `fq` qdisc.
+fn is_paced((param, value): &(String, String)) -> bool {
+    (param.as_str(), value.as_str()) == ("pacing", "linux")
+}
+
+/// The same schemes, and behind each one that the host can pace the same scheme paced.
+fn with_paced(schemes: &args::Schemes) -> args::Schemes {
+    let with = schemes.0.iter().flat_map(|scheme| {
+        let mut paced = scheme.clone();
+        paced.sender.args.push(("pacing".into(), "linux".into()));
+        let can_be = paceline_cc::registry::build(&paced.sender).is_ok();
+        [Some(scheme.clone()), can_be.then_some(paced)].into_iter().flatten()
+    });
+    args::Schemes(with.collect())
+}
+
 /// What the kernel calls the scheme.
 fn kernel_name(scheme: &SchemeSpec) -> Result<String, String> {
     if let Some(chosen) = program(scheme).map_err(|error| error.to_string())? {
         return Ok(chosen.program.name.to_string());
     }
-    if !scheme.sender.args.is_empty() {
-        return Err(format!("{}: the kernel's TCP takes no parameters", scheme.sender));
+    if scheme.sender.args.iter().any(|arg| !is_paced(arg)) {
+        return Err(format!(
+            "{}: the kernel's TCP takes no parameters but pacing=linux",
+            scheme.sender
+        ));
     }
     // The program of this name is another variant than the bare scheme.
     if paceline_kernel::find(&scheme.sender.name).is_ok() {
@@ -260,7 +284,9 @@ impl Gap {
         let mut runs = Vec::new();
         for written in &self.traces {
             let (name, capacity) = read(written)?;
-            for scheme in &self.schemes().unwrap_or(&usual).0 {
+            let schemes = self.schemes().unwrap_or(&usual);
+            let paced = self.fq.then(|| with_paced(schemes));
+            for scheme in &paced.as_ref().unwrap_or(schemes).0 {
                 let mut comparison = Comparison {
                     reverse: reverse.clone(),
                     flows: self.flows,
@@ -323,7 +349,9 @@ impl Gap {
         // Schemes of files have names.
         let own = args::Schemes(first.scheme.named().cloned().into_iter().collect());
         let mut runs = Vec::new();
-        for scheme in &self.schemes().unwrap_or(&own).0 {
+        let schemes = self.schemes().unwrap_or(&own);
+        let paced = self.fq.then(|| with_paced(schemes));
+        for scheme in &paced.as_ref().unwrap_or(schemes).0 {
             kernel_name(scheme).map_err(|problem| {
                 Error::Usage(format!("{}: {problem}; name --schemes", file.display()))
             })?;

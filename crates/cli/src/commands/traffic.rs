@@ -40,6 +40,9 @@ pub(crate) enum Traffic {
         /// Ask for explicit congestion notification
         #[arg(long)]
         ecn: bool,
+        /// Let the kernel pace the flows, as the fq qdisc does
+        #[arg(long)]
+        paced: bool,
         /// Leave the buffers of sockets as the system has them, so that they limit the window
         #[arg(long, conflicts_with = "ecn")]
         system_buffers: bool,
@@ -86,7 +89,7 @@ impl Traffic {
         let base = base()?;
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
         match self {
-            Traffic::Send { schemes, duration, ecn, system_buffers, accelerate, counts } => {
+            Traffic::Send { schemes, duration, ecn, paced, system_buffers, accelerate, counts } => {
                 if let Some(name) = accelerate {
                     super::kernel::accelerate_everywhere(&name)?;
                 }
@@ -94,7 +97,7 @@ impl Traffic {
                     traffic::prepare(ecn).map_err(fail)?;
                 }
                 let length = args::wall(duration.as_secs_f64());
-                let counted = traffic::send(base, &schemes, length).map_err(fail)?;
+                let counted = traffic::send(base, &schemes, paced, length).map_err(fail)?;
                 let text = output::to_json(&counted)?;
                 std::fs::write(&counts, text)
                     .map_err(|source| Error::Io { path: Some(counts), source })

@@ -8,6 +8,7 @@ pub mod namespace;
 pub mod nat;
 pub mod netlink;
 pub(crate) mod nftables;
+pub(crate) mod pacing;
 pub mod priority;
 pub mod process;
 pub mod route;

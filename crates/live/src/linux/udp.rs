@@ -79,8 +79,9 @@ impl Default for Inbox {
     }
 }
 
-fn set(
-    socket: &UdpSocket,
+/// Sets an option of a socket.
+pub(super) fn set(
+    socket: &impl AsRawFd,
     level: libc::c_int,
     name: libc::c_int,
     value: libc::c_int,

@@ -131,6 +131,9 @@ pub(super) fn run(
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
+    if named(comparison)?.sender.args.iter().any(super::is_paced) {
+        command.push("--paced".into());
+    }
     let program = super::program(named(comparison)?)?.map(|chosen| chosen.program);
     if program.is_some_and(|program| program.accelerates) {
         command.extend(["--accelerate".into(), OsString::from(&kernel_scheme)]);

@@ -112,7 +112,8 @@ fn overview(listing: &Listing) -> String {
     }
     format!(
         "{}\n{}\nA scheme is written sender[param=value,...]+queue[param=value,...].\n\
-         `paceline schemes NAME` shows parameters.\n",
+         `paceline schemes NAME` shows parameters. pacing=linux behind a sender with a window: on a host \
+         that paces it.\n",
         schemes.text(),
         queues.text()
     )

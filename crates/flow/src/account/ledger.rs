@@ -321,7 +321,10 @@ impl Ledger {
         }
         self.last.largest = largest;
         self.last.lengths[0] = lengths[0];
-        largest >= self.front.max(self.acked_end) && largest < self.next
+        // A copy that was forgotten has its fate, although no acknowledgement has told of its number.
+        largest >= self.front.max(self.acked_end)
+            && largest < self.next
+            && !self.resolved.get(largest)
     }
 
     /// An unresolved number is acknowledged.

@@ -136,3 +136,20 @@ fn matches_a_plain_model() {
         }
     }
 }
+
+/// A copy whose segment had arrived is not counted when its own number is acknowledged, and a new connection can begin.
+#[test]
+fn a_forgotten_copy_is_acknowledged_once() {
+    let mut ledger = Ledger::new(false);
+    (0..4).for_each(|i| _ = send(&mut ledger, i));
+    let copy = Entry::new(Time::from_millis(4), 0, 1500, 0).repeating(true);
+    let copy = ledger.on_send(copy, Detail::default);
+    ack(&mut ledger, 1, 2);
+    ledger.forget_copy(0, 0);
+    assert_eq!(ack(&mut ledger, 1, 3), [3]);
+    // The blocks of the last acknowledgement, and one more number.
+    assert_eq!(ack(&mut ledger, 1, copy), [0; 0]);
+    assert_eq!(ledger.in_flight(), 1500);
+    ledger.abandon();
+    assert_eq!(ledger.in_flight(), 0);
+}

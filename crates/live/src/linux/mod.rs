@@ -12,6 +12,7 @@ pub(crate) mod pacing;
 pub mod priority;
 pub mod process;
 pub mod route;
+pub mod tcp_info;
 pub mod tcx;
 pub mod terminal;
 pub mod tun;

@@ -56,8 +56,12 @@ impl Account {
     fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
         let congestion = self.recovery.on_ack(&self.event(prior, losses));
         self.timers.on_congestion();
-        if self.recovery.is_reducing() {
-            self.reduction = Some(Reduction { delivered: 0, safe: false });
+        // Linux counts a packet as delivered when the timer begins the repair, and leaves the window as it is when
+        // it comes later (`tcp_rack_reo_timeout`).
+        let begins = congestion.is_some();
+        if self.recovery.is_reducing() && (begins || !self.config.linux) {
+            let delivered = if self.config.linux { u64::from(self.config.mss) } else { 0 };
+            self.reduction = Some(Reduction { delivered, safe: false });
         }
         let mut feedback = self.feedback(now, prior);
         feedback.lost = losses.bytes;

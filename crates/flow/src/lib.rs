@@ -66,7 +66,7 @@ mod workload;
 
 pub use account::{
     Account, AccountConfig, AccountStats, Expired, Loss, LossRecovery, LossTrigger, Repair,
-    RtoBounds, RttEstimator, RttSamples, Sent,
+    RtoBounds, RttEstimator, RttSamples, Sent, Ticks,
 };
 pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
 pub use sender::{EMPTY_SIZE, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig, SenderStats};

@@ -4,12 +4,19 @@ use std::sync::Arc;
 
 use paceline_cc::{Halves, Setup, Span, Stream, Time, without_counting};
 use paceline_flow::{
-    Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Workload,
+    LossRecovery, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Ticks,
+    Workload,
 };
 
 use crate::choose::Ends;
 use crate::error::BuildError;
 use crate::scenario::{FlowSpec, Scenario};
+
+/// A host has been up for less than this: after 4096 ticks, timers expire alike.
+const MAX_UPTIME: Span = Span::from_millis(4096 * 4);
+
+/// Multiples of this, less their whole part, are far from each other.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 
 /// One flow to be made: one of several alike, or one of random arrivals.
 pub(crate) struct OneFlow<'a> {
@@ -39,12 +46,19 @@ pub(crate) fn make_sender(
         (config.start, config.stop) = (one.start, one.stop);
         config.ecn = spec.ecn;
         config.recovery = spec.recovery;
+        config.ticks = (spec.recovery == LossRecovery::Sack).then(|| ticks(flow));
         if !spec.recovery.is_selective() {
             config.rto = RtoBounds::SHORT;
         }
     });
     Sender::new(config, halves.controller.clone(), SENDER_SIGNALS)
         .map_err(|source| BuildError::Signals { flow: one.name.clone(), source })
+}
+
+/// The ticks of the host of flow number `flow`. Hosts have been up for different times, which seeds and names do not
+/// change, as they decide nothing but when timers expire.
+fn ticks(flow: u32) -> Ticks {
+    Ticks::new(MAX_UPTIME.mul_f64((f64::from(flow) + 1.0) * GOLDEN_RATIO % 1.0))
 }
 
 /// The receiver of a flow; numbers of the flow and of its acknowledgements' route.

@@ -4,6 +4,7 @@ use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
 use super::cumulative::LossRecovery;
 use super::rtt::RtoBounds;
+use super::ticks::Ticks;
 
 /// What an account is made from.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct AccountConfig {
     pub probes: bool,
     /// How losses are found out and repaired.
     pub recovery: LossRecovery,
+    /// The ticks at which timers expire; `None` if they expire when they are due.
+    pub ticks: Option<Ticks>,
 }
 
 impl AccountConfig {
@@ -36,6 +39,7 @@ impl AccountConfig {
             signals: Signals::NONE,
             probes: true,
             recovery: LossRecovery::Sack,
+            ticks: None,
         }
     }
 
@@ -55,13 +59,14 @@ pub(super) struct Constants {
     pub(super) probes: bool,
     /// True if losses are found and timers set as Linux' TCP does it, false for RFC 9002's rules.
     pub(super) linux: bool,
+    pub(super) ticks: Option<Ticks>,
 }
 
 impl Constants {
     pub(super) fn new(config: &AccountConfig) -> Constants {
-        let AccountConfig { mss, reliable, signals, probes, .. } = *config;
+        let AccountConfig { mss, reliable, signals, probes, ticks, .. } = *config;
         let linux = reliable && config.recovery == LossRecovery::Sack;
-        Constants { mss, reliable, signals, probes, linux }
+        Constants { mss, reliable, signals, probes, linux, ticks }
     }
 }
 

@@ -124,6 +124,7 @@ impl Account {
                 fates.push(fate(number, entry, detail, true));
             }
         });
+        self.timers.loss = self.expiry(now, self.timers.loss);
         self.stats.lost += u64::from(losses.packets);
         losses
     }

@@ -14,6 +14,7 @@ mod rack;
 mod rate;
 mod recovery;
 mod rtt;
+mod ticks;
 mod timers;
 mod window_use;
 
@@ -22,6 +23,7 @@ pub use cumulative::{LossRecovery, RttSamples};
 pub use deadlines::Expired;
 pub use losses::{Loss, LossTrigger};
 pub use rtt::{RtoBounds, RttEstimator};
+pub use ticks::Ticks;
 
 use std::collections::VecDeque;
 

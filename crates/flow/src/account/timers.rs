@@ -116,9 +116,10 @@ impl Account {
         if self.in_flight() == 0 {
             return TailDeadlines { probe: Time::NEVER, timeout: Time::NEVER };
         }
-        let rto = self.rtt.rto();
+        let rto = self.rto();
         let timeout = self.timers.start + rto;
         if !self.probes_tail() {
+            let timeout = self.expiry(self.timers.start, timeout);
             return TailDeadlines { probe: Time::NEVER, timeout };
         }
         let (next, linux) = (self.ledger.next(), self.config.linux);
@@ -130,7 +131,9 @@ impl Account {
             if sent_since_start { self.ledger.entry(newest).sent } else { self.timers.start };
         let probe = start + self.rtt.smoothed() * 2 + margin;
         if !linux {
-            return TailDeadlines { probe: probe.min(timeout), timeout };
+            let (probe, timeout) =
+                (self.expiry(start, probe.min(timeout)), self.expiry(self.timers.start, timeout));
+            return TailDeadlines { probe, timeout };
         }
         let oldest_expires = self.oldest_sent() + rto;
         let probe = match sent_since_start {
@@ -140,9 +143,29 @@ impl Account {
             true => probe.min(oldest_expires),
         };
         match self.has_probe_out() {
-            true => TailDeadlines { probe: Time::NEVER, timeout: probe.max(oldest_expires) },
-            false => TailDeadlines { probe, timeout: Time::NEVER },
+            true => {
+                let timeout = self.expiry(start, probe.max(oldest_expires));
+                TailDeadlines { probe: Time::NEVER, timeout }
+            }
+            false => TailDeadlines { probe: self.expiry(start, probe), timeout: Time::NEVER },
         }
+    }
+
+    /// The retransmission timeout, in whole ticks if timers expire at ticks.
+    fn rto(&self) -> Span {
+        let rto = self.rtt.rto();
+        self.config.ticks.map_or(rto, |ticks| ticks.rounded(rto))
+    }
+
+    /// When a timer expires that is set at `set` for `deadline`.
+    pub(super) fn expiry(&self, set: Time, deadline: Time) -> Time {
+        self.config.ticks.map_or(deadline, |ticks| ticks.expiry(set, deadline))
+    }
+
+    /// The time from `earlier` to `later` as the host counts it.
+    pub(crate) fn host_time(&self, earlier: Time, later: Time) -> Span {
+        let exact = later.since(earlier);
+        self.config.ticks.map_or(exact, |ticks| ticks.between(earlier, later))
     }
 
     /// True if the timer at hand is that of a probe: never while a loss or a timeout is being repaired.

@@ -2,7 +2,7 @@
 
 use paceline_cc::{EcnFeedback, Halves, Setup, Signals, Time, TrafficClass};
 
-use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds};
+use crate::account::{AccountConfig, AccountStats, LossRecovery, RtoBounds, Ticks};
 use crate::workload::Workload;
 
 /// What a sender is made from.
@@ -39,6 +39,8 @@ pub struct SenderConfig {
     /// How it finds out about losses and repairs them. Without selective acknowledgements its tail is
     /// not probed.
     pub recovery: LossRecovery,
+    /// The ticks of its host's kernel, at which timers expire; `None` if they expire when they are due.
+    pub ticks: Option<Ticks>,
 }
 
 impl SenderConfig {
@@ -57,6 +59,7 @@ impl SenderConfig {
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             recovery: LossRecovery::Sack,
+            ticks: None,
         }
     }
 
@@ -84,6 +87,7 @@ impl SenderConfig {
         config.signals = signals;
         config.probes = probes && self.recovery.is_selective();
         config.recovery = self.recovery;
+        config.ticks = self.ticks;
         config
     }
 }

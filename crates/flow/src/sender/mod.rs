@@ -423,7 +423,7 @@ impl Sender {
         let repairs = account.next_repair().is_some() || account.is_after_timeout();
         if self.last_sent < now && account.is_app_limited() && !repairs {
             let rto = self.account.rtt().rto();
-            self.controller.on_idle(now, now.since(self.last_sent), rto);
+            self.controller.on_idle(now, self.account.host_time(self.last_sent, now), rto);
             self.replan();
         }
     }

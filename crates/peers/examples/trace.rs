@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-use paceline_peers::linux::{Recording, input_times, read};
+use paceline_peers::linux::{Recording, inputs, read};
 use paceline_peers::play::{Schemes, play, play_inputs};
 use paceline_peers::script;
 use paceline_peers::tcp::Tcp;
@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
     let recording = read(&text)?;
-    let times = input_times(&script, &recording);
-    play_inputs(&script, &schemes, &times, &mut |line, tcp| show(line, tcp, &recording));
+    let inputs = inputs(&script, &recording);
+    play_inputs(&script, &schemes, &inputs, &mut |line, tcp| show(line, tcp, &recording));
     Ok(())
 }
 

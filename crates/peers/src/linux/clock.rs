@@ -7,6 +7,7 @@
 use paceline_cc::Span;
 
 use super::Recording;
+use crate::play::Inputs;
 use crate::script::{Script, What, When};
 
 /// What an event takes packetdrill beside the time that it waits.
@@ -20,8 +21,13 @@ const LATE: Span = Span::from_millis(2);
 /// Sends that answer one input are closer to each other than this.
 const TOGETHER: Span = Span::from_micros(150);
 
+/// When each event of `script` happened, and what the kernel's clock showed.
+pub fn inputs(script: &Script, recording: &Recording) -> Inputs {
+    Inputs { times: input_times(script, recording), uptime: recording.uptime }
+}
+
 /// The time of each event of `script`, since the SYN.
-pub fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
+fn input_times(script: &Script, recording: &Recording) -> Vec<Span> {
     let mut answers = answers(recording).into_iter().peekable();
     let (mut now, mut unanswered) = (Span::ZERO, 0);
     let mut times = Vec::new();
@@ -84,7 +90,7 @@ mod tests {
         let sends = sends.map(|(ms, micros, first)| {
             (millis(ms) + Span::from_micros(micros), first, first + 1000)
         });
-        let recording = Recording { sends: sends.to_vec(), states: Vec::new() };
+        let recording = Recording { sends: sends.to_vec(), ..Recording::default() };
         let times = input_times(&script, &recording);
         assert_eq!(times[3], millis(200) + Span::from_micros(200));
         // Nothing answers the acknowledgement: it is expected in time, and what packetdrill takes.

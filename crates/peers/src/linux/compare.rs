@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use paceline_cc::Span;
 
-use super::{Recording, input_times};
+use super::{Recording, inputs};
 use crate::play::{Remark, Schemes, play_inputs};
 use crate::script::{Script, What};
 use crate::tcp::Info;
@@ -52,9 +52,9 @@ pub fn compare(
     schemes: &Schemes,
     most: usize,
 ) -> Result<Comparison, Remark> {
-    let times = input_times(script, recording);
+    let inputs = inputs(script, recording);
     let (mut states, mut sends) = (BTreeMap::new(), Vec::new());
-    let played = play_inputs(script, schemes, &times, &mut |line, tcp| {
+    let played = play_inputs(script, schemes, &inputs, &mut |line, tcp| {
         states.insert(line, tcp.info());
         sends.extend(tcp.departed().drain(..).map(|left| (left.time, left.range.0, left.range.1)));
     });
@@ -65,7 +65,7 @@ pub fn compare(
     compare_states(&mut comparison, recording, &states, most);
     let mss = mss(script);
     let ours = singly(&sends, mss);
-    compare_sends(&mut comparison, &singly(&recording.sends, mss), &ours, &times, most);
+    compare_sends(&mut comparison, &singly(&recording.sends, mss), &ours, &inputs.times, most);
     Ok(comparison)
 }
 

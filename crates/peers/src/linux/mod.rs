@@ -3,14 +3,14 @@
 //! `NAME.pkt` has the inputs. `NAME.linux` has lines `S time_ms first end`, a segment that was sent, time
 //! since the SYN, of several MSS if segmentation offload made it; and lines
 //! `@ line cwnd ssthresh ca_state unacked sacked lost retrans rto ms`, the state after the input in that
-//! line of the script.
+//! line of the script. A line `T ms` says how long the kernel's clock of ticks had run at the SYN, modulo 16,384 ms.
 
 mod clock;
 mod compare;
 
 use paceline_cc::Span;
 
-pub use clock::input_times;
+pub use clock::inputs;
 pub use compare::{Comparison, compare};
 
 use crate::tcp::Info;
@@ -22,6 +22,8 @@ pub struct Recording {
     pub sends: Vec<(Span, u64, u64)>,
     /// Its states after the inputs.
     pub states: Vec<State>,
+    /// How long the kernel's clock of ticks had run at the SYN, modulo 4096 ticks, if that is known.
+    pub uptime: Option<Span>,
 }
 
 /// Linux' state after an input.
@@ -52,6 +54,10 @@ pub fn read(text: &str) -> Result<Recording, String> {
                 let send = millis.zip(number(2)).zip(number(3));
                 let ((millis, first), end) = send.ok_or_else(problem)?;
                 recording.sends.push((Span::from_secs_f64(millis / 1e3), first, end));
+            }
+            Some("T") => {
+                let millis = words.get(1).and_then(|word| word.parse::<f64>().ok());
+                recording.uptime = Some(Span::from_secs_f64(millis.ok_or_else(problem)? / 1e3));
             }
             Some("@") => recording.states.push(state(&number).ok_or_else(problem)?),
             _ if line.starts_with('#') || line.trim().is_empty() => {}

@@ -101,9 +101,11 @@ fn terms(
     Terms {
         mss: mss.saturating_sub(if has_timestamps { TIMESTAMP_SIZE } else { 0 }).max(1),
         sack: theirs.options.sack_permitted && script.sysctl("tcp_sack") != "0",
+        timestamps: has_timestamps,
         ecn,
         scheme,
         slow_start_after_idle: script.sysctl("tcp_slow_start_after_idle") != "0",
         established,
+        uptime: None,
     }
 }

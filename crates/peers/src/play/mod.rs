@@ -76,15 +76,23 @@ pub fn play(script: &Script, schemes: &Schemes) -> Played {
     player.played
 }
 
-/// Plays a script's inputs; shows the sender after each event but those that expect segments. `times`
-/// has the time of each event if it is not the script's own.
+/// What a recording tells of how its inputs were given.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The time of each event of the script, since the SYN.
+    pub times: Vec<Span>,
+    /// How long the kernel's clock of ticks had run at the SYN; `None` if timers are to expire when they are due.
+    pub uptime: Option<Span>,
+}
+
+/// Plays a script's inputs as `inputs` tells; shows the sender after each event but those that expect segments.
 pub fn play_inputs(
     script: &Script,
     schemes: &Schemes,
-    times: &[Span],
+    inputs: &Inputs,
     see: &mut dyn FnMut(usize, &mut Tcp),
 ) -> Played {
-    let mut player = match Player::new(script, schemes, Some(times)) {
+    let mut player = match Player::new(script, schemes, Some(inputs)) {
         Ok(player) => player,
         Err(stopped) => return Played { stopped: Some(stopped), ..Played::default() },
     };
@@ -112,9 +120,11 @@ impl<'a> Player<'a> {
     fn new(
         script: &'a Script,
         schemes: &Schemes,
-        times: Option<&'a [Span]>,
+        inputs: Option<&'a Inputs>,
     ) -> Result<Player<'a>, Remark> {
-        let connection = connect(script, schemes, times)?;
+        let times = inputs.map(|inputs| &inputs.times[..]);
+        let mut connection = connect(script, schemes, times)?;
+        connection.terms.uptime = inputs.and_then(|inputs| inputs.uptime);
         let stop = |text: String| Remark { line: connection.line, text };
         let tcp = Tcp::new(&connection.terms).map_err(stop)?;
         let last = connection.terms.established.0;

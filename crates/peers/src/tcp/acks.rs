@@ -34,9 +34,10 @@ impl Tcp {
         let next_cumulative = self.cumulative.max(cumulative);
         let mut segments: Vec<usize> = (self.cumulative..next_cumulative).collect();
         let mut numbers = Vec::new();
-        for (first, end) in sacks {
-            let (first, end) = (self.segment_at(*first)?, self.segment_at(*end)?);
-            if end <= cumulative {
+        for (index, block) in sacks.iter().enumerate() {
+            let (first, end) = (self.segment_at(block.0)?, self.segment_at(block.1)?);
+            let behind = sacks.get(1).filter(|_| index == 0);
+            if end <= cumulative || behind.is_some_and(|b| b.0 <= block.0 && block.1 <= b.1) {
                 // RFC 2883: these came twice.
                 numbers.extend((first..end).flat_map(|segment| self.in_flight_of(segment)));
             }
@@ -46,6 +47,8 @@ impl Tcp {
         segments.sort_unstable();
         segments.dedup();
         for segment in segments {
+            // RFC 7323 §4.3: an acknowledgement echoes no timestamp of a segment beyond a gap.
+            let echoed = echoed.filter(|_| segment < next_cumulative);
             let number = self.arrived_transmission(segment, echoed);
             numbers.push(number);
             let later = self.segments[segment].numbers.iter().filter(|later| **later > number);
@@ -143,7 +146,8 @@ impl Tcp {
     /// Copies of arrived segments that have arrived now; they are copies no more. Packets arrive in the order
     /// in which they left, so that none arrives before what left earlier and is in flight.
     fn arriving_copies(&mut self) -> Vec<usize> {
-        if self.copies.is_empty() {
+        // With timestamps, the other ends of our scripts tell of each copy (RFC 2883).
+        if self.copies.is_empty() || self.timestamps {
             return Vec::new();
         }
         let missing = (self.cumulative..self.segments.len())

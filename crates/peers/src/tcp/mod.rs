@@ -13,7 +13,9 @@ use paceline_cc::{
     Body, Controller, Ecn, EcnFeedback, Established, Packet, Setup, Span, Spec, Stage, Time,
     registry,
 };
-use paceline_flow::{LossRecovery, RttSamples, SENDER_SIGNALS, Sender, SenderConfig, Workload};
+use paceline_flow::{
+    LossRecovery, RttSamples, SENDER_SIGNALS, Sender, SenderConfig, Ticks, Workload,
+};
 
 pub use acks::Acknowledgement;
 pub use info::Info;
@@ -21,6 +23,8 @@ use watch::{Watch, Watched};
 
 /// The script's time zero on the sender's clock, which is not to begin at its own zero.
 const START: Time = Time::from_secs(1);
+/// Linux' timers are the same if its clock of ticks has run longer by this: 4096 ticks.
+const TICK_CYCLE: Span = Span::from_millis(4096 * 4);
 
 /// What a handshake and the host's settings decide about a connection.
 #[derive(Clone, Debug)]
@@ -29,6 +33,8 @@ pub struct Terms {
     pub mss: u64,
     /// True if the receiver acknowledges selectively.
     pub sack: bool,
+    /// True if both ends use timestamps.
+    pub timestamps: bool,
     /// True if both ends agreed on classic ECN.
     pub ecn: bool,
     /// The congestion control, as the registry of schemes names it.
@@ -37,6 +43,8 @@ pub struct Terms {
     pub slow_start_after_idle: bool,
     /// When the connection was established, since the script began, and the RTT of its handshake.
     pub established: (Span, Span),
+    /// How long the kernel's clock of ticks had run when the script began; `None` if timers expire when they are due.
+    pub uptime: Option<Span>,
 }
 
 /// A segment that the sender sent.
@@ -79,6 +87,7 @@ struct Segment {
 pub struct Tcp {
     mss: u64,
     sack: bool,
+    timestamps: bool,
     sender: Sender,
     watched: Arc<Mutex<Watched>>,
     now: Time,
@@ -109,6 +118,7 @@ impl Tcp {
         let setup = Setup::new(1, 0).with(|setup| setup.mss = terms.mss as u32);
         let config = SenderConfig::of(&halves, setup).with(|config| {
             config.workload = Workload::Supplied;
+            config.ticks = terms.uptime.map(ticks);
             config.ecn = if terms.ecn { EcnFeedback::Classic } else { EcnFeedback::Off };
             if !terms.sack {
                 config.recovery = LossRecovery::NewReno(RttSamples::One);
@@ -129,6 +139,7 @@ impl Tcp {
         let mut tcp = Tcp {
             mss: terms.mss,
             sack: terms.sack,
+            timestamps: terms.timestamps,
             sender,
             watched,
             now,
@@ -239,6 +250,11 @@ impl Tcp {
     }
 }
 
+/// The ticks of a kernel whose clock had run for `uptime` when the script began.
+fn ticks(uptime: Span) -> Ticks {
+    Ticks::new(uptime + TICK_CYCLE - START.since(Time::ZERO))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,10 +268,12 @@ mod tests {
         let terms = Terms {
             mss: 1000,
             sack: true,
+            timestamps: false,
             ecn: false,
             scheme: "newreno".to_string(),
             slow_start_after_idle: false,
             established: (millis(100), millis(100)),
+            uptime: None,
         };
         Tcp::new(&terms).expect("a connection")
     }

@@ -1,0 +1,82 @@
+//! Random inputs for this machine's kernel and for our sender.
+//!
+//! ```text
+//! random record FOLDER FIRST LAST   plays the trials of these seeds against the kernel (as root, Linux)
+//! random compare FOLDER             plays the recorded inputs to our sender and counts what is equal
+//! ```
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use paceline_peers::linux::{Comparison, compare, read};
+use paceline_peers::play::Schemes;
+use paceline_peers::random::{Trial, kernel};
+use paceline_peers::script;
+
+/// Connections that are recorded at the same time.
+const AT_ONCE: usize = 250;
+/// Differences that are described of each script.
+const DESCRIBED: usize = 2;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["record", folder, first, last] => record(Path::new(folder), first.parse()?, last.parse()?),
+        ["compare", folder] => compare_all(Path::new(folder)),
+        _ => Err("usage: random record FOLDER FIRST LAST | random compare FOLDER".into()),
+    }
+}
+
+fn record(folder: &Path, first: u64, last: u64) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    kernel::prepare()?;
+    let trials: Vec<Trial> = (first..=last).map(Trial::draw).collect();
+    for some in trials.chunks(AT_ONCE) {
+        for files in kernel::record(some)? {
+            fs::write(folder.join(&files.name).with_extension("pkt"), &files.script)?;
+            fs::write(folder.join(&files.name).with_extension("linux"), &files.recording)?;
+        }
+    }
+    Ok(())
+}
+
+fn compare_all(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let mut scripts: Vec<PathBuf> =
+        fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+    scripts.retain(|path| path.extension().is_some_and(|found| found == "pkt"));
+    scripts.sort();
+    let (mut equal, mut all, mut sends, mut same) = (0, 0, 0, 0);
+    for path in scripts {
+        let script = script::read(&fs::read_to_string(&path)?)?;
+        let recording = read(&fs::read_to_string(path.with_extension("linux"))?)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        all += 1;
+        let compared = match compare(&script, &recording, &Schemes::default(), DESCRIBED) {
+            Ok(compared) => compared,
+            Err(stopped) => {
+                sends += recording.sends.len();
+                println!("{name}: stops at line {}: {}", stopped.line, stopped.text);
+                continue;
+            }
+        };
+        let Comparison { sends: count, same_sends, states, windows, .. } = compared;
+        let (_, share) = compared.shares();
+        (sends, same, equal) =
+            (sends + count, same + same_sends, equal + usize::from(share >= 0.95));
+        if share < 0.95 {
+            println!(
+                "{name}: sends {same_sends}/{count}, late timers {}, windows {windows}/{states}",
+                compared.late_timers
+            );
+            for remark in &compared.differences {
+                println!("  line {}: {}", remark.line, remark.text);
+            }
+        }
+    }
+    println!("{equal} of {all} scripts with 95 % equal sends; {same} of {sends} sends");
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Random inputs for senders: trials that are drawn from seeds, played against this machine's kernel, and compared
+//! with what our sender does with the same inputs.
+
+mod files;
+pub mod kernel;
+mod path;
+mod receiver;
+mod segment;
+mod ticks;
+mod trial;
+
+pub use files::Files;
+pub use trial::{Control, Fate, Trial};

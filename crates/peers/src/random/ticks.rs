@@ -1,0 +1,70 @@
+//! The kernel's count of ticks: at which of them a timer expires depends on it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+use paceline_cc::Span;
+use paceline_live::LiveError;
+
+/// The length of a tick with HZ=250.
+const TICK_NANOS: u64 = 4_000_000;
+/// Timers expire alike after so many ticks.
+const CYCLE: u64 = 4096;
+/// How often the count is looked at.
+const LOOKS: usize = 50;
+
+/// When a count of ticks that is a multiple of [`CYCLE`] was reached.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct TickClock {
+    /// A time, and how far the count was then, in nanoseconds.
+    at: Instant,
+    count: u64,
+}
+
+impl TickClock {
+    /// Reads the count from `/proc/timer_list`, and when it grew from the coarse clock, which moves with it.
+    ///
+    /// # Errors
+    /// The file cannot be read (it is root's), or has no count.
+    pub(super) fn read() -> Result<TickClock, LiveError> {
+        let path = "/proc/timer_list";
+        let time = |clock| {
+            clock_gettime(clock)
+                .map(Duration::from)
+                .map_err(|error| LiveError::Message(format!("the kernel's clocks: {error}")))
+        };
+        // Whatever is late makes the tick seem later than it was: the earliest is the best.
+        let mut best: Option<(u64, Instant, u64)> = None;
+        for _ in 0..LOOKS {
+            let before = time(ClockId::CLOCK_MONOTONIC_COARSE)?;
+            let text = fs::read_to_string(path).map_err(LiveError::system(path))?;
+            let (now, after) = (Instant::now(), time(ClockId::CLOCK_MONOTONIC_COARSE)?);
+            let exact = time(ClockId::CLOCK_MONOTONIC)?;
+            std::thread::sleep(Duration::from_millis(1));
+            let count = text.lines().find_map(|line| line.trim().strip_prefix("jiffies: "));
+            let Some(count) = count.and_then(|count| count.parse::<u64>().ok()) else {
+                return Err(LiveError::Message(format!("{path}: no line `jiffies: COUNT`")));
+            };
+            if before != after {
+                continue;
+            }
+            // The time since the last tick, and the phase of ticks within the clock.
+            let since = (exact - after).as_nanos() as u64;
+            let phase = after.as_nanos() as u64 % TICK_NANOS;
+            if best.is_none_or(|best| phase < best.0) {
+                best = Some((phase, now, count % CYCLE * TICK_NANOS + since));
+            }
+        }
+        let Some((_, at, count)) = best else {
+            return Err(LiveError::Message(format!("{path}: no two looks within a tick")));
+        };
+        Ok(TickClock { at, count })
+    }
+
+    /// How far the count was at `time`, modulo [`CYCLE`], as a time.
+    pub(super) fn uptime(&self, time: Instant) -> Span {
+        let nanos = (time - self.at).as_nanos() as u64 + self.count;
+        Span::from_nanos(nanos % (CYCLE * TICK_NANOS))
+    }
+}

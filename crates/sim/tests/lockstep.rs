@@ -2,9 +2,7 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{
-    Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme,
-};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
 
 /// Forty Cubic flows over 100 Mbit/s with room for 25 packets and an RTT of 4 ms, for 30 s.

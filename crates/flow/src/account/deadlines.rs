@@ -81,6 +81,7 @@ impl Account {
             None => {
                 let lost = losses.packets.into();
                 self.recovery.on_timeout(lost, cumulative, next, self.next_segment);
+                self.undone.on_timeout(cumulative);
             }
             Some(state) => state.on_timeout(self.next_segment),
         }

@@ -22,15 +22,18 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) size: u32,
     /// The state: [`IN_FLIGHT`], [`ACKED`], [`FORGOTTEN`], or of a lost packet how many numbers lay between its own
-    /// and the one that was next when it was declared lost, its own included. Besides [`AGAIN`].
+    /// and the one that was next when it was declared lost, its own included. Besides [`AGAIN`] and [`UNWATCHED`].
     state: u32,
 }
 
 const IN_FLIGHT: u32 = 0;
-const ACKED: u32 = AGAIN - 1;
+const ACKED: u32 = UNWATCHED - 1;
 const FORGOTTEN: u32 = ACKED - 1;
 /// The packet repeats data.
 const AGAIN: u32 = 1 << 31;
+/// Only the retransmission timer may declare the packet lost: see [`Entry::unwatch`].
+const UNWATCHED: u32 = 1 << 30;
+const FLAGS: u32 = AGAIN | UNWATCHED;
 
 /// What some controllers ask for beside: kept only for those that need rate samples or fates.
 #[derive(Copy, Clone, Debug, Default)]
@@ -64,7 +67,7 @@ impl Entry {
 
     #[inline]
     pub(crate) fn state(&self) -> State {
-        match self.state & !AGAIN {
+        match self.state & !FLAGS {
             IN_FLIGHT => State::InFlight,
             FORGOTTEN | ACKED => State::Acked,
             _ => State::Lost,
@@ -73,6 +76,22 @@ impl Entry {
 
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
+        self.state & !FLAGS == IN_FLIGHT
+    }
+
+    /// Takes the packet off the list on which RACK looks for losses (Linux `tsorted_sent_queue`).
+    pub(super) fn unwatch(&mut self) {
+        self.state |= UNWATCHED;
+    }
+
+    /// Puts the packet back on that list.
+    pub(super) fn watch(&mut self) {
+        self.state &= !UNWATCHED;
+    }
+
+    /// True if the packet is in flight, and RACK may declare it lost.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
         self.state & !AGAIN == IN_FLIGHT
     }
 
@@ -80,7 +99,7 @@ impl Entry {
     /// it is not lost.
     #[inline]
     pub(crate) fn lost_before(&self, number: u64) -> Option<u64> {
-        (self.state() == State::Lost).then(|| number + u64::from(self.state & !AGAIN))
+        (self.state() == State::Lost).then(|| number + u64::from(self.state & !FLAGS))
     }
 
     #[inline]
@@ -90,24 +109,24 @@ impl Entry {
 
     /// Another copy of its data has arrived.
     pub(super) fn forget(&mut self) {
-        self.state = self.state & AGAIN | FORGOTTEN;
+        self.state = self.state & FLAGS | FORGOTTEN;
     }
 
     /// True if [`forget`](Self::forget) was called.
     pub(super) fn is_forgotten(&self) -> bool {
-        self.state & !AGAIN == FORGOTTEN
+        self.state & !FLAGS == FORGOTTEN
     }
 
     /// The packet, of the given number, is declared lost; `next` is the next number.
     pub(super) fn lose(&mut self, number: u64, next: u64) {
         // More packets than this are never in flight: their entries would take 128 GB.
         let between = u32::try_from(next - number).unwrap_or(u32::MAX);
-        self.state = self.state & AGAIN | between.clamp(1, FORGOTTEN - 1);
+        self.state = self.state & FLAGS | between.clamp(1, FORGOTTEN - 1);
     }
 
     /// The loss was a mistake.
     pub(super) fn find(&mut self) {
-        self.state &= AGAIN;
+        self.state &= FLAGS;
     }
 }
 

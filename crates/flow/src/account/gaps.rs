@@ -62,7 +62,7 @@ impl Account {
         if congestion == Some(Congestion::Undo) {
             // They were late, not lost: what has not been sent again need not be, unless the
             // ledger has forgotten it.
-            self.stats.late += self.ledger.find_all();
+            self.stats.late += self.undo_losses();
             let ledger = &self.ledger;
             self.repairs.retain(|repair| !ledger.is_open(repair.number));
             self.timers.loss = self.ledger.next_loss(self.loss_rule());
@@ -104,7 +104,7 @@ impl Account {
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
         let (rule, cumulative, copy) = (self.loss_rule(), self.cumulative, self.probe_copy());
-        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
+        let Account { ledger, repairs, fates, config, loss_log, undone, .. } = self;
         ledger.forget(|segment| {
             repairs.binary_search_by_key(&segment, |repair| repair.segment).is_ok()
         });
@@ -119,7 +119,9 @@ impl Account {
                     false => LossTrigger::TimeThreshold,
                 },
             );
-            note_loss(config, cumulative, copy, repairs, number, entry);
+            if !entry.repeats() || !undone.takes_loss(entry.segment) {
+                note_loss(config, cumulative, copy, repairs, number, entry);
+            }
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }

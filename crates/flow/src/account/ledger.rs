@@ -35,8 +35,10 @@ pub(crate) struct Ledger {
     resolved_early: u64,
     /// All numbers below have their final fate.
     front: u64,
-    /// All numbers below are acknowledged or lost.
+    /// All numbers below are acknowledged, lost, or off RACK's list: see [`Entry::unwatch`].
     undecided: u64,
+    /// Numbers off that list lie below: the next one when losses were last taken back.
+    found_end: u64,
     /// The number of the next transmission.
     next: u64,
     /// One more than the largest number acknowledged; zero before the first.
@@ -82,6 +84,7 @@ impl Ledger {
             resolved_early: 0,
             front: 0,
             undecided: 0,
+            found_end: 0,
             next: 0,
             acked_end: 0,
             in_flight: 0,
@@ -226,7 +229,7 @@ impl Ledger {
         untold: u64,
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
-        let mut at = self.undecided.max(self.front);
+        let mut at = self.first_unresolved();
         while let Some(number) = self.resolved.next_clear(at, untold.min(self.acked_end)) {
             at = number + 1;
             let entry = self.entry(number);
@@ -377,12 +380,12 @@ impl Ledger {
         self.undecided = self.undecided.max(self.front);
     }
 
-    /// The lowest number in flight.
+    /// The lowest number in flight that RACK may declare lost.
     #[inline]
-    fn oldest_in_flight(&mut self) -> Option<u64> {
+    fn oldest_watched(&mut self) -> Option<u64> {
         while let Some(number) = self.resolved.next_clear(self.undecided, self.next) {
             self.undecided = number;
-            if self.entry(number).is_in_flight() {
+            if self.entry(number).is_watched() {
                 return Some(number);
             }
             self.undecided += 1;
@@ -413,7 +416,7 @@ impl Ledger {
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) -> Time {
         let Some(largest) = self.acked_end.checked_sub(1) else { return Time::NEVER };
-        while let Some(number) = self.oldest_in_flight() {
+        while let Some(number) = self.oldest_watched() {
             if number >= largest {
                 break;
             }
@@ -422,6 +425,7 @@ impl Ledger {
                 return self.loss_timer(number, rule);
             }
             self.lose(number, &mut each);
+            self.ring[(number & self.mask) as usize].unwatch();
         }
         Time::NEVER
     }
@@ -445,10 +449,14 @@ impl Ledger {
 
     /// When the next packet is lost by its age; it may have passed.
     pub(crate) fn next_loss(&self, rule: LossRule) -> Time {
-        match self.first_in_flight() {
-            Some(number) if number + 1 < self.acked_end => self.loss_timer(number, rule),
-            _ => Time::NEVER,
+        let mut at = self.undecided.max(self.front);
+        while let Some(number) = self.resolved.next_clear(at, self.acked_end.saturating_sub(1)) {
+            if self.entry(number).is_watched() {
+                return self.loss_timer(number, rule);
+            }
+            at = number + 1;
         }
+        Time::NEVER
     }
 
     /// When the timer of losses expires if `oldest` is the oldest packet in flight, which is older than one
@@ -467,7 +475,7 @@ impl Ledger {
     fn newest_in_flight_below_acked(&self, oldest: u64) -> u64 {
         let mut end = self.acked_end;
         while let Some(number) = self.resolved.last_clear(oldest, end) {
-            if self.entry(number).is_in_flight() {
+            if self.entry(number).is_watched() {
                 return number;
             }
             end = number;
@@ -488,9 +496,15 @@ impl Ledger {
         true
     }
 
+    /// No number below is in flight.
+    #[inline]
+    fn first_unresolved(&self) -> u64 {
+        if self.front < self.found_end { self.front } else { self.undecided.max(self.front) }
+    }
+
     /// The oldest number in flight.
     pub(crate) fn first_in_flight(&self) -> Option<u64> {
-        let mut at = self.undecided;
+        let mut at = self.first_unresolved();
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             if self.entry(number).is_in_flight() {
                 return Some(number);
@@ -502,9 +516,14 @@ impl Ledger {
 
     /// Declares everything in flight lost (the retransmission timer expired).
     pub(crate) fn lose_all(&mut self, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
-        while let Some(number) = self.oldest_in_flight() {
-            self.lose(number, &mut each);
+        let mut at = self.front;
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
+            at = number + 1;
+            if self.entry(number).is_in_flight() {
+                self.lose(number, &mut each);
+            }
         }
+        self.undecided = self.next;
     }
 
     /// True if a number has no final fate yet.
@@ -513,20 +532,69 @@ impl Ledger {
     }
 
     /// Takes all losses still remembered back: the packets are in flight after all. Returns how many.
-    pub(crate) fn find_all(&mut self) -> u64 {
+    ///
+    /// In Linux what RACK had declared lost stays off its list, and so does what is on its way a second time: `again` is
+    /// called with the segments of the latter. `probe` is the number of the last probe, whose copy does not count.
+    pub(crate) fn find_all(&mut self, linux: bool, probe: u64, mut again: impl FnMut(u64)) -> u64 {
         let found = self.remembered;
         let mut at = self.front;
+        while let Some(number) = self.resolved.next_clear(at, self.next) {
+            at = number + 1;
+            let entry = *self.entry(number);
+            if entry.is_in_flight() && entry.repeats() && number != probe {
+                again(entry.segment);
+                self.unwatch_older(entry.segment, number);
+            }
+        }
+        at = self.front;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             let entry = &mut self.ring[(number & self.mask) as usize];
             if entry.state() == State::Lost {
                 entry.find();
+                if !linux {
+                    entry.watch();
+                }
                 self.in_flight += u64::from(entry.size);
             }
         }
         self.remembered = 0;
         self.undecided = self.front;
+        self.found_end = self.next;
         found
+    }
+
+    /// True if packets may be off RACK's list.
+    #[inline]
+    pub(crate) fn has_unwatched(&self) -> bool {
+        self.front < self.found_end
+    }
+
+    /// Forgets packets in flight off RACK's list whose segments lie below `end`: these have arrived.
+    pub(crate) fn forget_unwatched(&mut self, end: u64) {
+        let mut at = self.front;
+        while let Some(number) = self.resolved.next_clear(at, self.found_end) {
+            at = number + 1;
+            let entry = &mut self.ring[(number & self.mask) as usize];
+            if entry.is_in_flight() && !entry.is_watched() && entry.segment < end {
+                self.in_flight -= u64::from(entry.size);
+                entry.forget();
+                self.note_resolved(number);
+            }
+        }
+        self.advance();
+    }
+
+    /// Takes the copies of a segment that were sent before `number` and declared lost off RACK's list.
+    fn unwatch_older(&mut self, segment: u64, number: u64) {
+        let mut at = self.front;
+        while let Some(older) = self.resolved.next_clear(at, number) {
+            at = older + 1;
+            let entry = &mut self.ring[(older & self.mask) as usize];
+            if entry.segment == segment && entry.state() == State::Lost {
+                entry.unwatch();
+            }
+        }
     }
 
     fn lose(&mut self, number: u64, each: &mut impl FnMut(u64, &Entry, Option<&Detail>)) {

@@ -16,6 +16,7 @@ mod recovery;
 mod rtt;
 mod ticks;
 mod timers;
+mod undone;
 mod window_use;
 
 pub use config::{AccountConfig, AccountStats, Repair, Sent};
@@ -40,6 +41,7 @@ use self::rack::Rack;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
 use self::timers::Timers;
+use self::undone::UndoneRepairs;
 use self::window_use::WindowUse;
 
 /// The account of a connection.
@@ -75,6 +77,7 @@ pub struct Account {
     marks: MarkCounter,
     timers: Timers,
     repairs: VecDeque<Repair>,
+    undone: UndoneRepairs,
     /// Segments that have just arrived, and have been sent again.
     copied: Vec<u64>,
     fates: Vec<Fate>,
@@ -148,6 +151,7 @@ impl Account {
             marks: MarkCounter::new(config.ecn),
             timers: Timers::new(),
             repairs: VecDeque::new(),
+            undone: UndoneRepairs::default(),
             copied: Vec::new(),
             fates: Vec::new(),
             stats: AccountStats::default(),
@@ -212,7 +216,7 @@ impl Account {
     /// The oldest data that is to be sent again; [`Account::take_repair`] takes it.
     #[inline]
     pub fn next_repair(&self) -> Option<&Repair> {
-        self.repairs.front()
+        self.repairs.front().filter(|_| self.undone.allow(self.repairs.len()))
     }
     /// True if repairs wait, as new data goes first to find out whether a timeout was a mistake (F-RTO,
     /// RFC 5682); `is_ready` tells that the application has new data which the receiver takes.
@@ -224,6 +228,8 @@ impl Account {
     /// [`Sent::retransmission`] says.
     #[inline]
     pub fn take_repair(&mut self) -> Option<Repair> {
+        self.next_repair()?;
+        self.undone.on_repair();
         self.repairs.pop_front()
     }
     /// From now on, keeps the packets that are declared lost for [`Account::drain_losses`].
@@ -259,7 +265,15 @@ impl Account {
     /// The same without what duplicate acknowledgements add to it.
     #[inline]
     pub(crate) fn window_without_inflation(&self, cwnd: u64, reduces_by_prr: bool) -> u64 {
-        if reduces_by_prr && self.recovery.is_reducing() { self.recovery.allowance() } else { cwnd }
+        let window = match reduces_by_prr && self.recovery.is_reducing() {
+            true => self.recovery.allowance(),
+            false => cwnd,
+        };
+        match self.undone.leaked() {
+            0 => window,
+            _ if self.recovery.is_after_timeout() || self.recovery.is_reducing() => window,
+            leaked => window.saturating_sub(u64::from(leaked) * u64::from(self.config.mss)),
+        }
     }
 
     /// True if so many bytes may be in flight by what duplicate acknowledgements add to the window.
@@ -326,7 +340,7 @@ impl Account {
     /// A packet leaves while nothing is in flight, or nothing that the receiver still needs.
     #[cold]
     fn on_first_sent(&mut self, now: Time) {
-        if self.ledger.in_flight() == 0 || self.needs_no_timer() {
+        if (self.ledger.in_flight() == 0 && !self.holds_repairs()) || self.needs_no_timer() {
             self.timers.restart(now, self.ledger.next());
             if self.ledger.oldest().is_none() {
                 self.rates.restart(now);
@@ -420,6 +434,7 @@ impl Account {
         let advanced = cumulative > self.cumulative;
         if advanced {
             self.cumulative = cumulative;
+            self.settle_undone();
         }
         advanced
     }
@@ -504,6 +519,7 @@ impl Account {
         if let Some(reduction) = self.reduction.take() {
             let in_flight = self.ledger.in_flight();
             let mss = u64::from(self.config.mss);
+            let cwnd = cwnd.saturating_sub(u64::from(self.undone.leaked()) * mss).max(mss);
             self.recovery.reduce(cwnd, in_flight, reduction.delivered, reduction.safe, mss);
         }
     }
@@ -559,6 +575,7 @@ impl Account {
             state.begin(segment);
         }
         self.repairs.clear();
+        self.undone = UndoneRepairs::default();
         self.window_use = WindowUse::default();
         self.next_segment = segment;
         self.cumulative = segment;

@@ -113,11 +113,14 @@ impl Account {
 
     /// When the tail is probed, and when the retransmission timer expires.
     pub(super) fn tail_deadlines(&self) -> TailDeadlines {
-        if self.in_flight() == 0 {
-            return TailDeadlines { probe: Time::NEVER, timeout: Time::NEVER };
-        }
         let rto = self.rto();
         let timeout = self.timers.start + rto;
+        if self.in_flight() == 0 {
+            // Repairs that an undo keeps back wait for the timer.
+            let timeout = if self.holds_repairs() { timeout } else { Time::NEVER };
+            let timeout = self.expiry(self.timers.start, timeout);
+            return TailDeadlines { probe: Time::NEVER, timeout };
+        }
         if !self.probes_tail() {
             let timeout = self.expiry(self.timers.start, timeout);
             return TailDeadlines { probe: Time::NEVER, timeout };
@@ -177,7 +180,7 @@ impl Account {
             && (!self.config.linux || self.ledger.next() <= timers.probe + 1);
         self.config.probes
             && !awaits_timeout
-            && self.repairs.is_empty()
+            && self.next_repair().is_none()
             && !self.recovery.is_repairing()
             && !self.needs_no_timer()
             && !self.rtt.smoothed().is_zero()

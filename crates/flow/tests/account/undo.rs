@@ -198,3 +198,51 @@ fn an_outage_of_acknowledgements_loses_nothing() {
          1200  ack 3-11 0-1 -> acked 11, retransmits 3, late 9, total-lost 10",
     );
 }
+
+/// Linux (`tcp_rack_detect_loss`, `tcp_undo_cwnd_reduction`): what RACK had declared lost before an undo is off its list, and
+/// only the timer finds out that it is lost indeed.
+#[test]
+fn what_rack_had_declared_lost_waits_for_the_timer_after_an_undo() {
+    stream().without_probes().run(
+        "   0  send 0
+          100  ack 0      -> rto 300
+          100  send 1-9
+          200  ack 5-7 0  -> acked 5-7, lost 1-4, congestion loss, recovery on
+          200  again 1 as 10
+          500  timeout    -> lost 8-10, in-flight 0
+          500  again 10 as 11
+         1100  timeout    -> lost 11
+         1100  again 11 as 12
+         1200  ack 5-8 0  -> acked 8, congestion undo, recovery off, repair none
+         1210  send 13
+         1310  ack 13 5-8 0 -> acked 13, lost 9 12, congestion loss, repair 9
+         1310  again 9 as 14
+         1410  ack 13-14 5-8 0 -> acked 14, lost none, repair none
+         5000  timeout    -> lost 1-4 10-11, repair 11",
+    );
+}
+
+/// Linux: a copy that was on its way when a timeout was undone still counts as sent again when the timer sends its data
+/// once more (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that `retrans_out` stays one too large. From then on the last
+/// of the packets lost is not sent again (`tcp_xmit_retransmit_queue`: `retrans_out >= lost_out`) but by the timer.
+#[test]
+fn a_timeout_after_an_undo_leaves_the_last_repair_to_the_timer() {
+    stream().without_probes().run(
+        "   0  send 0
+          100  ack 0      -> rto 300
+          100  send 1-3
+          400  timeout    -> lost 1-3
+          400  again 1 as 4
+          450  ack 2 0    -> acked 2, congestion undo, in-flight 3, repair none
+         1500  timeout    -> lost 1 3-4, repair 4
+         1500  again 4 as 5
+         1600  ack 5 2 0  -> acked 5, recovery on, repair none
+         5000  timeout    -> repair 3
+         5000  again 3 as 6
+         5100  ack 5-6 2 0 -> acked 6, recovery off
+         5100  send 7-16
+         5200  ack 12-16 8-10 5-6 -> lost 7 11, congestion loss, repair 7
+         5200  again 7 as 17
+         5300  ack 17 12-16 8-10 -> acked 17, repair none",
+    );
+}

@@ -101,6 +101,7 @@ impl World {
     fn take(&mut self, repair: Repair) -> Sent {
         let at = self.plain.repairs.iter().position(|number| *number == repair.number);
         self.plain.repairs.remove(at.expect("a repair of a lost packet"));
+        self.plain.head_is_due = false;
         let packet = &self.plain.packets[repair.number as usize];
         assert_eq!((repair.segment, repair.size), (packet.segment, packet.size));
         Sent::retransmission(repair)

@@ -35,13 +35,24 @@ impl Plain {
             }
         }
         let window = self.reordering_window(repairing);
-        let waiting = |(n, packet): &(u64, &Packet)| *n < largest && packet.fate == Fate::InFlight;
+        let waiting = |(n, packet): &(u64, &Packet)| {
+            *n < largest && packet.fate == Fate::InFlight && packet.watched
+        };
         let lost = |(n, packet): &(u64, &Packet)| {
             let distant = !self.linux() && largest - n >= self.reordering;
             distant || self.lost_by_time(packet, window) <= now
         };
         let lost: Vec<u64> = self.present().filter(waiting).filter(lost).map(|(n, _)| n).collect();
-        lost.iter().for_each(|number| self.lose(*number));
+        for number in &lost {
+            self.packets[*number as usize].watched = false;
+            let Packet { again, segment, .. } = self.packets[*number as usize];
+            let known = self.on_their_way.iter().position(|other| *other == segment);
+            let known = known.filter(|_| again);
+            if let Some(at) = known {
+                self.on_their_way.remove(at);
+            }
+            self.lose(*number, known.is_none());
+        }
         self.set_loss_timer(window);
         lost
     }
@@ -49,8 +60,9 @@ impl Plain {
     /// The timer of the first packet to become lost, or of the last one and 2 ms later with Linux.
     fn set_loss_timer(&mut self, window: Span) {
         let largest = self.largest_acked();
-        let behind =
-            |(n, packet): &(u64, &Packet)| Some(*n) < largest && packet.fate == Fate::InFlight;
+        let behind = |(n, packet): &(u64, &Packet)| {
+            Some(*n) < largest && packet.fate == Fate::InFlight && packet.watched
+        };
         let times = self.present().filter(behind).map(|(_, p)| self.lost_by_time(p, window));
         let next = match self.linux() {
             true => times.max().map(|time| time + Span::from_millis(2)),
@@ -73,13 +85,14 @@ impl Plain {
         self.reordering = self.reordering.max(distance.min(300));
     }
 
-    pub(super) fn lose(&mut self, number: u64) {
+    /// A packet is lost, and `repaired` unless it has arrived.
+    pub(super) fn lose(&mut self, number: u64, repaired: bool) {
         let next = self.packets.len() as u64;
         let packet = &mut self.packets[number as usize];
         packet.fate = Fate::Lost(next);
         self.stats.lost += 1;
         let is_data = packet.segment != NO_SEGMENT;
-        if self.config.reliable && is_data && packet.segment >= self.cumulative {
+        if repaired && self.config.reliable && is_data && packet.segment >= self.cumulative {
             // One repair for all copies of a segment.
             let segment = packet.segment;
             self.repairs.retain(|repair| self.packets[*repair as usize].segment != segment);
@@ -87,11 +100,57 @@ impl Plain {
         }
     }
 
-    /// The losses were none: what may still come is in flight, and may be lost by time.
+    /// Data has arrived: what lies below the cumulative point is on its way no more, as far as it had been taken back.
+    pub(super) fn settle(&mut self) {
+        let cumulative = self.cumulative;
+        self.on_their_way.retain(|segment| *segment >= cumulative);
+        for packet in &mut self.packets[self.first..] {
+            if packet.fate == Fate::InFlight && !packet.watched && packet.segment < cumulative {
+                packet.fate = Fate::Forgotten;
+            }
+        }
+    }
+
+    /// True if repairs wait, and as many copies count as sent again that repair nothing.
+    pub(super) fn holds_repairs(&self) -> bool {
+        let open = |number: &&u64| {
+            let packet = &self.packets[**number as usize];
+            packet.fate != Fate::Forgotten && packet.segment >= self.cumulative
+        };
+        let repairs = self.repairs.iter().filter(open).count();
+        0 < repairs && repairs <= self.on_their_way.len() + self.leaked && !self.head_is_due
+    }
+
+    /// The timer has expired: a copy of the first segment that is on its way counts for good.
+    pub(super) fn count_copies(&mut self) {
+        self.leaked += usize::from(self.on_their_way.contains(&self.cumulative));
+        self.on_their_way.clear();
+        self.head_is_due = true;
+    }
+
+    /// The losses were none: what may still come is in flight, and may be lost by time if that had not declared it
+    /// lost, and no copy is on its way.
     pub(super) fn undo(&mut self, repairing: bool) {
+        self.on_their_way.clear();
+        let linux = self.linux();
+        let copies: Vec<(u64, u64)> = self
+            .present()
+            .filter(|(n, packet)| packet.fate == Fate::InFlight && packet.again && *n != self.probe)
+            .map(|(n, packet)| (n, packet.segment))
+            .collect();
+        for (number, segment) in copies.into_iter().filter(|_| linux) {
+            if segment >= self.cumulative {
+                self.on_their_way.push(segment);
+            }
+            for packet in &mut self.packets[self.first..number as usize] {
+                let older = packet.segment == segment && matches!(packet.fate, Fate::Lost(_));
+                packet.watched &= !older;
+            }
+        }
         for (i, packet) in self.packets.iter_mut().enumerate().skip(self.first) {
             if let Fate::Lost(_) = packet.fate {
                 packet.fate = Fate::InFlight;
+                packet.watched |= !linux;
                 self.stats.late += 1;
                 self.repairs.retain(|repair| *repair != i as u64);
             }

@@ -30,6 +30,8 @@ pub(super) struct Packet {
     pub(super) delivered_before: u64,
     /// It repeats data.
     pub(super) again: bool,
+    /// RACK may declare it lost.
+    pub(super) watched: bool,
 }
 
 /// What an acknowledgement or a deadline says.
@@ -57,6 +59,11 @@ pub(super) struct Plain {
     pub(super) stats: AccountStats,
     /// Losses whose data has not been sent again.
     pub(super) repairs: Vec<u64>,
+    /// Segments that were on their way again at the last undo, and copies that count without being any.
+    pub(super) on_their_way: Vec<u64>,
+    pub(super) leaked: usize,
+    /// The timer has expired, and no repair was sent since.
+    pub(super) head_is_due: bool,
     pub(super) round: u64,
     round_end: u64,
     pub(super) rtt: Rtt,
@@ -89,6 +96,9 @@ impl Plain {
             delivered: 0,
             stats: AccountStats::default(),
             repairs: Vec::new(),
+            on_their_way: Vec::new(),
+            leaked: 0,
+            head_is_due: false,
             round: 0,
             round_end: 0,
             rtt: Rtt::new(config.rto),
@@ -121,7 +131,7 @@ impl Plain {
 
     /// A packet leaves; `repairing` says if losses are being repaired.
     pub(super) fn on_sent(&mut self, now: Time, sent: Sent, repairing: bool) -> u64 {
-        if self.in_flight() == 0 || self.needs_no_timer() {
+        if (self.in_flight() == 0 && !self.holds_repairs()) || self.needs_no_timer() {
             self.restart(now);
         }
         self.stats.sent += 1;
@@ -136,6 +146,7 @@ impl Plain {
             fate: Fate::InFlight,
             delivered_before: self.delivered,
             again: sent.retransmission,
+            watched: true,
         });
         if repairing && sent.retransmission && sent.segment == self.cumulative && self.linux() {
             self.restart(now);
@@ -168,6 +179,7 @@ impl Plain {
         let advanced = cumulative > self.cumulative;
         if advanced {
             self.cumulative = cumulative;
+            self.settle();
             self.arrives_below(ack, &mut newest, &mut said);
         }
         if let Some(newest) = said.acked.iter().max() {
@@ -269,6 +281,8 @@ impl Plain {
         (self.next_segment, self.cumulative) = (segment, segment);
         self.reordering = 3;
         self.repairs.clear();
+        self.on_their_way.clear();
+        (self.leaked, self.head_is_due) = (0, false);
         self.rack = Rack::default();
         self.probe_out = false;
         self.rtt = Rtt::new(self.config.rto);

@@ -51,7 +51,9 @@ impl Plain {
     fn linux_deadlines(&self, wanted: bool) -> [Time; 3] {
         let flying = || self.present().filter(|(_, packet)| packet.fate == Fate::InFlight);
         let Some((_, oldest)) = flying().next() else {
-            return [self.loss_at, Time::NEVER, Time::NEVER];
+            let timeout = self.progress + self.rtt.rto();
+            let timeout = if self.holds_repairs() { timeout } else { Time::NEVER };
+            return [self.loss_at, timeout, Time::NEVER];
         };
         let (rto, next) = (self.rtt.rto(), self.packets.len() as u64);
         let newest = self.packets.last().expect("something is in flight");
@@ -112,6 +114,7 @@ impl Plain {
         if timeout <= now {
             self.stats.timeouts += 1;
             self.rtt.expiries += 1;
+            self.count_copies();
             return ("timeout", self.lose_all(now));
         }
         ("nothing", ExpectedFeedback::default())
@@ -120,7 +123,7 @@ impl Plain {
     fn lose_all(&mut self, now: Time) -> ExpectedFeedback {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
-        lost.iter().for_each(|number| self.lose(*number));
+        lost.iter().for_each(|number| self.lose(*number, true));
         self.restart(now);
         (self.probe_out, self.loss_at) = (false, Time::NEVER);
         ExpectedFeedback { lost, ..ExpectedFeedback::default() }

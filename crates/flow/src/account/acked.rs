@@ -21,6 +21,8 @@ pub(super) struct Acked {
     pub(super) late_in_episode: u32,
     /// The largest number, and when it was sent.
     pub(super) newest: Option<(u64, Time)>,
+    /// The packet with the largest number repeats data.
+    pub(super) newest_repeats: bool,
     /// One more than the largest number that earlier acknowledgements acknowledged.
     prior_end: u64,
     /// Packets that had been sent once, and came after others that were sent later: by how many numbers at
@@ -104,6 +106,7 @@ impl Notes<'_> {
         }
         if self.acked.newest.is_none_or(|(largest, _)| number > largest) {
             self.acked.newest = Some((number, entry.sent));
+            self.acked.newest_repeats = entry.repeats();
         }
         if let Some(fates) = &mut self.fates {
             let mut fate = fate(number, entry, detail, false);

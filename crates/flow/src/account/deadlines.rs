@@ -54,14 +54,23 @@ impl Account {
 
     /// The time threshold was passed by some packets.
     fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
+        let was_repairing = self.recovery.is_repairing();
         let congestion = self.recovery.on_ack(&self.event(prior, losses));
         self.timers.on_congestion();
-        // Linux counts a packet as delivered when the timer begins the repair, and leaves the window as it is when
-        // it comes later (`tcp_rack_reo_timeout`).
-        let begins = congestion.is_some();
-        if self.recovery.is_reducing() && (begins || !self.config.linux) {
-            let delivered = if self.config.linux { u64::from(self.config.mss) } else { 0 };
-            self.reduction = Some(Reduction { delivered, safe: false });
+        if self.config.linux && self.timers.repaired_segment == self.cumulative {
+            // The timeout counts from when the oldest data was last sent (`tcp_rearm_rto` instead of this timer).
+            self.timers.restart(self.timers.repaired, self.ledger.next());
+        }
+        if self.recovery.is_reducing() {
+            // Linux leaves the window of a repair as the last acknowledgement has set it, so that repairs take the
+            // place of what is lost, and counts a packet as delivered when the repair begins (`tcp_rack_reo_timeout`).
+            self.reduction = match (self.config.linux, was_repairing) {
+                (true, true) => None,
+                (true, false) => {
+                    Some(Reduction { delivered: u64::from(self.config.mss), safe: false })
+                }
+                (false, _) => Some(Reduction { delivered: 0, safe: false }),
+            };
         }
         let mut feedback = self.feedback(now, prior);
         feedback.lost = losses.bytes;

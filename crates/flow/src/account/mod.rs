@@ -333,7 +333,7 @@ impl Account {
         self.stats.retransmits += 1;
         if self.recovery.is_repairing() && segment == self.cumulative && self.config.linux {
             self.timers.restart(now, self.ledger.next());
-            self.timers.repaired = now;
+            (self.timers.repaired, self.timers.repaired_segment) = (now, segment);
         }
     }
 
@@ -448,7 +448,9 @@ impl Account {
         if advanced || !self.config.linux || sent < self.timers.repaired {
             self.timers.restart(now, self.ledger.next());
         }
-        if number != ack.largest {
+        // Data sent again tells of the RTT only where it closes the first gap, by its timestamp
+        // (`tcp_sacktag_one`, `tcp_ack_update_rtt`).
+        if number != ack.largest || (acked.newest_repeats && !advanced && self.config.linux) {
             return None;
         }
         let sample = now.since(sent);

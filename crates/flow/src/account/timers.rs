@@ -29,8 +29,9 @@ pub(super) struct Timers {
     start: Time,
     /// The number that was next then.
     start_next: u64,
-    /// When the oldest missing data was last sent again.
+    /// When the oldest missing data was last sent again, and which segment that was.
     pub(super) repaired: Time,
+    pub(super) repaired_segment: u64,
     /// When the time threshold declares the next packet lost.
     pub(super) loss: Time,
     /// The number of the last probe; zero before the first.
@@ -55,6 +56,7 @@ impl Timers {
             start: Time::ZERO,
             start_next: 0,
             repaired: Time::ZERO,
+            repaired_segment: u64::MAX,
             loss: Time::NEVER,
             probe: 0,
             silent_since_probe: false,
@@ -171,8 +173,8 @@ impl Account {
         self.config.ticks.map_or(exact, |ticks| ticks.between(earlier, later))
     }
 
-    /// True if the timer at hand is that of a probe: never while a loss or a timeout is being repaired.
-    /// While a gap is open, the time threshold comes first.
+    /// True if the timer at hand is that of a probe: never while a loss or a timeout is being repaired, and on Linux
+    /// not while a gap is open (`tcp_schedule_loss_probe`: not in `TCP_CA_Disorder`).
     fn probes_tail(&self) -> bool {
         let timers = &self.timers;
         // The timeout follows a probe: RFC 9002's in any case, Linux' unless something is sent meanwhile.
@@ -181,6 +183,7 @@ impl Account {
         self.config.probes
             && !awaits_timeout
             && self.next_repair().is_none()
+            && !(self.config.linux && self.ledger.has_acked_beyond_gap(1))
             && !self.recovery.is_repairing()
             && !self.needs_no_timer()
             && !self.rtt.smoothed().is_zero()

@@ -170,3 +170,22 @@ fn the_window_itself_is_untouched_outside_recovery() {
          100  fill     -> sent none",
     );
 }
+
+/// Losses that the timer finds during a repair leave the window as the last acknowledgement has set it, so that repairs
+/// take their place at once (Linux `tcp_rack_reo_timeout`).
+#[test]
+fn losses_by_the_timer_leave_the_window_of_a_repair() {
+    stream().run(
+        "  0  window 10
+           0  send 0
+         100  ack 0       -> srtt 100
+         100  send 1-2
+         125  send 3-9
+         126  send 10
+         226  window 5
+         226  ack 10 0    -> acked 10, lost 1-2, congestion loss, in-flight 7
+         226  fill        -> resent 1, in-flight 8
+         252  loss-timer  -> lost 3-9, in-flight 1
+         252  fill        -> resent 2-8, in-flight 8",
+    );
+}

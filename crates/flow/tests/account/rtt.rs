@@ -94,3 +94,17 @@ fn extreme_samples() {
     (0..1000).for_each(|_| rtt.back_off());
     assert_eq!(rtt.rto(), Span::from_secs(120));
 }
+
+/// Data sent again tells of the RTT only where it closes the first gap: its timestamp comes back then (Linux
+/// `tcp_sacktag_one`, `tcp_ack_update_rtt`).
+#[test]
+fn a_repair_beyond_the_first_gap_gives_no_sample() {
+    stream().run(
+        "  0  send 0
+         100  ack 0         -> srtt 100
+         100  send 1-6
+         200  ack 3-5 0     -> acked 3-5, lost 1-2, congestion loss, rtt 100
+         200  again 1-2 as 7-8
+         350  ack 8 3-5 0   -> acked 8, lost 6-7, rtt none",
+    );
+}

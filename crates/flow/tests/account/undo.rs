@@ -122,7 +122,7 @@ fn an_undo_after_the_repair_has_left() {
          100  again 0 as 10
          120  ack 0-5     -> acked 0, congestion undo, recovery off
          130  ack 0-9     -> acked 6-9
-         200  ack 0-10    -> acked 10, rtt 100, in-flight 0",
+         200  ack 0-10    -> acked 10, rtt none, in-flight 0",
     );
 }
 

@@ -79,6 +79,7 @@ pub(super) struct Plain {
     pub(super) probe_out: bool,
     /// When the oldest missing segment was last sent again during a repair.
     pub(super) repaired: Time,
+    pub(super) repaired_segment: u64,
     /// What RACK knows.
     pub(super) rack: Rack,
     /// When the time threshold declares the next packet lost.
@@ -109,6 +110,7 @@ impl Plain {
             probe: 0,
             probe_out: false,
             repaired: Time::ZERO,
+            repaired_segment: u64::MAX,
             rack: Rack::default(),
             loss_at: Time::NEVER,
             config,
@@ -150,7 +152,7 @@ impl Plain {
         });
         if repairing && sent.retransmission && sent.segment == self.cumulative && self.linux() {
             self.restart(now);
-            self.repaired = now;
+            (self.repaired, self.repaired_segment) = (now, sent.segment);
         }
         self.packets.len() as u64 - 1
     }
@@ -183,7 +185,8 @@ impl Plain {
             self.arrives_below(ack, &mut newest, &mut said);
         }
         if let Some(newest) = said.acked.iter().max() {
-            if *newest == ack.largest {
+            let repeats = self.packets[*newest as usize].again && !advanced && self.linux();
+            if *newest == ack.largest && !repeats {
                 let rtt = now.since(self.packets[*newest as usize].sent);
                 let (passed, next) = match self.config.reliable {
                     true => (self.cumulative, self.next_segment),

@@ -47,6 +47,13 @@ impl Plain {
         [self.loss_at, timeout, if wanted { probe } else { Time::NEVER }]
     }
 
+    /// True if a packet is acknowledged that was sent after the oldest in flight.
+    fn has_gap(&self) -> bool {
+        let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
+        let oldest = self.present().find(in_flight).map(|(number, _)| number);
+        oldest.is_some_and(|oldest| self.largest_acked() > Some(oldest))
+    }
+
     /// The same by Linux' rules: one timer for probe and timeout.
     fn linux_deadlines(&self, wanted: bool) -> [Time; 3] {
         let flying = || self.present().filter(|(_, packet)| packet.fate == Fate::InFlight);
@@ -60,6 +67,7 @@ impl Plain {
         let timeout_follows = self.probed && next <= self.probe + 1;
         let wanted = wanted
             && self.config.probes
+            && !self.has_gap()
             && !timeout_follows
             && !self.rtt.smoothed.is_zero()
             && !self.needs_no_timer();
@@ -98,6 +106,9 @@ impl Plain {
         let [loss, timeout, probe] = self.deadlines(wanted);
         let lost = if loss <= now { self.detect(now, repairing) } else { Vec::new() };
         if !lost.is_empty() {
+            if self.linux() && self.repaired_segment == self.cumulative {
+                self.restart(self.repaired);
+            }
             return ("losses", ExpectedFeedback { lost, ..ExpectedFeedback::default() });
         }
         // The time that losses are due at may have moved; nothing else has.

@@ -105,6 +105,8 @@ pub struct Data {
     pub header: Header,
     /// Classic ECN's CWR flag: the sender has reacted to the echo (RFC 3168 §6.1.2).
     pub cwr: bool,
+    /// TCP's PSH flag. Linux sets it on the last packet of a group that leaves at once (`__tcp_transmit_skb`).
+    pub push: bool,
 }
 
 /// A packet that opens a connection: a SYN on its way to the receiver, a SYN-ACK on its way back.

@@ -32,6 +32,8 @@ pub struct SenderConfig {
     /// that either end's socket buffer holds; `u64::MAX` for no limit. Without meaning for flows
     /// that send nothing again.
     pub receive_window: u64,
+    /// Packets at the start of each connection that are not paced: ten on Linux (`tcp_update_skb_after_send`).
+    pub unpaced: u32,
     /// How congestion marks come back to it.
     pub ecn: EcnFeedback,
     /// The bounds of its retransmission timeout.
@@ -56,6 +58,7 @@ impl SenderConfig {
             reliable: true,
             handshake: false,
             receive_window: u64::MAX,
+            unpaced: 0,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             recovery: LossRecovery::Sack,
@@ -103,17 +106,18 @@ pub(super) struct Constants {
     pub(super) reliable: bool,
     /// How many segments beyond the last in-order one the receiver takes.
     pub(super) receive_window: u64,
+    pub(super) unpaced: u32,
 }
 
 impl Constants {
     pub(super) fn new(config: &SenderConfig) -> Constants {
-        let SenderConfig { route, class, ecn, reliable, .. } = *config;
+        let SenderConfig { route, class, ecn, reliable, unpaced, .. } = *config;
         let setup = config.setup.clone();
         let receive_window = match reliable {
             true => (config.receive_window / u64::from(setup.mss.max(1))).max(1),
             false => u64::MAX,
         };
-        Constants { setup, route, class, ecn, reliable, receive_window }
+        Constants { setup, route, class, ecn, reliable, receive_window, unpaced }
     }
 }
 

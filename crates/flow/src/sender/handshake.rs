@@ -10,6 +10,10 @@ const SYN_TIMEOUT: Span = Span::from_secs(1);
 /// SYNs sent again before the connection attempt ends: Linux' `tcp_syn_retries`.
 const SYN_RETRIES: u32 = 6;
 
+/// Bytes of the acknowledgement that ends a handshake: IPv4 and TCP headers with timestamps. It takes as much of a
+/// link as any packet of this size; on a slow one that decides when the first data passes.
+const HANDSHAKE_ACK_SIZE: u32 = 52;
+
 /// How far a connection's handshake is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -29,6 +33,8 @@ pub(super) struct Connector {
     syns: u32,
     /// When the next SYN leaves; [`Time::NEVER`] but in `SynSent`.
     next_syn: Time,
+    /// A SYN-ACK has come and is to be acknowledged.
+    acks: bool,
     /// SYNs sent and SYN-ACKs received since the start, for all connections.
     pub(super) sent: u64,
     pub(super) answered: u64,
@@ -36,12 +42,19 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new() -> Connector {
-        Connector { state: State::Closed, syns: 0, next_syn: Time::NEVER, sent: 0, answered: 0 }
+        Connector {
+            state: State::Closed,
+            syns: 0,
+            next_syn: Time::NEVER,
+            acks: false,
+            sent: 0,
+            answered: 0,
+        }
     }
 
     /// When [`Sender::shake_hands`] is next to be called.
     pub(super) fn next_syn(&self) -> Time {
-        self.next_syn
+        if self.acks { Time::ZERO } else { self.next_syn }
     }
 
     /// True if a SYN was sent for the connection at hand.
@@ -72,6 +85,11 @@ impl Sender {
     pub(super) fn shake_hands(&mut self, now: Time, place: &mut Packet) -> bool {
         let (is_over, is_on) = (self.is_over(), self.source.is_on());
         let Some(connector) = &mut self.connector else { return false };
+        if std::mem::take(&mut connector.acks) {
+            let body = Body::Opaque(0);
+            *place = Packet { body, ..self.control_packet(now, HANDSHAKE_ACK_SIZE) };
+            return true;
+        }
         let is_due = match connector.state {
             State::Closed => is_on,
             State::SynSent => connector.next_syn <= now,
@@ -93,18 +111,23 @@ impl Sender {
         }
         let number = connector.on_syn(now);
         let connection = self.config.setup.connection;
-        *place = Packet {
+        let body = Body::Handshake(Handshake { connection, number, sent: now });
+        *place = Packet { body, ..self.control_packet(now, EMPTY_SIZE) };
+        true
+    }
+
+    /// A packet of a handshake, which is not ECN-capable (RFC 3168 §6.1.1).
+    fn control_packet(&self, now: Time, size: u32) -> Packet {
+        Packet {
             flow: self.config.setup.flow,
-            size: EMPTY_SIZE,
+            size,
             route: self.config.route,
-            // RFC 3168 §6.1.1: SYNs are not ECN-capable.
             ecn: Ecn::NotEct,
             class: self.config.class,
             sent: now,
             queued: now,
-            body: Body::Handshake(Handshake { connection, number, sent: now }),
-        };
-        true
+            body: Body::Opaque(0),
+        }
     }
 
     /// Takes a SYN-ACK in: its RTT is the connection's first sample, as TCP's timestamps give it also
@@ -113,6 +136,9 @@ impl Sender {
     pub(super) fn on_handshake(&mut self, now: Time, answer: &Handshake) {
         let Some(connector) = &mut self.connector else { return };
         connector.answered += 1;
+        connector.acks = true;
+        self.wake = now;
+        self.pending = true;
         if connector.state != State::SynSent || answer.connection != self.config.setup.connection {
             return;
         }

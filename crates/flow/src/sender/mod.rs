@@ -52,6 +52,10 @@ pub struct Sender {
     wake: Time,
     /// True if something may be sent at once.
     pending: bool,
+    /// The packet just sent is the first of two that leave at once.
+    pairs: bool,
+    /// Packets that the pacer still lets go at once.
+    unpaced: u32,
     /// The bytes of the next packet if the workload has as many, and whether they belong together:
     /// [`Sender::set_datagrams`].
     largest: u64,
@@ -98,10 +102,13 @@ impl Sender {
             last_sent: Time::NEVER,
             latest_rtt: Span::MAX,
             pending: false,
+            pairs: false,
+            unpaced: 0,
             largest: 0,
             whole: false,
         };
         sender.largest = u64::from(sender.config.setup.mss);
+        sender.unpaced = sender.config.unpaced;
         sender.pacer.hold(sender.connector.is_some());
         sender.replan();
         Ok(sender)
@@ -450,9 +457,18 @@ impl Sender {
         outgoing.retransmission = retransmission;
         outgoing.empty = segment == NO_SEGMENT;
         outgoing.last = self.source.ready() == 0 && self.account.next_repair().is_none();
+        // Linux sends two packets in one piece if the window has room for both, and sets PSH on the last of a piece
+        // (`tcp_tso_autosize`, `__tcp_transmit_skb`).
+        let push = self.pairs && !retransmission && self.last_sent == now;
+        let room = self.account.in_flight() + 2 * u64::from(size) <= self.plan.cwnd;
+        self.pairs = !push && !retransmission && room;
         let tag = self.controller.on_send(now, &mut outgoing);
         self.account.on_sent(now, sent.tagged(tag));
-        self.pacer.on_send(now, size, self.plan.burst);
+        if self.unpaced > 0 {
+            self.unpaced -= 1;
+        } else {
+            self.pacer.on_send(now, size, self.plan.burst);
+        }
         self.last_sent = now;
         let cwr = std::mem::take(&mut self.cwr);
         *place = Packet {
@@ -463,7 +479,7 @@ impl Sender {
             class: self.config.class,
             sent: now,
             queued: now,
-            body: Body::Data(Data { number, segment, header: Header::None, cwr }),
+            body: Body::Data(Data { number, segment, header: Header::None, cwr, push }),
         };
         // The header is copied only if there is one: the copy has to wait for the write before it.
         if self.needs.contains(Signals::HEADERS)
@@ -510,6 +526,7 @@ impl Sender {
         self.cwr = true;
         self.last_sent = Time::NEVER;
         self.pacer.forget_gap();
+        self.unpaced = self.config.unpaced;
         self.replan();
     }
 }

@@ -132,11 +132,12 @@ fn data_follows_after_a_round_trip_with_a_timer_from_its_sample() {
 #[test]
 fn the_first_window_has_a_timer_from_the_handshake() {
     let mut pair = Pair::new(|_| {});
-    pair.run(5, |packet, at| packet.route == 0 && (1..=12).contains(&at));
+    pair.run(5, |packet, at| packet.route == 0 && (1..=13).contains(&at));
     assert_eq!(pair.sender.rtt().min(), Span::from_millis(100));
     let data: Vec<u64> = pair.sent.iter().map(|(at, _)| *at).collect();
-    // The SYN, ten packets, the probe of the tail after two RTTs and 2 ms, the timeout.
-    assert_eq!((data[0], data[1], data[10], data[11], data[12]), (0, 100, 100, 302, 602));
+    // The SYN, the SYN-ACK's acknowledgement, ten packets, the probe of the tail after two RTTs and 2 ms, the timeout.
+    let last = (data[11], data[12], data[13]);
+    assert_eq!((data[0], data[1], data[2], last), (0, 100, 100, (100, 302, 602)));
 }
 
 /// RFC 6298 §5.5, §5.7; the sample is that of the SYN that arrived, by TCP's timestamps.
@@ -205,4 +206,15 @@ fn datagrams_have_no_handshake() {
     let mut pair = Pair::new(|config| config.reliable = false);
     pair.run(1, |_, _| false);
     assert_eq!((pair.syns(), pair.first_data()), (vec![], Some(0)));
+}
+
+/// A SYN-ACK is acknowledged before the first data leaves, by a packet that takes its part of a link.
+#[test]
+fn a_handshake_ends_with_an_acknowledgement() {
+    let mut pair = Pair::new(|_| {});
+    pair.run(1, |_, _| false);
+    let sent: Vec<&Body> = pair.sent.iter().map(|(_, body)| body).collect();
+    assert!(matches!(sent[0], Body::Handshake(_)));
+    assert!(matches!(sent[1], Body::Opaque(_)));
+    assert!(matches!(sent[2], Body::Data(_)));
 }

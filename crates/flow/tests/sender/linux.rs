@@ -1,6 +1,7 @@
 //! What Linux sends where bulk transfers never look, for each loss-based scheme: expectations are what
 //! Linux 6.18 does when packetdrill plays the same input.
 
+use paceline_cc::{Body, Plan, Rate, Span};
 use paceline_flow::Workload;
 
 use super::desk::{Desk, bulk};
@@ -112,4 +113,35 @@ fn an_idle_period_halves_the_window_per_timeout() {
             assert!(ssthresh >= 0.75 * before as f64, "{scheme}: {ssthresh}");
         }
     }
+}
+
+/// The first ten packets of a connection are not paced (`tcp_update_skb_after_send`): BBR's window of ten leaves at once,
+/// however long the handshake took.
+#[test]
+fn a_connections_first_packets_are_not_paced() {
+    let plan =
+        Plan::window(100 * 1500).paced(Rate::from_bytes_in(1500, Span::from_millis(10)), 1500);
+    let mut desk = Desk::new(bulk().with(|config| config.unpaced = 10), plan);
+    let left: Vec<u64> = desk.until(35).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(left, [[0; 11].as_slice(), &[10, 20, 30]].concat());
+}
+
+/// Two packets that the window has room for leave in one piece, and PSH stands on the last of a piece; a single packet has
+/// none (`tcp_tso_autosize`, `__tcp_transmit_skb`).
+#[test]
+fn the_second_of_two_packets_has_psh() {
+    let mut desk = Desk::new(bulk(), Plan::window(3 * 1500));
+    let push = |desk: &Desk| match desk.last.body {
+        Body::Data(data) => (data.number, data.push),
+        _ => panic!("no data"),
+    };
+    desk.until(0);
+    assert_eq!(push(&desk), (2, false), "alone after two");
+    desk.until(100);
+    desk.ack(2, &[(0, 1)]);
+    desk.until(100);
+    assert_eq!(push(&desk), (4, true));
+    desk.ack(3, &[(0, 2)]);
+    desk.until(100);
+    assert_eq!(push(&desk), (5, false));
 }

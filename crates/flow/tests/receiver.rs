@@ -68,3 +68,96 @@ fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     assert_eq!((acks[0].largest, acks[0].ce_packets), (2, 1));
     assert_eq!((acks[0].echo, acks[0].explicit), (Ecn::Ce, 1500));
 }
+
+/// A receiver on Linux at the end of a path of 50 ms one way, and packets that are 10 ms apart.
+struct LinuxHost {
+    receiver: Receiver,
+    now: Time,
+}
+
+impl LinuxHost {
+    fn new() -> LinuxHost {
+        let config = ReceiverConfig::new(0).with(|config| config.linux = true);
+        LinuxHost { receiver: Receiver::new(config), now: Time::from_millis(100) }
+    }
+
+    /// A packet arrives; returns how many acknowledgements leave at once.
+    fn takes(&mut self, number: u64, segment: u64, push: bool) -> usize {
+        self.now += Span::from_millis(10);
+        let data = Data { number, segment, push, ..Data::default() };
+        let sent = Time::ZERO + (self.now.since(Time::from_millis(50)));
+        let packet = Packet { sent, body: Body::Data(data), ..Packet::opaque(1500) };
+        self.receiver.push(self.now, &packet);
+        pop(&mut self.receiver, self.now).len()
+    }
+
+    /// The same for packets in order without PSH, until one is not acknowledged at once: returns its number.
+    fn first_delayed(&mut self, from: u64) -> u64 {
+        (from..from + 1000)
+            .find(|number| self.takes(*number, *number, false) == 0)
+            .unwrap_or(u64::MAX)
+    }
+}
+
+/// Linux `TCP_MAX_QUICKACKS` and `tcp_grow_window`: the first 16 packets are acknowledged each, and those before them
+/// with which the receive window grows: 65 160 to 80 000 bytes by 3000 each.
+#[test]
+fn linux_acknowledges_a_connections_first_packets_each() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    assert!((16..=22).contains(&first), "{first}");
+    assert_eq!(host.takes(first + 1, first + 1, false), 1, "two are unacknowledged");
+}
+
+/// Linux `tcp_cleanup_rbuf`: once everything is read, the last packet of a group is acknowledged at once.
+#[test]
+fn linux_acknowledges_a_packet_with_psh_at_once() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    assert_eq!(host.takes(first + 1, first + 1, false), 1);
+    assert_eq!(host.takes(first + 2, first + 2, true), 1);
+    assert_eq!(host.takes(first + 3, first + 3, false), 0);
+    let due = host.now + Span::from_millis(40);
+    assert_eq!(host.receiver.wake(), due);
+    assert_eq!(pop(&mut host.receiver, due).len(), 1);
+}
+
+/// Linux `tcp_event_data_recv` and `tcp_data_queue`: after a pause longer than the receiver's RTO, here 300 ms, and after a
+/// packet that had arrived before.
+#[test]
+fn linux_acknowledges_each_packet_again_after_a_pause_and_a_duplicate() {
+    for repeats in [false, true] {
+        let mut host = LinuxHost::new();
+        let first = host.first_delayed(0);
+        assert_eq!(host.takes(first + 1, first + 1, false), 1);
+        if repeats {
+            assert_eq!(host.takes(first + 2, first, false), 1);
+        } else {
+            host.now += Span::from_millis(300);
+        }
+        let next = first + 2;
+        let delayed = (next..next + 40)
+            .find(|segment| host.takes(segment + u64::from(repeats), *segment, false) == 0);
+        assert!(
+            delayed.is_some_and(|segment| (15..=16).contains(&(segment - next))),
+            "{delayed:?}"
+        );
+    }
+}
+
+/// Linux `__tcp_ack_snd_check`: beyond a gap three packets are acknowledged at once, further ones within a millisecond; a
+/// packet that closes the gap at once.
+#[test]
+fn linux_compresses_acknowledgements_beyond_a_gap() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    assert_eq!(host.takes(first + 1, first + 1, false), 1);
+    // Segment `gap` is missing.
+    let gap = first + 2;
+    let beyond: Vec<usize> = (gap + 1..gap + 5).map(|n| host.takes(n, n, false)).collect();
+    assert_eq!(beyond, [1, 1, 1, 0]);
+    let due = host.now + Span::from_millis(1);
+    assert_eq!(host.receiver.wake(), due);
+    assert_eq!(pop(&mut host.receiver, due).len(), 1);
+    assert_eq!(host.takes(gap + 5, gap, false), 1);
+}

@@ -4,10 +4,11 @@ use paceline_flow::{Account, Receiver, Sender};
 
 /// The sender's bound was 1024 bytes until the account kept Linux' variation of the RTT and what undoes
 /// timeouts in a row, and until data could be supplied; and 1104 until losses and timers followed Linux'
-/// rules (RACK, F-RTO), and 1184 until a host's timers expired at ticks; with 100,000 flows over one link a whole flow
+/// rules (RACK, F-RTO); 1184 and 448 until undone repairs, the receiver's quick acknowledgements and its
+/// window, and ticks did; with 100,000 flows over one link a whole flow
 /// takes less than 4 kB (`paceline bench e`).
 #[test]
 fn flows_stay_small() {
     let sizes = [size_of::<Sender>(), size_of::<Account>(), size_of::<Receiver>()];
-    assert!(sizes[0] <= 1200 && sizes[2] <= 448, "sender, its account, receiver: {sizes:?}");
+    assert!(sizes[0] <= 1280 && sizes[2] <= 480, "sender, its account, receiver: {sizes:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_cc::{Halves, Setup, Span, Stream, Time, without_counting};
+use paceline_cc::{AckPolicy, Halves, Setup, Span, Stream, Time, without_counting};
 use paceline_flow::{
     LossRecovery, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Ticks,
     Workload,
@@ -17,6 +17,9 @@ const MAX_UPTIME: Span = Span::from_millis(4096 * 4);
 
 /// Multiples of this, less their whole part, are far from each other.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
+
+/// Packets at the start of a connection that Linux does not pace (`tcp_update_skb_after_send`).
+const UNPACED: u32 = 10;
 
 /// One flow to be made: one of several alike, or one of random arrivals.
 pub(crate) struct OneFlow<'a> {
@@ -47,6 +50,7 @@ pub(crate) fn make_sender(
         config.ecn = spec.ecn;
         config.recovery = spec.recovery;
         config.ticks = (spec.recovery == LossRecovery::Sack).then(|| ticks(flow));
+        config.unpaced = if is_linux(spec, halves) { UNPACED } else { 0 };
         if !spec.recovery.is_selective() {
             config.rto = RtoBounds::SHORT;
         }
@@ -59,6 +63,12 @@ pub(crate) fn make_sender(
 /// change, as they decide nothing but when timers expire.
 fn ticks(flow: u32) -> Ticks {
     Ticks::new(MAX_UPTIME.mul_f64((f64::from(flow) + 1.0) * GOLDEN_RATIO % 1.0))
+}
+
+/// True if the flow's ends are TCP on hosts with Linux: unless the scenario or the scheme says when to acknowledge.
+fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
+    let is_delayed = spec.ack.is_none() && halves.ack == AckPolicy::DELAYED;
+    is_delayed && halves.reliable && spec.recovery == LossRecovery::Sack
 }
 
 /// The receiver of a flow; numbers of the flow and of its acknowledgements' route.
@@ -75,6 +85,7 @@ pub(crate) fn make_receiver(
     Receiver::new(ReceiverConfig::of(halves, flow).with(|config| {
         config.route = route;
         config.ack = spec.ack.unwrap_or(halves.ack);
+        config.linux = is_linux(spec, halves);
         config.ecn = spec.ecn;
         config.clock_offset = Span::from_secs_f64(1000.0 * clock);
     }))

@@ -1,14 +1,16 @@
 //! The receiver of a flow: counts what arrives and acknowledges it.
 
 mod blocks;
+mod linux;
 pub(crate) mod reassembly;
 
 use paceline_cc::{
-    Ack, AckPolicy, Body, Ecn, EcnFeedback, Halves, Handshake, NO_SEGMENT, Packet, Reporter, Span,
-    Stage, Time, TrafficClass,
+    Ack, AckPolicy, Body, Data, Ecn, EcnFeedback, Halves, Handshake, NO_SEGMENT, Packet, Reporter,
+    Span, Stage, Time, TrafficClass,
 };
 
 use self::blocks::{Arrival, Blocks};
+use self::linux::LinuxAcks;
 use self::reassembly::Reassembly;
 
 /// Bytes of an acknowledgement on the wire: IPv4 and TCP headers with timestamps and one SACK
@@ -24,6 +26,8 @@ pub struct ReceiverConfig {
     pub route: u32,
     /// When it acknowledges.
     pub ack: AckPolicy,
+    /// True if it acknowledges as a host with Linux does, in place of [`ReceiverConfig::ack`]; the delay is this one's.
+    pub linux: bool,
     /// How it conveys congestion marks.
     pub ecn: EcnFeedback,
     /// True if the sender sends lost data again; else the receiver does not wait for it.
@@ -42,6 +46,7 @@ impl ReceiverConfig {
             flow,
             route: 0,
             ack: AckPolicy::DELAYED,
+            linux: false,
             ecn: EcnFeedback::Accurate,
             reliable: true,
             reporter: None,
@@ -116,6 +121,7 @@ pub struct Receiver {
     now: bool,
     /// When the reporter wants to report.
     report_at: Time,
+    linux: Option<LinuxAcks>,
 }
 
 impl Receiver {
@@ -133,6 +139,7 @@ impl Receiver {
             ece: false,
             now: false,
             report_at: Time::NEVER,
+            linux: config.linux.then(LinuxAcks::new),
             config,
         }
     }
@@ -227,12 +234,40 @@ impl Receiver {
         self.due <= now && self.pop_ack(now, place)
     }
 
+    /// Sets the time of the next acknowledgement by Linux' rules. The packet's data is `new` or had arrived before, when
+    /// the first of several gaps was at `gap`.
+    #[inline(always)]
+    fn schedule_as_linux(&mut self, now: Time, packet: &Packet, new: bool, gap: Option<u64>) {
+        let Body::Data(Data { push, .. }) = packet.body else { return };
+        let Some(linux) = &mut self.linux else { return };
+        linux.on_packet(now, packet);
+        self.pending += 1;
+        if new && gap.is_none() && !self.reassembly.has_gap() {
+            if linux.acks_in_order(packet.size, self.pending, push) || self.now {
+                self.due = now;
+            } else if self.pending == 1 {
+                self.due = now + self.config.ack.delay;
+            }
+        } else if new && self.reassembly.has_gap() && !self.now {
+            let moved = gap != Some(self.reassembly.cumulative());
+            self.due = self.due.min(linux.due_beyond_gap(now, moved));
+        } else {
+            if !new {
+                linux.on_duplicate();
+            }
+            self.due = now;
+        }
+    }
+
     /// Sends the acknowledgement that is due.
     #[inline(always)]
     fn pop_ack(&mut self, now: Time, place: &mut Packet) -> bool {
         self.due = Time::NEVER;
         self.pending = 0;
         self.now = false;
+        if let Some(linux) = &mut self.linux {
+            linux.on_ack();
+        }
         let ack = self.ack();
         self.acknowledge(now, ack, place);
         true
@@ -243,8 +278,16 @@ impl Receiver {
     /// again). The receiver has no timer for SYN-ACKs: one that is lost is sent again when the sender
     /// repeats the SYN, at the time at which TCP's own timer would send it.
     #[cold]
-    fn on_control(&mut self, packet: &Packet) {
-        let Body::Handshake(syn) = packet.body else { return };
+    fn on_control(&mut self, now: Time, packet: &Packet) {
+        let Body::Handshake(syn) = packet.body else {
+            if let Some(linux) = &mut self.linux {
+                linux.on_established(now);
+            }
+            return;
+        };
+        if let Some(linux) = &mut self.linux {
+            linux.on_syn(now);
+        }
         let first = match self.first_syn {
             Some(first) if first.connection >= syn.connection => first,
             _ => syn,
@@ -272,7 +315,7 @@ impl Receiver {
 impl Stage for Receiver {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: &Packet) {
-        let Body::Data(data) = &packet.body else { return self.on_control(packet) };
+        let Body::Data(data) = &packet.body else { return self.on_control(now, packet) };
         self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
@@ -281,10 +324,12 @@ impl Stage for Receiver {
             self.ece = packet.ecn == Ecn::Ce || (self.ece && !data.cwr);
         }
         let gap_before = self.reassembly.has_gap();
+        let before = self.reassembly.cumulative();
         let arrival = self.blocks.insert(data.number);
+        let mut new = true;
         if data.segment != NO_SEGMENT {
             // Without retransmissions a segment comes twice only if its number does.
-            let new = match self.config.reliable {
+            new = match self.config.reliable {
                 true => self.reassembly.insert(data.segment),
                 false => arrival != Arrival::Duplicate,
             };
@@ -292,6 +337,10 @@ impl Stage for Receiver {
         }
         if self.blocks.largest() == Some(data.number) {
             self.newest_at = now;
+        }
+        if self.linux.is_some() {
+            let had_gap = gap_before.then_some(before);
+            return self.schedule_as_linux(now, packet, new, had_gap);
         }
         // RFC 5681 §4.2: at once when a packet is out of order, and while a gap is being filled.
         self.now |= arrival != Arrival::InOrder || gap_before || self.reassembly.has_gap();

@@ -161,7 +161,7 @@ impl Run {
             duration: Span::from_secs(60 + shift),
             ..Comparison::new("constant", capacity, scheme)
         };
-        let ack = (!self.delayed).then_some(AckPolicy::EACH);
+        let ack = Some(if self.delayed { AckPolicy::DELAYED } else { AckPolicy::EACH });
         let row = network::behind_access_links(&comparison, ack, &settings)?;
         let own = self.packet_ms();
         let mut figures =

@@ -1,0 +1,191 @@
+//! When a receiver on Linux acknowledges (`net/ipv4/tcp_input.c`, `tcp.c`), with an application that reads at once.
+//!
+//! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the packet has PSH
+//!   (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; else after the delay.
+//! - Quickack mode covers 16 acknowledgements from the first packet on, after a pause that is longer than the receiver's
+//!   RTO (`tcp_event_data_recv`), and after a packet that had arrived before (`tcp_data_queue`); and the next one whenever
+//!   the receive window grows (`tcp_grow_window`). The window grows by two packets with each packet in order, up to
+//!   what the receive buffer has room for, which is twice what the application has read in a round trip, and more while that
+//!   rises (`tcp_rcvbuf_grow`).
+//! - Beyond a gap: at once for the first three packets, and then once in a millisecond or 5 % of the RTT, but at
+//!   least for every 44th (compressed SACKs).
+
+use paceline_cc::{Packet, Span, Time};
+
+/// Acknowledgements in quickack mode (`TCP_MAX_QUICKACKS`).
+const QUICK: u32 = 16;
+/// Acknowledgements beyond a gap that are not delayed (`TCP_FASTRETRANS_THRESH`).
+const AT_ONCE: u32 = 3;
+/// The longest delay of an acknowledgement beyond a gap (`tcp_comp_sack_delay_ns`), as a share of the RTT, and the packets
+/// that it covers at most (`tcp_comp_sack_nr`).
+const GAP_DELAY: Span = Span::from_millis(1);
+const GAP_RTT_SHARE: u64 = 20;
+const GAP_PACKETS: u32 = 44;
+/// The receive window that is offered first, in bytes, and the one that the first receive buffer has room for (`tcp_rmem`: 128
+/// KiB, of which full packets fill 61 %).
+const FIRST_WINDOW: u64 = 65_160;
+const FIRST_LIMIT: u64 = 80_000;
+/// Packets that the application is taken to read in the first round trip (`tcp_init_buffer_space`).
+const FIRST_READ: u64 = 10;
+/// The RTO's smallest allowance for variation (`tcp_rto_min`).
+const RTO_MIN: Span = Span::from_millis(200);
+
+/// What decides when a receiver on Linux acknowledges.
+#[derive(Debug)]
+pub(super) struct LinuxAcks {
+    /// Acknowledgements left in quickack mode.
+    quick: u32,
+    /// The window that is offered (`rcv_ssthresh`), and its limit (`window_clamp`).
+    window: u64,
+    limit: u64,
+    /// Bytes in order up to now, and when the present measurement of a round trip's reading began and how many bytes
+    /// there were then; the most that were read in one.
+    in_order: u64,
+    measured_from: Time,
+    read_before: u64,
+    read_most: u64,
+    /// The delay of the way back, and the RTT as the receiver sees it (`rcv_rtt_est`); zero before the first packet.
+    back: Span,
+    rtt: Span,
+    /// When the SYN-ACK left, and when the packet before was sent.
+    answered: Time,
+    sent: Time,
+    /// When the last packet arrived, and how long a pause begins quickack mode anew.
+    last: Time,
+    pause: Span,
+    /// Acknowledgements beyond the gap that were not delayed, and packets that a delayed one will cover.
+    at_once: u32,
+    compressed: u32,
+}
+
+impl LinuxAcks {
+    pub(super) fn new() -> LinuxAcks {
+        LinuxAcks {
+            quick: QUICK,
+            window: FIRST_WINDOW,
+            limit: FIRST_LIMIT,
+            in_order: 0,
+            measured_from: Time::ZERO,
+            read_before: 0,
+            read_most: 0,
+            back: Span::ZERO,
+            rtt: Span::ZERO,
+            answered: Time::NEVER,
+            sent: Time::NEVER,
+            last: Time::NEVER,
+            pause: RTO_MIN,
+            at_once: 0,
+            compressed: 0,
+        }
+    }
+
+    /// Takes a packet in, before it is asked when that is acknowledged.
+    #[inline(always)]
+    pub(super) fn on_packet(&mut self, now: Time, packet: &Packet) {
+        if now.since(self.last.min(now)) > self.pause {
+            self.quick = self.quick.max(QUICK);
+        }
+        self.last = now;
+        if packet.sent != self.sent {
+            self.sample_rtt(now, packet);
+        }
+        if now.since(self.measured_from) >= self.rtt {
+            self.look_at_reading(now);
+        }
+    }
+
+    /// The receiver answers a SYN.
+    pub(super) fn on_syn(&mut self, now: Time) {
+        self.answered = now;
+    }
+
+    /// The SYN-ACK is acknowledged: what the application reads is measured from now on.
+    pub(super) fn on_established(&mut self, now: Time) {
+        self.measured_from = now;
+    }
+
+    /// The time since the acknowledgement left that let the packet go (`tcp_rcv_rtt_measure_ts`), of which packets sent at
+    /// the same instant tell once.
+    #[inline(always)]
+    fn sample_rtt(&mut self, now: Time, packet: &Packet) {
+        self.sent = packet.sent;
+        let sample = now.since(packet.sent.min(now)) + self.back;
+        if sample < self.rtt {
+            self.rtt = sample;
+        } else if self.rtt.is_zero() {
+            self.begin(now, packet);
+        } else {
+            self.rtt += (sample - self.rtt) / 8;
+        }
+    }
+
+    /// The first packet arrives.
+    #[cold]
+    fn begin(&mut self, now: Time, packet: &Packet) {
+        let there = now.since(packet.sent.min(now));
+        self.rtt = match self.answered <= packet.sent {
+            true => now.since(self.answered),
+            false => there * 2,
+        };
+        self.back = self.rtt - there;
+        self.pause = self.rtt + RTO_MIN.max(self.rtt * 2);
+        self.read_most = FIRST_READ * u64::from(packet.size);
+        if self.measured_from == Time::ZERO {
+            self.measured_from = now;
+        }
+    }
+
+    /// A packet of `size` bytes has arrived in order, and `pending` packets are unacknowledged: returns whether they are
+    /// acknowledged at once.
+    #[inline(always)]
+    pub(super) fn acks_in_order(&mut self, size: u32, pending: u32, push: bool) -> bool {
+        self.in_order += u64::from(size);
+        if self.window < self.limit {
+            self.window = self.limit.min(self.window + 2 * u64::from(size));
+            self.quick |= 1;
+        }
+        self.at_once = 0;
+        pending >= 2 || push || self.quick > 0
+    }
+
+    /// A packet that had arrived before has come.
+    pub(super) fn on_duplicate(&mut self) {
+        self.quick = self.quick.max(QUICK);
+    }
+
+    /// A packet has arrived beyond a gap. Returns when it is acknowledged: at once if the gap has moved.
+    pub(super) fn due_beyond_gap(&mut self, now: Time, moved: bool) -> Time {
+        if moved {
+            self.at_once = 0;
+        }
+        if self.quick > 0 || self.compressed >= GAP_PACKETS {
+            return now;
+        }
+        if self.at_once < AT_ONCE {
+            self.at_once += 1;
+            return now;
+        }
+        self.compressed += 1;
+        now + GAP_DELAY.min(self.rtt / GAP_RTT_SHARE)
+    }
+
+    /// An acknowledgement leaves.
+    #[inline(always)]
+    pub(super) fn on_ack(&mut self) {
+        self.quick = self.quick.saturating_sub(1);
+        self.compressed = 0;
+    }
+
+    /// A round trip is over: the limit of the window follows what was read in it (`tcp_rcv_space_adjust`).
+    #[cold]
+    fn look_at_reading(&mut self, now: Time) {
+        let read = self.in_order - self.read_before;
+        if read > self.read_most {
+            let rise = (2 * read).saturating_mul(read - self.read_most) / self.read_most.max(1);
+            self.limit = self.limit.max((2 * read).saturating_add(rise.saturating_mul(2)));
+            self.read_most = read;
+        }
+        self.read_before = self.in_order;
+        self.measured_from = now;
+    }
+}

@@ -119,9 +119,10 @@ impl Account {
                     false => LossTrigger::TimeThreshold,
                 },
             );
-            if !entry.repeats() || !undone.takes_loss(entry.segment) {
-                note_loss(config, cumulative, copy, repairs, number, entry);
+            if entry.repeats() {
+                undone.on_copy_lost(entry.segment);
             }
+            note_loss(config, cumulative, copy, repairs, number, entry);
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }

@@ -216,7 +216,7 @@ impl Account {
     /// The oldest data that is to be sent again; [`Account::take_repair`] takes it.
     #[inline]
     pub fn next_repair(&self) -> Option<&Repair> {
-        self.repairs.front().filter(|_| self.undone.allow(self.repairs.len()))
+        self.repairs.get(self.undone.next_repair(&self.repairs)?)
     }
     /// True if repairs wait, as new data goes first to find out whether a timeout was a mistake (F-RTO,
     /// RFC 5682); `is_ready` tells that the application has new data which the receiver takes.
@@ -228,9 +228,9 @@ impl Account {
     /// [`Sent::retransmission`] says.
     #[inline]
     pub fn take_repair(&mut self) -> Option<Repair> {
-        self.next_repair()?;
+        let at = self.undone.next_repair(&self.repairs)?;
         self.undone.on_repair();
-        self.repairs.pop_front()
+        if at == 0 { self.repairs.pop_front() } else { self.repairs.remove(at) }
     }
     /// From now on, keeps the packets that are declared lost for [`Account::drain_losses`].
     pub fn log_losses(&mut self) {

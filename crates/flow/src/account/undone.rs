@@ -11,13 +11,17 @@
 //!   one off (`tcp_mark_skb_lost`, `tcp_retransmit_skb`), so that `retrans_out` stays too large by one. From then on
 //!   as many of the packets lost are not repaired (`retrans_out >= lost_out`), and one packet less is in flight.
 
-use super::Account;
+use std::collections::VecDeque;
+
+use super::{Account, Repair};
 
 /// Where Linux' counts differ from what is in flight.
 #[derive(Debug, Default)]
 pub(super) struct UndoneRepairs {
     /// Segments that were on their way again at the last undo, and are neither acknowledged nor lost again.
     on_their_way: Vec<u64>,
+    /// Those that were lost again: only the timer sends them once more.
+    held: Vec<u64>,
     /// By how many packets `retrans_out` is too large for good.
     leaked: u32,
     /// The timer has expired: the first repair is sent whatever the counts say.
@@ -28,13 +32,24 @@ impl UndoneRepairs {
     /// Packets that count as sent again though they do not repair a loss.
     #[inline]
     fn extra(&self) -> usize {
-        self.on_their_way.len() + self.leaked as usize
+        self.on_their_way.len() + self.held.len() + self.leaked as usize
     }
 
-    /// True if the first of so many repairs that wait may be sent.
+    /// Returns which of the `repairs` that wait is sent next; `None` if the counts keep all of them back.
     #[inline]
-    pub(super) fn allow(&self, repairs: usize) -> bool {
-        repairs > self.extra() || self.head_is_due
+    pub(super) fn next_repair(&self, repairs: &VecDeque<Repair>) -> Option<usize> {
+        match self.extra() {
+            0 => (!repairs.is_empty()).then_some(0),
+            _ if self.head_is_due => (!repairs.is_empty()).then_some(0),
+            extra if repairs.len() <= extra => None,
+            _ => repairs.iter().position(|repair| !self.held.contains(&repair.segment)),
+        }
+    }
+
+    /// True if copies count that were on their way at an undo.
+    #[inline]
+    fn counts_copies(&self) -> bool {
+        !self.on_their_way.is_empty() || !self.held.is_empty()
     }
 
     /// Packets that count as in flight and are not.
@@ -49,19 +64,18 @@ impl UndoneRepairs {
         self.head_is_due = false;
     }
 
-    /// RACK declares a copy of `segment` lost; returns true if it is not to be repaired.
-    pub(super) fn takes_loss(&mut self, segment: u64) -> bool {
-        let found = self.on_their_way.iter().position(|&other| other == segment);
-        if let Some(at) = found {
-            self.on_their_way.swap_remove(at);
+    /// RACK declares a copy of `segment` lost, whose repair waits for the timer if the copy was on its way at an undo.
+    pub(super) fn on_copy_lost(&mut self, segment: u64) {
+        if let Some(at) = self.on_their_way.iter().position(|&other| other == segment) {
+            self.held.push(self.on_their_way.swap_remove(at));
         }
-        found.is_some()
     }
 
     /// The retransmission timer has expired when all segments below `head` had arrived.
     pub(super) fn on_timeout(&mut self, head: u64) {
         self.leaked += u32::from(self.on_their_way.contains(&head));
         self.on_their_way.clear();
+        self.held.clear();
         self.head_is_due = true;
     }
 }
@@ -72,6 +86,7 @@ impl Account {
         let linux = self.config.linux;
         let Account { ledger, undone, timers, cumulative, .. } = self;
         undone.on_their_way.clear();
+        undone.held.clear();
         ledger.find_all(linux, timers.probe, |segment| {
             if linux && segment >= *cumulative {
                 undone.on_their_way.push(segment);
@@ -82,13 +97,13 @@ impl Account {
     /// True if repairs wait and only the timer may send them.
     #[inline]
     pub(super) fn holds_repairs(&self) -> bool {
-        !self.repairs.is_empty() && !self.undone.allow(self.repairs.len())
+        !self.repairs.is_empty() && self.next_repair().is_none()
     }
 
     /// The cumulative point has moved: what lies below is neither on its way again nor in flight.
     #[inline]
     pub(super) fn settle_undone(&mut self) {
-        if self.ledger.has_unwatched() || !self.undone.on_their_way.is_empty() {
+        if self.ledger.has_unwatched() || self.undone.counts_copies() {
             self.settle_unwatched();
         }
     }
@@ -97,6 +112,7 @@ impl Account {
     fn settle_unwatched(&mut self) {
         let cumulative = self.cumulative;
         self.undone.on_their_way.retain(|segment| *segment >= cumulative);
+        self.undone.held.retain(|segment| *segment >= cumulative);
         self.ledger.forget_unwatched(cumulative);
     }
 }

@@ -89,6 +89,8 @@ pub struct ReceiverStats {
     pub reports: u64,
     /// SYNs that arrived, each of which was answered by a SYN-ACK; `packets` does not count them.
     pub syns: u64,
+    /// Acknowledgements of its SYN-ACKs that arrived; `packets` does not count them.
+    pub handshake_acks: u64,
 }
 
 /// A packet that leaves before anything else.
@@ -280,6 +282,7 @@ impl Receiver {
     #[cold]
     fn on_control(&mut self, now: Time, packet: &Packet) {
         let Body::Handshake(syn) = packet.body else {
+            self.stats.handshake_acks += 1;
             if let Some(linux) = &mut self.linux {
                 linux.on_established(now);
             }

@@ -145,13 +145,15 @@ pub struct SenderStats {
     pub syns: u64,
     /// SYN-ACKs that came, which `acks` does not count.
     pub syn_acks: u64,
+    /// Acknowledgements of SYN-ACKs sent, which `sent` does not count.
+    pub handshake_acks: u64,
 }
 
 impl SenderStats {
     pub(super) fn new(
         account: AccountStats,
         reports: u64,
-        (syns, syn_acks): (u64, u64),
+        (syns, syn_acks, handshake_acks): (u64, u64, u64),
     ) -> SenderStats {
         SenderStats {
             sent: account.sent,
@@ -164,6 +166,7 @@ impl SenderStats {
             reports,
             syns,
             syn_acks,
+            handshake_acks,
         }
     }
 }

@@ -35,9 +35,10 @@ pub(super) struct Connector {
     next_syn: Time,
     /// A SYN-ACK has come and is to be acknowledged.
     acks: bool,
-    /// SYNs sent and SYN-ACKs received since the start, for all connections.
-    pub(super) sent: u64,
-    pub(super) answered: u64,
+    /// SYNs sent, SYN-ACKs received and these acknowledged since the start, for all connections.
+    sent: u64,
+    answered: u64,
+    acknowledged: u64,
 }
 
 impl Connector {
@@ -49,12 +50,18 @@ impl Connector {
             acks: false,
             sent: 0,
             answered: 0,
+            acknowledged: 0,
         }
     }
 
     /// When [`Sender::shake_hands`] is next to be called.
     pub(super) fn next_syn(&self) -> Time {
         if self.acks { Time::ZERO } else { self.next_syn }
+    }
+
+    /// SYNs sent, SYN-ACKs received, and those of them that were acknowledged.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        (self.sent, self.answered, self.acknowledged)
     }
 
     /// True if a SYN was sent for the connection at hand.
@@ -86,6 +93,7 @@ impl Sender {
         let (is_over, is_on) = (self.is_over(), self.source.is_on());
         let Some(connector) = &mut self.connector else { return false };
         if std::mem::take(&mut connector.acks) {
+            connector.acknowledged += 1;
             let body = Body::Opaque(0);
             *place = Packet { body, ..self.control_packet(now, HANDSHAKE_ACK_SIZE) };
             return true;

@@ -128,7 +128,7 @@ impl Sender {
     /// Counters since the start.
     pub fn stats(&self) -> SenderStats {
         let connector = self.connector.as_ref();
-        let handshakes = connector.map_or((0, 0), |connector| (connector.sent, connector.answered));
+        let handshakes = connector.map_or((0, 0, 0), |connector| connector.counts());
         SenderStats::new(self.account.stats(), self.reports, handshakes)
     }
     /// Bytes in flight.

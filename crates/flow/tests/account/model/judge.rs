@@ -17,7 +17,7 @@ pub(super) fn compare(account: &Account, plain: &Plain, probe_wanted: bool) {
     assert_eq!(rtt.rto(), plain.rtt.rto());
     let deadlines = plain.deadlines(probe_wanted);
     assert_eq!(Some(account.deadline()), deadlines.into_iter().min());
-    let extra = plain.on_their_way.len() + plain.leaked;
+    let extra = plain.extra();
     if account.next_repair().is_none() && (extra == 0 || plain.repairs.len() > extra) {
         // Only what has come all the same may be missing.
         for number in &plain.repairs {

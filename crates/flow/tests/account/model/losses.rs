@@ -47,11 +47,10 @@ impl Plain {
             self.packets[*number as usize].watched = false;
             let Packet { again, segment, .. } = self.packets[*number as usize];
             let known = self.on_their_way.iter().position(|other| *other == segment);
-            let known = known.filter(|_| again);
-            if let Some(at) = known {
-                self.on_their_way.remove(at);
+            if let Some(at) = known.filter(|_| again) {
+                self.held.push(self.on_their_way.remove(at));
             }
-            self.lose(*number, known.is_none());
+            self.lose(*number);
         }
         self.set_loss_timer(window);
         lost
@@ -85,14 +84,13 @@ impl Plain {
         self.reordering = self.reordering.max(distance.min(300));
     }
 
-    /// A packet is lost, and `repaired` unless it has arrived.
-    pub(super) fn lose(&mut self, number: u64, repaired: bool) {
+    pub(super) fn lose(&mut self, number: u64) {
         let next = self.packets.len() as u64;
         let packet = &mut self.packets[number as usize];
         packet.fate = Fate::Lost(next);
         self.stats.lost += 1;
         let is_data = packet.segment != NO_SEGMENT;
-        if repaired && self.config.reliable && is_data && packet.segment >= self.cumulative {
+        if self.config.reliable && is_data && packet.segment >= self.cumulative {
             // One repair for all copies of a segment.
             let segment = packet.segment;
             self.repairs.retain(|repair| self.packets[*repair as usize].segment != segment);
@@ -104,11 +102,17 @@ impl Plain {
     pub(super) fn settle(&mut self) {
         let cumulative = self.cumulative;
         self.on_their_way.retain(|segment| *segment >= cumulative);
+        self.held.retain(|segment| *segment >= cumulative);
         for packet in &mut self.packets[self.first..] {
             if packet.fate == Fate::InFlight && !packet.watched && packet.segment < cumulative {
                 packet.fate = Fate::Forgotten;
             }
         }
+    }
+
+    /// Copies that count as sent again and repair nothing.
+    pub(super) fn extra(&self) -> usize {
+        self.on_their_way.len() + self.held.len() + self.leaked
     }
 
     /// True if repairs wait, and as many copies count as sent again that repair nothing.
@@ -118,13 +122,14 @@ impl Plain {
             packet.fate != Fate::Forgotten && packet.segment >= self.cumulative
         };
         let repairs = self.repairs.iter().filter(open).count();
-        0 < repairs && repairs <= self.on_their_way.len() + self.leaked && !self.head_is_due
+        0 < repairs && repairs <= self.extra() && !self.head_is_due
     }
 
     /// The timer has expired: a copy of the first segment that is on its way counts for good.
     pub(super) fn count_copies(&mut self) {
         self.leaked += usize::from(self.on_their_way.contains(&self.cumulative));
         self.on_their_way.clear();
+        self.held.clear();
         self.head_is_due = true;
     }
 
@@ -132,6 +137,7 @@ impl Plain {
     /// lost, and no copy is on its way.
     pub(super) fn undo(&mut self, repairing: bool) {
         self.on_their_way.clear();
+        self.held.clear();
         let linux = self.linux();
         let copies: Vec<(u64, u64)> = self
             .present()

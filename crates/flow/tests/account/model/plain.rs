@@ -59,8 +59,10 @@ pub(super) struct Plain {
     pub(super) stats: AccountStats,
     /// Losses whose data has not been sent again.
     pub(super) repairs: Vec<u64>,
-    /// Segments that were on their way again at the last undo, and copies that count without being any.
+    /// Segments that were on their way again at the last undo, those of them that were lost again, and copies that count
+    /// without being any.
     pub(super) on_their_way: Vec<u64>,
+    pub(super) held: Vec<u64>,
     pub(super) leaked: usize,
     /// The timer has expired, and no repair was sent since.
     pub(super) head_is_due: bool,
@@ -98,6 +100,7 @@ impl Plain {
             stats: AccountStats::default(),
             repairs: Vec::new(),
             on_their_way: Vec::new(),
+            held: Vec::new(),
             leaked: 0,
             head_is_due: false,
             round: 0,
@@ -285,6 +288,7 @@ impl Plain {
         self.reordering = 3;
         self.repairs.clear();
         self.on_their_way.clear();
+        self.held.clear();
         (self.leaked, self.head_is_due) = (0, false);
         self.rack = Rack::default();
         self.probe_out = false;

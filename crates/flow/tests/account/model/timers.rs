@@ -134,7 +134,7 @@ impl Plain {
     fn lose_all(&mut self, now: Time) -> ExpectedFeedback {
         let in_flight = |(_, packet): &(u64, &Packet)| packet.fate == Fate::InFlight;
         let lost: Vec<u64> = self.present().filter(in_flight).map(|(n, _)| n).collect();
-        lost.iter().for_each(|number| self.lose(*number, true));
+        lost.iter().for_each(|number| self.lose(*number));
         self.restart(now);
         (self.probe_out, self.loss_at) = (false, Time::NEVER);
         ExpectedFeedback { lost, ..ExpectedFeedback::default() }

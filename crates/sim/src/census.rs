@@ -10,9 +10,9 @@ pub struct Census {
     pub sent: u64,
     /// Acknowledgements and reports sent.
     pub acks_sent: u64,
-    /// SYNs and SYN-ACKs sent.
+    /// SYNs, SYN-ACKs and their acknowledgements sent.
     pub handshakes_sent: u64,
-    /// SYNs and SYN-ACKs that reached the other end.
+    /// SYNs, SYN-ACKs and their acknowledgements that reached the other end.
     pub handshakes_received: u64,
     /// Copies made on the way.
     pub duplicated: u64,
@@ -47,7 +47,7 @@ impl World {
                     let stats = sender.stats();
                     census.sent += stats.sent;
                     census.acks_received += stats.acks + stats.reports;
-                    census.handshakes_sent += stats.syns;
+                    census.handshakes_sent += stats.syns + stats.handshake_acks;
                     census.handshakes_received += stats.syn_acks;
                 }
                 Endpoint::Receiver(receiver) => {
@@ -55,7 +55,7 @@ impl World {
                     census.received += stats.packets;
                     census.acks_sent += stats.acks + stats.reports;
                     // Each SYN that arrives is answered.
-                    census.handshakes_received += stats.syns;
+                    census.handshakes_received += stats.syns + stats.handshake_acks;
                     census.handshakes_sent += stats.syns;
                 }
                 Endpoint::Transport(end) if end.receives() => {

@@ -6,12 +6,12 @@ use paceline_sim::{Outcome, run};
 
 /// A bulk transfer that ends, over 96 Mbit/s and an RTT of 50 ms; 2 % of the data is lost, and 10 % of
 /// the acknowledgements in bursts of so many: as bursts count packets and not time, one that outlasts
-/// the window goes on for as many timeouts, two minutes each in the end.
+/// the window goes on for as many timeouts, two minutes each in the end: some transfers take days.
 fn transfer(burst: u32, seed: u64) -> Outcome {
     let text = format!(
         r#"
         name = "lost acknowledgements"
-        duration = "86400s"
+        duration = "864000s"
         seed = {seed}
         [[link]]
         name = "link"

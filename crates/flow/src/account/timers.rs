@@ -180,10 +180,11 @@ impl Account {
         // The timeout follows a probe: RFC 9002's in any case, Linux' unless something is sent meanwhile.
         let awaits_timeout = timers.silent_since_probe
             && (!self.config.linux || self.ledger.next() <= timers.probe + 1);
+        let gap_is_open = self.config.linux && self.ledger.has_acked_beyond_gap(1);
         self.config.probes
             && !awaits_timeout
             && self.next_repair().is_none()
-            && !(self.config.linux && self.ledger.has_acked_beyond_gap(1))
+            && !gap_is_open
             && !self.recovery.is_repairing()
             && !self.needs_no_timer()
             && !self.rtt.smoothed().is_zero()

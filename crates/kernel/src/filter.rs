@@ -25,6 +25,7 @@ fn hook(filter: &OwnedFd, device: u32) -> TcHook {
 }
 
 fn open(program: &Program) -> Result<OwnedFd, KernelError> {
+    pins::find(program).map_err(loader::pins_problem)?;
     let path = pins::filter(program);
     libbpf_rs::Program::fd_from_pinned_path(&path).map_err(|error| {
         let name = program.name;

@@ -17,6 +17,7 @@ pub mod integer;
 #[cfg(feature = "bpf")]
 mod loader;
 mod options;
+mod own_folder;
 mod pins;
 mod probe;
 mod programs;

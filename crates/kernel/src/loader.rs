@@ -1,6 +1,7 @@
 //! Putting programs into the kernel and taking them out.
 
 use std::fs;
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Mutex;
@@ -67,7 +68,8 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
     probe().check()?;
     let options = options.of(program)?;
     let name = program.name;
-    if pins::link(program).exists() {
+    let leftover = pins::find(program).map_err(pins_problem)?.is_some();
+    if pins::loaded(program) {
         let text =
             format!("`{name}` is loaded already: `paceline kernel unload {name}` removes it");
         return Err(KernelError::Message(text));
@@ -88,11 +90,10 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
                  a mount namespace of its own"
             )));
         }
-        mount(Some("bpf"), BPF_FS, Some("bpf"), MsFlags::empty(), None::<&str>)
-            .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))?;
+        mount_bpf_fs()?;
     }
     // What a loader left that was ended on the way.
-    if pins::folder(program).exists() {
+    if leftover {
         let place = pins::folder(program).display().to_string();
         pins::remove(program).map_err(KernelError::system(place))?;
     }
@@ -101,6 +102,19 @@ pub fn load(program: &Program, options: &Options) -> Result<(), KernelError> {
         let _ = pins::remove(program);
     }
     made
+}
+
+/// Mounts a BPF file system that only root can enter, as systemd mounts it: without a mode it is open to the writes of
+/// all users.
+fn mount_bpf_fs() -> Result<(), KernelError> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("bpf"), BPF_FS, Some("bpf"), flags, Some("mode=0700"))
+        .map_err(KernelError::system(format!("mounting a BPF file system at {BPF_FS}")))
+}
+
+/// For `map_err`: errors of [`pins`] name the file and the remedy.
+pub(crate) fn pins_problem(error: io::Error) -> KernelError {
+    KernelError::Message(error.to_string())
 }
 
 fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
@@ -117,7 +131,7 @@ fn make(program: &Program, options: &Options) -> Result<(), KernelError> {
         })
         .map_err(|error| refused(program, "the kernel refused the program", &error))?;
     let folder = pins::folder(program);
-    fs::create_dir_all(&folder).map_err(KernelError::system(folder.display().to_string()))?;
+    pins::make(program).map_err(pins_problem)?;
     // The link first: whatever happens afterwards, the folder tells that the program is loaded.
     attach(program, &mut object)?.pin(pins::link(program)).map_err(pinning(&folder))?;
     for word in options.words(program)? {
@@ -212,7 +226,7 @@ fn refused(program: &Program, what: &str, error: &libbpf_rs::Error) -> KernelErr
 /// It is not loaded, or a file cannot be removed.
 pub fn unload(program: &Program) -> Result<(), KernelError> {
     let (name, folder) = (program.name, pins::folder(program));
-    if !folder.exists() {
+    if pins::find(program).map_err(pins_problem)?.is_none() {
         let text = format!("`{name}` is not loaded, as far as {BPF_FS} shows here");
         return Err(KernelError::Message(text));
     }
@@ -234,6 +248,7 @@ pub fn unload(program: &Program) -> Result<(), KernelError> {
 /// # Errors
 /// It is not loaded, or root is missing.
 pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
+    pins::find(program).map_err(pins_problem)?;
     let path = pins::sockets(program);
     let fail = |error: &dyn std::fmt::Display| {
         KernelError::Message(format!("{}: {error}: is `{}` loaded?", path.display(), program.name))
@@ -247,6 +262,7 @@ pub fn sockets(program: &Program) -> Result<OwnedFd, KernelError> {
 /// # Errors
 /// It is not loaded, or root is missing.
 pub fn stats(program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError> {
+    pins::find(program).map_err(pins_problem)?;
     let path = pins::counters(program);
     if !path.exists() {
         let text = format!("`{0}` is not loaded: `sudo paceline kernel load {0}`", program.name);
@@ -261,4 +277,38 @@ pub fn stats(program: &Program) -> Result<Vec<(&'static str, u64)>, KernelError>
         counted.push((name, bytes.map_or(0, u64::from_ne_bytes)));
     }
     Ok(counted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use nix::sched::{CloneFlags, unshare};
+    use paceline_testing::{Need, skip, this_test};
+
+    use super::*;
+
+    #[test]
+    fn the_file_system_is_mounted_for_root_alone() {
+        let name = this_test();
+        let thread = thread::spawn(move || {
+            let none = None::<&str>;
+            let own = unshare(CloneFlags::CLONE_NEWNS)
+                .and_then(|()| mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none));
+            if let Err(error) = own {
+                return skip(Need::Kernel, &name, &format!("no mounts of its own: {error}"));
+            }
+            if let Err(error) = mount_bpf_fs() {
+                return skip(Need::Kernel, &name, &error.to_string());
+            }
+            let mode = fs::metadata(BPF_FS).expect("is mounted").mode();
+            assert_eq!(mode & 0o777, 0o700, "{mode:o}");
+            let mounts = fs::read_to_string("/proc/thread-self/mounts").expect("/proc");
+            let last = mounts.lines().rfind(|line| line.contains(BPF_FS)).expect("is mounted");
+            for option in ["nosuid", "nodev", "noexec"] {
+                assert!(last.contains(option), "{last}");
+            }
+        });
+        thread.join().expect("the test holds");
+    }
 }

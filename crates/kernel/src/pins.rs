@@ -1,15 +1,21 @@
 //! The files on which loaded programs hang.
 
-use std::fs;
+use std::io;
+#[cfg(feature = "bpf")]
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::probe::available;
+use crate::own_folder::OwnFolder;
+use crate::probe::{BPF_FS, available};
 use crate::{PROGRAMS, Program};
 
 /// The folder of these files, in the BPF file system.
 pub const PINS: &str = "/sys/fs/bpf/paceline";
+/// The last part of [`PINS`].
+const PINS_NAME: &str = "paceline";
+/// The file that keeps a congestion control registered.
+const LINK: &str = "link";
 
 /// How a program stands.
 #[derive(Clone, Debug, Serialize)]
@@ -39,25 +45,53 @@ pub fn list() -> Vec<State> {
             loaded,
             options: options(program),
             available: known.iter().any(|name| name == program.name),
-            leftover: !loaded && folder(program).exists(),
+            leftover: !loaded && matches!(find(program), Ok(Some(_))),
         }
     };
     PROGRAMS.iter().map(state).collect()
 }
 
-/// True if the program is loaded, as far as this mount namespace shows.
+/// True if the program is loaded, as far as this mount namespace and this user's rights show. Only root's file in
+/// root's own folder counts.
 pub fn loaded(program: &Program) -> bool {
-    link(program).exists()
+    matches!(find(program), Ok(Some(folder)) if folder.has_file(LINK))
 }
 
+#[cfg(feature = "bpf")]
 pub(crate) fn folder(program: &Program) -> PathBuf {
     PathBuf::from(PINS).join(program.name)
 }
 
+/// The folder of all programs; `None` if there is none.
+fn pins() -> io::Result<Option<OwnFolder>> {
+    match OwnFolder::open(BPF_FS) {
+        Ok(file_system) => file_system.find(PINS_NAME),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder of a program's files; `None` if there is none.
+///
+/// # Errors
+/// There is one, or one of all programs, that another user made or can write to.
+pub(crate) fn find(program: &Program) -> io::Result<Option<OwnFolder>> {
+    pins()?.map_or(Ok(None), |pins| pins.find(program.name))
+}
+
+/// Makes the folder of a program's files.
+///
+/// # Errors
+/// As for [`find`], or it cannot be made.
+#[cfg(feature = "bpf")]
+pub(crate) fn make(program: &Program) -> io::Result<OwnFolder> {
+    OwnFolder::open(BPF_FS)?.make(PINS_NAME)?.make(program.name)
+}
+
 /// What was chosen when a program was loaded: see [`Options::words`](crate::Options::words).
 pub fn options(program: &Program) -> Vec<String> {
-    let entries = fs::read_dir(folder(program)).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names = find(program).ok().flatten().and_then(|folder| folder.names().ok());
+    let names = names.into_iter().flatten().map(|name| name.to_string_lossy().into_owned());
     let mut words: Vec<String> =
         names.filter_map(|name| name.strip_prefix(OPTION).map(String::from)).collect();
     words.sort();
@@ -74,8 +108,9 @@ pub(crate) fn option(program: &Program, word: &str) -> PathBuf {
 }
 
 /// What keeps the congestion control registered.
+#[cfg(feature = "bpf")]
 pub(crate) fn link(program: &Program) -> PathBuf {
-    folder(program).join("link")
+    folder(program).join(LINK)
 }
 
 /// The map of counters.
@@ -97,15 +132,17 @@ pub(crate) fn filter(program: &Program) -> PathBuf {
 }
 
 /// Removes a program's files. The kernel frees what hung on them once no socket uses it.
+///
+/// # Errors
+/// There are none, another user made the folder or can write to it, or a file cannot be removed.
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
-pub(crate) fn remove(program: &Program) -> std::io::Result<()> {
-    let folder = folder(program);
-    for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
-        if path.is_dir() { fs::remove_dir(path)? } else { fs::remove_file(path)? }
-    }
-    fs::remove_dir(&folder)?;
+pub(crate) fn remove(program: &Program) -> io::Result<()> {
+    let file_system = OwnFolder::open(BPF_FS)?;
+    let Some(pins) = file_system.find(PINS_NAME)? else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    pins.remove(program.name)?;
     // The folder of all programs goes with the last one.
-    let _ = fs::remove_dir(PINS);
+    let _ = file_system.remove_empty(PINS_NAME);
     Ok(())
 }

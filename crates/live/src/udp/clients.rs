@@ -1,6 +1,6 @@
 //! What a loop of a server knows of its clients, and does with what comes from them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -15,12 +15,21 @@ use super::output::Output;
 use super::qlog::Qlog;
 use super::server::{ConnectionResult, Event, ServerOptions};
 
+/// Why a file is refused, if files go to standard output.
+const ONE_SENDER: &str = "the receiver writes to standard output, which another sender has: try again when that one has \
+    ended, or let the receiver keep files in a folder";
+const ONE_FILE: &str = "the receiver writes to standard output, one file after the other, and another file of this \
+    sender has not ended";
+
 /// What the server knows of a client.
 struct Client {
     arrivals: Arrivals,
     unpacker: Unpacker,
     files: HashMap<u32, IncomingFile>,
-    notes: Vec<Note>,
+    /// What is to be told, the oldest first.
+    notes: VecDeque<Note>,
+    /// All its files were refused because another sender has standard output.
+    turned_away: bool,
     /// What came is no stream of records: nothing more is done about it.
     broken: bool,
     qlog: Option<Qlog>,
@@ -56,9 +65,15 @@ impl<'a> Clients<'a> {
         tell(&self.events, event);
     }
 
+    /// Whether a connection has got nothing but the answer that another sender has standard output.
+    pub(super) fn is_turned_away(&self, connection: u32) -> bool {
+        self.clients.get(&connection).is_some_and(|client| client.turned_away)
+    }
+
     /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
     pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
         let client = self.clients.remove(&connection.local());
+        self.output.owner.release(connection.local());
         let unfinished = client.as_ref().map_or(0, |client| client.files.len());
         let reason = match end {
             End::There { code: 0, .. } if unfinished > 0 => "it closed within a file".into(),
@@ -100,7 +115,8 @@ impl<'a> Clients<'a> {
                 arrivals: Arrivals::new(now, options.series),
                 unpacker: Unpacker::new(),
                 files: HashMap::new(),
-                notes: Vec::new(),
+                notes: VecDeque::new(),
+                turned_away: false,
                 broken: false,
                 qlog,
             }
@@ -123,11 +139,14 @@ impl<'a> Clients<'a> {
         while let Some(bytes) = connection.receive_message() {
             if Note::read(&bytes) == Some(Note::Summarize) {
                 let stats = connection.received().unwrap_or_default();
-                client.notes.push(Note::Summary(client.arrivals.summary(stats)));
+                client.notes.push_back(Note::Summary(client.arrivals.summary(stats)));
             }
         }
-        for note in client.notes.drain(..) {
-            connection.send_message(note.to_bytes());
+        // What there is no room for now waits for the next acknowledgement.
+        while let Some(note) = client.notes.front()
+            && connection.send_message(note.to_bytes())
+        {
+            client.notes.pop_front();
         }
         server.reschedule(slot);
     }
@@ -144,16 +163,22 @@ impl Client {
         if self.broken {
             return;
         }
-        let Client { unpacker, files, notes, .. } = self;
+        let Client { unpacker, files, notes, turned_away, .. } = self;
         let mut fail = |file: u32, text: String| {
             tell(events, Event::Failed(text.clone()));
-            let end = text.floor_char_boundary(500);
-            let text = text.get(..end).unwrap_or("").to_string();
-            notes.push(Note::File { file, kept: false, text });
+            notes.push_back(Note::File { file, kept: false, text });
         };
         let mut kept = Vec::new();
         let read = unpacker.push(bytes, &mut |record| match record {
+            Record::Open { file, .. } if target.is_output() && !files.is_empty() => {
+                fail(file, ONE_FILE.into());
+            }
+            Record::Open { file, .. } if target.is_output() && !output.owner.take(connection) => {
+                *turned_away = true;
+                fail(file, ONE_SENDER.into());
+            }
             Record::Open { file, name, .. } => {
+                *turned_away = false;
                 let unique = format!("{connection:08x}-{file}");
                 match IncomingFile::begin(target, name, &unique) {
                     Ok(incoming) => {
@@ -188,9 +213,7 @@ impl Client {
             fail(0, format!("what came are no files: {error}"));
         }
         for (file, name, bytes) in kept {
-            let end = name.floor_char_boundary(500);
-            let text = name.get(..end).unwrap_or("").to_string();
-            notes.push(Note::File { file, kept: true, text });
+            notes.push_back(Note::File { file, kept: true, text: name.clone() });
             tell(events, Event::Kept { name, bytes });
         }
     }

@@ -5,6 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{PathconfVar, pathconf};
+
+use super::names::{NAME_MAX, fit, kept_name};
 use super::output::Output;
 use crate::linux::unnamed;
 
@@ -15,30 +18,35 @@ pub enum Target {
     File(PathBuf),
     /// Into this folder, under its own name.
     Folder(PathBuf),
-    /// To standard output.
+    /// To standard output: one sender at a time, one file at a time.
     Output,
     /// Nowhere: it is only checked.
     Nowhere,
 }
 
-/// A file that is being received.
-pub(super) struct IncomingFile {
-    out: Option<BufWriter<File>>,
-    output: bool,
-    names: Option<FileNames>,
+impl Target {
+    /// Whether two files at once are in each other's way.
+    pub(super) fn is_output(&self) -> bool {
+        *self == Target::Output
+    }
 }
 
-/// The last part of a name, if it is one for a file: no folder, nothing hidden.
-fn plain(name: &str) -> Option<&str> {
-    let last = Path::new(name).file_name()?.to_str()?;
-    let good = !last.starts_with('.') && !last.chars().any(|c| c.is_control() || c == '/');
-    (good && last.len() <= 200).then_some(last)
+/// A file that is being received.
+pub(super) enum IncomingFile {
+    /// Into a file.
+    File(BufWriter<File>, FileNames),
+    /// To standard output.
+    Output,
+    /// Nowhere.
+    Nowhere,
 }
 
 /// The names of a file that is being received.
-struct FileNames {
+pub(super) struct FileNames {
     /// The one that it shall have.
     last: PathBuf,
+    /// Longest name in bytes in its folder.
+    longest: usize,
     /// True if it may replace a file of that name.
     replaces: bool,
     /// The one that it has until then, if it has one.
@@ -47,9 +55,17 @@ struct FileNames {
 }
 
 impl FileNames {
+    /// The folder in which the file is.
+    fn folder(&self) -> &Path {
+        match self.last.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        }
+    }
+
     /// Begins the file. `named` is false if it may be without a name.
     fn create(&mut self, named: bool) -> io::Result<File> {
-        let folder = self.last.parent().unwrap_or(Path::new(""));
+        let folder = self.folder();
         if let (false, Ok(file)) = (named, unnamed::create(folder)) {
             return Ok(file);
         }
@@ -87,11 +103,9 @@ impl FileNames {
 
     /// Gives the file a name that nothing else has: its own, or with `.1`, ... behind it.
     fn keep_as_new(&self, file: &File) -> io::Result<PathBuf> {
-        let numbered = |n: u32| {
-            let mut text = self.last.as_os_str().to_owned();
-            text.push(format!(".{n}"));
-            PathBuf::from(text)
-        };
+        let name = self.last.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let numbered =
+            |n: u32| self.last.with_file_name(fit(&name, &format!(".{n}"), self.longest));
         for path in std::iter::once(self.last.clone()).chain((1..10_000).map(numbered)) {
             // A second name never replaces a file, unlike a new name. Where there are no second names, an
             // empty file keeps the place.
@@ -122,6 +136,34 @@ impl Drop for FileNames {
     }
 }
 
+/// Writes a folder's entries to the disk: only then does a new name outlive a power cut. A folder that this user may
+/// write to and not read, and a file system that cannot do this, are left as they are.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Unsupported
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes a folder, unless it is there.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)?;
+    folder.parent().map_or(Ok(()), sync_folder)
+}
+
 impl IncomingFile {
     /// Begins a file that the sender calls `name`; `unique` tells it from others on their way.
     pub(super) fn begin(target: &Target, name: &str, unique: &str) -> io::Result<IncomingFile> {
@@ -135,45 +177,47 @@ impl IncomingFile {
         unique: &str,
         named: bool,
     ) -> io::Result<IncomingFile> {
-        let output = *target == Target::Output;
-        let mut incoming = IncomingFile { out: None, output, names: None };
+        let mut longest = NAME_MAX;
         let last = match target {
-            Target::Nowhere | Target::Output => return Ok(incoming),
+            Target::Nowhere => return Ok(IncomingFile::Nowhere),
+            Target::Output => return Ok(IncomingFile::Output),
             Target::File(path) => path.clone(),
             Target::Folder(folder) => {
-                std::fs::create_dir_all(folder)?;
-                folder.join(plain(name).unwrap_or("received"))
+                make_folder(folder)?;
+                if let Ok(Some(most)) = pathconf(folder, PathconfVar::NAME_MAX) {
+                    longest = usize::try_from(most).unwrap_or(NAME_MAX);
+                }
+                folder.join(fit(&kept_name(name), "", longest))
             }
         };
-        let short = last.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = last.with_file_name(format!(".{short}.{unique}.part"));
+        let temporary = last.with_file_name(format!(".paceline-{unique}.part"));
         let replaces = matches!(target, Target::File(_));
-        let mut names = FileNames { last, replaces, temporary, is_named: false };
-        let out = names.create(named)?;
-        incoming.out = Some(BufWriter::with_capacity(256 << 10, out));
-        incoming.names = Some(names);
-        Ok(incoming)
+        let mut names = FileNames { last, longest, replaces, temporary, is_named: false };
+        let out = BufWriter::with_capacity(256 << 10, names.create(named)?);
+        Ok(IncomingFile::File(out, names))
     }
 
     /// Takes the next bytes of it; `output` is where they go if that is standard output.
     pub(super) fn write(&mut self, bytes: &[u8], output: Output<'_>) -> io::Result<()> {
-        if self.output {
-            return output.write(bytes);
-        }
-        match &mut self.out {
-            Some(out) => out.write_all(bytes),
-            None => Ok(()),
+        match self {
+            IncomingFile::File(out, _) => out.write_all(bytes),
+            IncomingFile::Output => output.write(bytes),
+            IncomingFile::Nowhere => Ok(()),
         }
     }
 
     /// All of it is there: gives it its name. Returns where it is.
-    pub(super) fn keep(mut self) -> io::Result<String> {
-        let (Some(out), Some(mut names)) = (self.out.take(), self.names.take()) else {
-            return Ok("nowhere".into());
+    pub(super) fn keep(self) -> io::Result<String> {
+        let (out, mut names) = match self {
+            IncomingFile::File(out, names) => (out, names),
+            IncomingFile::Output => return Ok("standard output".into()),
+            IncomingFile::Nowhere => return Ok("/dev/null".into()),
         };
         let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         out.sync_all()?;
-        names.keep(&out).map(|path| path.display().to_string())
+        let path = names.keep(&out)?;
+        sync_folder(names.folder())?;
+        Ok(path.display().to_string())
     }
 }
 
@@ -181,6 +225,7 @@ impl IncomingFile {
 mod tests {
     use std::os::fd::AsFd as _;
 
+    use super::super::output::OutputOwner;
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
@@ -210,8 +255,8 @@ mod tests {
 
     fn write(file: &mut IncomingFile, bytes: &[u8]) {
         // Nothing is written to standard output here.
-        let input = io::stdin();
-        let output = Output { ends: [input.as_fd(); 2] };
+        let (input, owner) = (io::stdin(), OutputOwner::default());
+        let output = Output { ends: [input.as_fd(); 2], owner: &owner };
         file.write(bytes, output).expect("room");
     }
 
@@ -241,7 +286,7 @@ mod tests {
             assert!(names[0].ends_with("b.txt") && names[1].ends_with("b.txt.1"), "{names:?}");
             names.iter().for_each(|name| std::fs::remove_file(name).expect("removed"));
             // Nor does one whose name somebody else has taken meanwhile, with a folder or a link.
-            let names = ["c.txt", "d.txt"].map(|name| begin(name, "5"));
+            let names = [("c.txt", "5"), ("d.txt", "6")].map(|(name, unique)| begin(name, unique));
             std::fs::create_dir(folder.join("c.txt")).expect("a folder");
             std::os::unix::fs::symlink("a.txt", folder.join("d.txt")).expect("a link");
             let names = names.map(|file| file.keep().expect("a name"));
@@ -275,16 +320,28 @@ mod tests {
 
     #[test]
     fn names_never_lead_out_of_the_folder() {
-        let folder = folder("names");
-        let target = Target::Folder(folder.clone());
-        for name in ["../../etc/passwd", "/etc/passwd", "..", "", ".bashrc", "a/../../b", "x\ny"] {
-            let kept = IncomingFile::begin(&target, name, "1")
-                .and_then(IncomingFile::keep)
-                .expect("a file");
-            let kept = PathBuf::from(kept);
-            assert_eq!(kept.parent(), Some(folder.as_path()), "{name}");
-            assert!(!kept.file_name().expect("a name").to_string_lossy().starts_with('.'));
-        }
-        std::fs::remove_dir_all(&folder).expect("removed");
+        both_ways("names", |folder, named| {
+            let target = Target::Folder(folder.to_path_buf());
+            let long = "x".repeat(255);
+            for name in [
+                "../../etc/passwd",
+                "/etc/passwd",
+                "..",
+                "",
+                ".bashrc",
+                "a/../../b",
+                "x\ny",
+                &long,
+                &long,
+            ] {
+                let kept = IncomingFile::begin_as(&target, name, "1", named)
+                    .and_then(IncomingFile::keep)
+                    .expect("a file");
+                let kept = PathBuf::from(kept);
+                assert_eq!(kept.parent(), Some(folder), "{name}");
+                assert!(!kept.file_name().expect("a name").to_string_lossy().starts_with('.'));
+            }
+            assert!(folder.join(&long).exists() && folder.join("%2Ebashrc").exists());
+        });
     }
 }

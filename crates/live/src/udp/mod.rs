@@ -10,6 +10,7 @@ mod clients;
 pub(crate) mod clock;
 mod course;
 mod files;
+mod names;
 mod note;
 pub(crate) mod outbox;
 mod output;

@@ -1,5 +1,6 @@
 //! What the two ends tell each other in messages, beside data.
 
+use paceline_wire::frame::LONGEST_MESSAGE;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::Summary;
@@ -24,9 +25,31 @@ pub(super) enum Note {
 }
 
 impl Note {
+    /// The message. A text that is too long for one is shortened: of a place its end stays, with the file's name; of a
+    /// problem its beginning.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let Note::File { file, kept, text } = self else { return bytes };
+        let (mut bytes, mut length) = (bytes, text.len());
+        while bytes.len() > LONGEST_MESSAGE && length > 0 {
+            // JSON writes a byte as at most six.
+            length = length.saturating_sub((bytes.len() - LONGEST_MESSAGE).div_ceil(6).max(1));
+            let short = match kept {
+                true => {
+                    let start = text.ceil_char_boundary(text.len() - length);
+                    format!("…{}", text.get(start..).unwrap_or(""))
+                }
+                false => {
+                    let end = text.floor_char_boundary(length);
+                    format!("{}…", text.get(..end).unwrap_or(""))
+                }
+            };
+            let note = Note::File { file: *file, kept: *kept, text: short };
+            bytes = serde_json::to_vec(&note).unwrap_or_default();
+        }
+        bytes
     }
+
     /// Reads a message; what is none is somebody's mistake, and ignored.
     pub(super) fn read(bytes: &[u8]) -> Option<Note> {
         serde_json::from_slice(bytes).ok()
@@ -47,9 +70,27 @@ mod tests {
         ] {
             let bytes = note.to_bytes();
             assert_eq!(Note::read(&bytes), Some(note));
-            assert!(bytes.len() <= paceline_wire::frame::LONGEST_MESSAGE);
+            assert!(bytes.len() <= LONGEST_MESSAGE);
         }
         assert_eq!(Note::read(b"{}"), None);
         assert_eq!(Note::read(&[0xff; 3]), None);
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_shortened_and_told() {
+        for text in
+            ["\"".repeat(500) + "/end", "\u{1}".repeat(5000) + "/end", "ü".repeat(3000) + "/end"]
+        {
+            for kept in [true, false] {
+                let bytes = Note::File { file: 1, kept, text: text.clone() }.to_bytes();
+                assert!(bytes.len() <= LONGEST_MESSAGE, "{}", bytes.len());
+                assert!(bytes.len() > LONGEST_MESSAGE / 2, "{}", bytes.len());
+                let Some(Note::File { text: read, .. }) = Note::read(&bytes) else {
+                    panic!("a note")
+                };
+                assert!(kept == read.ends_with("/end") && kept == read.starts_with('…'), "{read}");
+                assert!(kept != read.ends_with('…'), "{read}");
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::client::mark;
 use super::clients::Clients;
 use super::clock::{Clock, wait};
 use super::outbox::Outbox;
-use super::output::Output;
+use super::output::{Output, OutputOwner};
 use super::server::{Event, ServerOptions};
 use crate::linux::priority;
 use crate::linux::udp::{Inbox, Socket};
@@ -28,6 +28,8 @@ pub(super) struct SharedState<'a> {
     /// How many connections there are, at all loops.
     pub(super) counts: ConnectionCounts,
     pub(super) stop: StopSignal,
+    /// Which connection has standard output, if files go there.
+    pub(super) output_owner: OutputOwner,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,
 }
@@ -86,7 +88,8 @@ impl<'a> Loop<'a> {
         server: Server,
         events: mpsc::Sender<Event>,
     ) -> Loop<'a> {
-        let output = Output { ends: [shared.interrupts.as_fd(), shared.stop.asked.as_fd()] };
+        let ends = [shared.interrupts.as_fd(), shared.stop.asked.as_fd()];
+        let output = Output { ends, owner: &shared.output_owner };
         let clients = Clients::new(shared.options, &shared.clients, output, events);
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
@@ -172,8 +175,10 @@ impl<'a> Loop<'a> {
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {
+                // One that was turned away was no connection for those who wait for the first.
+                let turned_away = clients.is_turned_away(connection.local());
                 let good = clients.end(*told, connection, &end).is_empty();
-                let stood = !server.is_half_open(slot);
+                let stood = !server.is_half_open(slot) && !turned_away;
                 self.good &= good || !stood;
                 over |= stood;
                 server.remove(slot);

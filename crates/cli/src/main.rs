@@ -5,6 +5,7 @@ mod commands;
 mod emulation;
 #[cfg(test)]
 mod example_tests;
+mod keys;
 mod names;
 mod output;
 mod runs;

@@ -134,8 +134,8 @@ fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
 
 #[test]
 fn a_device_is_not_replaced_by_a_file() {
-    let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "/dev/null"];
-    expect(&arguments, 2, &["/dev/null", "-o - > /dev/null"]);
+    let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "/dev/zero"];
+    expect(&arguments, 2, &["/dev/zero", "-o - > /dev/zero"]);
 }
 
 /// Runs the program with a limit of 4 KiB on the length of files, as if the disk were full.

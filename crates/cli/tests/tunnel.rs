@@ -30,11 +30,14 @@ join() {
 }
 inside() { nsenter --net --target $N "$@"; }
 serve() {
-    rm -f $TMPDIR/key
+    test -e $TMPDIR/identity || (umask 077; "$P" key new -o $TMPDIR/identity > $TMPDIR/key)
+    local before=$(grep -c "^listening at" $TMPDIR/server 2> /dev/null)
     "$P" tunnel server --listen "${LISTEN:-0.0.0.0:5312}" --address 10.77.0.1/24 --address fd77::1/64 \
-        --device outer --timeout ${TIMEOUT:-10s} --identity $TMPDIR/identity "$@" \
-        > $TMPDIR/key 2>> $TMPDIR/server & S=$!
-    for i in $(seq 3000); do test -s $TMPDIR/key && return; sleep 0.1; done
+        --device outer --timeout ${TIMEOUT:-10s} --key-file $TMPDIR/identity "$@" \
+        > $TMPDIR/printed 2>> $TMPDIR/server & S=$!
+    for i in $(seq 3000); do
+        test "$(grep -c "^listening at" $TMPDIR/server)" -gt ${before:-0} && return; sleep 0.1
+    done
 }
 client() {
     # Without a function between: $! is the client itself.

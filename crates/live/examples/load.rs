@@ -195,6 +195,7 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
         source: Source::Packets,
         qlog: None,
         series: false,
+        waits_for_server: false,
         abandons: false,
     };
     let threads: Vec<_> = (0..count)

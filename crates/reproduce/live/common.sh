@@ -14,6 +14,9 @@ if chrt -f 1 true 2> /dev/null; then ahead='chrt -f 1'; realtime=--realtime; fi
 export ahead realtime
 ip link set lo up || exit 1
 
+# What servers print holds keys.
+umask 077
+
 # Waits until a file has something in it, 60 s at most.
 await() {
     for _ in $(seq 600); do test -s "$1" && return; sleep 0.1; done

@@ -1,6 +1,6 @@
 # Sprout over UDP, with a probability LOSS that a packet is lost, each way (thesis section 2.4.6). Leaves
 # run.json: `paceline send --json`.
-$ahead "$P" recv -q --listen 0.0.0.0:5311 --timeout 30s > "$OUT/key" &
+$ahead "$P" recv --listen 0.0.0.0:5311 -o /dev/null --timeout 30s > "$OUT/key" 2> "$OUT/said" &
 await "$OUT/key" || exit 1
 send() {
     $ahead "$P" send -q "$PACELINE_BASE:5311" --key "$(key "$OUT/key")" --scheme sprout --bulk "${LENGTH}s" \

@@ -33,11 +33,11 @@ inside() {
 }
 export -f inside
 if [ "$CASE" = tunnel ]; then
-    $ahead "$P" tunnel server -q --listen 0.0.0.0:5312 --address 10.77.0.1/24 > "$OUT/tunnel.key" &
+    $ahead "$P" tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 > "$OUT/tunnel.key" 2> "$OUT/tunnel.said" &
     await "$OUT/tunnel.key" || exit 1
 fi
 PACELINE_BASE=0.0.0.0 "$P" traffic receive --bytes "$OUT/bytes" &
 echo $! > "$OUT/receiver"
-$ahead "$P" recv -q --listen 0.0.0.0:5311 --timeout 60s > "$OUT/key" &
+$ahead "$P" recv --listen 0.0.0.0:5311 -o /dev/null --timeout 60s > "$OUT/key" 2> "$OUT/said" &
 await "$OUT/key" || exit 1
 around -- bash -c inside

@@ -27,14 +27,14 @@ const FILE: &str = "paceline identity 1";
 pub enum KeyError {
     /// It does not look like one.
     #[error(
-        "no key: a key begins with `{PREFIX}`; copy the whole line that `paceline recv` prints"
+        "no key: a key begins with `{PREFIX}`; copy the whole string that `paceline key show` or `recv` prints"
     )]
     Shape,
     /// Characters are missing or wrong.
-    #[error("the key is incomplete or mistyped; copy the whole line that `paceline recv` prints")]
+    #[error("the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints")]
     Check,
     /// A file is no identity.
-    #[error("no identity of a server; remove the file, and a new one is made")]
+    #[error("no keys of a server, or not whole: `paceline key new -o FILE` makes some")]
     Identity,
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]

@@ -8,6 +8,7 @@ mod delay;
 mod gap;
 mod generate;
 mod kernel;
+mod key;
 mod link;
 mod log;
 mod loss;
@@ -93,6 +94,9 @@ pub(crate) enum Command {
     /// Record what a cellular link can carry in both directions, as traces
     #[command(subcommand)]
     Saturate(saturate::Saturate),
+    /// Make and show the keys of servers
+    #[command(subcommand)]
+    Key(key::KeyCommand),
     /// Install Mahimahi's commands, for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
@@ -149,6 +153,7 @@ impl Command {
             Command::Contest(command) => command.run(),
             Command::Tunnel(command) => command.run(),
             Command::Saturate(command) => command.run(),
+            Command::Key(command) => command.run(),
             Command::Mahimahi(command) => command.run(),
             Command::MmDelay(command) => return command.run("mm-delay"),
             Command::MmLink(command) => return command.run("mm-link"),

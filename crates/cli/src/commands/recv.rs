@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,23 +12,23 @@ use paceline_live::udp::{
     serve,
 };
 use paceline_wire::ServerLimits;
-use paceline_wire::key::Identity;
-
 use serde::Serialize;
 
 use super::transfer;
 use crate::args;
+use crate::keys::ServerKeys;
 use crate::output::{self, Error};
 use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
 ///
-/// Prints a line `key STRING`. Whoever has this key may send. A file appears under its name when all
-/// of it has arrived and its hash is right.
+/// Keeps files in this folder, or where -o says. Prints a line `key STRING` if it has made new keys: whoever has this
+/// string may send. A file appears under its name when all of it has arrived and its hash is right.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  paceline recv --listen 0.0.0.0:5311 -o incoming/
+  (umask 077; paceline key new -o server.key > client.key)
+  paceline recv --listen 0.0.0.0:5311 --key-file server.key -o incoming/
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
 pub(crate) struct Recv {
@@ -37,15 +36,14 @@ pub(crate) struct Recv {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5311", value_parser = address)]
     listen: SocketAddr,
     /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
-    /// for standard output. Without it, files are checked and not kept
-    #[arg(short, long, value_name = "FILE|DIR/|-")]
-    output: Option<PathBuf>,
+    /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
+    #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
+    output: PathBuf,
     /// End when the first connection ends
     #[arg(long)]
     once: bool,
-    /// Keep the keys in this file, so that the key is the same next time; made if there is none
-    #[arg(long, value_name = "FILE")]
-    identity: Option<PathBuf>,
+    #[command(flatten)]
+    keys: ServerKeys,
     /// Accept unencrypted packets. Only for measurements in a laboratory; `paceline send` needs this
     /// option, too
     #[arg(long)]
@@ -69,7 +67,7 @@ pub(crate) struct Recv {
     /// folder
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
-    /// Print nothing but the key
+    /// Print nothing, not even the key string of new keys
     #[arg(short, long)]
     quiet: bool,
 }
@@ -171,10 +169,10 @@ pub(super) fn run_ahead() {
 
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let identity = self.identity()?;
-        let key = format!("key {}\n", identity.key());
-        let target = target(self.output.as_deref());
+        let target = target(&self.output);
         place(&target)?;
+        let keys = self.keys.find(self.quiet)?;
+        let key = keys.line(self.quiet);
         if let Some(folder) = &self.report {
             output::make_folder(folder)?;
         }
@@ -186,7 +184,7 @@ impl Recv {
         let to_output = target == Target::Output;
         let options = ServerOptions {
             listen: self.listen,
-            identity,
+            identity: keys.identity,
             limits,
             loops: self.loops.unwrap_or_else(processors),
             realtime: self.realtime,
@@ -202,9 +200,10 @@ impl Recv {
                 listening = Some(at);
                 self.say(&format!("listening at {at}"));
                 // Standard output is the file's if it goes there.
-                match to_output {
-                    true => output::note(key.trim_end()),
-                    false => printed = output::print(&key),
+                match &key {
+                    Some(key) if to_output => output::note(key.trim_end()),
+                    Some(key) => printed = output::print(key),
+                    None => {}
                 }
             }
             event => {
@@ -229,41 +228,20 @@ impl Recv {
             output::note(text);
         }
     }
-
-    fn identity(&self) -> Result<Identity, Error> {
-        let fail = |error: paceline_wire::key::KeyError| Error::Message(error.to_string());
-        let Some(path) = &self.identity else { return Identity::generate().map_err(fail) };
-        if path.exists() {
-            return read_identity(path);
-        }
-        make_identity(path)
-    }
 }
 
-/// Reads a file of keys.
-pub(super) fn read_identity(path: &Path) -> Result<Identity, Error> {
-    let bytes = output::read(path, 4096)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Identity::parse(&text).map_err(|error| Error::Message(format!("{}: {error}", path.display())))
-}
+/// The place of files that are checked and not kept.
+const NOWHERE: &str = "/dev/null";
 
-/// Makes keys, and keeps them in a file that only this user can read.
-pub(super) fn make_identity(path: &Path) -> Result<Identity, Error> {
-    let identity = Identity::generate().map_err(|error| Error::Message(error.to_string()))?;
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| std::io::Write::write_all(&mut file, identity.to_text().as_bytes()))
-        .map_err(|source| Error::Io { path: Some(path.to_path_buf()), source })?;
-    Ok(identity)
-}
-
-fn target(output: Option<&Path>) -> Target {
-    match output {
-        None => Target::Nowhere,
-        Some(path) if path == Path::new("-") => Target::Output,
-        Some(path) if path.is_dir() || path.to_string_lossy().ends_with('/') => {
-            Target::Folder(path.to_path_buf())
-        }
-        Some(path) => Target::File(path.to_path_buf()),
+fn target(path: &Path) -> Target {
+    if path == Path::new(NOWHERE) {
+        Target::Nowhere
+    } else if path == Path::new("-") {
+        Target::Output
+    } else if path.is_dir() || path.to_string_lossy().ends_with('/') {
+        Target::Folder(path.to_path_buf())
+    } else {
+        Target::File(path.to_path_buf())
     }
 }
 

@@ -11,11 +11,10 @@ use paceline_live::saturate::{
 };
 use paceline_live::udp::connect_to;
 use paceline_trace::Trace;
-use paceline_wire::key::{Identity, Key};
 use serde::Serialize;
 
-use super::recv::{make_identity, read_identity};
 use crate::args;
+use crate::keys::{ClientKey, ServerKeys};
 use crate::output::{self, Error};
 
 /// Record what a cellular link can carry in both directions, as traces
@@ -24,25 +23,26 @@ use crate::output::{self, Error};
 /// 3000 ms. Whatever else uses the link meanwhile is delayed as much. See docs/saturator.md.
 #[derive(Subcommand)]
 pub(crate) enum Saturate {
-    /// The end in the Internet: prints a line `key STRING`, which the client needs
+    /// The end in the Internet
     Server(Server),
     /// The end at the link that is measured
     Client(Client),
 }
 
 /// Wait for measurements
+///
+/// Prints a line `key STRING`, which the client needs, if it has made new keys.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   paceline saturate server --listen 0.0.0.0:5313
-  paceline saturate server --identity /etc/paceline/identity")]
+  paceline saturate server --key-file /etc/paceline/server.key")]
 pub(crate) struct Server {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5313", value_parser = address)]
     listen: SocketAddr,
-    /// Keep the keys in this file, so that the key stays the same; made if it is not there
-    #[arg(long, value_name = "FILE")]
-    identity: Option<PathBuf>,
+    #[command(flatten)]
+    keys: ServerKeys,
     /// End with the first measurement
     #[arg(long)]
     once: bool,
@@ -52,15 +52,14 @@ pub(crate) struct Server {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  paceline saturate client 192.0.2.1:5313 --key STRING --link wwan0 --feedback wwan1 -o drive
-  paceline saturate client 192.0.2.1:5313 --key STRING --only down --duration 2min -o drive --json")]
+  paceline saturate client 192.0.2.1:5313 --key-file FILE --link wwan0 --feedback wwan1 -o drive
+  paceline saturate client 192.0.2.1:5313 --key-file FILE --only down --duration 2min -o drive --json")]
 pub(crate) struct Client {
     /// The server
     #[arg(value_name = "HOST:PORT", value_parser = address)]
     to: SocketAddr,
-    /// The key that the server has printed
-    #[arg(long, value_name = "STRING", value_parser = key)]
-    key: Key,
+    #[command(flatten)]
+    key: ClientKey,
     /// Where the traces go: FILE.up and FILE.down
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -104,10 +103,6 @@ enum OnlyDirection {
     Up,
     /// From the server
     Down,
-}
-
-fn key(text: &str) -> Result<Key, String> {
-    Key::parse(text).map_err(|error| error.to_string())
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -163,18 +158,17 @@ impl Saturate {
 
 impl Server {
     fn run(&self) -> Result<(), Error> {
-        let identity = match &self.identity {
-            None => Identity::generate().map_err(|error| Error::Message(error.to_string()))?,
-            Some(path) if path.exists() => read_identity(path)?,
-            Some(path) => make_identity(path)?,
-        };
-        let key = format!("key {}\n", identity.key());
+        let keys = self.keys.find(false)?;
+        let key = keys.line(false);
+        let identity = keys.identity;
         let options = ServerOptions { listen: self.listen, identity, once: self.once };
         let mut printed = Ok(());
         let good = server(&options, &mut |event| match event {
             Event::Listening(at) => {
                 output::note(&format!("listening at {at}"));
-                printed = output::print(&key);
+                if let Some(key) = &key {
+                    printed = output::print(key);
+                }
             }
             Event::Began(link, feedback) => {
                 output::note(&format!("{link}: measuring; acknowledgements go to {feedback}"));
@@ -196,7 +190,7 @@ impl Client {
     fn run(&self) -> Result<(), Error> {
         let options = ClientOptions {
             to: self.to,
-            key: self.key.clone(),
+            key: self.key.find()?,
             link: self.link.clone(),
             feedback: self.feedback.clone(),
             up: self.only != Some(OnlyDirection::Down),

@@ -7,38 +7,41 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{
-    ClientOptions, Delays, SentSeries, Source, TransferResult, connect_to, send,
+    ClientOptions, Delays, SentFile, SentSeries, Source, TransferResult, connect_to, send,
 };
 use paceline_sim::scenario::Workload;
-use paceline_wire::key::Key;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
 use super::recv::{PLAINTEXT, run_ahead};
 use super::transfer;
 use crate::args;
+use crate::keys::ClientKey;
 use crate::output::{self, Error};
 
 /// Send a file, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
-/// Lost data is sent again, and the receiver checks the hash of the whole file.
+/// Lost data is sent again, and the receiver checks the hash of each whole file. The exit status is 0 only if the
+/// receiver has kept all files.
 #[derive(Args)]
+#[command(override_usage = "\
+paceline send [OPTIONS] <PATH>... <HOST:PORT>
+       paceline send [OPTIONS] - <HOST:PORT>
+       paceline send [OPTIONS] --bulk <TIME> <HOST:PORT>")]
 #[command(after_help = "\
 Examples:
-  paceline send FILE 192.0.2.1:5311 --key STRING --scheme abc
-  tar c folder | paceline send - 192.0.2.1:5311 --key STRING
-  paceline send 192.0.2.1:5311 --key STRING --scheme sprout --bulk 30s --json -o out/sprout
-  paceline send 192.0.2.1:5311 --key STRING --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
+  paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme abc
+  paceline send *.jpg 192.0.2.1:5311 --key-file client.key
+  tar c folder | paceline send - 192.0.2.1:5311 --key-file client.key
+  paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
+  paceline send 192.0.2.1:5311 --key-file client.key --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
-    /// The file to send, or - for standard input; with --bulk there is none
-    #[arg(value_name = "FILE|-")]
-    first: String,
-    /// The address of the receiver
-    #[arg(value_name = "HOST:PORT")]
-    second: Option<String>,
-    /// The key that `paceline recv` has printed
-    #[arg(long, value_name = "STRING", value_parser = key)]
-    key: Key,
+    /// The files to send, or - for standard input, and last the address of the receiver. With --bulk the address
+    /// stands alone
+    #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
+    words: Vec<String>,
+    #[command(flatten)]
+    key: ClientKey,
     /// The scheme that decides how fast to send
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     scheme: String,
@@ -81,10 +84,6 @@ pub(crate) struct Send {
     json: bool,
 }
 
-fn key(text: &str) -> Result<Key, String> {
-    Key::parse(text).map_err(|error| error.to_string())
-}
-
 /// Reads one of the keys of a scenario's flow that say what its application sends.
 fn workload(text: &str) -> Result<Workload, String> {
     const EXPECTED: &str = "expected one key of a scenario's flow: bytes, limited, on_off or video";
@@ -103,6 +102,16 @@ fn workload(text: &str) -> Result<Workload, String> {
         None | Some(Workload::Bulk | Workload::Supplied) => Err(EXPECTED.into()),
         Some(workload) => Ok(workload.clone()),
     }
+}
+
+/// A file that was to be sent.
+#[derive(Serialize)]
+struct FileRow {
+    /// `null` of standard input.
+    path: Option<String>,
+    bytes: u64,
+    kept: Option<String>,
+    problem: Option<String>,
 }
 
 /// Frames of a video.
@@ -145,7 +154,9 @@ struct Row {
     sent: u64,
     lost: u64,
     file_bytes: u64,
+    /// Of a single file.
     kept: Option<String>,
+    files: Vec<FileRow>,
     /// Of a workload of videos.
     #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
     video: Option<Frames>,
@@ -190,11 +201,21 @@ impl Send {
             ..Offer::default()
         };
         let to = connect_to(&to).map_err(fail)?;
-        let key = self.key.clone();
+        let key = self.key.find()?;
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
-        let options =
-            ClientOptions { to, key, offer, limits, source, qlog, series, abandons: false };
+        let (waits_for_server, abandons) = (false, false);
+        let options = ClientOptions {
+            to,
+            key,
+            offer,
+            limits,
+            source,
+            qlog,
+            series,
+            waits_for_server,
+            abandons,
+        };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);
         let runs = Runs { runs: [&row] };
@@ -207,7 +228,7 @@ impl Send {
             false => output::print(&words(&row)),
         };
         let logged = finished.unlogged.map_or(Ok(()), |error| Err(Error::Message(error)));
-        printed.and(written).and(logged)
+        printed.and(written).and(logged).and(missing(&row.files))
     }
 
     fn write(
@@ -218,9 +239,11 @@ impl Send {
         runs: &Runs<'_>,
     ) -> Result<(), Error> {
         let view = transfer::sent(&self.scheme, finished, series);
-        let what = match &finished.kept {
-            Some(_) => format!("{} bytes of a file", finished.file_bytes),
-            None => "Data of a workload".into(),
+        let bytes: u64 = finished.files.iter().map(|file| file.bytes).sum();
+        let what = match finished.files.len() {
+            0 => "Data of a workload".into(),
+            1 => format!("{bytes} bytes of a file"),
+            count => format!("{bytes} bytes of {count} files"),
         };
         let explanation = format!(
             "{what} sent over UDP under {}, measured in real time. Acknowledged is what \
@@ -238,35 +261,32 @@ impl Send {
 
     /// What is sent, and where to.
     fn ends(&self) -> Result<(Source, String), Error> {
-        match (&self.second, self.bulk) {
-            (None, Some(_)) => Ok((Source::Packets, self.first.clone())),
-            (Some(to), None) if self.first == "-" => Ok((Source::Input, to.clone())),
-            (Some(to), None) => Ok((Source::File(self.file()?), to.clone())),
-            (Some(_), Some(_)) => Err(Error::Usage(format!(
-                "--bulk sends no file: leave `{}` out, or --bulk",
-                self.first
-            ))),
-            (None, None) => Err(Error::Usage(
-                "what is to be sent, and where to? `paceline send FILE HOST:PORT`, or `paceline \
+        let (to, paths) = self.words.split_last().unwrap_or((const { &String::new() }, &[]));
+        let is_input = |path: &String| path == "-";
+        match (paths, self.bulk) {
+            ([], Some(_)) => Ok((Source::Packets, to.clone())),
+            ([], None) => Err(Error::Usage(
+                "what is to be sent, and where to? `paceline send PATH... HOST:PORT`, or `paceline \
                  send HOST:PORT --bulk 30s`"
                     .into(),
             )),
-        }
-    }
-
-    /// The file, which is there and can be read. A pipe is not opened here: its writer would notice.
-    fn file(&self) -> Result<PathBuf, Error> {
-        let path = PathBuf::from(&self.first);
-        let problem = match path.metadata() {
-            Ok(about) if about.is_dir() => "is a folder; name a file".into(),
-            Ok(about) if !about.is_file() => return Ok(path),
-            Ok(_) => match std::fs::File::open(&path) {
-                Ok(_) => return Ok(path),
-                Err(error) => format!("cannot be read: {error}"),
+            ([path, ..], Some(_)) => {
+                Err(Error::Usage(format!("--bulk sends no file: leave `{path}` out, or --bulk")))
+            }
+            ([path], None) if is_input(path) => match self.key.uses_standard_input() {
+                true => Err(Error::Usage(
+                    "standard input is either the key's (--key-file -) or what is sent".into(),
+                )),
+                false => Ok((Source::Input, to.clone())),
             },
-            Err(error) => format!("cannot be read: {error}"),
-        };
-        Err(Error::Usage(format!("{}: {problem}", path.display())))
+            (paths, None) if paths.iter().any(is_input) => {
+                Err(Error::Usage("- (standard input) is sent alone, without files".into()))
+            }
+            (paths, None) => {
+                let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(file).collect();
+                Ok((Source::Files(paths?), to.clone()))
+            }
+        }
     }
 
     fn row(&self, finished: &TransferResult) -> Row {
@@ -302,8 +322,12 @@ impl Send {
             digest: None,
             sent: sent.sent,
             lost: sent.lost,
-            file_bytes: finished.file_bytes,
-            kept: finished.kept.clone(),
+            file_bytes: finished.files.iter().map(|file| file.bytes).sum(),
+            kept: match &finished.files[..] {
+                [file] => file.kept.clone(),
+                _ => None,
+            },
+            files: finished.files.iter().map(file_row).collect(),
             video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
             mtu: finished.mtu,
             encrypted: !self.plaintext,
@@ -312,13 +336,53 @@ impl Send {
     }
 }
 
-fn words(row: &Row) -> String {
-    let file = match &row.kept {
-        Some(kept) => format!("{} bytes are whole at the receiver ({kept})\n", row.file_bytes),
-        None => String::new(),
+/// The file, which is there and can be read. A pipe is not opened here: its writer would notice.
+fn file(name: &String) -> Result<PathBuf, Error> {
+    let path = PathBuf::from(name);
+    let problem = match path.metadata() {
+        Ok(about) if about.is_dir() => "is a folder; name files".into(),
+        Ok(about) if !about.is_file() => return Ok(path),
+        Ok(_) => match std::fs::File::open(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) => format!("cannot be read: {error}"),
+        },
+        Err(error) => format!("cannot be read: {error}"),
     };
+    Err(Error::Usage(format!("{}: {problem}", path.display())))
+}
+
+fn file_row(file: &SentFile) -> FileRow {
+    let SentFile { path, bytes, kept, problem } = file;
+    let path = path.as_ref().map(|path| path.display().to_string());
+    FileRow { path, bytes: *bytes, kept: kept.clone(), problem: problem.clone() }
+}
+
+/// An error that names the files that are not kept, if there are any.
+fn missing(files: &[FileRow]) -> Result<(), Error> {
+    let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
+    let problems: Vec<String> = files
+        .iter()
+        .filter_map(|file| {
+            Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
+        })
+        .collect();
+    output::all_of(&problems)
+}
+
+fn words(row: &Row) -> String {
+    let several = row.files.len() > 1;
+    let mut files = String::new();
+    for FileRow { path, bytes, kept, .. } in &row.files {
+        let name = match path {
+            Some(path) if several => format!("{path}: "),
+            _ => String::new(),
+        };
+        if let Some(kept) = kept {
+            files += &format!("{name}{bytes} bytes are whole at the receiver ({kept})\n");
+        }
+    }
     format!(
-        "{file}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \
+        "{files}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \
          {} packets sent, {} lost, {} marked\n",
         row.scheme,
         row.goodput_mbps,

@@ -11,6 +11,7 @@ use paceline_wire::{Limits, Offer, Service};
 use serde::{Deserialize, Serialize};
 
 use crate::args;
+use crate::keys::KeyText;
 use crate::output::{self, Error};
 
 /// The port of `paceline recv` in emulations.
@@ -106,7 +107,7 @@ impl Traffic {
                 if realtime {
                     super::recv::run_ahead();
                 }
-                let identity = super::recv::read_identity(&identity)?;
+                let key = KeyText::read(&identity)?.key().clone();
                 let (halves, scheme) = crate::args::sender(&scheme).map_err(Error::Message)?;
                 let mut limits = Limits { stop: duration, seed, ..Limits::default() };
                 limits.halves = Some(halves);
@@ -121,12 +122,14 @@ impl Traffic {
                 };
                 let options = ClientOptions {
                     to: SocketAddr::new(base, UDP_PORT),
-                    key: identity.key().clone(),
+                    key,
                     offer,
                     limits,
                     source: Source::Packets,
                     qlog: None,
                     series: false,
+                    // The receiver is started at the same time.
+                    waits_for_server: true,
                     abandons: true,
                 };
                 let finished = udp::send(&options).map_err(fail)?;

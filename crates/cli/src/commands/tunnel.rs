@@ -1,19 +1,17 @@
 //! `paceline tunnel`: carries all packets of a device over a connection, as SproutTunnel does.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-
 use clap::{Args, Subcommand};
 use paceline_cc::{Span, registry};
 use paceline_live::tunnel::{
     ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
 use paceline_live::udp::connect_to;
-use paceline_wire::key::{Identity, Key};
 use paceline_wire::{Limits, ServerLimits};
+use std::net::SocketAddr;
 
-use super::recv::{PLAINTEXT, make_identity, read_identity};
+use super::recv::PLAINTEXT;
 use crate::args;
+use crate::keys::{ClientKey, ServerKeys};
 use crate::output::{self, Error};
 
 /// Carry programs' packets over a connection under Sprout or another scheme
@@ -22,7 +20,7 @@ use crate::output::{self, Error};
 /// fast as the scheme allows: a download no longer delays a call beside it. See docs/tunnel.md.
 #[derive(Subcommand)]
 pub(crate) enum Tunnel {
-    /// Wait for clients: prints a line `key STRING`, which they need
+    /// Wait for clients
     Server(Server),
     /// Connect to a server, again and again if need be
     Client(Client),
@@ -52,24 +50,25 @@ struct Device {
     /// The seed of what schemes draw at random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Say nothing but the key and warnings
+    /// Say nothing but warnings, not even the key string of new keys
     #[arg(short, long)]
     quiet: bool,
 }
 
 /// Wait for clients of a tunnel
+///
+/// Prints a line `key STRING`, which clients need, if it has made new keys.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   paceline tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64
-  paceline tunnel server --identity /etc/paceline/identity --address 10.77.0.1/24")]
+  paceline tunnel server --key-file /etc/paceline/server.key --address 10.77.0.1/24")]
 pub(crate) struct Server {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5312", value_parser = address)]
     listen: SocketAddr,
-    /// Keep the keys in this file, so that the key stays the same; made if it is not there
-    #[arg(long, value_name = "FILE")]
-    identity: Option<PathBuf>,
+    #[command(flatten)]
+    keys: ServerKeys,
     #[command(flatten)]
     device: Device,
 }
@@ -78,20 +77,16 @@ pub(crate) struct Server {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  paceline tunnel client 192.0.2.1:5312 --key STRING --address 10.77.0.2/24
+  paceline tunnel client 192.0.2.1:5312 --key-file FILE --address 10.77.0.2/24
   paceline tunnel client host:5312 --key-file FILE --address 10.77.0.2/24 --outer wwan0 \\
     --route 0.0.0.0/0
-  paceline tunnel client host:5312 --key STRING --address fd77::2/64 --scheme c2tcp")]
+  paceline tunnel client host:5312 --key-file FILE --address fd77::2/64 --scheme c2tcp")]
 pub(crate) struct Client {
     /// The server
     #[arg(value_name = "HOST:PORT")]
     to: String,
-    /// The key that the server has printed
-    #[arg(long, value_name = "STRING", value_parser = key, required_unless_present = "key_file")]
-    key: Option<Key>,
-    /// A file with the key
-    #[arg(long, value_name = "FILE", conflicts_with = "key")]
-    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    key: ClientKey,
     /// The scheme that decides how fast both ends send
     #[arg(long, value_name = "NAME", default_value = "sprout")]
     scheme: String,
@@ -108,19 +103,8 @@ pub(crate) struct Client {
     device: Device,
 }
 
-fn key(text: &str) -> Result<Key, String> {
-    Key::parse(text).map_err(|error| error.to_string())
-}
-
 fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
-}
-
-fn read_key(path: &Path) -> Result<Key, Error> {
-    let bytes = output::read(path, 4096)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim().trim_start_matches("key ").trim();
-    Key::parse(text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
 }
 
 fn fail(error: paceline_live::LiveError) -> Error {
@@ -165,15 +149,12 @@ impl Tunnel {
 impl Server {
     fn run(&self) -> Result<bool, Error> {
         let Device { plaintext, once, .. } = self.device;
-        let identity = match &self.identity {
-            None => Identity::generate().map_err(|error| Error::Message(error.to_string()))?,
-            Some(path) if path.exists() => read_identity(path)?,
-            Some(path) => make_identity(path)?,
-        };
+        let keys = self.keys.find(self.device.quiet)?;
         if plaintext {
             output::note(PLAINTEXT);
         }
-        let key = format!("key {}\n", identity.key());
+        let key = keys.line(self.device.quiet);
+        let identity = keys.identity;
         let each = self.device.limits();
         let limits = ServerLimits { plaintext, each, ..ServerLimits::default() };
         let device = self.device.options();
@@ -181,8 +162,8 @@ impl Server {
         let mut printed = Ok(());
         let good = server(&options, &mut |event| {
             self.device.tell(&event);
-            if matches!(event, Event::Listening(_)) {
-                printed = output::print(&key);
+            if let (Event::Listening(_), Some(key)) = (&event, &key) {
+                printed = output::print(key);
             }
         });
         printed?;
@@ -195,11 +176,7 @@ impl Client {
         let parsed = paceline_cc::Spec::parse(&self.scheme);
         let built = parsed.and_then(|spec| registry::build(&spec));
         built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
-        let key = match (&self.key, &self.key_file) {
-            (Some(key), _) => key.clone(),
-            (None, Some(path)) => read_key(path)?,
-            (None, None) => return Err(Error::Message("expected --key or --key-file".into())),
-        };
+        let key = self.key.find()?;
         let Device { plaintext, once, .. } = self.device;
         if plaintext {
             output::note(PLAINTEXT);

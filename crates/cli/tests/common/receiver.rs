@@ -1,4 +1,5 @@
 //! `paceline recv` that runs beside a test, and what is sent to it.
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -25,9 +26,29 @@ pub(crate) fn program(arguments: &[&str]) -> Command {
 }
 
 impl Receiver {
+    /// Starts it; without `-o` in `arguments` it keeps nothing.
     pub(crate) fn start(arguments: &[&str]) -> Receiver {
-        let all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut child = program(&all).spawn().expect("the program starts");
+        let mut all = [&["recv", "--listen", "127.0.0.1:0"], arguments].concat();
+        if !arguments.contains(&"-o") {
+            all.extend(["-o", "/dev/null"]);
+        }
+        Receiver::of(&mut program(&all))
+    }
+
+    /// Starts this command, which makes new keys.
+    pub(crate) fn of(command: &mut Command) -> Receiver {
+        let child = command.spawn().expect("the program starts");
+        let mut receiver = Receiver::listening(child, "");
+        let mut line = String::new();
+        BufReader::new(receiver.child.stdout.as_mut().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        receiver.key = line.trim().strip_prefix("key ").expect("a key").to_string();
+        receiver
+    }
+
+    /// One that has just been started, and its key.
+    pub(crate) fn listening(mut child: Child, key: &str) -> Receiver {
         let mut line = String::new();
         let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
         err.read_line(&mut line).expect("a line");
@@ -36,16 +57,10 @@ impl Receiver {
             err.read_line(&mut line).expect("a line");
         }
         let at = line.trim().strip_prefix("listening at ").expect("an address").to_string();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("a line");
-        let key = line.trim().strip_prefix("key ").expect("a key").to_string();
-        Receiver { child, err, said: String::new(), key, at }
+        Receiver { child, err, said: String::new(), key: key.into(), at }
     }
 
     /// Waits until it says that somebody has connected.
-    #[allow(dead_code, reason = "each test program uses a part")]
     pub(crate) fn connected(&mut self) {
         while !self.said.contains("connected") {
             let read = self.err.read_line(&mut self.said).expect("a line");

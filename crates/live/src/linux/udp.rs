@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::LiveError;
 
+mod refusal;
 mod steering;
 
 pub use steering::MOST_SOCKETS;
@@ -222,7 +223,9 @@ impl Socket {
         if came < 0 {
             let error = io::Error::last_os_error();
             return match error.raw_os_error() {
-                Some(libc::EAGAIN | libc::EINTR | libc::ECONNREFUSED) => Ok(0),
+                Some(libc::EAGAIN | libc::EINTR) => Ok(0),
+                // What came by ICMP for a datagram of ours.
+                Some(code) if refusal::is_told_by_icmp(code) => Ok(0),
                 _ => Err(LiveError::system("receiving datagrams")(error)),
             };
         }

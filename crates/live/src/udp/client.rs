@@ -16,7 +16,7 @@ use super::course::{SentCourse, SentSeries};
 use super::note::Note;
 use super::outbox::Outbox;
 use super::qlog::{Qlog, Vantage};
-use super::source::{Source, SourceReader};
+use super::source::{SentFile, Source, SourceReader};
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
 
@@ -25,6 +25,9 @@ const BURST: usize = 256;
 /// In so many round-trip times at least, the server says what it has received: the question may be lost
 /// twice, and the queue on the way may be the longest when it is asked.
 const ROUND_TRIPS: u64 = 4;
+
+/// A server that is started together with its client may need so long: only a refusal after it is believed.
+const REFUSAL_GRACE: Span = Span::from_secs(1);
 
 /// What a client shall do.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct ClientOptions {
     pub qlog: Option<PathBuf>,
     /// True if the course over time is to be kept, for a page.
     pub series: bool,
+    /// True if a server that is not there yet is waited for, as long as for one that is silent.
+    pub waits_for_server: bool,
     /// True if it goes at once when sending stops, without asking what has arrived: what waits in
     /// queues stays there.
     pub abandons: bool,
@@ -53,10 +58,8 @@ pub struct ClientOptions {
 pub struct TransferResult {
     /// From the first packet until all has arrived, or until sending stopped.
     pub duration: Span,
-    /// Bytes of the file.
-    pub file_bytes: u64,
-    /// Where the server keeps the file.
-    pub kept: Option<String>,
+    /// What has become of each file; none of a workload.
+    pub files: Vec<SentFile>,
     /// What this end counted.
     pub sent: SenderStats,
     /// What the other end measured.
@@ -200,6 +203,14 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
 
 impl Client {
     fn connect(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
+        // Only until there is a connection: later, nothing but authentic packets may end it.
+        self.socket.watch_refusals(true);
+        let connected = self.shake_hands(options);
+        self.socket.watch_refusals(false);
+        connected
+    }
+
+    fn shake_hands(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
         let (offer, limits) = (options.offer.clone(), options.limits.clone());
         let now = self.clock.now();
         let mut initiator =
@@ -228,6 +239,14 @@ impl Client {
                     }
                 }
             })?;
+            let refused = made.is_none() && self.socket.is_refused(options.to);
+            if refused && !options.waits_for_server && now.since(Time::ZERO) >= REFUSAL_GRACE {
+                return Err(LiveError::Message(format!(
+                    "{}: refused: nothing listens there at this port (ICMP port unreachable): is `paceline recv` \
+                     running, and is this its port?",
+                    options.to
+                )));
+            }
             if let Some(connection) = made {
                 return Ok((connection.map_err(message)?, initiator.mtu()));
             }
@@ -266,7 +285,7 @@ impl Client {
             {
                 reader.pump(&mut connection, ready)?;
             }
-            progress.step(now, stop, &mut connection, reader.as_ref())?;
+            progress.step(now, stop, &mut connection, reader.as_mut())?;
             let Client { socket, outbox, rtts, .. } = self;
             let watching = rtts.is_watching();
             let count = outbox.send(socket, BURST, |place| {
@@ -283,7 +302,7 @@ impl Client {
                 rtts.on_change(now, &mut connection);
             }
             if let Some(end) = connection.ended() {
-                progress.check(end)?;
+                progress.check(end, reader.as_ref())?;
                 break;
             }
             if progress.asked && progress.abandons {
@@ -318,8 +337,7 @@ impl Client {
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
         Ok(TransferResult {
             duration: progress.finished.since(start),
-            file_bytes: reader.as_ref().map_or(0, |reader| reader.bytes),
-            kept: progress.kept,
+            files: reader.map_or_else(Vec::new, |reader| reader.files),
             sent,
             summary: progress.summary.unwrap_or_default(),
             rtt_ms: rtts.samples.quantiles().into(),
@@ -381,8 +399,6 @@ struct TransferProgress {
     stopped: Time,
     asked: bool,
     deadline: Time,
-    kept: Option<String>,
-    failed: Option<String>,
     /// The server has not said in time what it has received.
     unanswered: bool,
     summary: Option<Summary>,
@@ -404,16 +420,25 @@ impl TransferProgress {
         now: Time,
         stop: Time,
         connection: &mut Connection,
-        reader: Option<&SourceReader>,
+        mut reader: Option<&mut SourceReader>,
     ) -> Result<(), LiveError> {
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summary(summary)) => self.summary = Some(summary),
-                Some(Note::File { kept: true, text, .. }) => self.kept = Some(printable(&text)),
-                Some(Note::File { text, .. }) => self.failed = Some(printable(&text)),
-                Some(Note::Summarize) | None => {}
+                Some(Note::File { file, kept, text }) => {
+                    let text = printable(&text);
+                    if let Some(reader) = &mut reader {
+                        reader.on_note(file, if kept { Ok(text) } else { Err(text) });
+                    }
+                }
+                Some(Note::Summarize) | None => continue,
+            }
+            // Of many files each has an answer of its own, and answers wait for each other.
+            if self.asked {
+                self.deadline = now + patience(self.idle, connection.rtt());
             }
         }
+        let reader = reader.as_deref();
         let sent = match reader {
             Some(reader) => reader.is_done() && connection.is_drained(),
             None => now >= stop,
@@ -433,10 +458,10 @@ impl TransferProgress {
                 connection.send_message(Note::Summarize.to_bytes());
             }
         }
-        let settled = reader.is_none() || self.kept.is_some() || self.failed.is_some();
-        let done = self.summary.is_some() && settled;
-        if self.failed.is_some() || done {
-            connection.close(u16::from(self.failed.is_some()), "");
+        let settled = reader.is_none_or(SourceReader::is_settled);
+        let failed = reader.is_some_and(SourceReader::has_failed);
+        if failed || settled && self.summary.is_some() {
+            connection.close(u16::from(failed), "");
             self.deadline = Time::NEVER;
         } else if now >= self.deadline {
             self.unanswered = true;
@@ -446,13 +471,18 @@ impl TransferProgress {
     }
 
     /// Whether an end is a good one.
-    fn check(&self, end: &End) -> Result<(), LiveError> {
+    fn check(&self, end: &End, reader: Option<&SourceReader>) -> Result<(), LiveError> {
         if self.unanswered {
             let text = "the receiver does not say what has arrived; --timeout gives it more time";
             return Err(LiveError::Message(text.into()));
         }
-        if let Some(why) = &self.failed {
-            return Err(LiveError::Message(format!("the file did not arrive: {why}")));
+        let files = reader.map_or(&[][..], |reader| &reader.files);
+        if let (true, Some(first)) = (reader.is_some_and(SourceReader::has_failed), files.first()) {
+            let why = first.problem.as_deref().unwrap_or_default();
+            return Err(LiveError::Message(match files.len() {
+                1 => format!("the file did not arrive: {why}"),
+                count => format!("none of {count} files arrived: {why}"),
+            }));
         }
         let text = match end {
             End::Here { code: 0, .. } => return Ok(()),
@@ -465,7 +495,11 @@ impl TransferProgress {
                 "nothing has come from the other end for {span}: it has died, or the path is down"
             ),
         };
-        Err(LiveError::Message(text))
+        let kept = files.iter().filter(|file| file.kept.is_some()).count();
+        Err(LiveError::Message(match files.len() {
+            0 | 1 => text,
+            count => format!("{text}; {kept} of {count} files are whole there"),
+        }))
     }
 }
 

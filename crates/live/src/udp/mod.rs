@@ -26,4 +26,4 @@ pub use files::Target;
 
 pub use qlog::LogTarget;
 pub use server::{ConnectionResult, Event, MOST_LOOPS, ServerOptions, serve};
-pub use source::Source;
+pub use source::{SentFile, Source};

@@ -1,9 +1,10 @@
 //! What a client sends.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Stdin};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use paceline_wire::Connection;
 use paceline_wire::records::Packer;
@@ -16,12 +17,32 @@ const PIECE: usize = 256 << 10;
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file.
-    File(PathBuf),
+    /// Files, one after the other.
+    Files(Vec<PathBuf>),
     /// Standard input.
     Input,
     /// Nothing but packets, as the workload makes them.
     Packets,
+}
+
+/// What has become of a file that was to be sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentFile {
+    /// The file; `None` for standard input.
+    pub path: Option<PathBuf>,
+    /// Bytes of it that were read.
+    pub bytes: u64,
+    /// Where the receiver keeps it, once all of it is there.
+    pub kept: Option<String>,
+    /// Why it is not kept.
+    pub problem: Option<String>,
+}
+
+impl SentFile {
+    /// True once it is known what has become of it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.kept.is_some() || self.problem.is_some()
+    }
 }
 
 enum OpenSource {
@@ -29,93 +50,167 @@ enum OpenSource {
     Input(Stdin),
 }
 
-/// A source that is being read.
-pub(super) struct SourceReader {
+/// The source that is being read, its place among all of them, and what packs it.
+struct Current {
+    index: usize,
     open: OpenSource,
-    packer: Option<Packer>,
+    packer: Packer,
+}
+
+/// Sources that are read one after the other. The number of a file on the wire is its place among them, from 1 on.
+pub(super) struct SourceReader {
+    current: Option<Current>,
+    /// Those that have not begun.
+    next: VecDeque<usize>,
     place: Vec<u8>,
     /// Records that the connection has no room for yet, from `at` on.
     waiting: Vec<u8>,
     at: usize,
-    /// Bytes of the source so far.
-    pub(super) bytes: u64,
+    /// What has become of each file.
+    pub(super) files: Vec<SentFile>,
+}
+
+/// Opens a file: itself, its name and its size, if it has one.
+fn open(path: &Path) -> Result<(File, String, Option<u64>), LiveError> {
+    let text = path.display().to_string();
+    let file = File::open(path).map_err(LiveError::system(text.clone()))?;
+    let about = file.metadata().map_err(LiveError::system(text.clone()))?;
+    if about.is_dir() {
+        return Err(LiveError::Message(format!("{text} is a folder; name a file")));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((file, name, about.is_file().then_some(about.len())))
 }
 
 impl SourceReader {
-    /// Opens a source; `None` if there is nothing to read.
+    /// Opens the first source; `None` if there is nothing to read.
     pub(super) fn open(source: &Source) -> Result<Option<SourceReader>, LiveError> {
-        let mut waiting = Vec::new();
-        let (open, packer) = match source {
+        let files: Vec<SentFile> = match source {
             Source::Packets => return Ok(None),
-            Source::Input => {
-                (OpenSource::Input(io::stdin()), Packer::new(1, "input", None, &mut waiting))
-            }
-            Source::File(path) => {
-                let text = path.display().to_string();
-                let file = File::open(path).map_err(LiveError::system(text.clone()))?;
-                let about = file.metadata().map_err(LiveError::system(text.clone()))?;
-                if about.is_dir() {
-                    return Err(LiveError::Message(format!("{text} is a folder; name a file")));
-                }
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let size = about.is_file().then_some(about.len());
-                (OpenSource::File(file), Packer::new(1, &name, size, &mut waiting))
+            Source::Input => vec![SentFile::default()],
+            Source::Files(paths) => {
+                let file =
+                    |path: &PathBuf| SentFile { path: Some(path.clone()), ..SentFile::default() };
+                paths.iter().map(file).collect()
             }
         };
-        let place = vec![0; PIECE];
-        Ok(Some(SourceReader { open, packer: Some(packer), place, waiting, at: 0, bytes: 0 }))
+        let mut reader = SourceReader {
+            current: None,
+            next: (0..files.len()).collect(),
+            place: vec![0; PIECE],
+            waiting: Vec::new(),
+            at: 0,
+            files,
+        };
+        // Before anything is sent: the first file must be there.
+        if let Some(index) = reader.next.pop_front() {
+            reader.begin(index)?;
+        }
+        Ok(Some(reader))
+    }
+
+    /// Begins a source.
+    fn begin(&mut self, index: usize) -> Result<(), LiveError> {
+        let Some(file) = self.files.get(index) else { return Ok(()) };
+        let (open, name, size) = match &file.path {
+            None => (OpenSource::Input(io::stdin()), "input".into(), None),
+            Some(path) => {
+                let (file, name, size) = open(path)?;
+                (OpenSource::File(file), name, size)
+            }
+        };
+        let packer = Packer::new(1 + index as u32, &name, size, &mut self.waiting);
+        self.current = Some(Current { index, open, packer });
+        Ok(())
     }
 
     /// True once all of it has been handed to the connection.
     pub(super) fn is_done(&self) -> bool {
-        self.packer.is_none() && self.at == self.waiting.len()
+        self.current.is_none() && self.next.is_empty() && self.at == self.waiting.len()
+    }
+
+    /// True once it is known of each file what has become of it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.files.iter().all(SentFile::is_settled)
+    }
+
+    /// True if no file is kept and none can be any more.
+    pub(super) fn has_failed(&self) -> bool {
+        !self.files.is_empty() && self.files.iter().all(|file| file.problem.is_some())
+    }
+
+    /// Notes what the receiver says of the file with this number, or of all that are not settled if the number is 0.
+    /// The rest of a file that is not kept is not sent.
+    pub(super) fn on_note(&mut self, number: u32, kept: Result<String, String>) {
+        let index = (number as usize).checked_sub(1);
+        for (i, file) in self.files.iter_mut().enumerate() {
+            if index.is_none_or(|index| index == i) && !file.is_settled() {
+                match &kept {
+                    Ok(place) => file.kept = Some(place.clone()),
+                    Err(why) => file.problem = Some(why.clone()),
+                }
+            }
+        }
+        if kept.is_err() {
+            self.next.retain(|&next| self.files.get(next).is_some_and(|file| !file.is_settled()));
+            let given_up =
+                self.current.take_if(|current| index.is_none_or(|index| index == current.index));
+            if let Some(current) = given_up {
+                current.packer.finish(&mut self.waiting);
+            }
+        }
     }
 
     /// The file to wait for before the next [`SourceReader::pump`], if it is one that one waits for.
     pub(super) fn awaited(&self) -> Option<BorrowedFd<'_>> {
-        let hungry = self.packer.is_some() && self.at == self.waiting.len();
-        match &self.open {
-            OpenSource::Input(input) if hungry => Some(input.as_fd()),
+        let hungry = self.at == self.waiting.len();
+        match &self.current {
+            Some(Current { open: OpenSource::Input(input), .. }) if hungry => Some(input.as_fd()),
             _ => None,
         }
     }
 
-    /// Moves bytes from the source to the connection, as many as it takes. `ready` says that
+    /// Moves bytes from the sources to the connection, as many as it takes. `ready` says that
     /// standard input can be read without waiting.
     pub(super) fn pump(&mut self, to: &mut Connection, ready: bool) -> Result<(), LiveError> {
-        let mut ready = ready || matches!(self.open, OpenSource::File(_));
+        let mut ready = ready;
         loop {
             let left = self.waiting.get(self.at..).unwrap_or(&[]);
             self.at += to.write(left);
-            if self.at < self.waiting.len() || self.packer.is_none() {
-                return Ok(());
-            }
-            if !ready || to.room() < PIECE {
+            if self.at < self.waiting.len() || to.room() < PIECE {
                 return Ok(());
             }
             self.waiting.clear();
             self.at = 0;
-            let read = match &mut self.open {
+            let Some(Current { index, open, packer }) = &mut self.current else {
+                let Some(index) = self.next.pop_front() else { return Ok(()) };
+                if let Err(error) = self.begin(index)
+                    && let Some(file) = self.files.get_mut(index)
+                {
+                    file.problem = Some(error.to_string());
+                }
+                continue;
+            };
+            let read = match open {
                 OpenSource::File(file) => file.read(&mut self.place),
+                OpenSource::Input(_) if !std::mem::take(&mut ready) => return Ok(()),
                 OpenSource::Input(input) => input.lock().read(&mut self.place),
             };
             match read {
                 Ok(0) => {
-                    if let Some(packer) = self.packer.take() {
-                        packer.finish(&mut self.waiting);
+                    if let Some(current) = self.current.take() {
+                        current.packer.finish(&mut self.waiting);
                     }
                 }
                 Ok(count) => {
-                    self.bytes += count as u64;
-                    let bytes = self.place.get(..count).unwrap_or(&[]);
-                    if let Some(packer) = &mut self.packer {
-                        packer.piece(bytes, &mut self.waiting);
+                    if let Some(file) = self.files.get_mut(*index) {
+                        file.bytes += count as u64;
                     }
+                    packer.piece(self.place.get(..count).unwrap_or(&[]), &mut self.waiting);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(LiveError::system("reading what is to be sent")(error)),
             }
-            ready = matches!(self.open, OpenSource::File(_));
         }
     }
 }

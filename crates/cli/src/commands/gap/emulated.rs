@@ -13,8 +13,9 @@ use paceline_sim::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::commands::{recv, traffic};
+use crate::commands::traffic;
 use crate::emulation::{Emulation, Plan, scenario};
+use crate::keys;
 use crate::output::Error;
 use crate::temporary::Folder;
 
@@ -176,7 +177,7 @@ pub(super) fn run_udp(
     let folder = Folder::make("gap")?;
     let (json, counts, identity) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
-    recv::make_identity(&identity)?;
+    keys::make(&identity)?;
     let own = std::env::current_exe()
         .map_err(|error| Error::Message(format!("where this program lies: {error}")))?;
     let scheme = named(comparison)?.sender.to_string();
@@ -191,7 +192,7 @@ pub(super) fn run_udp(
     command.extend(priority.realtime.then(|| OsString::from("--realtime")));
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
     let outside = format!(
-        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s --identity {}{ahead} > /dev/null",
+        "exec {} recv --listen \"$PACELINE_BASE:{}\" --quiet --timeout 60s -o /dev/null --key-file {}{ahead}",
         quoted(&own),
         traffic::UDP_PORT,
         quoted(&identity),

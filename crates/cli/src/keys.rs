@@ -1,0 +1,225 @@
+//! Where commands take keys from: a file, standard input, `$PACELINE_KEY`, or an argument.
+//!
+//! A server needs its keys (`paceline key new`), a client the key string, which it also finds in a file of a server's
+//! keys.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paceline_live::linux::capability;
+use paceline_wire::key::{Identity, Key, KeyError};
+
+use crate::output::{self, Error};
+
+/// The variable of the environment that holds a key.
+const VARIABLE: &str = "PACELINE_KEY";
+/// Longest file of keys in bytes.
+const LONGEST: u64 = 4096;
+
+/// The key with which a client shows that it may connect.
+#[derive(Args)]
+pub(crate) struct ClientKey {
+    /// A file with the key string that the server has printed, or with the server's keys; - is standard input. Other
+    /// users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    key_file: Option<PathBuf>,
+    /// The key string itself. All users of this machine see it in the list of processes, and shells keep it: prefer
+    /// --key-file
+    #[arg(long, value_name = "STRING", value_parser = key)]
+    key: Option<Key>,
+}
+
+/// The keys by which a server knows its clients.
+#[derive(Args)]
+pub(crate) struct ServerKeys {
+    /// A file with this server's keys, as `paceline key new` writes it; - is standard input. Made if there is none; its key
+    /// string is then printed once, and `paceline key show FILE` prints it again. Other users must not be able to read
+    /// it. Without it, the keys are in $PACELINE_KEY, or new ones are made, which end with this program
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Former name of --key-file
+    #[arg(long, value_name = "FILE", conflicts_with = "key_file", hide = true)]
+    identity: Option<PathBuf>,
+}
+
+/// A server's keys, and whether they were made just now, so that nobody knows their key string yet.
+pub(crate) struct FoundKeys {
+    pub(crate) identity: Identity,
+    pub(crate) is_new: bool,
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).map_err(|error| error.to_string())
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What a file of keys holds.
+pub(crate) enum KeyText {
+    /// A server's keys.
+    Identity(Identity),
+    /// A key string.
+    Key(Key),
+}
+
+impl KeyText {
+    fn parse(text: &str) -> Result<KeyText, KeyError> {
+        let text = text.trim();
+        if text.starts_with("paceline") {
+            return Identity::parse(text).map(KeyText::Identity);
+        }
+        Key::parse(text.strip_prefix("key ").unwrap_or(text)).map(KeyText::Key)
+    }
+
+    /// Reads a file, or standard input.
+    pub(crate) fn read(path: &Path) -> Result<KeyText, Error> {
+        if is_standard_input(path) {
+            let mut bytes = Vec::new();
+            io::stdin().lock().take(LONGEST).read_to_end(&mut bytes).map_err(|error| {
+                Error::Usage(format!("standard input: no key can be read: {error}"))
+            })?;
+            return KeyText::of(&bytes, "standard input");
+        }
+        let name = path.display().to_string();
+        let cannot = |error: io::Error| Error::Usage(format!("{name}: cannot be read: {error}"));
+        let file = File::open(path).map_err(cannot)?;
+        check_readers(&file, path)?;
+        let mut bytes = Vec::new();
+        file.take(LONGEST).read_to_end(&mut bytes).map_err(cannot)?;
+        KeyText::of(&bytes, &name)
+    }
+
+    fn of(bytes: &[u8], place: &str) -> Result<KeyText, Error> {
+        let read = KeyText::parse(&String::from_utf8_lossy(bytes));
+        read.map_err(|error| Error::Usage(format!("{place}: {error}")))
+    }
+
+    /// The key of the environment, if there is one.
+    fn of_environment() -> Result<Option<KeyText>, Error> {
+        match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                KeyText::of(OsStr::as_encoded_bytes(&text), &format!("${VARIABLE}")).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        match self {
+            KeyText::Identity(identity) => identity.key(),
+            KeyText::Key(key) => key,
+        }
+    }
+
+    fn into_identity(self, place: &str) -> Result<Identity, Error> {
+        match self {
+            KeyText::Identity(identity) => Ok(identity),
+            KeyText::Key(_) => Err(Error::Usage(format!(
+                "{place}: this is the key string for clients; a server needs the file that `paceline key new` writes"
+            ))),
+        }
+    }
+}
+
+/// Refuses a file that other users may read or write, as ssh does. Files of other owners are judged by what all users
+/// may do: systemd's credentials are root's, and one further user may read them.
+fn check_readers(file: &File, path: &Path) -> Result<(), Error> {
+    let Ok(about) = file.metadata() else { return Ok(()) };
+    let own = about.uid() == capability::user();
+    let others = about.mode() & if own { 0o077 } else { 0o007 };
+    if about.is_file() && others != 0 {
+        return Err(Error::Usage(format!(
+            "{0}: other users may read this key (mode {1:04o}), or change it: `chmod 600 {0}`, and make a new one if \
+             one of them may have",
+            path.display(),
+            about.mode() & 0o777
+        )));
+    }
+    Ok(())
+}
+
+/// Makes keys, and keeps them in a new file that only this user can read.
+pub(crate) fn make(path: &Path) -> Result<Identity, Error> {
+    let identity = generate()?;
+    let fail = |source| Error::Io { path: Some(path.to_path_buf()), source };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
+        |error| match error.kind() {
+            io::ErrorKind::AlreadyExists => fail(io::Error::new(
+                error.kind(),
+                "there is a file of this name, which stays as it is",
+            )),
+            _ => fail(error),
+        },
+    )?;
+    let written = file.write_all(identity.to_text().as_bytes()).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        let _ = std::fs::remove_file(path);
+        return Err(fail(error));
+    }
+    Ok(identity)
+}
+
+fn generate() -> Result<Identity, Error> {
+    Identity::generate().map_err(|error| Error::Message(error.to_string()))
+}
+
+impl ClientKey {
+    /// Finds the key.
+    pub(crate) fn find(&self) -> Result<Key, Error> {
+        match (&self.key, &self.key_file) {
+            (Some(key), _) => Ok(key.clone()),
+            (None, Some(path)) => Ok(KeyText::read(path)?.key().clone()),
+            (None, None) => match KeyText::of_environment()? {
+                Some(text) => Ok(text.key().clone()),
+                None => Err(Error::Usage(format!(
+                    "no key: --key-file FILE names a file with the key string that the server has printed; \
+                     ${VARIABLE} can hold it, too"
+                ))),
+            },
+        }
+    }
+
+    /// Whether the key comes by standard input.
+    pub(crate) fn uses_standard_input(&self) -> bool {
+        self.key.is_none() && self.key_file.as_deref().is_some_and(is_standard_input)
+    }
+}
+
+impl ServerKeys {
+    /// Finds the keys, or makes some. With `quiet`, nothing would tell a key string that is not kept.
+    pub(crate) fn find(&self, quiet: bool) -> Result<FoundKeys, Error> {
+        if self.identity.is_some() {
+            output::note("--identity is now called --key-file");
+        }
+        let known = |identity| FoundKeys { identity, is_new: false };
+        let Some(path) = self.key_file.as_ref().or(self.identity.as_ref()) else {
+            return match KeyText::of_environment()? {
+                Some(text) => text.into_identity(&format!("${VARIABLE}")).map(known),
+                None if quiet => Err(Error::Usage(
+                    "--quiet prints no key, and nobody could connect: make keys with `paceline key new -o FILE`, and \
+                     name them with --key-file FILE"
+                        .into(),
+                )),
+                None => Ok(FoundKeys { identity: generate()?, is_new: true }),
+            };
+        };
+        if is_standard_input(path) || path.exists() {
+            let place = path.display().to_string();
+            return KeyText::read(path)?.into_identity(&place).map(known);
+        }
+        Ok(FoundKeys { identity: make(path)?, is_new: true })
+    }
+}
+
+impl FoundKeys {
+    /// The line `key STRING` if somebody has to be told: only of new keys, and not with `quiet`.
+    pub(crate) fn line(&self, quiet: bool) -> Option<String> {
+        (self.is_new && !quiet).then(|| format!("key {}\n", self.identity.key()))
+    }
+}

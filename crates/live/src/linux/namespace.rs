@@ -10,7 +10,7 @@ use std::path::Path;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
-use nix::unistd::{getegid, geteuid};
+use nix::unistd::{getegid, geteuid, mkdtemp};
 use serde::{Deserialize, Serialize};
 
 use crate::LiveError;
@@ -132,19 +132,55 @@ impl NetworkId {
 /// # Errors
 /// What the system refused.
 pub fn cover_file(file: &Path, text: &str) -> Result<(), LiveError> {
-    let name = format!("paceline-{}", std::process::id());
-    let source = std::env::temp_dir().join(name);
+    // A new folder of this user's: others can neither guess its name, and be there first, nor change what is in it.
+    let template = std::env::temp_dir().join("paceline-XXXXXX");
+    let folder = mkdtemp(&template)
+        .map_err(LiveError::system(format!("{}: a folder for a file", template.display())))?;
+    let source = folder.join("covers");
     let what = format!("covering {}", file.display());
     let fail = |error| LiveError::system(what)(error);
-    // Nobody may have put a link to another file there.
-    let mut made = File::create_new(&source)
-        .map_err(LiveError::system(format!("{}: a file for the names inside", source.display())))?;
-    let covered = made.write_all(text.as_bytes()).and_then(|()| {
+    let covered = File::create_new(&source).and_then(|mut made| {
+        made.write_all(text.as_bytes())?;
         fs::set_permissions(&source, Permissions::from_mode(0o644))?;
         let none: Option<&str> = None;
         mount(Some(&source), file, none, MsFlags::MS_BIND, none).map_err(io::Error::from)
     });
     // The mount keeps the contents.
-    let _ = fs::remove_file(&source);
+    let _ = fs::remove_file(&source).and_then(|()| fs::remove_dir(&folder));
     covered.map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_testing::{Need, skip, this_test};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_covered_although_somebody_has_taken_names_in_the_temporary_folder() {
+        let name = this_test();
+        let thread = std::thread::spawn(move || {
+            let none = None::<&str>;
+            let own = unshare(CloneFlags::CLONE_NEWNS)
+                .and_then(|()| mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none));
+            if let Err(error) = own {
+                return skip(Need::Net, &name, &format!("no mounts of its own: {error}"));
+            }
+            let temporary = std::env::temp_dir();
+            let id = std::process::id();
+            let (taken, covered) =
+                (temporary.join(format!("paceline-{id}")), temporary.join(format!("covered-{id}")));
+            let _ = fs::remove_file(&taken);
+            fs::write(&taken, "not ours").expect("room");
+            fs::write(&covered, "before").expect("room");
+            let done = cover_file(&covered, "after");
+            let text = fs::read_to_string(&covered).expect("the file");
+            fs::remove_file(&taken).expect("the file");
+            nix::mount::umount(&covered).ok();
+            fs::remove_file(&covered).expect("the file");
+            done.expect("covers");
+            assert_eq!(text, "after");
+        });
+        thread.join().expect("the test holds");
+    }
 }

@@ -8,9 +8,11 @@ use crate::output::{self, Error};
 #[derive(Args)]
 #[command(after_help = "\
 An emulator cleans up after itself, even if one of its processes is killed. If all of them were
-killed at once, run this command as the same user and in the same network: it kills the programs
-that ran inside, and puts forwarding and firewall rules back as they were. It does not touch
-emulators that still run.")]
+killed at once, run this command as the same user and in the same network: it puts forwarding and
+firewall rules back as they were, and kills all that was started inside and still runs, also what
+has gone to the background there (tmux, ssh-agent): every process in the network of such an emulator,
+and those of this user whose environment names it. It does not touch emulators that still run, nor
+other users' processes outside of such a network.")]
 pub(crate) struct Cleanup {
     /// Do not say what was done
     #[arg(short, long)]
@@ -19,7 +21,7 @@ pub(crate) struct Cleanup {
 
 impl Cleanup {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let CleanupReport { undone, killed, running, elsewhere } =
+        let CleanupReport { undone, killed, running, elsewhere, others } =
             cleanup().map_err(|error| Error::Message(error.to_string()))?;
         if self.quiet {
             return Ok(());
@@ -32,6 +34,12 @@ impl Cleanup {
         if elsewhere > 0 {
             output::note(&format!(
                 "not undone: {elsewhere} emulations of another network namespace; run this there"
+            ));
+        }
+        if others > 0 {
+            output::note(&format!(
+                "left alone: {others} processes of other users that name an emulator that has ended; run this as \
+                 these users"
             ));
         }
         if undone.is_empty() && killed.is_empty() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::{Pid, getpid, getuid};
 
 use super::leftovers::{network_of, processes};
 use super::record::Record;
@@ -32,6 +32,9 @@ pub struct CleanupReport {
     /// Shells that have ended and have changed another network namespace, which still exists: they
     /// can only be undone from there.
     pub elsewhere: usize,
+    /// Processes of other users whose environment names a shell that has ended: that proves nothing, since anybody can
+    /// write it, and they are left alone.
+    pub others: usize,
 }
 
 /// Ends the programs of this user's shells that have lost both their emulator and their supervisor,
@@ -53,8 +56,9 @@ pub fn cleanup() -> Result<CleanupReport, LiveError> {
             continue;
         }
         let inside = record.inside.filter(|inside| inside.cookie != 0);
+        // The record is this user's: its network inside is the shell's, whoever its programs have become there.
         end(&mut cleaned, |process| {
-            ShellId::of(process) == Some(record.shell)
+            is_own(process) && ShellId::of(process) == Some(record.shell)
                 || inside.is_some_and(|inside| is_in(process, inside))
         });
         if record.outside == here {
@@ -65,8 +69,29 @@ pub fn cleanup() -> Result<CleanupReport, LiveError> {
             place.remove();
         }
     }
-    end(&mut cleaned, |process| ShellId::of(process).is_some_and(ShellId::is_over));
+    let over = |process: &Path| ShellId::of(process).is_some_and(ShellId::is_over);
+    end(&mut cleaned, |process| is_own(process) && over(process));
+    let spared = ancestors();
+    let others = processes().filter(|process| {
+        !is_own(process)
+            && is_alive(process)
+            && over(process)
+            && !number(process).is_some_and(|pid| spared.contains(&pid))
+    });
+    cleaned.others = others.count();
     Ok(cleaned)
+}
+
+/// Whether a process is this user's: its real user is.
+fn is_own(process: &Path) -> bool {
+    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    users.split_whitespace().next().and_then(|user| user.parse().ok()) == Some(getuid().as_raw())
+}
+
+/// The number of a process, from its folder in /proc.
+fn number(process: &Path) -> Option<i32> {
+    process.file_name()?.to_str()?.parse().ok()
 }
 
 /// Whether a process is in a network namespace. The number may belong to a later one by now, so
@@ -108,7 +133,6 @@ fn end(cleaned: &mut CleanupReport, of: impl Fn(&Path) -> bool) {
     let spared = ancestors();
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<i32>().ok();
         let found: Vec<(i32, PathBuf)> = processes()
             .filter_map(|path| Some((number(&path)?, path)))
             .filter(|(pid, path)| !spared.contains(pid) && is_alive(path) && of(path))

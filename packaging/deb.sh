@@ -2,7 +2,7 @@
 # Makes a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
 #
 # In it: the program, a manual page for each command, completions for bash, zsh and fish, the units of
-# systemd for the tunnel, licences and the list of changes. What it depends on is asked of the
+# systemd for the tunnel with examples in /etc/paceline, licences and the list of changes. What it depends on is asked of the
 # program itself (dpkg-shlibdeps), so that it suits the release of Debian or Ubuntu that it is made on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,6 +29,9 @@ completions zsh zsh/vendor-completions/_paceline
 completions fish fish/vendor_completions.d/paceline.fish
 for unit in packaging/systemd/*.service; do
   install -D -m 644 "$unit" "$root/usr/lib/systemd/system/$(basename "$unit")"
+done
+for example in packaging/systemd/*.env.example; do
+  install -D -m 644 "$example" "$root/etc/paceline/$(basename "$example")"
 done
 {
   printf 'Paceline is under the MIT licence or the Apache licence 2.0, as you choose.\n'
@@ -67,6 +70,8 @@ Description: congestion control on wireless links: simulator, emulator, tunnel
  Remy, C2TCP, XCP, Cubic, BBR, Copa and others, over recorded cellular links,
  Wi-Fi and satellites.
 CONTROL
+# What is below /etc is the administrator's: dpkg asks before it changes it.
+(cd "$root" && find etc -type f -printf '/%p\n') >"$root/DEBIAN/conffiles"
 mkdir -p "$out"
 package=$out/paceline_${version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_live::linux::priority;
+use paceline_live::linux::{capability, priority};
 use paceline_live::udp::{
     ConnectionResult, Event, LogTarget, MOST_LOOPS, ServerOptions, Summary, Target, connect_to,
     serve,
@@ -160,6 +160,25 @@ pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are neither en
     authenticated; anybody on the way can read and change them. For measurements in a laboratory \
     only.";
 
+/// Gives up the capabilities that an ordinary user has by the program's file (`setcap`), but those that `--realtime`
+/// and a port below 1024 need: what comes from others is not read with more rights than the user's. Root keeps its own,
+/// with which it writes into other users' folders.
+pub(super) fn give_up_capabilities(realtime: bool, listens: Option<SocketAddr>) {
+    if capability::user() == 0 {
+        return;
+    }
+    let mut kept = Vec::new();
+    if realtime {
+        kept.extend([capability::SYS_NICE, capability::IPC_LOCK]);
+    }
+    if listens.is_some_and(|at| (1..1024).contains(&at.port())) {
+        kept.push(capability::NET_BIND_SERVICE);
+    }
+    if let Err(error) = capability::retain(&kept) {
+        output::note(&format!("warning: this process keeps its capabilities: {error}"));
+    }
+}
+
 /// Puts this process ahead of all ordinary ones. It goes on if that is refused, and says so.
 pub(super) fn run_ahead() {
     if let Err(error) = priority::real_time(priority::RealTime::End) {
@@ -169,6 +188,7 @@ pub(super) fn run_ahead() {
 
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
+        give_up_capabilities(self.realtime, Some(self.listen));
         let target = target(&self.output);
         place(&target)?;
         let keys = self.keys.find(self.quiet)?;

@@ -13,6 +13,7 @@ use paceline_live::udp::connect_to;
 use paceline_trace::Trace;
 use serde::Serialize;
 
+use super::recv::give_up_capabilities;
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::output::{self, Error};
@@ -158,6 +159,7 @@ impl Saturate {
 
 impl Server {
     fn run(&self) -> Result<(), Error> {
+        give_up_capabilities(false, Some(self.listen));
         let keys = self.keys.find(false)?;
         let key = keys.line(false);
         let identity = keys.identity;

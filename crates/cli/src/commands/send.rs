@@ -13,7 +13,7 @@ use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
-use super::recv::{PLAINTEXT, run_ahead};
+use super::recv::{PLAINTEXT, give_up_capabilities, run_ahead};
 use super::transfer;
 use crate::args;
 use crate::keys::ClientKey;
@@ -174,6 +174,7 @@ struct Runs<'a> {
 
 impl Send {
     pub(crate) fn run(self) -> Result<(), Error> {
+        give_up_capabilities(self.realtime, None);
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;

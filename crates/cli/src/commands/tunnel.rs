@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use paceline_cc::{Span, registry};
+use paceline_live::linux::capability;
 use paceline_live::tunnel::{
     ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
@@ -107,6 +108,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
 }
 
+/// Gives up all capabilities but those that a tunnel needs while it runs. Where a filter of system calls forbids that,
+/// as in the units, something else has taken the others away.
+fn give_up_capabilities() {
+    use capability::{NET_ADMIN, NET_BIND_SERVICE, NET_RAW};
+    let _ = capability::retain(&[NET_ADMIN, NET_RAW, NET_BIND_SERVICE]);
+}
+
 fn fail(error: paceline_live::LiveError) -> Error {
     Error::Message(error.to_string())
 }
@@ -150,6 +158,7 @@ impl Server {
     fn run(&self) -> Result<bool, Error> {
         let Device { plaintext, once, .. } = self.device;
         let keys = self.keys.find(self.device.quiet)?;
+        give_up_capabilities();
         if plaintext {
             output::note(PLAINTEXT);
         }
@@ -177,6 +186,7 @@ impl Client {
         let built = parsed.and_then(|spec| registry::build(&spec));
         built.map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
         let key = self.key.find()?;
+        give_up_capabilities();
         let Device { plaintext, once, .. } = self.device;
         if plaintext {
             output::note(PLAINTEXT);

@@ -6,6 +6,8 @@ use std::io;
 pub const NET_ADMIN: u32 = 12;
 /// Raw sockets, as `ping` uses them.
 pub const NET_RAW: u32 = 13;
+/// Listening at ports below 1024.
+pub const NET_BIND_SERVICE: u32 = 10;
 /// Locking memory.
 pub const IPC_LOCK: u32 = 14;
 /// Making namespaces and mounts.
@@ -47,6 +49,27 @@ pub fn user() -> u32 {
 /// Whether this process has a capability in its user namespace.
 pub fn has(capability: u32) -> bool {
     get().is_ok_and(|data| data[0].effective >> capability & 1 == 1)
+}
+
+/// Gives up all capabilities but these, for good. To be called before there are threads.
+///
+/// # Errors
+/// The system refuses that.
+pub fn retain(capabilities: &[u32]) -> io::Result<()> {
+    let mut data = get()?;
+    for (word, data) in (0u32..).zip(&mut data) {
+        let of_word = capabilities.iter().filter(|&&capability| capability / 32 == word);
+        let kept = of_word.fold(0, |kept, capability| kept | 1 << (capability % 32));
+        data.effective &= kept;
+        data.permitted &= kept;
+        data.inheritable &= kept;
+    }
+    let mut header = Header { version: VERSION_3, pid: 0 };
+    // SAFETY: version 3 reads one header and two data structures.
+    match unsafe { libc::syscall(libc::SYS_capset, &raw mut header, data.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Lets the programs that this process will execute keep some capabilities, although their user is

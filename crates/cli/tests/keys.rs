@@ -7,7 +7,7 @@ mod receiver;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Folder;
@@ -93,10 +93,13 @@ fn servers_print_keys_only_if_they_have_made_them() {
         let all = [&["recv", "--listen", "127.0.0.1:0", "--key-file", &path][..], more].concat();
         let mut child = program(&all).spawn().expect("it starts");
         if more.is_empty() {
-            // It listens once it has printed what it prints.
+            // It ends properly, after it has printed what it prints.
             let (mut said, err) = (String::new(), child.stderr.as_mut().expect("a pipe"));
             BufReader::new(err).read_line(&mut said).expect("a line");
             assert!(said.starts_with("listening at "), "{said}");
+            let pid = child.id().to_string();
+            let asked = Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
+            assert!(asked.success());
         } else {
             // It says nothing at all.
             let end = Instant::now() + Duration::from_secs(60);
@@ -104,8 +107,8 @@ fn servers_print_keys_only_if_they_have_made_them() {
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::thread::sleep(Duration::from_secs(1));
+            child.kill().expect("it runs");
         }
-        child.kill().expect("it runs");
         let output = child.wait_with_output().expect("an end");
         assert!(!error_of(&output).contains("pl1-"), "{}", error_of(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()

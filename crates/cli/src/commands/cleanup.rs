@@ -10,8 +10,8 @@ use crate::output::{self, Error};
 An emulator cleans up after itself, even if one of its processes is killed. If all of them were
 killed at once, run this command as the same user and in the same network: it puts forwarding and
 firewall rules back as they were, and kills all that was started inside and still runs, also what
-has gone to the background there (tmux, ssh-agent): every process in the network of such an emulator,
-and those of this user whose environment names it. It does not touch emulators that still run, nor
+has gone to the background there (tmux, ssh-agent): every process in such an emulator's network, and
+those of this user whose environment names it. It does not touch emulators that still run, nor
 other users' processes outside of such a network.")]
 pub(crate) struct Cleanup {
     /// Do not say what was done

@@ -54,7 +54,7 @@ pub(crate) struct Server {
 #[command(after_help = "\
 Examples:
   paceline saturate client 192.0.2.1:5313 --key-file FILE --link wwan0 --feedback wwan1 -o drive
-  paceline saturate client 192.0.2.1:5313 --key-file FILE --only down --duration 2min -o drive --json")]
+  paceline saturate client 192.0.2.1:5313 --key-file FILE --only down --duration 2min -o drive")]
 pub(crate) struct Client {
     /// The server
     #[arg(value_name = "HOST:PORT", value_parser = address)]

@@ -34,7 +34,7 @@ Examples:
   paceline send *.jpg 192.0.2.1:5311 --key-file client.key
   tar c folder | paceline send - 192.0.2.1:5311 --key-file client.key
   paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
-  paceline send 192.0.2.1:5311 --key-file client.key --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
+  paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
     /// The files to send, or - for standard input, and last the address of the receiver. With --bulk the address
     /// stands alone

@@ -31,7 +31,9 @@ pub enum KeyError {
     )]
     Shape,
     /// Characters are missing or wrong.
-    #[error("the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints")]
+    #[error(
+        "the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints"
+    )]
     Check,
     /// A file is no identity.
     #[error("no keys of a server, or not whole: `paceline key new -o FILE` makes some")]

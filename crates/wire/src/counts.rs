@@ -1,16 +1,20 @@
 //! How many connections there are, at one server or at several that share their limits.
 //!
-//! Handshakes and ends of connections change the counts; packets of connections do not touch them. Nobody
-//! waits for anybody: a count is one atomic number.
+//! Handshakes and ends of connections change the counts; packets of connections do not touch them. A count is
+//! one atomic number; only the half-open connections of each address are a table, behind a lock.
 
-use std::sync::Arc;
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The counts of one server, or of several that share their limits: clones count together.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionCounts {
     open: Arc<AtomicUsize>,
     half_open: Arc<AtomicUsize>,
+    /// Half-open connections of each address that has some. Only handshakes with a good cookie get here.
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
 impl ConnectionCounts {
@@ -30,9 +34,48 @@ impl ConnectionCounts {
     pub(crate) fn count_open(&self, limit: usize) -> Option<CountGuard> {
         CountGuard::new(&self.open, limit)
     }
-    /// Counts one more half-open connection, if there are fewer than `limit`.
-    pub(crate) fn count_half_open(&self, limit: usize) -> Option<CountGuard> {
-        CountGuard::new(&self.half_open, limit)
+    /// Counts one more half-open connection, if there are fewer than the first limit, and fewer than the
+    /// second one of this address, or with IPv6 of its network of 64 bits.
+    pub(crate) fn count_half_open(
+        &self,
+        from: IpAddr,
+        (limit, per_address): (usize, usize),
+    ) -> Option<HalfOpenGuard> {
+        let network = network(from);
+        let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.get(&network).copied().unwrap_or(0);
+        if count >= per_address {
+            return None;
+        }
+        let guard = CountGuard::new(&self.half_open, limit)?;
+        all.insert(network, count + 1);
+        Some(HalfOpenGuard { _all: guard, network, by_address: Arc::clone(&self.by_address) })
+    }
+}
+
+/// Returns what counts as one address: with IPv6 the first 64 bits, all of which one host may have.
+fn network(from: IpAddr) -> IpAddr {
+    match from.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) & !u128::from(u64::MAX))),
+        v4 => v4,
+    }
+}
+
+/// One half-open connection in the counts, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct HalfOpenGuard {
+    _all: CountGuard,
+    network: IpAddr,
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+}
+
+impl Drop for HalfOpenGuard {
+    fn drop(&mut self) {
+        let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get_mut(&self.network) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(all.remove(&self.network)),
+        }
     }
 }
 

@@ -105,7 +105,7 @@ pub struct Initiator {
 
 impl Initiator {
     /// A connection to the server at `to` that has this key, of packets of at most `offer.mtu`
-    /// bytes.
+    /// bytes. The offer's idle time is that of `limits`.
     ///
     /// # Errors
     /// The key or the offer cannot be used.
@@ -116,6 +116,7 @@ impl Initiator {
         offer: Offer,
         limits: Limits,
     ) -> Result<Initiator, ConnectError> {
+        let offer = Offer { idle: limits.idle, ..offer };
         Ok(Initiator {
             codes: (key.mac(INITIATION_CODE), key.mac(RETRY_CODE)),
             attempts: vec![Attempt::new(key, &offer, offer.mtu)?],
@@ -272,8 +273,8 @@ impl Initiator {
         let payload = noise::read(&mut attempt.state, response.noise);
         let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
-        let window = match answer {
-            Answer::Accepted { window } => window,
+        let (window, idle) = match answer {
+            Answer::Accepted { window, idle } => (window, idle),
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
         let Attempt { mtu, local, asked, .. } = *attempt;
@@ -284,7 +285,7 @@ impl Initiator {
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
         self.attempts.swap(0, at);
         self.offer.mtu = mtu;
-        let role = Role::Initiator { window, rtt };
+        let role = Role::Initiator { window, idle, rtt };
         let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
             .map(Some)

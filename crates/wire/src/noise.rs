@@ -11,7 +11,7 @@ use crate::key::{Identity, Key};
 /// The pattern and its functions.
 const PATTERN: &str = "Noise_NKpsk0_25519_ChaChaPoly_SHA256";
 /// What both ends must agree on beside the keys.
-const PROLOGUE: &[u8] = b"paceline wire 2";
+const PROLOGUE: &[u8] = b"paceline wire 3";
 
 /// The keys of the two directions: from the initiator, and to it.
 pub(crate) type Keys = ([u8; 32], [u8; 32]);

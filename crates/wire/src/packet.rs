@@ -8,7 +8,7 @@ use crate::FormatError;
 use crate::bytes::{Reader, Writer};
 
 /// The version of the format.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Bytes of a short header before the congestion header: kind, connection identifier, number.
 pub const SHORT: usize = 13;
 /// Where the congestion header of a transport packet begins, for routers that act on it.
@@ -79,6 +79,13 @@ pub struct Initiation<'a> {
     pub covered: &'a [u8],
     /// The code that only those can make who have the server's key string.
     pub mac: &'a [u8; MAC],
+}
+
+impl Initiation<'_> {
+    /// Returns the bytes of the whole datagram, without IP and UDP headers: what the path has carried.
+    pub fn length(&self) -> usize {
+        self.covered.len() + MAC
+    }
 }
 
 /// The answer to an initiation.

@@ -11,32 +11,44 @@ use paceline_cc::{Ecn, Span, Time};
 use ring::hmac;
 
 use crate::connection::{Connection, Limits, Role, Sink, Transmit};
-use crate::counts::{ConnectionCounts, CountGuard};
+use crate::counts::{ConnectionCounts, CountGuard, HalfOpenGuard};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
 use crate::noise;
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
 use crate::terms::{Answer, Offer, Service};
 
-/// How long a cookie is good for.
-const COOKIE_LIFE: Span = Span::from_millis(10_000);
-/// How long a connection may stand without a packet that shows that its initiator has the keys.
-const HALF_OPEN_LIFE: Span = Span::from_millis(5_000);
+/// How long a cookie is good for: longer than the round trip of a cellular link whose queue is full, since the
+/// initiation with the cookie arrives a round trip after the cookie was made.
+const COOKIE_LIFE: Span = Span::from_secs(60);
+/// The least and the longest time that a connection may stand without a packet that shows that its
+/// initiator has the keys. Between them it is the connection's idle time.
+const HALF_OPEN_LIFE: (Span, Span) = (Span::from_secs(5), Span::from_secs(60));
+/// The least time between two searches for cookies that have ended.
+const PRUNE_INTERVAL: Span = Span::from_secs(1);
+/// How many handshakes a server remembers for each half-open connection that it allows.
+const REMEMBERED: usize = 64;
 
 /// What a server allows. Servers that share an address and a [`ConnectionCounts`] allow it together.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
     /// Connections at once.
     pub connections: usize,
-    /// Of these, connections from which nothing has come since the handshake. A server remembers 16 times
-    /// as many cookies at most that led to connections.
+    /// Of these, connections from which nothing has come since the handshake. A server remembers 64 times
+    /// as many handshakes at most, so that their cookies are good once only.
     pub half_open: usize,
+    /// How many of the half-open connections one address may have (one network of 64 bits with IPv6).
+    pub half_open_per_address: usize,
+    /// The largest packet in bytes that a connection is granted, IP and UDP headers included.
+    pub mtu: u16,
     /// The limits of each connection.
     pub each: Limits,
     /// True if transport packets are in clear, for measurements; then every connection must be.
     pub plaintext: bool,
     /// True if connections carry datagrams, both ways, and nothing else: a tunnel.
     pub datagrams: bool,
+    /// True if an initiator may ask for data of the server's own (`Offer::back`). Tunnels always may.
+    pub sends: bool,
 }
 
 impl Default for ServerLimits {
@@ -44,9 +56,12 @@ impl Default for ServerLimits {
         ServerLimits {
             connections: 4096,
             half_open: 256,
+            half_open_per_address: 32,
+            mtu: u16::MAX,
             each: Limits::default(),
             plaintext: false,
             datagrams: false,
+            sends: false,
         }
     }
 }
@@ -78,7 +93,7 @@ struct Slot {
 
 /// A handshake that was answered.
 struct HalfOpen {
-    _count_guard: CountGuard,
+    _count_guard: HalfOpenGuard,
     /// When it is given up.
     end: Time,
     /// Which it was, and the response, in case that is lost.
@@ -105,6 +120,8 @@ pub struct Server {
     /// Handshakes that have led to a connection, until the cookies that they came with end. An initiator that
     /// is answered late asks for several cookies for one handshake, and may come back with each of them.
     used: BTreeMap<[u8; COOKIE], (Time, usize)>,
+    /// When those that have ended are next looked for.
+    prune_at: Time,
     /// What is to be sent beside connections' own packets.
     answer: Option<(SocketAddr, Vec<u8>)>,
     stats: ServerStats,
@@ -129,6 +146,7 @@ impl Server {
             timetable: BTreeMap::new(),
             counts: ConnectionCounts::new(),
             used: BTreeMap::new(),
+            prune_at: Time::ZERO,
             answer: None,
             stats: ServerStats::default(),
             number: None,
@@ -300,17 +318,23 @@ impl Server {
             self.answer = Some((from, bytes));
             return None;
         }
-        self.used.retain(|_, (end, _)| *end > now);
+        if now >= self.prune_at {
+            self.used.retain(|_, (end, _)| *end > now);
+            self.prune_at = now + PRUNE_INTERVAL;
+        }
         // The same for all cookies of this initiator's handshake.
         let handshake = self.cookie(0, &from, packet);
-        if let Some((end, index)) = self.used.get_mut(&handshake) {
+        let known = self.used.get_mut(&handshake).filter(|(end, _)| *end > now);
+        if let Some((end, index)) = known {
             *end = now + COOKIE_LIFE;
             let index = *index;
             self.repeat(from, index, &handshake);
             return None;
         }
-        let room = self.used.len() < 16 * self.limits.half_open;
-        let guard = room.then(|| self.counts.count_half_open(self.limits.half_open)).flatten();
+        let ServerLimits { half_open, half_open_per_address, .. } = self.limits;
+        let limits = (half_open, half_open_per_address);
+        let room = self.used.len() < REMEMBERED * half_open;
+        let guard = room.then(|| self.counts.count_half_open(from.ip(), limits)).flatten();
         let Some(guard) = guard else {
             self.stats.crowded += 1;
             return None;
@@ -333,15 +357,18 @@ impl Server {
         now: Time,
         from: SocketAddr,
         packet: &Initiation<'_>,
-        (handshake, half_open): ([u8; COOKIE], CountGuard),
+        (handshake, half_open): ([u8; COOKIE], HalfOpenGuard),
     ) -> Option<usize> {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
         let offer = payload.and_then(|payload| Offer::read(&payload).ok());
-        let Some(offer) = offer else {
+        let Some(mut offer) = offer else {
             self.stats.ignored += 1;
             return None;
         };
+        // What this initiation has shown to pass, whatever it says.
+        let shown = packet.length() + self.limits.each.ip_udp(&from);
+        offer.mtu = offer.mtu.min(self.limits.mtu).min(u16::try_from(shown).unwrap_or(u16::MAX));
         let index = self.free.last().copied().unwrap_or(self.slots.len());
         self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
@@ -358,7 +385,7 @@ impl Server {
         let (connection, response) = self.connect(now, from, &offer, responder)?;
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
-        let end = now + HALF_OPEN_LIFE;
+        let end = now + connection.idle().clamp(HALF_OPEN_LIFE.0, HALF_OPEN_LIFE.1);
         let half_open = HalfOpen { _count_guard: half_open, end, handshake, response };
         self.keep(index, connection, guard, half_open);
         Some(index)
@@ -385,6 +412,9 @@ impl Server {
             let (on, off) = ("`paceline tunnel`", "`paceline recv`");
             return Err(format!("it is {}", if self.limits.datagrams { on } else { off }));
         }
+        if !(offer.back.is_empty() || self.limits.datagrams || self.limits.sends) {
+            return Err("it only receives, and sends no data back".into());
+        }
         Connection::check(offer)?;
         let place = index <= 0xffff;
         place
@@ -401,7 +431,7 @@ impl Server {
         mut responder: HandshakeResponder,
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
-        let response = responder.write(&Answer::Accepted { window: limits.window })?;
+        let response = responder.write(&Answer::Accepted { window: limits.window, idle: limits.idle })?;
         let keys = noise::keys(responder.state)?;
         let ids = (responder.local, responder.remote);
         let made = Connection::new(now, Role::Responder, keys, ids, from, offer, limits);

@@ -1,5 +1,7 @@
 //! What the two ends tell each other during the handshake.
 
+use paceline_cc::Span;
+
 use crate::FormatError;
 use crate::bytes::{Reader, Writer, printable};
 
@@ -36,28 +38,43 @@ pub struct Offer {
     pub mtu: u16,
     /// How many bytes the initiator takes beyond the first missing one.
     pub window: u64,
+    /// Idle time that the initiator asks for: how long nothing may come before the connection is over.
+    pub idle: Span,
 }
 
 /// What the responder says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The connection stands; the responder takes so many bytes beyond the first missing one.
+    /// The connection stands.
     Accepted {
-        /// The window.
+        /// How many bytes the responder takes beyond the first missing one.
         window: u64,
+        /// Idle time that the responder asks for.
+        idle: Span,
     },
     /// The connection is refused, for this reason.
     Refused(String),
 }
 
+/// Writes an idle time in milliseconds, 49 days at most.
+fn write_idle(writer: &mut Writer<'_>, idle: Span) -> Result<(), FormatError> {
+    let millis = idle.as_nanos() / 1_000_000;
+    writer.u32(u32::try_from(millis).unwrap_or(u32::MAX))
+}
+
+fn read_idle(reader: &mut Reader<'_>) -> Result<Span, FormatError> {
+    reader.u32("the idle time").map(|millis| Span::from_millis(u64::from(millis)))
+}
+
 impl Offer {
     pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
-        let mut bytes = vec![0; 32 + self.scheme.len() + self.back.len()];
+        let mut bytes = vec![0; 40 + self.scheme.len() + self.back.len()];
         let mut writer = Writer::new(&mut bytes);
         writer.u8(u8::from(self.plaintext))?;
         writer.u8(self.service as u8)?;
         writer.u16(self.mtu)?;
         writer.u64(self.window)?;
+        write_idle(&mut writer, self.idle)?;
         for scheme in [&self.scheme, &self.back] {
             if scheme.len() > LONGEST_SCHEME {
                 return Err(FormatError::Room("a scheme"));
@@ -91,9 +108,10 @@ impl Offer {
         };
         let mtu = reader.u16("the largest packet")?;
         let window = reader.u64("the window")?;
+        let idle = read_idle(&mut reader)?;
         let scheme = reader.text(LONGEST_SCHEME, "the scheme")?.to_string();
         let back = reader.text(LONGEST_SCHEME, "the scheme back")?.to_string();
-        Ok(Offer { plaintext, service, scheme, back, mtu, window })
+        Ok(Offer { plaintext, service, scheme, back, mtu, window, idle })
     }
 }
 
@@ -102,9 +120,10 @@ impl Answer {
         let mut bytes = vec![0; 16 + LONGEST_REFUSAL];
         let mut writer = Writer::new(&mut bytes);
         match self {
-            Answer::Accepted { window } => {
+            Answer::Accepted { window, idle } => {
                 writer.u8(0)?;
                 writer.u64(*window)?;
+                write_idle(&mut writer, *idle)?;
             }
             Answer::Refused(reason) => {
                 let end = reason.floor_char_boundary(LONGEST_REFUSAL);
@@ -124,7 +143,10 @@ impl Answer {
     pub fn read(bytes: &[u8]) -> Result<Answer, FormatError> {
         let mut reader = Reader::new(bytes);
         match reader.u8("the answer")? {
-            0 => Ok(Answer::Accepted { window: reader.u64("the window")? }),
+            0 => {
+                let window = reader.u64("the window")?;
+                Ok(Answer::Accepted { window, idle: read_idle(&mut reader)? })
+            }
             1 => Ok(Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?))),
             value => Err(FormatError::Value { field: "the answer", value: u64::from(value) }),
         }
@@ -144,11 +166,13 @@ mod tests {
             back: "sprout".into(),
             mtu: 1500,
             window: 1 << 33,
+            idle: Span::from_millis(60_001),
         };
         let bytes = offer.write().expect("room");
         assert_eq!(Offer::read(&bytes), Ok(offer));
         (0..bytes.len()).for_each(|short| assert!(Offer::read(&bytes[..short]).is_err()));
-        for answer in [Answer::Accepted { window: 7 }, Answer::Refused("no".into())] {
+        let accepted = Answer::Accepted { window: 7, idle: Span::from_secs(60) };
+        for answer in [accepted, Answer::Refused("no".into())] {
             let bytes = answer.write().expect("room");
             assert_eq!(Answer::read(&bytes), Ok(answer));
         }

@@ -4,10 +4,10 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::{PathConditions, RecordingSink, SERVER, TestNetwork, offer};
+use common::{PathConditions, RecordingSink, SERVER, TestNetwork, hostile, offer};
 use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::Identity;
-use paceline_wire::{Initiator, Limits, Offer, Server, ServerLimits, Service};
+use paceline_wire::{ConnectError, Initiator, Limits, Offer, Server, ServerLimits, Service};
 
 /// How many datagrams of each kind.
 const MANY: u64 = 100_000;
@@ -197,11 +197,11 @@ fn those_who_have_the_key_cannot_fill_the_server_either() {
             }
         }
         assert!(server.open().0 <= limits.half_open && server.open().0 == server.open().1);
-        assert!(server.remembered_cookies() <= 16 * limits.half_open);
+        assert!(server.remembered_cookies() <= 64 * limits.half_open);
     }
     assert!(server.stats().crowded >= 1_500, "{:?}", server.stats());
     // After a while they are forgotten.
-    let later = Time::from_secs(6);
+    let later = Time::from_secs(11);
     while let Some(slot) = server.due(later) {
         while server.transmit(later, slot, &mut place).is_some() {}
         if server.connection(slot).is_some_and(|c| c.ended().is_some()) {
@@ -209,4 +209,83 @@ fn those_who_have_the_key_cannot_fill_the_server_either() {
         }
     }
     assert_eq!(server.open(), (0, 0));
+}
+
+/// What a server answers to an initiator whose datagrams somebody with the key has changed on the way out.
+/// Returns the connection's place at the server.
+fn shake(
+    (server, identity): (&mut Server, &Identity),
+    from: SocketAddr,
+    offer: Offer,
+    change: impl Fn(&[u8]) -> Vec<u8>,
+) -> (Option<usize>, Option<ConnectError>) {
+    let (now, to) = (Time::from_millis(1), SocketAddr::from(SERVER));
+    let mut one = Initiator::new(now, identity.key(), to, offer, Limits::default()).expect("good");
+    let (mut place, mut sink) = ([0; 16_384], RecordingSink::default());
+    let mut slot = None;
+    for _ in 0..2 {
+        let length = one.transmit(now, &mut place).expect("time").expect("due");
+        let mut bytes = change(&place[..length]);
+        slot = slot.or(server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut sink));
+        let Some((_, answer)) = server.take_answer() else { break };
+        if let Err(error) = one.on_datagram(now, &answer) {
+            return (slot, Some(error));
+        }
+    }
+    (slot, None)
+}
+
+#[test]
+fn an_offer_gets_no_larger_packets_than_its_initiation_has_shown() {
+    let (mut server, identity) = server();
+    let from = SocketAddr::from(([10, 0, 0, 2], 4000));
+    let offer = Offer { mtu: 9000, ..offer("cubic") };
+    // The offer says 9000, and the initiation has 1200 bytes and a good code.
+    let cut = |bytes: &[u8]| hostile::resized(identity.key(), bytes, 1200);
+    let (slot, error) = shake((&mut server, &identity), from, offer.clone(), cut);
+    let slot = slot.unwrap_or_else(|| panic!("{error:?}"));
+    assert_eq!(server.connection(slot).expect("a connection").mtu(), 1228);
+    // Honest ones get what they ask for, up to the server's own limit.
+    let whole = |bytes: &[u8]| bytes.to_vec();
+    let (slot, _) = shake((&mut server, &identity), from, offer.clone(), whole);
+    assert_eq!(server.connection(slot.expect("good")).expect("a connection").mtu(), 9000);
+    let limits = ServerLimits { mtu: 1500, ..ServerLimits::default() };
+    let mut server = Server::new(identity.clone(), limits).expect("random numbers");
+    let (slot, _) = shake((&mut server, &identity), from, offer, whole);
+    assert_eq!(server.connection(slot.expect("good")).expect("a connection").mtu(), 1500);
+}
+
+#[test]
+fn a_server_that_only_receives_is_not_made_to_send() {
+    let (mut server, identity) = server();
+    let from = SocketAddr::from(([10, 0, 0, 2], 4000));
+    let whole = |bytes: &[u8]| bytes.to_vec();
+    for service in [Service::Stream, Service::Filler] {
+        let offer = Offer { service, back: "cubic".into(), ..offer("cubic") };
+        let (slot, error) = shake((&mut server, &identity), from, offer, whole);
+        let Some(ConnectError::Refused(reason)) = error else { panic!("{error:?}") };
+        assert!(slot.is_none() && reason.contains("it only receives"), "{reason}");
+    }
+    assert_eq!((server.open(), server.stats().refused), ((0, 0), 2));
+}
+
+#[test]
+fn one_address_gets_a_share_of_the_half_open_places() {
+    let (mut server, identity) = server();
+    let limits = ServerLimits::default();
+    let whole = |bytes: &[u8]| bytes.to_vec();
+    for port in 0..200 {
+        let from = SocketAddr::from(([10, 0, 0, 2], 4000 + port));
+        shake((&mut server, &identity), from, offer("cubic"), whole);
+    }
+    assert_eq!(server.open().1, limits.half_open_per_address);
+    // A network of IPv6 is one address.
+    for host in 0..200 {
+        let from = SocketAddr::from(([0x2001, 0xdb8, 0, 7, 0, 0, 0, host], 4000));
+        shake((&mut server, &identity), from, offer("cubic"), whole);
+    }
+    assert_eq!(server.open().1, 2 * limits.half_open_per_address);
+    let from = SocketAddr::from(([10, 0, 0, 3], 4000));
+    let (slot, _) = shake((&mut server, &identity), from, offer("cubic"), whole);
+    assert!(slot.is_some(), "others have their own places");
 }

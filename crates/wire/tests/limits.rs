@@ -29,6 +29,7 @@ impl Servers {
         let limits = ServerLimits {
             connections: CONNECTIONS,
             half_open: HALF_OPEN,
+            half_open_per_address: HALF_OPEN,
             ..ServerLimits::default()
         };
         let server = |number| {
@@ -141,6 +142,6 @@ fn handshakes_that_lead_to_nothing_and_servers_that_end_give_back_what_they_coun
     // A server that ends, as a loop that fails does.
     drop(servers.all.remove(4));
     assert_eq!(servers.counted(), (7, 7));
-    servers.settle(Time::from_millis(5_002));
+    servers.settle(Time::from_millis(10_002));
     assert_eq!(servers.counted(), (0, 0));
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use common::{PathConditions, TestNetwork, bytes, offer};
 use paceline_cc::{Span, Time};
-use paceline_wire::{ConnectError, End, Offer, ServerLimits, Service};
+use paceline_wire::{ConnectError, End, Limits, Offer, ServerLimits, Service};
 
 /// Sends `data` and returns the network at the end, which both ends know of.
 fn transfer(seed: u64, conditions: PathConditions, offer: Offer, data: &[u8]) -> TestNetwork {
@@ -253,7 +253,7 @@ fn packets_become_as_large_as_at_first_when_the_path_has() {
     for (moves, by) in [(false, 680), (true, 80)] {
         let conditions = PathConditions { byte: Span::from_micros(50), ..PathConditions::clean() };
         let offer = Offer { back: "cubic".into(), ..offer("cubic") };
-        let mut network = TestNetwork::new(23, conditions, offer, ServerLimits::default());
+        let mut network = TestNetwork::new(23, conditions, offer, sends());
         let (data, mut written, mut sizes) = (bytes(20_000_000, 23), 0, Vec::new());
         network.run(Time::from_secs(by), |network| {
             let narrow = (Time::from_secs(5)..Time::from_secs(60)).contains(&network.now);
@@ -285,6 +285,10 @@ fn the_search_for_a_size_succeeds_on_poor_paths_too() {
         let mtu = network.initiator.as_ref().map_or(0, |initiator| initiator.mtu());
         assert!((1280..=1420).contains(&mtu), "{mtu}");
     }
+}
+
+fn sends() -> ServerLimits {
+    ServerLimits { sends: true, ..ServerLimits::default() }
 }
 
 fn tunnel() -> ServerLimits {
@@ -485,4 +489,74 @@ fn a_reason_that_an_end_gives_cannot_have_the_others_terminal_do_anything() {
     let end = network.server.connection(slot).and_then(|c| c.ended().cloned());
     let reason = "?]0;title??2Jgone??ßo".replace('?', "\u{fffd}");
     assert_eq!(end, Some(End::There { code: 3, reason }));
+}
+
+/// Limits with these times for the connection and for the handshake.
+fn patient(idle: u64, silence: u64) -> Limits {
+    let (idle, silence) = (Span::from_secs(idle), Span::from_secs(silence));
+    Limits { idle, silence, ..Limits::default() }
+}
+
+#[test]
+fn a_connection_stands_over_round_trips_of_30_seconds() {
+    for half in [2_700, 8_000, 15_000] {
+        let conditions =
+            PathConditions { delay: Span::from_millis(half), ..PathConditions::clean() };
+        let limits = ServerLimits { each: patient(60, 60), ..ServerLimits::default() };
+        let mut network =
+            TestNetwork::with_limits(25, conditions, offer("cubic"), patient(60, 90), limits);
+        let (data, mut written) = (bytes(3000, 25), 0);
+        let done = network.run(Time::from_secs(300), |network| {
+            if let Some(connection) = &mut network.connection {
+                written += connection.write(&data[written..]);
+            }
+            network.at_server.stream.len() == data.len()
+        });
+        assert!(done, "{half} ms: {:?}, {:?}", network.failure, network.server.stats());
+        assert_eq!(network.server.open(), (1, 0), "{half} ms");
+    }
+}
+
+#[test]
+fn the_longer_idle_time_of_both_ends_is_the_connections() {
+    for (client, server) in [(60, 10), (10, 60)] {
+        for outage in [12, 50] {
+            let each = patient(server, 10);
+            let limits = ServerLimits { each, ..ServerLimits::default() };
+            let conditions = PathConditions::clean();
+            let mut network = TestNetwork::with_limits(
+                26,
+                conditions,
+                offer("cubic"),
+                patient(client, 10),
+                limits,
+            );
+            let (data, mut written) = (bytes(5_000_000, 26), 0);
+            let done = network.run(Time::from_secs(400), |network| {
+                let down = Time::from_secs(1)..Time::from_secs(1 + outage);
+                network.conditions.loss = if down.contains(&network.now) { 1.0 } else { 0.0 };
+                if let Some(connection) = &mut network.connection {
+                    written += connection.write(&data[written..]);
+                }
+                network.at_server.stream.len() == data.len()
+            });
+            let idle = network.connection.as_ref().expect("a connection").idle();
+            assert_eq!(idle, Span::from_secs(60));
+            assert!(done && network.at_server.stream == data, "{client}, {server}, {outage}");
+        }
+    }
+}
+
+#[test]
+fn an_end_cannot_keep_the_other_waiting_for_longer_than_ten_minutes() {
+    let each = patient(10, 10);
+    let limits = ServerLimits { each, ..ServerLimits::default() };
+    let asked = patient(1_000_000, 10);
+    let conditions = PathConditions::clean();
+    let mut network = TestNetwork::with_limits(27, conditions, offer("cubic"), asked, limits);
+    let both = |network: &mut TestNetwork| network.connection.is_some() && network.slot.is_some();
+    assert!(network.run(Time::from_secs(5), both));
+    let slot = network.slot.expect("a connection");
+    let idle = network.server.connection(slot).expect("a connection").idle();
+    assert_eq!(idle, paceline_wire::LONGEST_IDLE);
 }

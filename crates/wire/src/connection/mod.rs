@@ -9,7 +9,8 @@ mod path;
 mod segment_reassembly;
 mod setup;
 
-pub use setup::{Limits, Role};
+use setup::quiet;
+pub use setup::{LONGEST_IDLE, Limits, Role};
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -152,6 +153,10 @@ impl Connection {
     /// path comes to carry only smaller ones, and larger again if it does, but never larger than at first.
     pub fn mtu(&self) -> u16 {
         self.black_hole.mtu()
+    }
+    /// How long nothing may come before the connection is over: the longer one of what both ends asked for.
+    pub fn idle(&self) -> Span {
+        self.idle
     }
     /// The system says that a packet was too large for the path.
     pub fn on_too_large(&mut self, now: Time) {
@@ -328,7 +333,7 @@ impl Connection {
         let newest = number >= self.replay.end();
         self.replay.insert(number);
         self.heard = now;
-        self.ping = now + self.idle / 4;
+        self.ping = now + quiet(self.idle, 4);
         if newest {
             self.path.on_newest(now, from);
         }
@@ -477,7 +482,7 @@ impl Connection {
             return self.control(to, &Frame::Pong(number), bytes);
         }
         if self.ping <= now {
-            self.ping = now + self.idle / 8;
+            self.ping = now + quiet(self.idle, 8);
             self.pings = self.pings.wrapping_add(1);
             return self.control(to, &Frame::Ping(self.pings), bytes);
         }

@@ -23,6 +23,12 @@ use crate::terms::{Offer, Service};
 /// The smallest packets that a connection may be made for.
 const LEAST_MTU: u16 = 576;
 
+/// The longest idle time that an end grants to the other one. An end's own may be longer.
+pub const LONGEST_IDLE: Span = Span::from_secs(600);
+/// The longest time without a packet after which an end asks for a sign of life: translators of addresses
+/// forget what has been silent for 30 s.
+pub(super) const LONGEST_QUIET: Span = Span::from_secs(15);
+
 /// What a connection may use, and how patient it is.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -30,7 +36,8 @@ pub struct Limits {
     pub window: u64,
     /// How many bytes of the stream wait to be sent or acknowledged.
     pub buffer: usize,
-    /// After so long without a packet the other end is taken to be gone.
+    /// Idle time that this end asks for: after so long without a packet the other end is taken to be gone. The
+    /// connection's is the longer one of both ends', and the other end's counts up to [`LONGEST_IDLE`].
     pub idle: Span,
     /// How long an initiator waits for an answer.
     pub silence: Span,
@@ -81,6 +88,8 @@ pub enum Role {
     Initiator {
         /// The other end's window.
         window: u64,
+        /// Idle time that the other end asks for.
+        idle: Span,
         /// RTT of the last step of the handshake, if it was not repeated.
         rtt: Option<Span>,
     },
@@ -117,10 +126,15 @@ impl Connection {
         offer: &Offer,
         limits: &Limits,
     ) -> Result<Connection, String> {
-        let (sends, receives, window, seal, open) = match role {
-            Role::Initiator { window, .. } => (&offer.scheme, &offer.back, window, keys.0, keys.1),
-            Role::Responder => (&offer.back, &offer.scheme, offer.window, keys.1, keys.0),
+        let (sends, receives, seal, open) = match role {
+            Role::Initiator { .. } => (&offer.scheme, &offer.back, keys.0, keys.1),
+            Role::Responder => (&offer.back, &offer.scheme, keys.1, keys.0),
         };
+        let (window, others_idle) = match role {
+            Role::Initiator { window, idle, .. } => (window, idle),
+            Role::Responder => (offer.window, offer.idle),
+        };
+        let idle = limits.idle.max(others_idle.min(LONGEST_IDLE));
         let ip_udp = limits.ip_udp(&remote);
         let own = limits.halves.clone().filter(|_| matches!(role, Role::Initiator { .. }));
         let outgoing = match sends.as_str() {
@@ -154,16 +168,21 @@ impl Connection {
             peer_scheme: receives.as_str().into(),
             messages: Messages::default(),
             state: State::Open,
-            idle: limits.idle,
+            idle,
             heard: now,
             // The initiator shows at once that it has the keys.
-            ping: if role == Role::Responder { now + limits.idle / 4 } else { now },
+            ping: if role == Role::Responder { now + quiet(idle, 4) } else { now },
             pings: 0,
             pongs: VecDeque::new(),
             ignored: 0,
             latest_ack: None,
         })
     }
+}
+
+/// Returns the part of the idle time after which an end asks for a sign of life.
+pub(super) fn quiet(idle: Span, part: u64) -> Span {
+    (idle / part).min(LONGEST_QUIET * 4 / part)
 }
 
 fn is_reliable(halves: &Halves, service: Service) -> bool {

@@ -1,6 +1,8 @@
 //! A client, a server and a bad path between them, in virtual time.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod hostile;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -130,11 +132,22 @@ impl TestNetwork {
         offer: Offer,
         limits: ServerLimits,
     ) -> TestNetwork {
+        TestNetwork::with_limits(seed, conditions, offer, Limits::default(), limits)
+    }
+
+    /// A network whose client has limits of its own.
+    pub fn with_limits(
+        seed: u64,
+        conditions: PathConditions,
+        offer: Offer,
+        client_limits: Limits,
+        limits: ServerLimits,
+    ) -> TestNetwork {
         let identity = Identity::generate().expect("random numbers");
         let key = identity.key().clone();
         let client = SocketAddr::from(([10, 0, 0, 2], 4000));
         let to = SocketAddr::from(SERVER);
-        let initiator = Initiator::new(Time::ZERO, &key, to, offer, Limits::default());
+        let initiator = Initiator::new(Time::ZERO, &key, to, offer, client_limits);
         TestNetwork {
             now: Time::ZERO,
             random: Stream::new(seed, "world"),

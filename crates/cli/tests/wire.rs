@@ -257,7 +257,8 @@ fn a_sender_that_is_killed_is_missed_and_leaves_no_file() {
     let folder = Folder::new("wire-killed");
     let into = folder.path("into/");
     let mut receiver = Receiver::start(&["-o", &into, "--once", "--timeout", "1s"]);
-    let mut sender = program(&["send", "-", &receiver.at, "--key", &receiver.key])
+    let arguments = ["send", "-", &receiver.at, "--key", &receiver.key, "--timeout", "1s"];
+    let mut sender = program(&arguments)
         .stdin(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -275,7 +276,7 @@ fn a_sender_that_is_killed_is_missed_and_leaves_no_file() {
 
 #[test]
 fn a_receiver_that_is_killed_is_missed() {
-    let mut receiver = Receiver::start(&[]);
+    let mut receiver = Receiver::start(&["--timeout", "1s"]);
     let sender = program(&[
         "send",
         &receiver.at,
@@ -353,7 +354,7 @@ fn a_receiver_that_is_killed_within_a_file_leaves_nothing_of_it() {
             return;
         }
         let out = folder.path(if to_folder { "into/" } else { "out" });
-        let mut receiver = Receiver::start(&["-o", &out]);
+        let mut receiver = Receiver::start(&["-o", &out, "--timeout", "1s"]);
         let arguments = ["send", "-", &receiver.at, "--key", &receiver.key, "--timeout", "1s"];
         let mut sender = program(&arguments).stdin(Stdio::piped()).spawn().expect("it starts");
         let mut input = sender.stdin.take().expect("a pipe");

@@ -251,6 +251,18 @@ impl Server {
         }
     }
 
+    /// Leaves the rest of what is due at this connection for the next turn, so that it takes no more than its
+    /// burst of this one.
+    pub fn postpone(&mut self, now: Time, index: usize) {
+        self.reschedule(index);
+        let Some(Some(slot)) = self.slots.get_mut(index) else { return };
+        if slot.wake <= now {
+            self.timetable.remove(&(slot.wake, index));
+            slot.wake = now + Span::from_nanos(1);
+            self.timetable.insert((slot.wake, index), ());
+        }
+    }
+
     /// Writes the next packet of a connection. After the last one its wake-up is set anew.
     pub fn transmit(&mut self, now: Time, index: usize, bytes: &mut [u8]) -> Option<Transmit> {
         let slot = self.slots.get_mut(index)?.as_mut()?;

@@ -48,8 +48,9 @@ pub(crate) struct Recv {
     /// option, too
     #[arg(long)]
     plaintext: bool,
-    /// Give a sender up if it sends nothing for this long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
+    /// Give a sender up if nothing comes from it for this long. The longer one of both ends' times counts, the
+    /// sender's up to 10 minutes
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = args::length)]
     timeout: Span,
     /// How many event loops, each on a thread of its own, to divide connections among [default: one for
     /// each processor]
@@ -156,9 +157,9 @@ fn processors() -> NonZeroUsize {
 }
 
 /// What both ends say about plain text.
-pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are neither encrypted nor \
-    authenticated; anybody on the way can read and change them. For measurements in a laboratory \
-    only.";
+pub(super) const PLAINTEXT: &str = "WARNING: --plaintext: packets are not encrypted, and only \
+    their first bytes are authenticated; anybody on the way can read them, and change what they carry. For \
+    measurements in a laboratory only.";
 
 /// Gives up the capabilities that an ordinary user has by the program's file (`setcap`), but those that `--realtime`
 /// and a port below 1024 need: what comes from others is not read with more rights than the user's. Root keeps its own,

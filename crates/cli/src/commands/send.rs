@@ -19,6 +19,11 @@ use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
 
+/// How long nothing may come from the other end of a stream, if nothing is said.
+const STREAM_IDLE: Span = Span::from_secs(60);
+/// How long an answer to the first packet may take, if nothing is said.
+const HANDSHAKE: Span = Span::from_secs(20);
+
 /// Send a file, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
 /// Lost data is sent again, and the receiver checks the hash of each whole file. The exit status is 0 only if the
@@ -60,9 +65,10 @@ pub(crate) struct Send {
     /// Do not encrypt. Only for measurements in a laboratory; `paceline recv` needs this option, too
     #[arg(long)]
     plaintext: bool,
-    /// Give up if the receiver does not answer for this long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
-    timeout: Span,
+    /// Give up if nothing comes from the receiver for this long [default: 60s, and 20s while connecting]. The
+    /// longer one of both ends' times counts, the receiver's up to 10 minutes
+    #[arg(long, value_name = "TIME", value_parser = args::length)]
+    timeout: Option<Span>,
     /// The seed of the random numbers that schemes use
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -188,7 +194,9 @@ impl Send {
             run_ahead();
         }
         let fail = |error: paceline_live::LiveError| Error::Message(error.to_string());
-        let mut limits = Limits { idle: self.timeout, silence: self.timeout, ..Limits::default() };
+        let idle = self.timeout.unwrap_or(STREAM_IDLE);
+        let silence = self.timeout.unwrap_or(HANDSHAKE);
+        let mut limits = Limits { idle, silence, ..Limits::default() };
         (limits.seed, limits.halves) = (self.seed, Some(halves));
         limits.stop = self.bulk.unwrap_or(Span::MAX);
         limits.workload = self.workload.clone().unwrap_or(Workload::Bulk);

@@ -45,7 +45,8 @@ struct Device {
     /// Do not encrypt, for measurements in a laboratory; both ends need it
     #[arg(long)]
     plaintext: bool,
-    /// After so long without a packet the other end is taken to be gone
+    /// After so long without a packet the other end is taken to be gone. The longer one of both ends' times
+    /// counts, the other end's up to 10 minutes
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length)]
     timeout: Span,
     /// The seed of what schemes draw at random
@@ -70,6 +71,11 @@ pub(crate) struct Server {
     listen: SocketAddr,
     #[command(flatten)]
     keys: ServerKeys,
+    /// The largest packet on the way in bytes, IP and UDP headers included, that clients are granted. The
+    /// device's MTU is that of the client whose path carries most, and never more than this leaves
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+        value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
     #[command(flatten)]
     device: Device,
 }
@@ -165,7 +171,7 @@ impl Server {
         let key = keys.line(self.device.quiet);
         let identity = keys.identity;
         let each = self.device.limits();
-        let limits = ServerLimits { plaintext, each, ..ServerLimits::default() };
+        let limits = ServerLimits { plaintext, each, mtu: self.mtu, ..ServerLimits::default() };
         let device = self.device.options();
         let options = ServerOptions { listen: self.listen, identity, limits, device, once };
         let mut printed = Ok(());

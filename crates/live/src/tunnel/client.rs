@@ -167,6 +167,7 @@ impl Client<'_> {
             back: scheme.clone(),
             mtu: *mtu,
             window: limits.window,
+            ..Offer::default()
         };
         let failed = |error: ConnectError| {
             let text = error.to_string().replace("`paceline recv`", "`paceline tunnel server`");

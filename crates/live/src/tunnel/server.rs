@@ -233,7 +233,7 @@ impl Tunnel {
         for _ in 0..BURST {
             let Some(slot) = self.server.due(now) else { break };
             let Tunnel { server, socket, outbox, clients, arrivals, .. } = self;
-            outbox.send(socket, BURST, |place| {
+            let count = outbox.send(socket, BURST, |place| {
                 if let Some(client) = clients.get_mut(&slot)
                     && let Some(connection) = server.connection(slot)
                 {
@@ -241,6 +241,9 @@ impl Tunnel {
                 }
                 server.transmit(now, slot, place)
             });
+            if count == BURST {
+                server.postpone(now, slot);
+            }
             if let Some(client) = clients.get_mut(&slot) {
                 client.carrier.answers().for_each(|answer| {
                     arrivals.device.write(&answer);

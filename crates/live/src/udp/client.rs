@@ -267,7 +267,7 @@ impl Client {
         };
         let mut progress = TransferProgress {
             abandons: options.abandons,
-            idle: options.limits.idle,
+            idle: connection.idle(),
             ..TransferProgress::default()
         };
         let (mut ready, mut due, mut told) = (true, Time::NEVER, start);

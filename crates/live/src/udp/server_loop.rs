@@ -19,6 +19,9 @@ use crate::linux::priority;
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
 
+/// How many packets of a connection leave before the next one's, and before arrivals are looked at again.
+const BURST: usize = 256;
+
 /// What all loops of a server share.
 pub(super) struct SharedState<'a> {
     pub(super) options: &'a ServerOptions,
@@ -165,13 +168,16 @@ impl<'a> Loop<'a> {
         let logs = self.shared.options.qlog.is_some();
         let mut over = false;
         while let Some(slot) = server.due(*told) {
-            outbox.send(socket, usize::MAX, |place| {
+            let count = outbox.send(socket, BURST, |place| {
                 let out = server.transmit(*told, slot, place)?;
                 if let (true, Some(connection)) = (logs, server.connection(slot)) {
                     clients.on_sent(*told, connection, &out);
                 }
                 Some(out)
             });
+            if count == BURST {
+                server.postpone(*told, slot);
+            }
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {

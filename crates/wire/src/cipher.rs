@@ -1,6 +1,6 @@
 //! The encryption of transport packets, and the window that refuses packets that come twice.
 
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
 /// Bytes that encryption adds to a payload.
 pub const TAG: usize = 16;
@@ -8,28 +8,53 @@ pub const TAG: usize = 16;
 const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// One direction's cipher. Without a key, payloads are sent in clear, with zeros for a tag.
-pub(crate) struct Cipher {
-    key: Option<LessSafeKey>,
+/// Bytes at the beginning of a payload in clear that its tag covers: all of a frame's fields before the data, and
+/// all of a short frame.
+const COVERED: usize = 64;
+/// Bytes of a transport packet before the congestion header.
+const SHORT: usize = crate::packet::SHORT;
+
+/// One direction's cipher.
+pub(crate) enum Cipher {
+    /// Payloads are encrypted and authenticated by ChaCha20-Poly1305.
+    Encrypted(LessSafeKey),
+    /// Payloads are in clear. A tag of AES-128-GCM covers the packet's number, its length and its first bytes, so
+    /// that only those who see packets can make others of them (docs/wire.md).
+    Clear(LessSafeKey),
 }
 
 impl Cipher {
     /// The cipher with this key; `plaintext` only for measurements.
     pub(crate) fn new(key: &[u8; 32], plaintext: bool) -> Option<Cipher> {
-        if plaintext {
-            return Some(Cipher { key: None });
+        let made = |algorithm, key| UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new);
+        match plaintext {
+            true => made(&AES_128_GCM, &key[..16]).map(Cipher::Clear),
+            false => made(&CHACHA20_POLY1305, key).map(Cipher::Encrypted),
         }
-        let key = UnboundKey::new(&CHACHA20_POLY1305, key).ok()?;
-        Some(Cipher { key: Some(LessSafeKey::new(key)) })
     }
 
-    fn nonce(number: u64) -> Nonce {
+    /// The nonce of a packet of this number. `length` is zero, or the bytes of a payload in clear.
+    fn nonce(length: usize, number: u64) -> Nonce {
         let mut nonce = [0; 12];
+        nonce[..4].copy_from_slice(&(length as u32).to_be_bytes());
         nonce[4..].copy_from_slice(&number.to_be_bytes());
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// Encrypts `payload` in place; what is returned belongs behind it.
+    /// What the tag of a payload in clear covers beside its number and length.
+    #[inline]
+    fn first_bytes(covered: &[u8], payload: &[u8]) -> [u8; SHORT + COVERED] {
+        let mut first = [0; SHORT + COVERED];
+        let (head, rest) = first.split_at_mut(SHORT);
+        head.iter_mut().zip(covered).for_each(|(place, byte)| *place = *byte);
+        let length = payload.len().min(COVERED);
+        if let (Some(place), Some(payload)) = (rest.get_mut(..length), payload.get(..length)) {
+            place.copy_from_slice(payload);
+        }
+        first
+    }
+
+    /// Encrypts `payload` in place, or leaves it in clear; what is returned belongs behind it.
     #[inline]
     pub(crate) fn seal(
         &self,
@@ -37,13 +62,22 @@ impl Cipher {
         covered: &[u8],
         payload: &mut [u8],
     ) -> Option<[u8; TAG]> {
-        let Some(key) = &self.key else { return Some([0; TAG]) };
-        let nonce = Cipher::nonce(number);
-        let tag = key.seal_in_place_separate_tag(nonce, Aad::from(covered), payload).ok()?;
+        let tag = match self {
+            Cipher::Encrypted(key) => {
+                let nonce = Cipher::nonce(0, number);
+                key.seal_in_place_separate_tag(nonce, Aad::from(covered), payload)
+            }
+            Cipher::Clear(key) => {
+                let nonce = Cipher::nonce(payload.len(), number);
+                let first = Cipher::first_bytes(covered, payload);
+                key.seal_in_place_separate_tag(nonce, Aad::from(first), &mut [])
+            }
+        };
+        let tag = tag.ok()?;
         tag.as_ref().first_chunk().copied()
     }
 
-    /// Decrypts a payload with its tag in place.
+    /// Decrypts a payload with its tag in place; `None` if it is not authentic.
     #[inline]
     pub(crate) fn open<'a>(
         &self,
@@ -51,12 +85,18 @@ impl Cipher {
         covered: &[u8],
         payload: &'a mut [u8],
     ) -> Option<&'a [u8]> {
-        let Some(key) = &self.key else {
-            let (payload, tag) = payload.split_last_chunk::<TAG>()?;
-            return (*tag == [0; TAG]).then_some(payload);
-        };
-        let nonce = Cipher::nonce(number);
-        key.open_in_place(nonce, Aad::from(covered), payload).ok().map(|payload| &*payload)
+        match self {
+            Cipher::Encrypted(key) => {
+                let nonce = Cipher::nonce(0, number);
+                key.open_in_place(nonce, Aad::from(covered), payload).ok().map(|payload| &*payload)
+            }
+            Cipher::Clear(key) => {
+                let (payload, tag) = payload.split_last_chunk::<TAG>()?;
+                let (mut tag, nonce) = (*tag, Cipher::nonce(payload.len(), number));
+                let first = Cipher::first_bytes(covered, payload);
+                key.open_in_place(nonce, Aad::from(first), &mut tag).ok().map(|_| payload)
+            }
+        }
     }
 }
 
@@ -152,5 +192,29 @@ mod tests {
         assert!(cipher.open(7, b"Header", &mut bytes.clone()).is_none(), "the header");
         assert_eq!(cipher.open(7, b"header", &mut bytes), Some(&b"payload and room"[..]));
         assert!(cipher.open(7, b"header", &mut [0; 3]).is_none());
+    }
+
+    #[test]
+    fn payloads_in_clear_have_a_tag_that_nobody_guesses() {
+        let (cipher, head) = (Cipher::new(&[1; 32], true).expect("a key"), b"A header of 13");
+        for length in [0, 5, 64, 65, 1400] {
+            let mut bytes = vec![7; length + TAG];
+            let tag = cipher.seal(9, head, &mut bytes[..length]).expect("sealed");
+            assert!(bytes[..length].iter().all(|&byte| byte == 7), "in clear");
+            let mut zeros = bytes.clone();
+            zeros[length..].fill(0);
+            assert!(cipher.open(9, head, &mut zeros).is_none(), "as in version 2");
+            bytes[length..].copy_from_slice(&tag);
+            assert_eq!(cipher.open(9, head, &mut bytes.clone()), Some(&vec![7; length][..]));
+            for at in (0..length.min(COVERED)).chain(length..length + TAG) {
+                let mut wrong = bytes.clone();
+                wrong[at] ^= 1;
+                assert!(cipher.open(9, head, &mut wrong).is_none(), "{length}: byte {at}");
+            }
+            assert!(cipher.open(8, head, &mut bytes.clone()).is_none(), "the number");
+            assert!(cipher.open(9, b"B header of 13", &mut bytes.clone()).is_none(), "the header");
+            let cut = bytes.len() - 1;
+            assert!(cipher.open(9, head, &mut bytes[..cut]).is_none(), "cut short");
+        }
     }
 }

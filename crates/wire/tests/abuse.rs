@@ -289,3 +289,33 @@ fn one_address_gets_a_share_of_the_half_open_places() {
     let (slot, _) = shake((&mut server, &identity), from, offer("cubic"), whole);
     assert!(slot.is_some(), "others have their own places");
 }
+
+#[test]
+fn plaintext_connections_take_nothing_from_those_who_do_not_see_their_packets() {
+    let identity = Identity::generate().expect("random numbers");
+    let limits = ServerLimits { plaintext: true, ..ServerLimits::default() };
+    let mut server = Server::new(identity.clone(), limits).expect("random numbers");
+    let from = SocketAddr::from(([10, 0, 0, 2], 4000));
+    let offer = Offer { plaintext: true, ..offer("cubic") };
+    let (slot, error) = shake((&mut server, &identity), from, offer, |bytes| bytes.to_vec());
+    let slot = slot.unwrap_or_else(|| panic!("{error:?}"));
+    let local = server.connection(slot).expect("a connection").local();
+    let (now, mut sink) = (Time::from_millis(2), RecordingSink::default());
+    let mut random = Stream::new(6, "plaintext");
+    // A close (docs/wire.md), with zeros for a tag as in version 2, and with guesses; the identifier is known.
+    for guess in 0..MANY {
+        let mut bytes = vec![0x41];
+        bytes.extend(local.to_be_bytes());
+        bytes.extend((guess << 20).to_be_bytes());
+        bytes.push(0x10);
+        bytes.extend([12, 0, 1, 0, 8]);
+        bytes.extend(b"attacked");
+        match guess {
+            0 => bytes.extend([0; 16]),
+            _ => bytes.extend((0..16).map(|_| random.next_u64() as u8)),
+        }
+        assert_eq!(server.on_datagram(now, from, Ecn::NotEct, &mut bytes, &mut sink), None);
+    }
+    assert_eq!(server.connection(slot).expect("a connection").ended(), None);
+    assert_eq!(server.stats().ignored, MANY);
+}

@@ -1,9 +1,10 @@
 //! The messages of the Saturator (Winstein's thesis, section 2.3.1): a measurement of cellular links in
-//! both directions, with feedback by another way. docs/wire.md has the format.
+//! both directions, with feedback by another way. docs/saturator.md has the format.
 //!
-//! Everything is authenticated by the secret of the server's key string and nothing is encrypted: what
-//! is carried is padding. A server sends nothing but a cookie to an address that has not shown that it
-//! receives there.
+//! Every byte of a message is authenticated and nothing is encrypted: what is carried is padding. Hellos and
+//! their answers have codes under the secret of the server's key string ([`Codec`]). All other messages have codes
+//! under keys of the measurement, which random bytes of both ends go into, and a number that is good once
+//! ([`SessionCodec`]). A server sends nothing but a cookie to an address that has not shown that it receives there.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,12 +13,17 @@ use ring::hmac;
 
 use crate::FormatError;
 use crate::bytes::{Reader, Writer};
+use crate::cipher::ReplayWindow;
 use crate::key::{Key, KeyError, code, random};
 
 const MAGIC: u8 = 0xa1;
-const VERSION: u8 = 1;
-/// Bytes of the code at a message's end, before padding.
+/// From this kind on, messages are numbered and belong to a measurement that stands.
+const COUNTED: u8 = 3;
+const VERSION: u8 = 2;
+/// Bytes of the code at a message's end.
 const CODE: usize = 32;
+/// Bytes that each end draws at random for a measurement.
+pub const NONCE: usize = 16;
 /// Bytes of a cookie.
 pub const COOKIE: usize = 40;
 /// The most arrivals of an acknowledgement.
@@ -86,6 +92,8 @@ pub enum Body {
         window: u32,
         /// Whether the window follows the authors' rule.
         thesis: bool,
+        /// What the client has drawn at random for this measurement.
+        nonce: [u8; NONCE],
         /// The cookie, all zeros if there is none.
         cookie: [u8; COOKIE],
     },
@@ -100,6 +108,8 @@ pub enum Body {
     Ready {
         /// Which way.
         channel: Channel,
+        /// What the server has drawn at random for this measurement.
+        nonce: [u8; NONCE],
     },
     /// A packet that fills the link.
     Data {
@@ -121,6 +131,19 @@ pub enum Body {
     End,
     /// The answer to it.
     Stats(SentStats),
+    /// The client has both answers: the server may send data.
+    Begin,
+}
+
+impl Body {
+    /// Returns the way that a message of a measurement takes; `None` for a hello and its answers.
+    pub fn channel(&self) -> Option<Channel> {
+        match self {
+            Body::Hello { .. } | Body::Retry { .. } | Body::Ready { .. } => None,
+            Body::Data { .. } => Some(Channel::Link),
+            Body::Ack { .. } | Body::End | Body::Stats(_) | Body::Begin => Some(Channel::Feedback),
+        }
+    }
 }
 
 /// A message of a measurement.
@@ -128,6 +151,8 @@ pub enum Body {
 pub struct Message {
     /// The measurement.
     pub session: u64,
+    /// Counts the messages that an end sends on a way; 0 in a hello and its answers.
+    pub counter: u64,
     /// What is said.
     pub body: Body,
 }
@@ -164,6 +189,7 @@ impl Message {
         }
         let kind = reader.u8("the kind of message")?;
         let session = reader.u64("the session")?;
+        let counter = if kind < COUNTED { 0 } else { reader.u64("the message's number")? };
         let body = match kind {
             0 => Body::Hello {
                 channel: channel(&mut reader)?,
@@ -172,12 +198,16 @@ impl Message {
                 size: reader.u16("the size")?,
                 window: reader.u32("the window")?,
                 thesis: flag(&mut reader, "the rule")?,
+                nonce: reader.array("the random bytes")?,
                 cookie: reader.array("the cookie")?,
             },
             1 => {
                 Body::Retry { channel: channel(&mut reader)?, cookie: reader.array("the cookie")? }
             }
-            2 => Body::Ready { channel: channel(&mut reader)? },
+            2 => {
+                let channel = channel(&mut reader)?;
+                Body::Ready { channel, nonce: reader.array("the random bytes")? }
+            }
             3 => Body::Data {
                 number: reader.u32("a number")?,
                 sent: reader.u64("a time")?,
@@ -207,12 +237,13 @@ impl Message {
                 }
                 Body::Stats(stats)
             }
+            7 => Body::Begin,
             value => {
                 let field = "the kind of message";
                 return Err(FormatError::Value { field, value: u64::from(value) });
             }
         };
-        Ok((Message { session, body }, bytes.len() - reader.rest().len()))
+        Ok((Message { session, counter, body }, bytes.len() - reader.rest().len()))
     }
 
     /// Writes a message without its code; its length.
@@ -231,23 +262,31 @@ impl Message {
             Body::Ack { .. } => 4,
             Body::End => 5,
             Body::Stats(_) => 6,
+            Body::Begin => 7,
         })?;
         writer.u64(self.session)?;
+        if self.body.channel().is_some() {
+            writer.u64(self.counter)?;
+        }
         match &self.body {
-            Body::Hello { channel, up, down, size, window, thesis, cookie } => {
+            Body::Hello { channel, up, down, size, window, thesis, nonce, cookie } => {
                 writer.u8(*channel as u8)?;
                 writer.u8(u8::from(*up))?;
                 writer.u8(u8::from(*down))?;
                 writer.u16(*size)?;
                 writer.u32(*window)?;
                 writer.u8(u8::from(*thesis))?;
+                writer.put(nonce)?;
                 writer.put(cookie)?;
             }
             Body::Retry { channel, cookie } => {
                 writer.u8(*channel as u8)?;
                 writer.put(cookie)?;
             }
-            Body::Ready { channel } => writer.u8(*channel as u8)?,
+            Body::Ready { channel, nonce } => {
+                writer.u8(*channel as u8)?;
+                writer.put(nonce)?;
+            }
             Body::Data { number, sent, steady } => {
                 writer.u32(*number)?;
                 writer.u64(*sent)?;
@@ -261,7 +300,7 @@ impl Message {
                     writer.u64(at)?;
                 }
             }
-            Body::End => {}
+            Body::End | Body::Begin => {}
             Body::Stats(SentStats { sent, in_band, rtt }) => {
                 writer.u32(*sent)?;
                 writer.u32(*in_band)?;
@@ -272,7 +311,32 @@ impl Message {
     }
 }
 
-/// Writes messages with their codes, and reads those of the other end.
+/// Writes a message, padded to `length` bytes if it is shorter, with a code of all bytes before it at the end.
+fn seal(
+    key: &hmac::Key,
+    message: &Message,
+    length: usize,
+    bytes: &mut [u8],
+) -> Result<usize, FormatError> {
+    let at = message.write(bytes)?;
+    let end = length.max(at + CODE);
+    let place = bytes.get_mut(..end).ok_or(FormatError::Room("the code"))?;
+    let (covered, room) = place.split_last_chunk_mut().ok_or(FormatError::Room("the code"))?;
+    covered.get_mut(at..).unwrap_or(&mut []).fill(0);
+    *room = code(key, covered);
+    Ok(end)
+}
+
+/// Reads a message whose code is good.
+fn open(key: &hmac::Key, bytes: &[u8]) -> Result<Message, FormatError> {
+    let field = "the code";
+    let (covered, code) = bytes.split_last_chunk::<CODE>().ok_or(FormatError::Truncated(field))?;
+    let (message, _) = Message::read(covered)?;
+    hmac::verify(key, covered, code).map_err(|_| FormatError::Value { field, value: 0 })?;
+    Ok(message)
+}
+
+/// Writes hellos and their answers with their codes, and reads those of the other end.
 #[derive(Debug)]
 pub struct Codec {
     seal: hmac::Key,
@@ -283,42 +347,125 @@ impl Codec {
     /// The codes of a client (or of a server) that has this key. What goes one way means nothing on the
     /// other.
     pub fn new(key: &Key, client: bool) -> Codec {
-        let (up, down) = (key.mac(b"paceline saturate up"), key.mac(b"paceline saturate down"));
+        let (up, down) = (key.mac(b"paceline saturate up 2"), key.mac(b"paceline saturate down 2"));
         if client { Codec { seal: up, open: down } } else { Codec { seal: down, open: up } }
     }
 
-    /// Writes a message, padded to `length` bytes if it is shorter; its length.
+    /// Writes a hello or an answer, padded to `length` bytes if it is shorter; its length.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is no room, or the message belongs to a measurement that stands.
     pub fn write(
         &self,
-        message: &Message,
+        session: u64,
+        body: Body,
         length: usize,
         bytes: &mut [u8],
     ) -> Result<usize, FormatError> {
-        let at = message.write(bytes)?;
-        let (covered, rest) = bytes.split_at_mut(at);
-        let code = code(&self.seal, covered);
-        rest.get_mut(..CODE).ok_or(FormatError::Room("the code"))?.copy_from_slice(&code);
-        let end = length.max(at + CODE);
-        bytes.get_mut(at + CODE..end).ok_or(FormatError::Room("padding"))?.fill(0);
-        Ok(end)
+        match body.channel() {
+            None => seal(&self.seal, &Message { session, counter: 0, body }, length, bytes),
+            Some(_) => Err(FormatError::Room("a message of a measurement")),
+        }
     }
 
-    /// Reads a message of the other end.
+    /// Reads a hello or an answer of the other end.
     ///
     /// # Errors
     /// The bytes are none, or of somebody who does not have the key.
     pub fn read(&self, bytes: &[u8]) -> Result<Message, FormatError> {
-        let (message, at) = Message::read(bytes)?;
-        let field = "the code";
-        let code = bytes.get(at..at + CODE).ok_or(FormatError::Truncated(field))?;
-        let covered = bytes.get(..at).unwrap_or(&[]);
-        hmac::verify(&self.open, covered, code)
-            .map_err(|_| FormatError::Value { field, value: 0 })?;
-        Ok(message)
+        let message = open(&self.open, bytes)?;
+        match message.body.channel() {
+            None => Ok(message),
+            Some(_) => Err(FormatError::Value { field: "the kind of message", value: 3 }),
+        }
     }
+
+    /// Returns the codec of a measurement. Its keys are made of what the client and the server have drawn at
+    /// random, so that no message is good in another measurement.
+    pub fn session(
+        &self,
+        session: u64,
+        client: &[u8; NONCE],
+        server: &[u8; NONCE],
+    ) -> SessionCodec {
+        let derive = |key: &hmac::Key| {
+            let mut context = hmac::Context::with_key(key);
+            context.update(b"paceline saturate session");
+            context.update(&session.to_be_bytes());
+            context.update(client);
+            context.update(server);
+            hmac::Key::new(hmac::HMAC_SHA256, context.sign().as_ref())
+        };
+        SessionCodec {
+            session,
+            seal: derive(&self.seal),
+            open: derive(&self.open),
+            sent: [0; 2],
+            seen: [ReplayWindow::new(), ReplayWindow::new()],
+        }
+    }
+}
+
+/// Writes the messages of one measurement, and reads those of the other end, each of them once.
+#[derive(Debug)]
+pub struct SessionCodec {
+    session: u64,
+    seal: hmac::Key,
+    open: hmac::Key,
+    /// Of each way: how many messages were sent, and which have come.
+    sent: [u64; 2],
+    seen: [ReplayWindow; 2],
+}
+
+impl SessionCodec {
+    /// Writes a message, padded to `length` bytes if it is shorter; its length.
+    ///
+    /// # Errors
+    /// There is no room, or it is a hello or an answer to one.
+    pub fn write(
+        &mut self,
+        body: Body,
+        length: usize,
+        bytes: &mut [u8],
+    ) -> Result<usize, FormatError> {
+        let channel = body.channel().ok_or(FormatError::Room("a hello"))?;
+        let counter = self.sent[channel as usize];
+        let message = Message { session: self.session, counter, body };
+        let length = seal(&self.seal, &message, length, bytes)?;
+        self.sent[channel as usize] += 1;
+        Ok(length)
+    }
+
+    /// Reads a message of the other end. Each is good once.
+    ///
+    /// # Errors
+    /// The bytes are none, of another measurement, of somebody else, or have come before.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Body, FormatError> {
+        let Message { session, counter, body } = open(&self.open, bytes)?;
+        let field = "the message's number";
+        let channel = body.channel().ok_or(FormatError::Value { field, value: 0 })?;
+        let seen = &mut self.seen[channel as usize];
+        if session != self.session || !seen.is_new(counter) {
+            return Err(FormatError::Value { field, value: counter });
+        }
+        seen.insert(counter);
+        Ok(body)
+    }
+}
+
+/// Returns the measurement that a message belongs to and the way that it takes, unless it is a hello or an
+/// answer to one. Nobody has looked at its code.
+pub fn addressed(bytes: &[u8]) -> Option<(u64, Channel)> {
+    let (message, _) = Message::read(bytes).ok()?;
+    Some((message.session, message.body.channel()?))
+}
+
+/// What an end draws at random for a measurement.
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn new_nonce() -> Result<[u8; NONCE], KeyError> {
+    random()
 }
 
 /// The number of a new measurement.
@@ -401,14 +548,16 @@ mod tests {
                 size: 1472,
                 window: 1500,
                 thesis: true,
+                nonce: [3; NONCE],
                 cookie,
             },
             Body::Retry { channel: Channel::Link, cookie },
-            Body::Ready { channel },
+            Body::Ready { channel, nonce: [4; NONCE] },
             Body::Data { number: 9, sent: 1 << 40, steady: true },
             Body::Ack { echo: 77, arrivals },
             Body::End,
             Body::Stats(SentStats { sent: 1, in_band: 950_000, rtt: [1, 2, 3, 4] }),
+            Body::Begin,
         ]
     }
 
@@ -417,17 +566,15 @@ mod tests {
         let key = Identity::generate().expect("random numbers").key().clone();
         let other = Identity::generate().expect("random numbers").key().clone();
         let (client, server) = (Codec::new(&key, true), Codec::new(&key, false));
-        for body in all() {
-            let message = Message { session: 5, body };
+        for body in all().into_iter().filter(|body| body.channel().is_none()) {
+            let message = Message { session: 5, counter: 0, body };
             let mut bytes = vec![1; 1472];
-            let length = client.write(&message, HELLO, &mut bytes).expect("room");
-            assert!(length >= HELLO);
-            assert_eq!(server.read(&bytes[..length]), Ok(message));
+            let length = client.write(5, body, HELLO, &mut bytes).expect("room");
+            assert_eq!((length, server.read(&bytes[..length])), (HELLO, Ok(message)));
             assert!(client.read(&bytes[..length]).is_err(), "a reflected message");
             assert!(Codec::new(&other, false).read(&bytes[..length]).is_err());
-            let (_, at) = Message::read(&bytes).expect("a message");
-            (0..at + CODE).for_each(|short| assert!(server.read(&bytes[..short]).is_err()));
-            (0..at + CODE).for_each(|at| {
+            (0..length).for_each(|short| assert!(server.read(&bytes[..short]).is_err()));
+            (0..length).for_each(|at| {
                 bytes[at] ^= 1;
                 assert!(server.read(&bytes[..length]).is_err(), "{message:?}, byte {at}");
                 bytes[at] ^= 1;
@@ -436,11 +583,40 @@ mod tests {
     }
 
     #[test]
+    fn messages_of_a_measurement_are_good_once_whole_and_in_it() {
+        let key = Identity::generate().expect("random numbers").key().clone();
+        let (client, server) = (Codec::new(&key, true), Codec::new(&key, false));
+        let (mine, its) = ([1; NONCE], [2; NONCE]);
+        let mut here = client.session(5, &mine, &its);
+        let mut there = server.session(5, &mine, &its);
+        for body in all().into_iter().filter(|body| body.channel().is_some()) {
+            let mut bytes = vec![1; 1472];
+            let length = here.write(body, 700, &mut bytes).expect("room");
+            assert_eq!(length, 700);
+            (0..length).for_each(|short| assert!(there.read(&bytes[..short]).is_err()));
+            (0..length).for_each(|at| {
+                bytes[at] ^= 1;
+                assert!(there.read(&bytes[..length]).is_err(), "{body:?}, byte {at}");
+                bytes[at] ^= 1;
+            });
+            let read = |codec: &mut SessionCodec| codec.read(&bytes[..length]);
+            // Of other measurements: with another number, and after a restart of either end.
+            assert!(read(&mut server.session(6, &mine, &its)).is_err());
+            assert!(read(&mut server.session(5, &mine, &[3; NONCE])).is_err());
+            assert!(read(&mut server.session(5, &[3; NONCE], &its)).is_err());
+            assert!(read(&mut here).is_err(), "a reflected message");
+            assert!(client.read(&bytes[..length]).is_err() && server.read(&bytes[..length]).is_err());
+            assert_eq!(read(&mut there), Ok(body));
+            assert!(read(&mut there).is_err(), "a repetition");
+        }
+    }
+
+    #[test]
     fn answers_are_shorter_than_questions() {
         let key = Identity::generate().expect("random numbers").key().clone();
         let server = Codec::new(&key, false);
         for body in [all()[1], all()[2]] {
-            let length = server.write(&Message { session: 5, body }, 0, &mut [0; 600]);
+            let length = server.write(5, body, 0, &mut [0; 600]);
             assert!(length.is_ok_and(|length| length < HELLO));
         }
     }

@@ -6,7 +6,8 @@ use std::os::fd::AsFd as _;
 use paceline_cc::{Span, Time};
 use paceline_wire::key::Key;
 use paceline_wire::saturator::{
-    Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, SentStats, new_session,
+    Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, NONCE, SentStats, SessionCodec, new_nonce,
+    new_session,
 };
 
 use super::record::{ArrivalRecord, RecordedTrace};
@@ -72,6 +73,9 @@ struct Client<'a> {
     options: &'a ClientOptions,
     codec: Codec,
     session: u64,
+    nonce: [u8; NONCE],
+    /// The codes of this measurement, once the server has answered.
+    session_codec: Option<SessionCodec>,
     clock: Clock,
     inbox: Inbox,
     outbox: Outbox,
@@ -107,13 +111,16 @@ pub fn client(options: &ClientOptions) -> Result<SaturationResult, LiveError> {
         device.as_deref().map_or(Ok(()), |device| socket.bind_to_device(device))?;
         Ok::<Socket, LiveError>(socket)
     };
-    let session = new_session().map_err(|error| LiveError::Message(error.to_string()))?;
+    let fail = |error: paceline_wire::key::KeyError| LiveError::Message(error.to_string());
+    let (session, nonce) = (new_session().map_err(fail)?, new_nonce().map_err(fail)?);
     let mut clock = Clock::start();
     let now = clock.now();
     let mut client = Client {
         options,
         codec: Codec::new(&options.key, true),
         session,
+        nonce,
+        session_codec: None,
         clock,
         inbox: Inbox::default(),
         outbox: Outbox::new(),
@@ -146,8 +153,13 @@ impl Client<'_> {
 
     fn say(&mut self, channel: Channel, body: Body, length: usize) {
         let mut place = [0; 1024];
-        let message = Message { session: self.session, body };
-        let Ok(length) = self.codec.write(&message, length, &mut place) else { return };
+        let Client { codec, session, session_codec, .. } = self;
+        let written = match (body.channel(), session_codec) {
+            (None, _) => codec.write(*session, body, length, &mut place),
+            (Some(_), Some(codec)) => codec.write(body, length, &mut place),
+            (Some(_), None) => return,
+        };
+        let Ok(length) = written else { return };
         let socket = match channel {
             Channel::Link => &mut self.link,
             Channel::Feedback => &mut self.feedback,
@@ -159,8 +171,9 @@ impl Client<'_> {
     fn hello(&mut self, channel: Channel) {
         let ClientOptions { up, down, window, .. } = *self.options;
         let (size, cookie) = (self.payload() as u16, self.cookies[channel as usize]);
+        let nonce = self.nonce;
         let thesis = self.options.rule == Rule::Thesis;
-        let hello = Body::Hello { channel, up, down, size, window, thesis, cookie };
+        let hello = Body::Hello { channel, up, down, size, window, thesis, nonce, cookie };
         self.say(channel, hello, HELLO);
     }
 
@@ -197,8 +210,14 @@ impl Client<'_> {
     fn measure(&mut self) -> Result<(), LiveError> {
         let end = self.clock.now() + self.options.duration;
         let mut interrupted = false;
+        let mut begin = Time::ZERO;
         loop {
             let now = self.clock.now();
+            // The server sends data once it has heard one of these, and one may be lost.
+            if begin <= now {
+                self.say(Channel::Feedback, Body::Begin, 0);
+                begin = now + AGAIN;
+            }
             if now >= end || interrupted {
                 return Ok(());
             }
@@ -211,9 +230,11 @@ impl Client<'_> {
             }
             let mut until = end.min(now + AGAIN);
             if self.options.up {
-                let to = (self.session, self.options.to, self.payload());
-                let Client { outbox, link, codec, window, .. } = self;
-                let sent = outbox.send(link, BURST, |place| data(codec, window, now, to, place));
+                let to = (self.options.to, self.payload());
+                let Client { outbox, link, session_codec, window, .. } = self;
+                let sent = outbox.send(link, BURST, |place| {
+                    data(session_codec.as_mut()?, window, now, to, place)
+                });
                 until = if sent == BURST { Time::ZERO } else { until.min(window.wake()) };
             }
             interrupted = self.wait(until)?;
@@ -242,12 +263,25 @@ impl Client<'_> {
         let found = wait(&mut self.clock, until, self.link.as_fd(), feedback, &self.interrupts)?;
         let (ahead, now) = (self.clock.ahead(), self.clock.now());
         let mut came = Vec::new();
-        let Client { link, feedback, inbox, clock, codec, .. } = self;
+        let Client { link, feedback, inbox, clock, codec, session, session_codec, nonce, .. } = self;
         let mut read = |group: Group<'_>| {
             // Times of the kernel's may be a little before what was told.
             let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);
-            let messages = group.bytes.chunks(group.size).filter_map(|it| codec.read(it).ok());
-            came.extend(messages.map(|message| (at, message)));
+            for bytes in group.bytes.chunks(group.size) {
+                // Messages of the measurement are by far the most.
+                if let Some(body) = session_codec.as_mut().and_then(|it| it.read(bytes).ok()) {
+                    came.push((at, body));
+                    continue;
+                }
+                let Ok(Message { session: of, body, .. }) = codec.read(bytes) else { continue };
+                if of != *session {
+                    continue;
+                }
+                if let (Body::Ready { nonce: its, .. }, None) = (&body, &session_codec) {
+                    *session_codec = Some(codec.session(of, nonce, its));
+                }
+                came.push((at, body));
+            }
         };
         if found.socket {
             link.receive(inbox, &mut read)?;
@@ -255,10 +289,8 @@ impl Client<'_> {
         if found.input {
             feedback.receive(inbox, &mut read)?;
         }
-        for (at, message) in came {
-            if message.session == self.session {
-                self.take(at, message.body);
-            }
+        for (at, body) in came {
+            self.take(at, body);
         }
         Ok(found.interrupted)
     }
@@ -270,7 +302,7 @@ impl Client<'_> {
                 self.cookies[channel as usize] = cookie;
                 self.hello(channel);
             }
-            Body::Ready { channel } => self.ready[channel as usize] = true,
+            Body::Ready { channel, .. } => self.ready[channel as usize] = true,
             Body::Data { number, sent, steady } => {
                 // What comes after the end was sent to a link that is no longer kept full.
                 if self.stopped {
@@ -293,7 +325,7 @@ impl Client<'_> {
                 }
             }
             Body::Stats(stats) => self.stats = Some(stats),
-            Body::Hello { .. } | Body::End => {}
+            Body::Hello { .. } | Body::End | Body::Begin => {}
         }
     }
 

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 use paceline_cc::{Ecn, Span, Time};
 use paceline_wire::Transmit;
-use paceline_wire::saturator::{Body, Codec, Message};
+use paceline_wire::saturator::{Body, SessionCodec};
 
 pub use client::{ClientOptions, DirectionResult, SaturationResult, client};
 pub use server::{Event, ServerOptions, server};
@@ -30,15 +30,15 @@ fn micros(now: Time) -> u64 {
 
 /// Writes the next packet of data that may leave.
 fn data(
-    codec: &Codec,
+    codec: &mut SessionCodec,
     window: &mut Window,
     now: Time,
-    (session, to, size): (u64, SocketAddr, usize),
+    (to, size): (SocketAddr, usize),
     place: &mut [u8],
 ) -> Option<Transmit> {
     let (number, steady) = window.send(now)?;
-    let message = Message { session, body: Body::Data { number, sent: micros(now), steady } };
-    let length = codec.write(&message, size, place).ok()?;
+    let body = Body::Data { number, sent: micros(now), steady };
+    let length = codec.write(body, size, place).ok()?;
     let number = u64::from(number);
     Some(Transmit { to, length, ecn: Ecn::NotEct, number, data: Some(number), ack: false })
 }

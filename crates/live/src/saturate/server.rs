@@ -6,7 +6,9 @@ use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
 use paceline_wire::key::Identity;
-use paceline_wire::saturator::{Arrivals, Body, Channel, Codec, Cookies, Message};
+use paceline_wire::saturator::{
+    Arrivals, Body, Channel, Codec, Cookies, Message, NONCE, SessionCodec, addressed, new_nonce,
+};
 
 use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
@@ -48,6 +50,11 @@ pub enum Event {
 struct Session {
     /// Of the link and of acknowledgements, once the client has shown that it receives there.
     ways: [Option<SocketAddr>; 2],
+    /// What this end has drawn at random, and the codes that follow from it.
+    nonce: [u8; NONCE],
+    codec: SessionCodec,
+    /// True once a message under these codes has come: before, a hello may be one that is played again.
+    stands: bool,
     down: bool,
     size: usize,
     window: Window,
@@ -55,6 +62,13 @@ struct Session {
     heard: Time,
     ended: bool,
     told: bool,
+}
+
+impl Session {
+    /// How long nothing may come.
+    fn patience(&self) -> Span {
+        if self.ended { PATIENCE / 5 } else { PATIENCE }
+    }
 }
 
 struct Server {
@@ -110,16 +124,17 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
 impl Server {
     /// Sends the data that may leave; until when there is nothing more to do.
     fn transmit(&mut self, now: Time) -> Time {
-        let Server { codec, socket, outbox, sessions, .. } = self;
+        let Server { socket, outbox, sessions, .. } = self;
         let mut until = Time::NEVER;
-        for (id, session) in sessions.iter_mut() {
-            until = until.min(session.heard + PATIENCE);
-            let ([Some(to), Some(_)], true, false) = (session.ways, session.down, session.ended)
+        for session in sessions.values_mut() {
+            until = until.min(session.heard + session.patience());
+            let sends = session.down && session.stands && !session.ended;
+            let ([Some(to), Some(_)], true) = (session.ways, sends)
             else {
                 continue;
             };
-            let to = (*id, to, session.size);
-            let window = &mut session.window;
+            let to = (to, session.size);
+            let Session { window, codec, .. } = session;
             let sent = outbox.send(socket, BURST, |place| data(codec, window, now, to, place));
             until = until.min(if sent == BURST { Time::ZERO } else { window.wake() });
         }
@@ -128,10 +143,7 @@ impl Server {
 
     /// Forgets measurements of which nothing is heard any more. If one was, true unless it had ended.
     fn forget(&mut self, now: Time) -> Option<bool> {
-        let is_over = |session: &Session| {
-            let patience = if session.ended { PATIENCE / 5 } else { PATIENCE };
-            now.since(session.heard) >= patience
-        };
+        let is_over = |session: &Session| now.since(session.heard) >= session.patience();
         let over: Vec<u64> =
             self.sessions.iter().filter(|(_, it)| is_over(it)).map(|(id, _)| *id).collect();
         let mut quiet = None;
@@ -147,49 +159,73 @@ impl Server {
 
     fn receive(&mut self, clock: &mut Clock, inbox: &mut Inbox) -> Result<(), LiveError> {
         let (ahead, now) = (clock.ahead(), clock.now());
-        let mut came = Vec::new();
-        let Server { socket, codec, .. } = self;
+        let (mut hellos, mut came) = (Vec::new(), Vec::new());
+        let Server { socket, codec, sessions, .. } = self;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);
-            let messages = group.bytes.chunks(group.size).filter_map(|it| codec.read(it).ok());
-            came.extend(messages.map(|message| (at, group.from, message)));
+            for bytes in group.bytes.chunks(group.size) {
+                let Some((id, channel)) = addressed(bytes) else {
+                    hellos.extend(codec.read(bytes).ok().map(|hello| (at, group.from, hello)));
+                    continue;
+                };
+                // A way has the address at which the client said hello.
+                let Some(session) = sessions.get_mut(&id) else { continue };
+                if session.ways[channel as usize] != Some(group.from) {
+                    continue;
+                }
+                if let Ok(body) = session.codec.read(bytes) {
+                    came.push((at, id, body));
+                }
+            }
         })?;
-        came.into_iter().for_each(|(at, from, message)| self.take(at, from, &message));
+        hellos.into_iter().for_each(|(at, from, hello)| self.welcome(at, from, &hello));
+        came.into_iter().for_each(|(at, id, body)| self.take(at, id, body));
         Ok(())
     }
 
-    fn say(&mut self, to: SocketAddr, session: u64, body: Body) {
+    /// Answers a hello.
+    fn answer(&mut self, to: SocketAddr, session: u64, body: Body) {
         let mut place = [0; 1024];
-        let Ok(length) = self.codec.write(&Message { session, body }, 0, &mut place) else {
-            return;
-        };
+        let Ok(length) = self.codec.write(session, body, 0, &mut place) else { return };
         let bytes = place.get(..length).unwrap_or(&[]);
         self.outbox.send_one(&mut self.socket, to, bytes);
     }
 
-    fn take(&mut self, at: Time, from: SocketAddr, message: &Message) {
+    /// Sends a message of a measurement on its way of acknowledgements.
+    fn say(&mut self, id: u64, body: Body) {
+        let mut place = [0; 1024];
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(to) = session.ways[Channel::Feedback as usize] else { return };
+        let Ok(length) = session.codec.write(body, 0, &mut place) else { return };
+        let bytes = place.get(..length).unwrap_or(&[]);
+        self.outbox.send_one(&mut self.socket, to, bytes);
+    }
+
+    fn welcome(&mut self, at: Time, from: SocketAddr, message: &Message) {
         let id = message.session;
-        if let Body::Hello { channel, cookie, .. } = message.body {
-            if !self.cookies.is_good(at, from, id, channel, &cookie) {
-                let cookie = self.cookies.issue(at, from, id, channel);
-                self.say(from, id, Body::Retry { channel, cookie });
-                return;
-            }
-            if self.sessions.contains_key(&id) || self.sessions.len() < SESSIONS {
-                self.meet(at, from, message);
-                self.say(from, id, Body::Ready { channel });
-            }
+        let Body::Hello { channel, cookie, .. } = message.body else { return };
+        if !self.cookies.is_good(at, from, id, channel, &cookie) {
+            let cookie = self.cookies.issue(at, from, id, channel);
+            self.answer(from, id, Body::Retry { channel, cookie });
             return;
         }
+        if (self.sessions.contains_key(&id) || self.sessions.len() < SESSIONS)
+            && let Some(nonce) = self.meet(at, from, message)
+        {
+            self.answer(from, id, Body::Ready { channel, nonce });
+        }
+    }
+
+    /// Takes in an authentic message of a measurement, from the address of its way.
+    fn take(&mut self, at: Time, id: u64, body: Body) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.heard = session.heard.max(at);
-        match message.body {
+        session.stands = true;
+        match body {
             Body::Data { number, sent, .. } => {
                 session.newest.push(number, micros(at));
                 let arrivals = session.newest;
-                if let Some(to) = session.ways[1] {
-                    self.say(to, id, Body::Ack { echo: sent, arrivals });
-                }
+                self.say(id, Body::Ack { echo: sent, arrivals });
             }
             Body::Ack { echo, arrivals } => {
                 if let Some((number, _)) = arrivals.iter().next() {
@@ -199,18 +235,26 @@ impl Server {
             Body::End => {
                 session.ended = true;
                 let stats = session.window.stats();
-                self.say(from, id, Body::Stats(stats));
+                self.say(id, Body::Stats(stats));
             }
             _ => {}
         }
     }
 
-    /// Notes the address of a way of a measurement, which may be a new one.
-    fn meet(&mut self, at: Time, from: SocketAddr, message: &Message) {
-        let Body::Hello { channel, down, size, window, thesis, .. } = message.body else { return };
+    /// Notes the address of a way of a measurement, which may be a new one. Returns what this end has drawn at
+    /// random for it.
+    fn meet(&mut self, at: Time, from: SocketAddr, message: &Message) -> Option<[u8; NONCE]> {
+        let Body::Hello { channel, down, size, window, thesis, nonce: its, .. } = message.body else {
+            return None;
+        };
         let rule = if thesis { Rule::Thesis } else { Rule::Delivery };
+        let nonce = new_nonce().ok()?;
+        let codec = &self.codec;
         let session = self.sessions.entry(message.session).or_insert_with(|| Session {
             ways: [None; 2],
+            nonce,
+            codec: codec.session(message.session, &its, &nonce),
+            stands: false,
             down,
             size: usize::from(size.min(LARGEST)),
             window: Window::new(at, rule, window),
@@ -226,6 +270,7 @@ impl Server {
             session.told = true;
             self.events.push(Event::Began(link, feedback));
         }
+        Some(session.nonce)
     }
 }
 

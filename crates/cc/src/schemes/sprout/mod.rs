@@ -89,7 +89,7 @@ mod sender;
 mod tests;
 mod total;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 pub use belief::{BINS, Belief, TICK};
 pub use forecast::{Counts, Tables, Ticks};
@@ -206,6 +206,18 @@ impl SproutParams {
         Tables::new(self.ticks, self.outage_column == OutageColumn::Normalised)
     }
 
+    /// Returns the tables of [`SproutParams::tables`], which all receivers of the process share.
+    fn shared_tables(&self) -> Arc<Tables> {
+        let [independent, independent_normalised, joint, joint_normalised] = &TABLES;
+        let tables = match (self.ticks, self.outage_column) {
+            (Ticks::Independent, OutageColumn::AsWritten) => independent,
+            (Ticks::Independent, OutageColumn::Normalised) => independent_normalised,
+            (Ticks::Joint, OutageColumn::AsWritten) => joint,
+            (Ticks::Joint, OutageColumn::Normalised) => joint_normalised,
+        };
+        Arc::clone(tables)
+    }
+
     /// The halves of the protocol, with receivers that model the link by what `model` makes.
     pub(crate) fn halves<M: Model + 'static>(
         self,
@@ -226,6 +238,15 @@ impl SproutParams {
     }
 }
 
+/// The tables for each value of `ticks` and `outage_column`, 2.3 MB each, which follow from these two alone. Each
+/// is computed for the first receiver that needs it (12 ms), and kept.
+static TABLES: [LazyLock<Arc<Tables>>; 4] = [
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, false))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Independent, true))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Joint, false))),
+    LazyLock::new(|| Arc::new(Tables::new(Ticks::Joint, true))),
+];
+
 /// The line of the registry.
 pub const SCHEME: Scheme = Scheme {
     name: "sprout",
@@ -241,11 +262,6 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: SproutParams = spec.params()?;
         params.check(spec)?;
-        // Made for the first receiver, and shared by all receivers of this scheme.
-        let tables = OnceLock::new();
-        Ok(params.halves(move |params| {
-            let tables = tables.get_or_init(|| Arc::new(params.tables()));
-            Inference::new(params, tables.clone())
-        }))
+        Ok(params.halves(|params| Inference::new(params, params.shared_tables())))
     },
 };

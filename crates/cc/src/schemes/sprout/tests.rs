@@ -1,6 +1,7 @@
 //! The inference against the authors' figures, tick by tick.
 
 use super::*;
+use crate::{Spec, registry};
 
 /// Sprout's model with parameters as a user writes them.
 fn model(text: &str) -> Inference {
@@ -196,4 +197,22 @@ fn parameters_are_checked() {
     for bad in ["confidence=0", "confidence=1", "lookahead=0", "lookahead=8", "sent_packet=0"] {
         assert!(!build(&format!("sprout[{bad}]")), "{bad}");
     }
+}
+
+#[test]
+fn receivers_of_equal_parameters_share_their_tables_in_the_whole_process() {
+    let built = || registry::build(&Spec::parse("sprout[confidence=0.9]").expect("a name"));
+    let default = SproutParams::default().shared_tables();
+    let before = Arc::strong_count(&default);
+    let reporters: Vec<_> = (0..10)
+        .map(|_| built().expect("a scheme").reporter.expect("a receiver's half")())
+        .collect();
+    // Other tests may make and drop receivers meanwhile, but not that many.
+    assert!(Arc::strong_count(&default) >= before + reporters.len() - 5);
+    assert!(Arc::ptr_eq(
+        &default,
+        &SproutParams { lookahead: 3, ..SproutParams::default() }.shared_tables()
+    ));
+    let paper = SproutParams { ticks: Ticks::Joint, ..SproutParams::default() }.shared_tables();
+    assert!(!Arc::ptr_eq(&default, &paper));
 }

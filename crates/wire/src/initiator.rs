@@ -139,6 +139,11 @@ impl Initiator {
         self.attempts.first().map_or(BASE_MTU, |attempt| attempt.mtu)
     }
 
+    /// True once the other end has answered, so that its address is known to be right.
+    pub fn is_answered(&self) -> bool {
+        self.attempts.iter().any(|attempt| attempt.cookie.is_some())
+    }
+
     /// When [`Initiator::transmit`] is next worth calling.
     pub fn wake(&self) -> Time {
         self.next.min(self.decide)

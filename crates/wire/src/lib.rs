@@ -28,7 +28,9 @@ mod terms;
 
 pub use bytes::{FormatError, printable};
 pub use cipher::TAG;
-pub use connection::{Arrival, Connection, End, LONGEST_IDLE, Limits, Role, Sink, Transmit};
+pub use connection::{
+    Arrival, Connection, End, HeldBudget, LONGEST_IDLE, Limits, Role, Sink, Transmit,
+};
 pub use counts::ConnectionCounts;
 pub use initiator::{BASE_MTU, ConnectError, Initiator};
 pub use server::{Server, ServerLimits, ServerStats};

@@ -443,7 +443,8 @@ impl Server {
         mut responder: HandshakeResponder,
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
-        let response = responder.write(&Answer::Accepted { window: limits.window, idle: limits.idle })?;
+        let response =
+            responder.write(&Answer::Accepted { window: limits.window, idle: limits.idle })?;
         let keys = noise::keys(responder.state)?;
         let ids = (responder.local, responder.remote);
         let made = Connection::new(now, Role::Responder, keys, ids, from, offer, limits);

@@ -145,3 +145,29 @@ fn handshakes_that_lead_to_nothing_and_servers_that_end_give_back_what_they_coun
     servers.settle(Time::from_millis(10_002));
     assert_eq!(servers.counted(), (0, 0));
 }
+
+#[test]
+fn a_connection_that_is_postponed_waits_for_the_others_and_no_longer() {
+    let mut servers = Servers::new(1);
+    let now = Time::from_millis(1);
+    for _ in 0..2 {
+        let (from, one) = servers.shake(now, 0).expect("no refusal").expect("room");
+        servers.establish(now, 0, (from, one));
+    }
+    let server = &mut servers.all[0];
+    let slots: Vec<usize> = server.slots().collect();
+    for slot in &slots {
+        server.connection(*slot).expect("a connection").send_message(b"busy".to_vec());
+        server.reschedule(*slot);
+    }
+    let first = server.due(now).expect("both are");
+    server.postpone(now, first);
+    let second = server.due(now).expect("the other one");
+    assert_ne!(first, second);
+    server.postpone(now, second);
+    assert_eq!(server.due(now), None, "each has had its turn");
+    assert!(
+        server.wake() <= now + paceline_cc::Span::from_micros(1),
+        "and the next follows at once"
+    );
+}

@@ -560,3 +560,46 @@ fn an_end_cannot_keep_the_other_waiting_for_longer_than_ten_minutes() {
     let idle = network.server.connection(slot).expect("a connection").idle();
     assert_eq!(idle, paceline_wire::LONGEST_IDLE);
 }
+
+/// The client moves from IPv4 to IPv6, whose headers are longer by 20 bytes.
+#[test]
+fn after_a_move_packets_fit_and_congestion_control_begins_anew() {
+    for (to, family) in [
+        (SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 9], 4000)), 48),
+        (SocketAddr::from(([10, 0, 3, 1], 4000)), 28),
+        // Another port alone is no other path.
+        (SocketAddr::from(([10, 0, 0, 2], 4001)), 28),
+    ] {
+        let offer = Offer { back: "cubic".into(), ..offer("cubic") };
+        let mut network = TestNetwork::new(28, PathConditions::clean(), offer, sends());
+        let same_host = to.ip() == network.client.ip();
+        let (data, mut written) = (bytes(20_000_000, 28), 0);
+        let (mut before, mut after, mut moved) = (0, 0, false);
+        network.run(Time::from_secs(10), |network| {
+            if network.now >= Time::from_secs(5) {
+                network.client = to;
+            }
+            let Some(slot) = network.slot else { return false };
+            let connection = network.server.connection(slot).expect("a connection");
+            written += connection.write(&data[written..data.len().min(written + 10_000)]);
+            let window = connection.sender().expect("a sender").window();
+            match connection.remote().1 {
+                0 => before = window,
+                _ if !moved => (moved, after) = (true, window),
+                _ => {}
+            }
+            if moved {
+                network.conditions.mtu = 1500 - family;
+            }
+            network.server.reschedule(slot);
+            false
+        });
+        assert!(moved, "{to}");
+        assert_eq!(after < before / 2, !same_host, "{to}: {before} bytes, then {after}");
+        let arrived = &network.at_client.stream;
+        assert!(arrived.len() > 8_000_000 && *arrived == data[..arrived.len()], "{to}");
+        let slot = network.slot.expect("a connection");
+        let mtu = network.server.connection(slot).expect("a connection").mtu();
+        assert_eq!(mtu, 1500, "no packet was too long");
+    }
+}

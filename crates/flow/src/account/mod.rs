@@ -584,6 +584,11 @@ impl Account {
         self.sampled_end = 0;
     }
 
+    /// Forgets the round-trip times of a path that has been left. What is in flight stays so.
+    pub fn on_new_path(&mut self) {
+        self.rtt = self.rtt.without_samples();
+    }
+
     /// What is still to be sent again need not be: nobody waits for it.
     pub fn forget_repairs(&mut self) {
         self.repairs.clear();

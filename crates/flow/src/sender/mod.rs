@@ -510,6 +510,18 @@ impl Sender {
         source.ready() == 0 && source.next() == Time::NEVER && !source.is_draining() && !supplied
     }
 
+    /// Begins anew with the window and with estimates of round-trip times: the path is another one (RFC 9000 §9.4). A
+    /// scheme that lives by what its receiver reports or routers write into headers goes on instead: its counts are
+    /// both ends', and these tell it of the new path.
+    pub fn on_new_path(&mut self) {
+        self.account.on_new_path();
+        let both = [Signals::HEADERS, Signals::REPORTS];
+        if !both.into_iter().any(|signal| self.needs.contains(signal)) {
+            self.controller = (self.make)(&self.config.setup);
+            self.replan();
+        }
+    }
+
     /// Begins a new connection: window and estimates start anew.
     fn reconnect(&mut self) {
         // The first on-period begins the connection that there is.

@@ -9,6 +9,7 @@ use paceline_cc::{
 use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
 use super::datagram_reassembly::DatagramReassembly;
+use super::held::HeldBytes;
 use super::segment_reassembly::SegmentReassembly;
 use super::{Arrival, Sink};
 use crate::frame::{self, Kind};
@@ -38,6 +39,8 @@ pub(super) struct Incoming {
     service: Service,
     class: TrafficClass,
     window: u64,
+    /// What this connection takes of the budget of all.
+    held: HeldBytes,
     /// The first segment that is missing.
     next: u64,
     /// What has come beyond it.
@@ -59,12 +62,14 @@ impl Incoming {
         service: Service,
         class: TrafficClass,
         window: u64,
+        held: HeldBytes,
     ) -> Incoming {
         Incoming {
             receiver,
             service,
             class,
             window,
+            held,
             next: 0,
             out_of_order: BTreeMap::new(),
             out_of_order_bytes: 0,
@@ -131,11 +136,15 @@ impl Incoming {
             return end < total || self.on_data(now, &known, envelope, connection, sink);
         }
         // The segment that all others wait for always has room: without it nothing would ever leave.
-        let fits = data.segment == self.next || self.buffered_bytes() + total as u64 <= self.window;
+        let fits =
+            self.buffered_bytes() + total as u64 <= self.window && self.held.has_room(total as u64);
+        let fits = data.segment == self.next || fits;
         if !self.takes(&data) || !fits {
             return false;
         }
-        match self.parts.push(part, envelope.size) {
+        let pushed = self.parts.push(part, envelope.size);
+        self.held.set(self.buffered_bytes());
+        match pushed {
             Err(()) => false,
             Ok(None) => true,
             Ok(Some((bytes, size))) => {
@@ -198,8 +207,9 @@ impl Incoming {
         match data.kind {
             Kind::Datagram => sink.on_datagram(connection, data.bytes),
             Kind::DatagramPart { index, count } => {
-                if let Some(whole) = self.reassembly.push(data.segment, (index, count), data.bytes)
-                {
+                let whole = self.reassembly.push(data.segment, (index, count), data.bytes);
+                self.held.set(self.buffered_bytes());
+                if let Some(whole) = whole {
                     sink.on_datagram(connection, &whole);
                 }
             }
@@ -215,7 +225,9 @@ impl Incoming {
         match (self.service, data.kind) {
             (Service::Stream, Kind::Stream) => {
                 let ahead = data.segment.saturating_sub(self.next);
-                let fits = self.buffered_bytes() + data.bytes.len() as u64 <= self.window;
+                let length = data.bytes.len() as u64;
+                let fits =
+                    self.buffered_bytes() + length <= self.window && self.held.has_room(length);
                 !empty && (ahead == 0 || (ahead <= self.window / LEAST_DATA + 16 && fits))
             }
             // Repetitions of what has arrived, and packets that only keep control going.
@@ -232,6 +244,7 @@ impl Incoming {
                 self.out_of_order_bytes += data.bytes.len() as u64;
                 data.bytes.to_vec()
             });
+            self.held.set(self.buffered_bytes());
             return;
         }
         if data.segment < self.next {
@@ -248,6 +261,7 @@ impl Incoming {
             self.next += 1;
         }
         self.parts.forget_below(self.next);
+        self.held.set(self.buffered_bytes());
     }
 }
 
@@ -257,7 +271,7 @@ mod tests {
 
     use super::super::setup;
     use super::*;
-    use crate::connection::Limits;
+    use crate::connection::{HeldBudget, Limits};
 
     #[derive(Default)]
     struct Stream(Vec<u8>);
@@ -291,5 +305,34 @@ mod tests {
             assert!(incoming.on_part(now, &part, envelope, 1, &mut stream));
         }
         assert_eq!((stream.0.len(), incoming.buffered_bytes()), (1400 + 4096, 0));
+    }
+
+    #[test]
+    fn connections_share_what_they_may_hold_behind_gaps() {
+        let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
+        let limits = Limits { held: HeldBudget::new(100_000), ..Limits::default() };
+        let mut greedy = setup::incoming(&halves, Service::Stream, &limits);
+        let mut other = setup::incoming(&halves, Service::Stream, &limits);
+        let (header, ecn, class) = (Header::None, Ecn::NotEct, greedy.class());
+        let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
+        let (mut stream, now) = (Stream::default(), Time::from_secs(1));
+        let bytes = [7; 1000];
+        let data = |segment| {
+            let (kind, number) = (Kind::Stream, segment);
+            frame::Data { kind, number, segment, cwr: false, sent: 0, bytes: &bytes }
+        };
+        let mut fill = |one: &mut Incoming| {
+            let taken = (1..1000)
+                .filter(|segment| one.on_data(now, &data(*segment), envelope, 1, &mut stream));
+            taken.count()
+        };
+        // Segment 0 is missing. One connection takes all of the budget; another has its own 64 KiB.
+        assert_eq!((fill(&mut greedy), fill(&mut other)), (100, 65));
+        assert_eq!(limits.held.held(), 165_000);
+        // What is next in order always has room, and gives back what waited for it.
+        assert!(other.on_data(now, &data(0), envelope, 1, &mut stream));
+        assert_eq!((stream.0.len(), limits.held.held()), (66_000, 100_000));
+        drop(greedy);
+        assert_eq!(limits.held.held(), 0);
     }
 }

@@ -1,7 +1,10 @@
 //! A connection: packets in, packets out, and what time it is.
 
+mod application;
 mod blackhole;
 mod datagram_reassembly;
+mod forgeries;
+mod held;
 mod incoming;
 mod messages;
 mod outgoing;
@@ -9,16 +12,17 @@ mod path;
 mod segment_reassembly;
 mod setup;
 
-use setup::quiet;
 pub use setup::{LONGEST_IDLE, Limits, Role};
+use setup::{ip_udp, quiet};
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use paceline_cc::{Ack, Body, Ecn, Header, Packet, Span, Time};
-use paceline_flow::{Loss, ReceiverStats, Sender, SenderStats};
 
 use self::blackhole::BlackHole;
+use self::forgeries::Forgeries;
+pub use self::held::HeldBudget;
 use self::incoming::{Envelope, Incoming};
 use self::messages::Messages;
 use self::outgoing::Outgoing;
@@ -134,136 +138,14 @@ pub struct Connection {
     pings: u32,
     /// Pings that are to be answered, the oldest first.
     pongs: VecDeque<u32>,
-    /// Datagrams that were not taken.
+    /// Datagrams that were not taken, and of these those that were not authentic.
     ignored: u64,
+    forgeries: Forgeries,
     /// The acknowledgement that was written last.
     latest_ack: Option<Ack>,
 }
 
 impl Connection {
-    /// The identifier by which the other end addresses this one.
-    pub fn local(&self) -> u32 {
-        self.local
-    }
-    /// The address of the other end, and how often it has changed.
-    pub fn remote(&self) -> (SocketAddr, u64) {
-        (self.path.current(), self.path.changes())
-    }
-    /// The largest packets that this end sends, IP and UDP headers included. They become smaller if the
-    /// path comes to carry only smaller ones, and larger again if it does, but never larger than at first.
-    pub fn mtu(&self) -> u16 {
-        self.black_hole.mtu()
-    }
-    /// How long nothing may come before the connection is over: the longer one of what both ends asked for.
-    pub fn idle(&self) -> Span {
-        self.idle
-    }
-    /// The system says that a packet was too large for the path.
-    pub fn on_too_large(&mut self, now: Time) {
-        if self.outgoing.is_some() {
-            self.black_hole.on_too_large(now, self.rtt(), self.pings.wrapping_add(1));
-        }
-    }
-    /// The scheme by which the other end sends its data; empty if it sends none.
-    pub fn peer_scheme(&self) -> &str {
-        &self.peer_scheme
-    }
-    /// How the connection has ended, once it has.
-    pub fn ended(&self) -> Option<&End> {
-        match &self.state {
-            State::Closed(end) => Some(end),
-            _ => None,
-        }
-    }
-    /// Counters of what this end sends.
-    pub fn sent(&self) -> Option<SenderStats> {
-        self.outgoing.as_ref().map(Outgoing::stats)
-    }
-    /// Counters of what this end receives.
-    pub fn received(&self) -> Option<ReceiverStats> {
-        self.incoming.as_ref().map(Incoming::stats)
-    }
-    /// The sender of this end's data.
-    pub fn sender(&self) -> Option<&Sender> {
-        self.outgoing.as_ref().map(Outgoing::sender)
-    }
-    /// From now on, keeps this end's packets that are declared lost for
-    /// [`Connection::drain_losses`].
-    pub fn log_losses(&mut self) {
-        if let Some(outgoing) = &mut self.outgoing {
-            outgoing.sender_mut().log_losses();
-        }
-    }
-    /// This end's packets that were declared lost since the last call.
-    pub fn drain_losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
-        self.outgoing.iter_mut().flat_map(|outgoing| outgoing.sender_mut().drain_losses())
-    }
-    /// The acknowledgement that this end has written last.
-    pub fn latest_ack(&self) -> Option<&Ack> {
-        self.latest_ack.as_ref()
-    }
-    /// Packets that were forged, came twice, or meant nothing.
-    pub fn ignored(&self) -> u64 {
-        self.ignored
-    }
-    /// Bytes that have come and wait for those before them.
-    pub fn buffered_bytes(&self) -> u64 {
-        self.incoming.as_ref().map_or(0, Incoming::buffered_bytes)
-    }
-
-    /// Takes bytes of the stream to be sent, as many as there is room for.
-    pub fn write(&mut self, bytes: &[u8]) -> usize {
-        self.outgoing.as_mut().map_or(0, |outgoing| outgoing.write(bytes))
-    }
-    /// How many bytes of the stream can be written.
-    pub fn room(&self) -> usize {
-        self.outgoing.as_ref().map_or(0, Outgoing::room)
-    }
-    /// Takes a datagram to be sent; false if too many wait, or if it is longer than
-    /// [`Connection::longest_datagram`].
-    pub fn write_datagram(&mut self, bytes: &[u8]) -> bool {
-        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_datagram(bytes))
-    }
-    /// Takes a datagram to be sent that may be longer than [`Connection::longest_datagram`]: it is then
-    /// carried in parts, one in each packet, and arrives whole or, if a part is lost, not at all. False
-    /// if too many wait, or if it would need more than 64 parts.
-    pub fn write_long_datagram(&mut self, bytes: &[u8]) -> bool {
-        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.write_long_datagram(bytes))
-    }
-    /// The most bytes of a datagram that one packet carries.
-    pub fn longest_datagram(&self) -> usize {
-        self.outgoing.as_ref().map_or(0, Outgoing::longest_datagram)
-    }
-    /// Says how many bytes of datagrams the application holds back. It hands over the next one when
-    /// the last one has left, and may choose or drop until then; the scheme is still told which
-    /// packet is the last one of a flight.
-    pub fn announce_datagrams(&mut self, bytes: u64) {
-        if let Some(outgoing) = &mut self.outgoing {
-            outgoing.announce_datagrams(bytes);
-        }
-    }
-    /// How many datagrams wait to be sent.
-    pub fn waiting_datagrams(&self) -> usize {
-        self.outgoing.as_ref().map_or(0, Outgoing::waiting_datagrams)
-    }
-    /// True if all that was written has arrived.
-    pub fn is_drained(&self) -> bool {
-        self.messages.is_drained() && self.outgoing.as_ref().is_none_or(Outgoing::is_drained)
-    }
-    /// Sends no more data.
-    pub fn stop(&mut self) {
-        if let Some(outgoing) = &mut self.outgoing {
-            outgoing.stop();
-        }
-    }
-    /// Takes a message to be sent; false if it is too long or too many wait.
-    pub fn send_message(&mut self, bytes: Vec<u8>) -> bool {
-        self.messages.send(bytes)
-    }
-    /// The oldest message that has come.
-    pub fn receive_message(&mut self) -> Option<Vec<u8>> {
-        self.messages.receive()
-    }
     /// Ends the connection; 0 if all is well.
     pub fn close(&mut self, code: u16, reason: &str) {
         if self.state == State::Open {
@@ -329,7 +211,12 @@ impl Connection {
         let size = (bytes.len() + self.ip_udp) as u32;
         let (head, payload) = bytes.split_at_mut(payload_at.min(bytes.len()));
         let covered = head.get(..SHORT).unwrap_or(&[]);
-        let Some(payload) = self.open.open(number, covered, payload) else { return false };
+        let Some(payload) = self.open.open(number, covered, payload) else {
+            if self.forgeries.count() {
+                self.give_up("too many packets were forged");
+            }
+            return false;
+        };
         let newest = number >= self.replay.end();
         self.replay.insert(number);
         self.heard = now;
@@ -400,8 +287,9 @@ impl Connection {
             Frame::Pong(number) => self.black_hole.on_pong(now, number),
             Frame::Challenge(token) => self.path.on_challenge(from, token),
             Frame::Answer(token) => {
+                let before = self.path.current();
                 if self.path.on_answer(from, token) {
-                    self.black_hole.on_new_path(now);
+                    self.on_new_path(now, before);
                     if let Some(incoming) = &mut self.incoming {
                         incoming.repeat();
                     }
@@ -410,6 +298,19 @@ impl Connection {
             Frame::Close { code, reason } => self.on_close(code, reason),
         }
         true
+    }
+
+    /// The other end has moved from the address `before`.
+    fn on_new_path(&mut self, now: Time, before: SocketAddr) {
+        self.black_hole.on_new_path(now);
+        let after = self.path.current();
+        // A port alone is changed by translators of addresses, and the path stays as it is (RFC 9000 §9.4).
+        if before.ip().to_canonical() != after.ip().to_canonical() {
+            self.ip_udp = ip_udp(&after);
+            if let Some(outgoing) = &mut self.outgoing {
+                outgoing.on_new_path(self.ip_udp);
+            }
+        }
     }
 
     fn on_close(&mut self, code: u16, reason: &str) {

@@ -51,6 +51,8 @@ pub(super) struct Outgoing {
     /// The bytes of a full packet, and those of them that are no data, IP and UDP headers included.
     mtu: u64,
     overhead: u64,
+    /// Bytes of IP and UDP headers, which `overhead` contains.
+    ip_udp: u64,
     /// A packet whose data is longer than what the path carries, and where its next part begins.
     rest: Option<(Packet, u32)>,
     /// The bytes that are sent and not acknowledged, then those that wait.
@@ -76,7 +78,7 @@ impl Outgoing {
     pub(super) fn new(
         sender: Sender,
         service: Service,
-        (mtu, overhead): (u64, u64),
+        (mtu, overhead, ip_udp): (u64, u64, u64),
         most: usize,
     ) -> Outgoing {
         Outgoing {
@@ -87,6 +89,7 @@ impl Outgoing {
             service,
             mtu,
             overhead,
+            ip_udp,
             rest: None,
             buffer: VecDeque::new(),
             base: 0,
@@ -127,6 +130,14 @@ impl Outgoing {
         self.datagrams.retain(|datagram| datagram.length() <= self.longest);
         self.datagram_bytes = self.datagrams.iter().map(|datagram| datagram.length() as u64).sum();
         self.tell_ready();
+    }
+    /// The path has changed, and with it the bytes of IP and UDP headers: what was learnt about the old one does not
+    /// hold.
+    pub(super) fn on_new_path(&mut self, ip_udp: usize) {
+        self.overhead = self.overhead.saturating_sub(self.ip_udp) + ip_udp as u64;
+        self.ip_udp = ip_udp as u64;
+        self.sender.on_new_path();
+        self.set_mtu(u16::try_from(self.mtu).unwrap_or(u16::MAX));
     }
     /// Nothing more is sent, new or again.
     pub(super) fn stop(&mut self) {

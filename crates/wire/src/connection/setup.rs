@@ -9,6 +9,8 @@ use paceline_flow::{
 };
 
 use super::blackhole::BlackHole;
+use super::forgeries::Forgeries;
+use super::held::{HeldBudget, HeldBytes};
 use super::incoming::Incoming;
 use super::messages::Messages;
 use super::outgoing::Outgoing;
@@ -34,6 +36,8 @@ pub(super) const LONGEST_QUIET: Span = Span::from_secs(15);
 pub struct Limits {
     /// How many bytes this end takes beyond the first missing one.
     pub window: u64,
+    /// What all connections that share it may hold together of data that waits for what is missing before it.
+    pub held: HeldBudget,
     /// How many bytes of the stream wait to be sent or acknowledged.
     pub buffer: usize,
     /// Idle time that this end asks for: after so long without a packet the other end is taken to be gone. The
@@ -58,6 +62,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             window: 32 << 20,
+            held: HeldBudget::default(),
             buffer: 16 << 20,
             idle: Span::from_millis(10_000),
             silence: Span::from_millis(10_000),
@@ -73,10 +78,15 @@ impl Default for Limits {
 impl Limits {
     /// Bytes of the IP and UDP headers of a datagram to this address.
     pub fn ip_udp(&self, to: &SocketAddr) -> usize {
-        match to.ip().to_canonical() {
-            core::net::IpAddr::V4(_) => 28,
-            core::net::IpAddr::V6(_) => 48,
-        }
+        ip_udp(to)
+    }
+}
+
+/// Bytes of the IP and UDP headers of a datagram to this address.
+pub(super) fn ip_udp(to: &SocketAddr) -> usize {
+    match to.ip().to_canonical() {
+        core::net::IpAddr::V4(_) => 28,
+        core::net::IpAddr::V6(_) => 48,
     }
 }
 
@@ -175,6 +185,7 @@ impl Connection {
             pings: 0,
             pongs: VecDeque::new(),
             ignored: 0,
+            forgeries: Forgeries::default(),
             latest_ack: None,
         })
     }
@@ -225,12 +236,13 @@ fn outgoing(
     if let Some(rtt) = rtt {
         sender.set_established(&Established::new(now, rtt));
     }
-    let sizes = (u64::from(offer.mtu), overhead as u64);
+    let sizes = (u64::from(offer.mtu), overhead as u64, ip_udp as u64);
     Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
 }
 
 pub(super) fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
     let config =
         ReceiverConfig::of(halves, 0).with(|config| config.reliable = is_reliable(halves, service));
-    Incoming::new(Receiver::new(config), service, halves.class, limits.window)
+    let held = HeldBytes::new(limits.held.clone());
+    Incoming::new(Receiver::new(config), service, halves.class, limits.window, held)
 }

@@ -229,6 +229,24 @@ pub fn fold(sum: u64) -> u16 {
     sum as u16
 }
 
+/// The ports, which stand first in the headers of the protocols that have them.
+fn ports(bytes: &[u8], protocol: u8, transport: Option<usize>) -> Option<&[u8; 4]> {
+    match protocol {
+        TCP | UDP | DCCP | SCTP | UDP_LITE => bytes.get(transport?..)?.first_chunk::<4>(),
+        _ => None,
+    }
+}
+
+/// Returns what a packet's flow is: its addresses, protocol and ports, those of fragments without ports. For hashes
+/// under a key of the caller's, where others must not choose which flows are taken for the same.
+pub fn flow_id(
+    bytes: &[u8],
+    parsed: &ParsedPacket,
+) -> (Option<(IpAddr, IpAddr)>, u8, Option<[u8; 4]>) {
+    let ports = ports(bytes, parsed.protocol, parsed.transport).copied();
+    (ends(bytes), parsed.protocol, ports)
+}
+
 /// Mixes words into 32 bits. Not for use against adversaries; queues perturb it themselves.
 struct Hash(u64);
 
@@ -248,11 +266,8 @@ impl Hash {
         }
     }
 
-    /// Ports stand first in the headers of the protocols that have them.
     fn add_ports(&mut self, bytes: &[u8], protocol: u8, transport: Option<usize>) {
-        if let TCP | UDP | DCCP | SCTP | UDP_LITE = protocol
-            && let Some(ports) = transport.and_then(|at| bytes.get(at..)?.first_chunk::<4>())
-        {
+        if let Some(ports) = ports(bytes, protocol, transport) {
             self.word(u64::from(u32::from_be_bytes(*ports)) | 1 << 32);
         }
     }

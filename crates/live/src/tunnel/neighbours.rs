@@ -1,53 +1,81 @@
 //! Which client of a tunnel's server has which address inside. Without input or output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+
+use paceline_cc::{Span, Time};
 
 /// The most addresses of one client.
 const MOST: usize = 64;
+/// How long an address is kept from which nothing comes, if its client needs the place for another one.
+const AGE: Span = Span::from_secs(300);
+/// How exactly it is known when something came last.
+const GRAIN: Span = Span::from_secs(1);
 
 /// Addresses inside, and the clients that have shown that they use them: packets from there came from
 /// this client. The last one counts.
 #[derive(Debug, Default)]
 pub struct Neighbours {
-    clients: BTreeMap<IpAddr, usize>,
-    /// How many addresses each client has; every client is here, also without any.
-    counts: BTreeMap<usize, usize>,
+    clients: BTreeMap<IpAddr, Owner>,
+    /// The addresses of each client; every client is here, also without any.
+    addresses: BTreeMap<usize, BTreeSet<IpAddr>>,
+}
+
+/// Who has an address.
+#[derive(Copy, Clone, Debug)]
+struct Owner {
+    client: usize,
+    /// When a packet came from there last.
+    heard: Time,
 }
 
 impl Neighbours {
     /// A client has connected.
     pub fn add(&mut self, client: usize) {
-        self.counts.entry(client).or_default();
+        self.addresses.entry(client).or_default();
     }
     /// A client has gone.
     pub fn remove(&mut self, client: usize) {
-        self.counts.remove(&client);
-        self.clients.retain(|_, owner| *owner != client);
+        for address in self.addresses.remove(&client).into_iter().flatten() {
+            self.clients.remove(&address);
+        }
     }
-    /// A packet from this address has come from this client. Nothing changes if the client has too
-    /// many addresses already.
-    pub fn learn(&mut self, address: IpAddr, client: usize) {
-        let owner = self.clients.get(&address).copied();
-        if owner == Some(client) || address.is_multicast() || address.is_unspecified() {
+    /// A packet from this address has come from this client. If the client has too many addresses already, the
+    /// one that has been silent for longest makes room, or, if all have spoken lately, nothing changes.
+    pub fn learn(&mut self, now: Time, address: IpAddr, client: usize) {
+        if let Some(owner) = self.clients.get_mut(&address)
+            && owner.client == client
+        {
+            if now.since(owner.heard) >= GRAIN {
+                owner.heard = now;
+            }
             return;
         }
-        let Some(count) = self.counts.get_mut(&client).filter(|count| **count < MOST) else {
+        if address.is_multicast() || address.is_unspecified() {
             return;
-        };
-        *count += 1;
-        self.clients.insert(address, client);
-        if let Some(count) = owner.and_then(|owner| self.counts.get_mut(&owner)) {
-            *count = count.saturating_sub(1);
+        }
+        let Some(own) = self.addresses.get_mut(&client) else { return };
+        if own.len() >= MOST {
+            let heard = |address: &IpAddr| self.clients.get(address).map(|owner| owner.heard);
+            let oldest = own.iter().copied().min_by_key(heard);
+            let old = |address: &IpAddr| heard(address).is_none_or(|at| now.since(at) >= AGE);
+            let Some(oldest) = oldest.filter(old) else { return };
+            own.remove(&oldest);
+            self.clients.remove(&oldest);
+        }
+        own.insert(address);
+        let before = self.clients.insert(address, Owner { client, heard: now });
+        if let Some(others) = before.and_then(|owner| self.addresses.get_mut(&owner.client)) {
+            others.remove(&address);
         }
     }
     /// Who gets a packet to this address: who has shown it, or else the only client that there is.
     pub fn find(&self, address: IpAddr) -> Option<usize> {
-        let only = || match self.counts.len() {
-            1 => self.counts.first_key_value().map(|(client, _)| *client),
+        let only = || match self.addresses.len() {
+            1 => self.addresses.first_key_value().map(|(client, _)| *client),
             _ => None,
         };
-        self.clients.get(&address).copied().or_else(only)
+        self.clients.get(&address).map(|owner| owner.client).or_else(only)
     }
 }
 
@@ -67,15 +95,15 @@ mod tests {
         assert_eq!(neighbours.find(at(2)), Some(5), "the only client gets everything");
         neighbours.add(6);
         assert_eq!(neighbours.find(at(2)), None);
-        neighbours.learn(at(2), 5);
-        neighbours.learn(at(3), 6);
+        neighbours.learn(Time::ZERO, at(2), 5);
+        neighbours.learn(Time::ZERO, at(3), 6);
         assert_eq!((neighbours.find(at(2)), neighbours.find(at(3))), (Some(5), Some(6)));
         // The client comes again, before the old connection has ended.
         neighbours.add(7);
-        neighbours.learn(at(2), 7);
+        neighbours.learn(Time::ZERO, at(2), 7);
         neighbours.remove(5);
         assert_eq!(neighbours.find(at(2)), Some(7));
-        neighbours.learn(at(9), 5);
+        neighbours.learn(Time::ZERO, at(9), 5);
         assert_eq!(neighbours.find(at(9)), None, "it is not there any more");
     }
 
@@ -84,7 +112,19 @@ mod tests {
         let mut neighbours = Neighbours::default();
         neighbours.add(1);
         neighbours.add(2);
-        (0..=255).for_each(|last| neighbours.learn(at(last), 1));
-        assert_eq!((0..=255).filter(|last| neighbours.find(at(*last)) == Some(1)).count(), MOST);
+        (0..=255).for_each(|last| neighbours.learn(Time::ZERO, at(last), 1));
+        let of_first = |neighbours: &Neighbours| {
+            (0..=255).filter(|last| neighbours.find(at(*last)) == Some(1)).collect::<Vec<u8>>()
+        };
+        assert_eq!(of_first(&neighbours), (0..64).collect::<Vec<u8>>());
+        // Those that are silent make room, the longest silent first; those that speak keep theirs.
+        let later = Time::ZERO + AGE;
+        (1..64).for_each(|last| neighbours.learn(later - Span::from_secs(2), at(last), 1));
+        neighbours.learn(later, at(200), 1);
+        neighbours.learn(later, at(201), 1);
+        assert_eq!(of_first(&neighbours), (1..64).chain([200]).collect::<Vec<u8>>());
+        neighbours.remove(1);
+        neighbours.add(3);
+        assert_eq!(of_first(&neighbours), Vec::<u8>::new());
     }
 }

@@ -1,13 +1,15 @@
 //! The packets that wait in front of a tunnel's connection: a queue for each flow, served in turn.
 //! Without input or output.
 //!
-//! A flow is what has the same addresses, protocol and ports ([`packet::parse`]). Queues are served by
+//! A flow is what has the same addresses, protocol and ports ([`packet::parse`]), and is known by a hash of these
+//! under a key of this process, so that nobody can make flows of his own that are taken for another's. Queues are served by
 //! deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), so that each flow that has something to
 //! send gets the same bytes per round; Winstein's thesis, section 2.3.3, asks for round robin. If all
 //! queues together hold more than the connection will soon deliver, packets are dropped from the head
 //! of the longest one (ibid.).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 
 use crate::emulator::packet;
 
@@ -34,14 +36,22 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may send before it is another flow's turn.
     credit: u64,
+    /// Its place in the order of turns.
+    turn: u64,
 }
 
 /// Packets of many flows.
 #[derive(Debug)]
 pub struct FlowQueues {
-    flows: BTreeMap<u32, Flow>,
-    /// The flows that hold packets; the first one is served.
-    active: VecDeque<u32>,
+    flows: HashMap<u64, Flow>,
+    /// The flows in the order of their turns; the first one is served.
+    turns: BTreeMap<u64, u64>,
+    /// The next turn that is given away.
+    next_turn: u64,
+    /// The bytes of each flow's queue, and the flow.
+    lengths: BTreeSet<(u64, u64)>,
+    /// The key of the flows' hashes.
+    hash: RandomState,
     /// What a flow may send in a round.
     quantum: u64,
     packets: usize,
@@ -54,8 +64,11 @@ impl FlowQueues {
     /// Empty queues, of which each may send `quantum` bytes in a round: those of the largest packet.
     pub fn new(quantum: usize) -> FlowQueues {
         FlowQueues {
-            flows: BTreeMap::new(),
-            active: VecDeque::new(),
+            flows: HashMap::new(),
+            turns: BTreeMap::new(),
+            next_turn: 0,
+            lengths: BTreeSet::new(),
+            hash: RandomState::new(),
             quantum: quantum.max(1) as u64,
             packets: 0,
             bytes: 0,
@@ -87,7 +100,10 @@ impl FlowQueues {
     pub fn push(&mut self, bytes: &[u8], limit: u64) -> bool {
         self.stats.packets += 1;
         let parsed = packet::parse(bytes).ok();
-        let whole = parsed.and_then(|parsed| Some((parsed.flow, bytes.get(..parsed.length)?)));
+        let whole = parsed.and_then(|parsed| {
+            let flow = self.hash.hash_one(packet::flow_id(bytes, &parsed));
+            Some((flow, bytes.get(..parsed.length)?))
+        });
         let Some((key, bytes)) = whole else {
             self.stats.malformed += 1;
             return false;
@@ -96,10 +112,14 @@ impl FlowQueues {
         packet.clear();
         packet.extend_from_slice(bytes);
         let flow = self.flows.entry(key).or_insert_with(|| {
-            self.active.push_back(key);
-            Flow { credit: self.quantum, ..Flow::default() }
+            let turn = self.next_turn;
+            self.next_turn += 1;
+            self.turns.insert(turn, key);
+            Flow { credit: self.quantum, turn, ..Flow::default() }
         });
+        self.lengths.remove(&(flow.bytes, key));
         flow.bytes += packet.len() as u64;
+        self.lengths.insert((flow.bytes, key));
         self.bytes += packet.len() as u64;
         self.packets += 1;
         flow.packets.push_back(packet);
@@ -111,8 +131,7 @@ impl FlowQueues {
 
     /// Drops the head of the longest queue.
     fn drop_one(&mut self) {
-        let longest = self.flows.iter().max_by_key(|(_, flow)| flow.bytes);
-        let Some((&key, _)) = longest else { return };
+        let Some(&(_, key)) = self.lengths.last() else { return };
         if let Some(packet) = self.take(key) {
             self.stats.dropped += 1;
             self.recycle(packet);
@@ -120,17 +139,20 @@ impl FlowQueues {
     }
 
     /// Takes the head of a flow's queue, and forgets the flow if that was its last packet.
-    fn take(&mut self, key: u32) -> Option<Vec<u8>> {
+    fn take(&mut self, key: u64) -> Option<Vec<u8>> {
         let flow = self.flows.get_mut(&key)?;
         let packet = flow.packets.pop_front()?;
         let length = packet.len() as u64;
+        self.lengths.remove(&(flow.bytes, key));
         flow.bytes -= length;
         flow.credit = flow.credit.saturating_sub(length);
         self.bytes -= length;
         self.packets -= 1;
         if flow.packets.is_empty() {
+            self.turns.remove(&flow.turn);
             self.flows.remove(&key);
-            self.active.retain(|active| *active != key);
+        } else {
+            self.lengths.insert((flow.bytes, key));
         }
         Some(packet)
     }
@@ -138,14 +160,17 @@ impl FlowQueues {
     /// The next packet to be sent. Give it back by [`FlowQueues::recycle`].
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         loop {
-            let key = *self.active.front()?;
+            let key = *self.turns.first_key_value()?.1;
             let flow = self.flows.get_mut(&key)?;
             let head = flow.packets.front().map_or(0, |packet| packet.len() as u64);
             if head <= flow.credit {
                 return self.take(key);
             }
             flow.credit += self.quantum;
-            self.active.rotate_left(1);
+            self.turns.remove(&flow.turn);
+            flow.turn = self.next_turn;
+            self.next_turn += 1;
+            self.turns.insert(flow.turn, key);
         }
     }
 

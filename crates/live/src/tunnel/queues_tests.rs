@@ -184,3 +184,38 @@ fn has_tie(model: &Model, flow: u16, length: u64) -> bool {
     let tie = |a: &(u16, u64), b: &(u16, u64)| a.0 != b.0 && a.1 == b.1;
     sizes.iter().any(|a| sizes.iter().any(|b| tie(a, b)))
 }
+
+#[test]
+fn flows_that_are_made_to_look_alike_have_queues_of_their_own() {
+    // Two flows whose hashes without a key are the same, as anybody can find them.
+    let mut known = std::collections::HashMap::new();
+    let (one, other) = (0..=u16::MAX)
+        .flat_map(|port| (0..16u8).map(move |host| (port, host)))
+        .find_map(|(port, host)| {
+            let mut bytes = packet(port, 100, 0);
+            bytes[15] = host;
+            let flow = packet::parse(&bytes).expect("a packet").flow;
+            known.insert(flow, bytes.clone()).map(|before| (before, bytes))
+        })
+        .expect("32 bits are not many");
+    let mut queues = FlowQueues::new(100);
+    (0..10).for_each(|_| assert!(queues.push(&one, u64::MAX)));
+    assert!(queues.push(&other, u64::MAX));
+    let next: Vec<_> = (0..2).filter_map(|_| queues.pop()).collect();
+    assert!(next.contains(&other), "it does not wait behind the first one's");
+}
+
+#[test]
+fn thousands_of_flows_are_dropped_and_served_in_turn() {
+    let mut queues = FlowQueues::new(1400);
+    for mark in 0..40_000u32 {
+        queues.push(&packet((mark % 20_000) as u16, 100 + (mark % 7) as usize, mark), u64::MAX);
+    }
+    assert_eq!(
+        (queues.len(), queues.stats().dropped),
+        (MOST_PACKETS, 40_000 - MOST_PACKETS as u64)
+    );
+    let left: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|packet| seen(&packet).1).collect();
+    assert_eq!((left.len(), queues.bytes(), queues.is_empty()), (MOST_PACKETS, 0, true));
+    assert!(queues.flows.is_empty() && queues.turns.is_empty() && queues.lengths.is_empty());
+}

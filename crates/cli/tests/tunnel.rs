@@ -393,3 +393,57 @@ fn a_host_behind_the_client_is_told_what_fits() {
     let end = ["client 0", "server 0", "left 0"];
     assert_eq!(seen, [&["1"; 6][..], &tcp, &end].concat(), "{err}");
 }
+
+/// A client whose server has a name, with files of its own for names and name servers.
+const NAMED: &str = r#"
+named() {
+    nsenter --net --target $N unshare --mount sh -c '
+        mount --bind $TMPDIR/hosts /etc/hosts; mount --bind $TMPDIR/resolv /etc/resolv.conf
+        exec "$P" tunnel client server.test:5312 --key-file $TMPDIR/key --address 10.77.0.2/24 "$@"' \
+        sh "$@" 2>> $TMPDIR/client & C=$!
+}
+"#;
+
+#[test]
+fn routes_are_checked_whenever_the_name_has_an_address() {
+    let script = r#"join; serve; echo > $TMPDIR/hosts; echo nameserver 127.0.0.1 > $TMPDIR/resolv
+        # At the start nobody knows the name, as when a machine boots.
+        named --route 192.168.0.0/16; told client "trying again"
+        inside ip -o link | grep -c paceline0
+        echo "192.168.9.1 server.test" > $TMPDIR/hosts
+        wait $C; echo "client $?"; grep -c "say by which interface" $TMPDIR/client
+        kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "routes_are_checked_whenever_the_name_has_an_address";
+    let Some((seen, err)) = run(test, &format!("{NAMED}{script}")) else { return };
+    assert_eq!(seen, ["1", "client 1", "1", "server 0", "left 0"], "{err}");
+}
+
+#[test]
+fn a_name_server_that_is_silent_holds_up_neither_the_device_nor_signals() {
+    let script = r#"join; serve; echo > $TMPDIR/hosts; echo nameserver 192.168.9.1 > $TMPDIR/resolv
+        # Takes questions and answers none. A look-up then takes 150 s.
+        "$P" recv -q --listen 192.168.9.1:53 --once > /dev/null & D=$!
+        export RES_OPTIONS="timeout:30 attempts:5"
+        named; for i in $(seq 600); do inside ip -o link | grep -q paceline0 && break; sleep 0.1; done
+        inside ip -o link | grep -c paceline0
+        told client "no name server has answered"
+        T=$SECONDS; kill $C; wait $C; echo "client $?"; test $((SECONDS - T)) -lt 60 && echo "at once"
+        kill $D; wait $D; kill $S; wait $S; echo "server $?"; devices left; end"#;
+    let test = "a_name_server_that_is_silent_holds_up_neither_the_device_nor_signals";
+    let Some((seen, err)) = run(test, &format!("{NAMED}{script}")) else { return };
+    assert_eq!(seen, ["1", "client 0", "at once", "server 0", "left 0"], "{err}");
+}
+
+#[test]
+fn a_client_raises_the_servers_packets_to_the_servers_own_limit_at_most() {
+    let script = r#"join; ip link set v0 mtu 9000; inside ip link set v1 mtu 9000
+        for limit in "" "--mtu 9000"; do
+            serve $limit; client --mtu 9000; up
+            ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
+            kill $C; wait $C; kill $S; wait $S; echo "server $?"
+        done
+        devices left; end"#;
+    let test = "a_client_raises_the_servers_packets_to_the_servers_own_limit_at_most";
+    let Some((seen, err)) = run(test, script) else { return };
+    assert_eq!(seen, ["mtu 1401", "server 0", "mtu 8901", "server 0", "left 0"], "{err}");
+}

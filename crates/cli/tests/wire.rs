@@ -258,10 +258,7 @@ fn a_sender_that_is_killed_is_missed_and_leaves_no_file() {
     let into = folder.path("into/");
     let mut receiver = Receiver::start(&["-o", &into, "--once", "--timeout", "1s"]);
     let arguments = ["send", "-", &receiver.at, "--key", &receiver.key, "--timeout", "1s"];
-    let mut sender = program(&arguments)
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+    let mut sender = program(&arguments).stdin(Stdio::piped()).spawn().expect("the program starts");
     let mut input = sender.stdin.take().expect("a pipe");
     input.write_all(&bytes(300_000, 1)).expect("room");
     receiver.connected();

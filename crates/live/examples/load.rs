@@ -175,7 +175,7 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
     let start = Instant::now();
     let rate = Rate::from_bps(100_000);
     let client = |server: &Server, seed: u64| ClientOptions {
-        to: server.at,
+        to: vec![server.at],
         key: server.key.clone(),
         offer: Offer {
             service: Service::Filler,

@@ -39,8 +39,7 @@ impl Client {
                 assert!(began.elapsed() < PATIENCE, "the server does not answer");
                 let (size, window) = (1400, 1000);
                 let (up, down, thesis) = (true, true, false);
-                let hello =
-                    Body::Hello { channel, up, down, size, window, thesis, nonce, cookie };
+                let hello = Body::Hello { channel, up, down, size, window, thesis, nonce, cookie };
                 let mut place = [0; 1024];
                 let length = self.codec.write(session, hello, HELLO, &mut place).expect("room");
                 let way = &self.ways[channel as usize];

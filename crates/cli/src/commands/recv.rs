@@ -8,8 +8,8 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::{capability, priority};
 use paceline_live::udp::{
-    ConnectionResult, Event, LogTarget, MOST_LOOPS, ServerOptions, Summary, Target, connect_to,
-    serve,
+    ConnectionResult, Event, LogTarget, MOST_LOOPS, ServerOptions, Summary, Target, any_address,
+    connect_to, serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
@@ -32,9 +32,9 @@ Examples:
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
 pub(crate) struct Recv {
-    /// The address and port to listen at; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5311", value_parser = address)]
-    listen: SocketAddr,
+    /// The address and port to listen at; port 0 takes a free one [default: [::]:5311, of IPv4, too; without IPv6 0.0.0.0:5311]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
     /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
     /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
     #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
@@ -189,7 +189,8 @@ pub(super) fn run_ahead() {
 
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
-        give_up_capabilities(self.realtime, Some(self.listen));
+        let listen = self.listen.unwrap_or_else(|| any_address(5311));
+        give_up_capabilities(self.realtime, Some(listen));
         let target = target(&self.output);
         place(&target)?;
         let keys = self.keys.find(self.quiet)?;
@@ -204,7 +205,7 @@ impl Recv {
         }
         let to_output = target == Target::Output;
         let options = ServerOptions {
-            listen: self.listen,
+            listen,
             identity: keys.identity,
             limits,
             loops: self.loops.unwrap_or_else(processors),

@@ -9,7 +9,7 @@ use paceline_live::saturate::window::Rule;
 use paceline_live::saturate::{
     ClientOptions, DirectionResult, Event, ServerOptions, client, server,
 };
-use paceline_live::udp::connect_to;
+use paceline_live::udp::{any_address, connect_to};
 use paceline_trace::Trace;
 use serde::Serialize;
 
@@ -39,9 +39,9 @@ Examples:
   paceline saturate server --listen 0.0.0.0:5313
   paceline saturate server --key-file /etc/paceline/server.key")]
 pub(crate) struct Server {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5313", value_parser = address)]
-    listen: SocketAddr,
+    /// Where to listen; port 0 takes a free one [default: [::]:5313, of IPv4, too; without IPv6 0.0.0.0:5313]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
     /// End with the first measurement
@@ -159,11 +159,12 @@ impl Saturate {
 
 impl Server {
     fn run(&self) -> Result<(), Error> {
-        give_up_capabilities(false, Some(self.listen));
+        let listen = self.listen.unwrap_or_else(|| any_address(5313));
+        give_up_capabilities(false, Some(listen));
         let keys = self.keys.find(false)?;
         let key = keys.line(false);
         let identity = keys.identity;
-        let options = ServerOptions { listen: self.listen, identity, once: self.once };
+        let options = ServerOptions { listen, identity, once: self.once };
         let mut printed = Ok(());
         let good = server(&options, &mut |event| match event {
             Event::Listening(at) => {

@@ -7,7 +7,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::compare::P95;
 use paceline_live::udp::{
-    ClientOptions, Delays, SentFile, SentSeries, Source, TransferResult, connect_to, send,
+    ClientOptions, Delays, SentFile, SentSeries, Source, TransferResult, addresses, send,
 };
 use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
@@ -209,7 +209,7 @@ impl Send {
             window: limits.window,
             ..Offer::default()
         };
-        let to = connect_to(&to).map_err(fail)?;
+        let to = addresses(&to).map_err(fail)?;
         let key = self.key.find()?;
         let qlog = self.qlog.clone();
         let series = self.output.is_some();

@@ -121,7 +121,7 @@ impl Traffic {
                     ..Offer::default()
                 };
                 let options = ClientOptions {
-                    to: SocketAddr::new(base, UDP_PORT),
+                    to: vec![SocketAddr::new(base, UDP_PORT)],
                     key,
                     offer,
                     limits,

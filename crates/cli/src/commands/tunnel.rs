@@ -6,7 +6,7 @@ use paceline_live::linux::capability;
 use paceline_live::tunnel::{
     ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
-use paceline_live::udp::connect_to;
+use paceline_live::udp::{any_address, connect_to};
 use paceline_wire::{Limits, ServerLimits};
 use std::net::SocketAddr;
 
@@ -66,9 +66,9 @@ Examples:
   paceline tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64
   paceline tunnel server --key-file /etc/paceline/server.key --address 10.77.0.1/24")]
 pub(crate) struct Server {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5312", value_parser = address)]
-    listen: SocketAddr,
+    /// Where to listen; port 0 takes a free one [default: [::]:5312, of IPv4, too; without IPv6 0.0.0.0:5312]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
     /// The largest packet on the way in bytes, IP and UDP headers included, that clients are granted. The
@@ -173,7 +173,13 @@ impl Server {
         let each = self.device.limits();
         let limits = ServerLimits { plaintext, each, mtu: self.mtu, ..ServerLimits::default() };
         let device = self.device.options();
-        let options = ServerOptions { listen: self.listen, identity, limits, device, once };
+        let options = ServerOptions {
+            listen: self.listen.unwrap_or_else(|| any_address(5312)),
+            identity,
+            limits,
+            device,
+            once,
+        };
         let mut printed = Ok(());
         let good = server(&options, &mut |event| {
             self.device.tell(&event);

@@ -6,6 +6,10 @@ use std::mem::{self, size_of};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
+};
+
 use crate::LiveError;
 
 mod refusal;
@@ -18,7 +22,7 @@ const MESSAGES: usize = 16;
 /// Bytes of a group.
 const GROUP: usize = 65_536;
 /// Bytes of the control messages of a group, in whole words.
-const CONTROL: usize = 16;
+const CONTROL: usize = 32;
 /// The most datagrams of a group that is sent.
 pub const MOST_SEGMENTS: usize = 64;
 /// The most bytes of a group that is sent.
@@ -30,6 +34,8 @@ const BUFFER: libc::c_int = 8 << 20;
 pub struct Socket {
     socket: UdpSocket,
     v6: bool,
+    /// True if it is bound to all addresses of this machine, so that packets say which one they came to.
+    any: bool,
     /// Whether the kernel sends groups on the way that packets take.
     groups: bool,
 }
@@ -58,6 +64,8 @@ pub struct Inbox {
 pub struct Group<'a> {
     /// From where.
     pub from: SocketAddr,
+    /// To which address of this machine, if the socket is bound to all of them: answers leave from there.
+    pub local: Option<IpAddr>,
     /// The ECN field of their IP headers.
     pub ecn: u8,
     /// When the kernel received them, in nanoseconds since 1970; `None` if it does not say.
@@ -78,6 +86,21 @@ impl Default for Inbox {
             controls: vec![[0; CONTROL]; MESSAGES],
         }
     }
+}
+
+/// A socket that is bound to this address; `shared` lets others be bound to it, too. Of all addresses of IPv6, it
+/// takes those of IPv4 as well, whatever the system's default says.
+fn bound(at: SocketAddr, shared: bool) -> nix::Result<UdpSocket> {
+    let family = if at.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet };
+    let made = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    if at.is_ipv6() && at.ip().is_unspecified() {
+        setsockopt(&made, sockopt::Ipv6V6Only, &false)?;
+    }
+    if shared {
+        setsockopt(&made, sockopt::ReusePort, &true)?;
+    }
+    bind(made.as_raw_fd(), &SockaddrStorage::from(at))?;
+    Ok(UdpSocket::from(made))
 }
 
 /// Sets an option of a socket.
@@ -106,7 +129,8 @@ impl Socket {
     /// # Errors
     /// The address is not ours or taken, or the system refuses a setting.
     pub fn bind(at: SocketAddr) -> Result<Socket, LiveError> {
-        let socket = UdpSocket::bind(at).map_err(|error| match error.kind() {
+        let socket = bound(at, false).map_err(io::Error::from);
+        let socket = socket.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => LiveError::Message(format!(
                 "{at}: another program has this address; name another port, or port 0 for a free one"
             )),
@@ -115,9 +139,29 @@ impl Socket {
         Socket::of(socket, at)
     }
 
+    /// A socket for a client: at any port, of the one family of all these addresses, or else of both.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn for_any_of(addresses: &[SocketAddr]) -> Result<Socket, LiveError> {
+        let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+        match addresses.iter().all(|to| to.ip().to_canonical().is_ipv4()) {
+            true => Socket::bind(four),
+            // A system without IPv6 still reaches the addresses of IPv4.
+            false => {
+                Socket::bind(six).or_else(|error| match addresses.iter().any(|to| to.is_ipv4()) {
+                    true => Socket::bind(four),
+                    false => Err(error),
+                })
+            }
+        }
+    }
+
     /// A socket that is bound to this address.
     fn of(socket: UdpSocket, at: SocketAddr) -> Result<Socket, LiveError> {
-        let socket = Socket { socket, v6: at.is_ipv6(), groups: true };
+        let any = at.ip().is_unspecified();
+        let socket = Socket { socket, v6: at.is_ipv6(), any, groups: true };
         socket.prepare().map_err(LiveError::system(format!("preparing the socket at {at}")))?;
         Ok(socket)
     }
@@ -135,6 +179,13 @@ impl Socket {
         });
         if !self.v6 {
             v4?;
+        }
+        if self.any {
+            let (level, name) = match self.v6 {
+                true => (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
+                false => (libc::IPPROTO_IP, libc::IP_PKTINFO),
+            };
+            set(socket, level, name, 1)?;
         }
         // What follows makes it faster or more exact; it works without.
         let _ = set(socket, libc::SOL_UDP, libc::UDP_GRO, 1);
@@ -223,10 +274,12 @@ impl Socket {
         if came < 0 {
             let error = io::Error::last_os_error();
             return match error.raw_os_error() {
-                Some(libc::EAGAIN | libc::EINTR) => Ok(0),
-                // What came by ICMP for a datagram of ours.
-                Some(code) if refusal::is_told_by_icmp(code) => Ok(0),
-                _ => Err(LiveError::system("receiving datagrams")(error)),
+                // These say that the socket itself, or this program's use of it, is broken.
+                Some(libc::EBADF | libc::ENOTSOCK | libc::EFAULT | libc::EINVAL | libc::ENOSYS) => {
+                    Err(LiveError::system("receiving datagrams")(error))
+                }
+                // What a path reports (ICMP), and shortages that pass, cost one datagram and not the server.
+                _ => Ok(0),
             };
         }
         let came = (came as usize).min(MESSAGES);
@@ -234,18 +287,37 @@ impl Socket {
         for (header, (bytes, name)) in headers.iter().take(came).zip(places) {
             let Some(from) = address(name) else { continue };
             let length = (header.msg_len as usize).min(GROUP);
-            let (ecn, stamp, size) = control(&header.msg_hdr);
+            let Control { ecn, stamp, size, local } = control(&header.msg_hdr);
             let Some(bytes) = bytes.get_mut(..length) else { continue };
             let size = size.unwrap_or(length).max(1);
-            see(Group { from, ecn, stamp, bytes, size });
+            see(Group { from, local, ecn, stamp, bytes, size });
         }
         Ok(came)
     }
 
     /// Sends a group of datagrams of `size` bytes each, of which the last may be shorter.
     pub fn send(&mut self, to: SocketAddr, ecn: u8, bytes: &[u8], size: usize) -> SendOutcome {
+        self.send_from(None, to, ecn, bytes, size)
+    }
+
+    /// Sends a group as [`Socket::send`] does, from this address of the machine if one is given and it still has
+    /// it.
+    pub fn send_from(
+        &mut self,
+        source: Option<IpAddr>,
+        to: SocketAddr,
+        ecn: u8,
+        bytes: &[u8],
+        size: usize,
+    ) -> SendOutcome {
         if bytes.len() <= size || self.groups {
-            let sent = self.send_once(to, ecn, bytes, size);
+            let sent = self.send_once(source, to, ecn, bytes, size);
+            if source.is_some()
+                && matches!(sent, Err(libc::EINVAL | libc::EADDRNOTAVAIL | libc::ENETUNREACH))
+            {
+                // The machine has lost the address.
+                return self.send_from(None, to, ecn, bytes, size);
+            }
             if !(bytes.len() > size && sent == Err(libc::EIO)) {
                 return outcome(sent);
             }
@@ -253,7 +325,7 @@ impl Socket {
             self.groups = false;
         }
         for datagram in bytes.chunks(size.max(1)) {
-            match outcome(self.send_once(to, ecn, datagram, size)) {
+            match outcome(self.send_once(source, to, ecn, datagram, size)) {
                 SendOutcome::All => {}
                 other => return other,
             }
@@ -263,6 +335,7 @@ impl Socket {
 
     fn send_once(
         &self,
+        source: Option<IpAddr>,
         to: SocketAddr,
         ecn: u8,
         bytes: &[u8],
@@ -285,6 +358,21 @@ impl Socket {
             false => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
         };
         let mut used = put(&mut control, 0, level, kind, &i32::from(ecn).to_ne_bytes());
+        match source.map(|source| source.to_canonical()) {
+            Some(IpAddr::V4(ip)) if v4 => {
+                // struct in_pktinfo: any interface, this address, no destination.
+                let mut info = [0; 12];
+                info[4..8].copy_from_slice(&ip.octets());
+                used = put(&mut control, used, libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+            }
+            Some(IpAddr::V6(ip)) if !v4 => {
+                // struct in6_pktinfo: this address, any interface.
+                let mut info = [0; 20];
+                info[..16].copy_from_slice(&ip.octets());
+                used = put(&mut control, used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &info);
+            }
+            _ => {}
+        }
         if bytes.len() > size {
             let size = (size as u16).to_ne_bytes();
             used = put(&mut control, used, libc::SOL_UDP, libc::UDP_SEGMENT, &size);
@@ -343,9 +431,19 @@ fn put(
     end
 }
 
-/// What the control messages of a group say: the ECN field, the time, the size of its datagrams.
-fn control(header: &libc::msghdr) -> (u8, Option<u64>, Option<usize>) {
-    let (mut ecn, mut stamp, mut size) = (0, None, None);
+/// What the control messages of a group say.
+#[derive(Default)]
+struct Control {
+    ecn: u8,
+    stamp: Option<u64>,
+    /// Bytes of each of its datagrams.
+    size: Option<usize>,
+    /// Which address of this machine it came to.
+    local: Option<IpAddr>,
+}
+
+fn control(header: &libc::msghdr) -> Control {
+    let Control { mut ecn, mut stamp, mut size, mut local } = Control::default();
     // SAFETY: the kernel has written whole control messages into the memory that the header points
     // to, and their length into the header. Data is read as far as its kind goes, unaligned.
     unsafe {
@@ -362,6 +460,15 @@ fn control(header: &libc::msghdr) -> (u8, Option<u64>, Option<usize>) {
                     let seconds = (time.tv_sec as u64).saturating_mul(1_000_000_000);
                     stamp = Some(seconds.saturating_add(time.tv_nsec as u64));
                 }
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                    let info = data.cast::<libc::in_pktinfo>().read_unaligned();
+                    let ip = Ipv4Addr::from(u32::from_be(info.ipi_spec_dst.s_addr));
+                    local = Some(IpAddr::V4(ip));
+                }
+                (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                    let info = data.cast::<libc::in6_pktinfo>().read_unaligned();
+                    local = Some(IpAddr::from(info.ipi6_addr.s6_addr).to_canonical());
+                }
                 (libc::SOL_UDP, libc::UDP_GRO) => {
                     size = usize::try_from(data.cast::<libc::c_int>().read_unaligned()).ok();
                 }
@@ -370,7 +477,7 @@ fn control(header: &libc::msghdr) -> (u8, Option<u64>, Option<usize>) {
             message = libc::CMSG_NXTHDR(header, message);
         }
     }
-    (ecn, stamp, size)
+    Control { ecn, stamp, size, local }
 }
 
 /// An address as the kernel has it; of the form that IPv4 addresses have on IPv6 sockets, the IPv4 address.
@@ -431,64 +538,4 @@ fn storage(to: SocketAddr, v6: bool) -> (libc::sockaddr_storage, libc::socklen_t
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Receives until so many datagrams have come.
-    fn receive(socket: &Socket, count: usize) -> Vec<(SocketAddr, u8, bool, Vec<u8>)> {
-        let mut inbox = Inbox::default();
-        let mut came = Vec::new();
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while came.len() < count && std::time::Instant::now() < end {
-            let received = socket.receive(&mut inbox, |group| {
-                for bytes in group.bytes.chunks(group.size) {
-                    came.push((group.from, group.ecn, group.stamp.is_some(), bytes.to_vec()));
-                }
-            });
-            received.expect("a socket");
-        }
-        came
-    }
-
-    #[test]
-    fn groups_arrive_as_datagrams_with_their_marks() {
-        for local in ["127.0.0.1:0", "[::1]:0"] {
-            let local: SocketAddr = local.parse().expect("an address");
-            let (Ok(mut one), Ok(two)) = (Socket::bind(local), Socket::bind(local)) else {
-                paceline_testing::skip(
-                    paceline_testing::Need::Kernel,
-                    &paceline_testing::this_test(),
-                    &format!("no sockets at {local}"),
-                );
-                continue;
-            };
-            let to = two.local().expect("an address");
-            for ecn in 0..4 {
-                let bytes: Vec<u8> = (0..10_000u32).map(|i| (i / 1000) as u8).collect();
-                assert_eq!(one.send(to, ecn, &bytes[..9_500], 1000), SendOutcome::All);
-                let came = receive(&two, 10);
-                assert_eq!(came.len(), 10);
-                for (i, (from, mark, stamped, bytes)) in came.iter().enumerate() {
-                    assert_eq!((*from, *mark), (one.local().expect("an address"), ecn));
-                    assert!(*stamped && bytes.iter().all(|&byte| byte == i as u8));
-                    assert_eq!(bytes.len(), if i == 9 { 500 } else { 1000 });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_ipv6_socket_speaks_with_ipv4_too() {
-        let Ok(mut six) = Socket::bind("[::]:0".parse().expect("an address")) else { return };
-        let mut four = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
-        let to = four.local().expect("an address");
-        assert_eq!(six.send(to, 2, b"hello", 5), SendOutcome::All);
-        let (from, ecn, _, bytes) = receive(&four, 1).remove(0);
-        assert_eq!((ecn, &bytes[..]), (2, &b"hello"[..]));
-        let back = SocketAddr::from(([127, 0, 0, 1], six.local().expect("an address").port()));
-        assert_eq!(from, back);
-        assert_eq!(four.send(back, 1, b"well", 4), SendOutcome::All);
-        let (from, ecn, _, bytes) = receive(&six, 1).remove(0);
-        assert_eq!((ecn, &bytes[..], from), (1, &b"well"[..], to));
-    }
-}
+mod tests;

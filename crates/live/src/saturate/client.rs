@@ -6,8 +6,8 @@ use std::os::fd::AsFd as _;
 use paceline_cc::{Span, Time};
 use paceline_wire::key::Key;
 use paceline_wire::saturator::{
-    Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, NONCE, SentStats, SessionCodec, new_nonce,
-    new_session,
+    Arrivals, Body, COOKIE, Channel, Codec, HELLO, Message, NONCE, SentStats, SessionCodec,
+    new_nonce, new_session,
 };
 
 use super::record::{ArrivalRecord, RecordedTrace};
@@ -263,7 +263,8 @@ impl Client<'_> {
         let found = wait(&mut self.clock, until, self.link.as_fd(), feedback, &self.interrupts)?;
         let (ahead, now) = (self.clock.ahead(), self.clock.now());
         let mut came = Vec::new();
-        let Client { link, feedback, inbox, clock, codec, session, session_codec, nonce, .. } = self;
+        let Client { link, feedback, inbox, clock, codec, session, session_codec, nonce, .. } =
+            self;
         let mut read = |group: Group<'_>| {
             // Times of the kernel's may be a little before what was told.
             let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);

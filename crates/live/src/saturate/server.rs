@@ -1,7 +1,7 @@
 //! The end in the Internet.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
@@ -47,9 +47,14 @@ pub enum Event {
     Ended(SocketAddr, bool),
 }
 
+/// Where a hello came from, and the address of this machine that it came to.
+type Ends = (SocketAddr, Option<IpAddr>);
+
 struct Session {
     /// Of the link and of acknowledgements, once the client has shown that it receives there.
     ways: [Option<SocketAddr>; 2],
+    /// The addresses of this machine at which the client asked, by which answers leave.
+    locals: [Option<IpAddr>; 2],
     /// What this end has drawn at random, and the codes that follow from it.
     nonce: [u8; NONCE],
     codec: SessionCodec,
@@ -129,10 +134,10 @@ impl Server {
         for session in sessions.values_mut() {
             until = until.min(session.heard + session.patience());
             let sends = session.down && session.stands && !session.ended;
-            let ([Some(to), Some(_)], true) = (session.ways, sends)
-            else {
+            let ([Some(to), Some(_)], true) = (session.ways, sends) else {
                 continue;
             };
+            outbox.leave_from(session.locals[Channel::Link as usize]);
             let to = (to, session.size);
             let Session { window, codec, .. } = session;
             let sent = outbox.send(socket, BURST, |place| data(codec, window, now, to, place));
@@ -165,7 +170,8 @@ impl Server {
             let at = clock.of_stamp(group.stamp, ahead, Time::ZERO, now);
             for bytes in group.bytes.chunks(group.size) {
                 let Some((id, channel)) = addressed(bytes) else {
-                    hellos.extend(codec.read(bytes).ok().map(|hello| (at, group.from, hello)));
+                    let ends = (group.from, group.local);
+                    hellos.extend(codec.read(bytes).ok().map(|hello| (at, ends, hello)));
                     continue;
                 };
                 // A way has the address at which the client said hello.
@@ -178,16 +184,17 @@ impl Server {
                 }
             }
         })?;
-        hellos.into_iter().for_each(|(at, from, hello)| self.welcome(at, from, &hello));
+        hellos.into_iter().for_each(|(at, ends, hello)| self.welcome(at, ends, &hello));
         came.into_iter().for_each(|(at, id, body)| self.take(at, id, body));
         Ok(())
     }
 
     /// Answers a hello.
-    fn answer(&mut self, to: SocketAddr, session: u64, body: Body) {
+    fn answer(&mut self, (to, local): Ends, session: u64, body: Body) {
         let mut place = [0; 1024];
         let Ok(length) = self.codec.write(session, body, 0, &mut place) else { return };
         let bytes = place.get(..length).unwrap_or(&[]);
+        self.outbox.leave_from(local);
         self.outbox.send_one(&mut self.socket, to, bytes);
     }
 
@@ -198,21 +205,23 @@ impl Server {
         let Some(to) = session.ways[Channel::Feedback as usize] else { return };
         let Ok(length) = session.codec.write(body, 0, &mut place) else { return };
         let bytes = place.get(..length).unwrap_or(&[]);
+        self.outbox.leave_from(session.locals[Channel::Feedback as usize]);
         self.outbox.send_one(&mut self.socket, to, bytes);
     }
 
-    fn welcome(&mut self, at: Time, from: SocketAddr, message: &Message) {
+    fn welcome(&mut self, at: Time, ends: Ends, message: &Message) {
+        let from = ends.0;
         let id = message.session;
         let Body::Hello { channel, cookie, .. } = message.body else { return };
         if !self.cookies.is_good(at, from, id, channel, &cookie) {
             let cookie = self.cookies.issue(at, from, id, channel);
-            self.answer(from, id, Body::Retry { channel, cookie });
+            self.answer(ends, id, Body::Retry { channel, cookie });
             return;
         }
         if (self.sessions.contains_key(&id) || self.sessions.len() < SESSIONS)
-            && let Some(nonce) = self.meet(at, from, message)
+            && let Some(nonce) = self.meet(at, ends, message)
         {
-            self.answer(from, id, Body::Ready { channel, nonce });
+            self.answer(ends, id, Body::Ready { channel, nonce });
         }
     }
 
@@ -243,8 +252,9 @@ impl Server {
 
     /// Notes the address of a way of a measurement, which may be a new one. Returns what this end has drawn at
     /// random for it.
-    fn meet(&mut self, at: Time, from: SocketAddr, message: &Message) -> Option<[u8; NONCE]> {
-        let Body::Hello { channel, down, size, window, thesis, nonce: its, .. } = message.body else {
+    fn meet(&mut self, at: Time, (from, local): Ends, message: &Message) -> Option<[u8; NONCE]> {
+        let Body::Hello { channel, down, size, window, thesis, nonce: its, .. } = message.body
+        else {
             return None;
         };
         let rule = if thesis { Rule::Thesis } else { Rule::Delivery };
@@ -252,6 +262,7 @@ impl Server {
         let codec = &self.codec;
         let session = self.sessions.entry(message.session).or_insert_with(|| Session {
             ways: [None; 2],
+            locals: [None; 2],
             nonce,
             codec: codec.session(message.session, &its, &nonce),
             stands: false,
@@ -265,7 +276,10 @@ impl Server {
         });
         session.heard = session.heard.max(at);
         // Addresses stay as they were at first.
-        session.ways[channel as usize].get_or_insert(from);
+        if session.ways[channel as usize].is_none() {
+            session.ways[channel as usize] = Some(from);
+            session.locals[channel as usize] = local;
+        }
         if let ([Some(link), Some(feedback)], false) = (session.ways, session.told) {
             session.told = true;
             self.events.push(Event::Began(link, feedback));

@@ -1,20 +1,21 @@
 //! The end of a tunnel that connects, again and again if need be.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
 use paceline_wire::key::Key;
-use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Service, Sink};
+use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Service, Sink};
 
 use super::carrier::Carrier;
 use super::device::{Device, DeviceOptions};
 use super::{Event, reason};
 use crate::linux::udp::{Inbox, Socket};
+use crate::udp::addresses::Name;
 use crate::udp::client::mark;
 use crate::udp::clock::{Clock, wait};
-use crate::udp::connect_to;
 use crate::udp::outbox::Outbox;
+use crate::udp::race::Race;
 use crate::{Interrupts, LiveError};
 
 /// How many packets leave before arrivals are looked at again.
@@ -23,6 +24,9 @@ const BURST: usize = 64;
 const FAREWELL: Span = Span::from_millis(1000);
 /// The pause before it is tried again to connect.
 const PAUSE: Span = Span::from_millis(1000);
+/// How long an attempt to connect waits for name servers; the first one, before there is a device, for less.
+const LOOKUP: Span = Span::from_secs(5);
+const FIRST_LOOKUP: Span = Span::from_secs(1);
 /// Bytes of headers that are certainly enough, as long as there is no connection that says it.
 const HEADERS: u16 = 120;
 
@@ -82,25 +86,34 @@ impl Sink for ToDevice<'_> {
 /// # Errors
 /// The device cannot be made or has gone; the server refuses; with `once`, there is no connection.
 pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
+    let mut clock = Clock::start();
+    let interrupts = Interrupts::watch()?;
     // Before anything is changed: a route that would swallow the tunnel's own packets.
-    let mut to = connect_to(&options.to);
-    if let Ok(to) = &to {
-        check_routes(to.ip(), options)?;
+    let mut name = Name::new(&options.to);
+    if look_up(&mut name, &mut clock, &interrupts, None)? {
+        return Ok(true);
+    }
+    if let Ok(addresses) = name.addresses() {
+        passable(addresses, options)?;
     }
     let device = Device::open(&options.device, u32::from(options.mtu.saturating_sub(HEADERS)))?;
     tell(Event::Device(options.device.name.clone()));
     let mut client = Client {
         options,
-        clock: Clock::start(),
+        clock,
         inbox: Inbox::default(),
         outbox: Outbox::new(),
-        interrupts: Interrupts::watch()?,
+        interrupts,
         device,
     };
     let mut connected = false;
     loop {
-        let attempt = match &to {
-            Ok(to) => client.attempt(*to),
+        // Each time: the name may have moved into a network that is routed through the tunnel.
+        let attempt = match name.addresses() {
+            Ok(addresses) => match passable(addresses, options) {
+                Ok(addresses) => client.attempt(&addresses),
+                Err(error) => Ok((None, Attempt::Refused(error))),
+            },
             Err(error) => Ok((None, Attempt::Failed(LiveError::Message(error.to_string())))),
         };
         let (socket, attempt) = attempt.unwrap_or_else(|error| (None, Attempt::Failed(error)));
@@ -126,31 +139,67 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
             return Ok(true);
         }
         // The server may have moved; where names cannot be looked up now, it has not.
-        to = connect_to(&options.to).or(to);
+        let Client { clock, interrupts, device, .. } = &mut client;
+        if look_up(&mut name, clock, interrupts, Some(device))? {
+            return Ok(true);
+        }
     }
 }
 
-/// An error if a route through the device would lead the tunnel's own packets into it.
-fn check_routes(to: IpAddr, options: &ClientOptions) -> Result<(), LiveError> {
-    let DeviceOptions { addresses, routes, .. } = &options.device;
-    let swallows = addresses.iter().chain(routes).find(|network| network.contains(to));
-    match swallows {
-        Some(network) if options.outer.is_none() => Err(LiveError::Message(format!(
+/// Looks the server's name up, for [`LOOKUP`] at most, or for [`FIRST_LOOKUP`] without a device; true if it was interrupted. Packets that the device has
+/// meanwhile are dropped.
+fn look_up(
+    name: &mut Name,
+    clock: &mut Clock,
+    interrupts: &Interrupts,
+    mut device: Option<&mut Device>,
+) -> Result<bool, LiveError> {
+    name.look_up()?;
+    let end = clock.now() + if device.is_some() { LOOKUP } else { FIRST_LOOKUP };
+    while let Some(pending) = name.pending()
+        && clock.now() < end
+    {
+        let input = device.as_ref().map(|device| device.as_fd());
+        let found = wait(clock, end, pending, input, interrupts)?;
+        if found.interrupted {
+            return Ok(true);
+        }
+        if let (true, Some(device)) = (found.input, &mut device) {
+            device.read(|_| {})?;
+        }
+        name.take();
+    }
+    Ok(false)
+}
+
+/// Returns the addresses to which packets do not go through the device itself.
+///
+/// # Errors
+/// There are none.
+fn passable(
+    addresses: &[SocketAddr],
+    options: &ClientOptions,
+) -> Result<Vec<SocketAddr>, LiveError> {
+    let DeviceOptions { addresses: own, routes, .. } = &options.device;
+    let swallows = |to: IpAddr| own.iter().chain(routes).find(|network| network.contains(to));
+    let passes =
+        |to: &SocketAddr| options.outer.is_some() || swallows(to.ip().to_canonical()).is_none();
+    let passable: Vec<SocketAddr> = addresses.iter().copied().filter(passes).collect();
+    let swallowed =
+        addresses.first().and_then(|to| Some((to.ip(), swallows(to.ip().to_canonical())?)));
+    match swallowed {
+        Some((to, network)) if passable.is_empty() => Err(LiveError::Message(format!(
             "the route to {network} would lead the tunnel's own packets, which go to {to}, into the \
              tunnel: say by which interface they leave, as --outer eth0"
         ))),
-        _ => Ok(()),
+        _ => Ok(passable),
     }
 }
 
 impl Client<'_> {
     /// Tries once to connect, with a socket of its own: an address that is gone is not used again.
-    fn attempt(&mut self, to: SocketAddr) -> Result<(Option<Socket>, Attempt), LiveError> {
-        let any = match to.ip() {
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let mut socket = Socket::bind(SocketAddr::new(any, 0))?;
+    fn attempt(&mut self, to: &[SocketAddr]) -> Result<(Option<Socket>, Attempt), LiveError> {
+        let mut socket = Socket::for_any_of(to)?;
         if let Some(outer) = &self.options.outer {
             socket.bind_to_device(outer)?;
         }
@@ -158,7 +207,7 @@ impl Client<'_> {
         Ok((Some(socket), attempt))
     }
 
-    fn connect(&mut self, to: SocketAddr, socket: &mut Socket) -> Result<Attempt, LiveError> {
+    fn connect(&mut self, to: &[SocketAddr], socket: &mut Socket) -> Result<Attempt, LiveError> {
         let ClientOptions { scheme, plaintext, mtu, limits, key, .. } = self.options;
         let offer = Offer {
             plaintext: *plaintext,
@@ -176,43 +225,31 @@ impl Client<'_> {
                 _ => Attempt::Refused(LiveError::Message(text)),
             }
         };
-        let made = Initiator::new(self.clock.now(), key, to, offer, limits.clone());
-        let mut initiator = match made {
-            Ok(initiator) => initiator,
-            Err(error) => return Ok(failed(error)),
-        };
-        let mut place = vec![0; 65_536];
+        let mut race = Race::new(self.clock.now(), key, to, offer, limits.clone());
         loop {
             let now = self.clock.now();
-            match initiator.transmit(now, &mut place) {
-                Ok(Some(length)) => {
-                    let bytes = place.get(..length).unwrap_or(&[]);
-                    self.outbox.send_one(socket, to, bytes);
-                    if self.outbox.was_too_large()
-                        && let Err(error) = initiator.on_too_large(now)
-                    {
-                        return Ok(failed(error));
-                    }
-                }
-                Ok(None) => {}
-                Err(error) => return Ok(failed(error)),
+            if let Err(error) = race.transmit(now, socket, &mut self.outbox) {
+                return Ok(failed(error));
             }
-            let until = initiator.wake();
-            let ready = wait(&mut self.clock, until, socket.as_fd(), None, &self.interrupts)?;
+            let input = Some(self.device.as_fd());
+            let until = race.wake();
+            let ready = wait(&mut self.clock, until, socket.as_fd(), input, &self.interrupts)?;
             if ready.interrupted {
                 return Ok(Attempt::Interrupted);
             }
+            // Packets that the device has meanwhile would be late: they are read and forgotten.
+            self.device.read(|_| {})?;
             let now = self.clock.now();
             let mut made = None;
             socket.receive(&mut self.inbox, |group| {
                 for bytes in group.bytes.chunks(group.size) {
                     if made.is_none() {
-                        made = initiator.on_datagram(now, bytes).transpose();
+                        made = race.on_datagram(now, bytes).transpose();
                     }
                 }
             })?;
             match made {
-                Some(Ok(connection)) => return Ok(Attempt::Made(Box::new(connection))),
+                Some(Ok(winner)) => return Ok(Attempt::Made(Box::new(winner.connection))),
                 Some(Err(error)) => return Ok(failed(error)),
                 None => {}
             }

@@ -18,6 +18,7 @@ use crate::linux::udp::{Inbox, Socket};
 use crate::udp::client::mark;
 use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
+use crate::udp::server_loop::{Deaf, FAREWELL, note_local};
 use crate::{Interrupts, LiveError};
 
 /// How many packets of a connection leave before arrivals are looked at again.
@@ -76,6 +77,8 @@ struct Tunnel {
     networks: Vec<Prefix>,
     neighbours: Neighbours,
     clients: BTreeMap<usize, Client>,
+    /// The address of this machine that each connection's newest packet came to.
+    locals: BTreeMap<usize, IpAddr>,
     events: Vec<Event>,
     good: bool,
 }
@@ -103,6 +106,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         networks: options.device.addresses.clone(),
         neighbours: Neighbours::default(),
         clients: BTreeMap::new(),
+        locals: BTreeMap::new(),
         events: Vec::new(),
         good: true,
     };
@@ -112,7 +116,7 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         let (wake, input) = (tunnel.server.wake(), Some(tunnel.arrivals.device.as_fd()));
         let ready = wait(&mut clock, wake, tunnel.socket.as_fd(), input, &interrupts)?;
         if ready.interrupted {
-            tunnel.close_all(clock.now());
+            tunnel.close_all(&mut clock, &mut inbox, &interrupts)?;
             tunnel.events.drain(..).for_each(&mut *tell);
             tell(Event::Stopping(tunnel.server.stats()));
             return Ok(tunnel.good);
@@ -142,21 +146,23 @@ impl Tunnel {
         let (ahead, now) = (clock.ahead(), clock.now());
         let mut answers = Vec::new();
         let mut seen = Vec::new();
-        let Tunnel { server, socket, arrivals, neighbours, .. } = self;
+        let Tunnel { server, socket, arrivals, neighbours, locals, .. } = self;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, *told, now);
             *told = at;
             for bytes in group.bytes.chunks_mut(group.size) {
                 let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, arrivals);
-                answers.extend(server.take_answer());
+                answers.extend(server.take_answer().map(|answer| (group.local, answer)));
                 let Some(slot) = slot else { continue };
                 if seen.last() != Some(&slot) {
+                    note_local(locals, slot, group.local);
                     seen.push(slot);
                 }
-                arrivals.sources.drain(..).for_each(|source| neighbours.learn(source, slot));
+                arrivals.sources.drain(..).for_each(|source| neighbours.learn(at, source, slot));
             }
         })?;
-        for (to, answer) in answers {
+        for (local, (to, answer)) in answers {
+            self.outbox.leave_from(local);
             self.outbox.send_one(&mut self.socket, to, &answer);
         }
         seen.into_iter().try_for_each(|slot| self.meet(slot))
@@ -232,7 +238,8 @@ impl Tunnel {
         // Some rounds, so that arrivals are looked at even if there is always something to send.
         for _ in 0..BURST {
             let Some(slot) = self.server.due(now) else { break };
-            let Tunnel { server, socket, outbox, clients, arrivals, .. } = self;
+            let Tunnel { server, socket, outbox, clients, arrivals, locals, .. } = self;
+            outbox.leave_from(locals.get(&slot).copied());
             let count = outbox.send(socket, BURST, |place| {
                 if let Some(client) = clients.get_mut(&slot)
                     && let Some(connection) = server.connection(slot)
@@ -267,6 +274,7 @@ impl Tunnel {
 
     fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), LiveError> {
         self.server.remove(slot);
+        self.locals.remove(&slot);
         self.neighbours.remove(slot);
         if let Some(client) = self.clients.remove(&slot) {
             self.arrivals.longest.remove(&client.local);
@@ -277,15 +285,47 @@ impl Tunnel {
         self.set_mtu()
     }
 
-    /// Tells everybody that this end is going.
-    fn close_all(&mut self, now: Time) {
+    /// Tells everybody that this end is going, until all have answered or [`FAREWELL`] is over.
+    fn close_all(
+        &mut self,
+        clock: &mut Clock,
+        inbox: &mut Inbox,
+        interrupts: &Interrupts,
+    ) -> Result<(), LiveError> {
         let slots: Vec<usize> = self.server.slots().collect();
         for slot in slots {
             if let Some(connection) = self.server.connection(slot) {
                 connection.close(1, "the server of the tunnel was stopped");
             }
-            let Tunnel { server, socket, outbox, .. } = self;
-            outbox.send(socket, 1, |place| server.transmit(now, slot, place));
+            self.server.reschedule(slot);
+        }
+        let end = clock.now() + FAREWELL;
+        loop {
+            let now = clock.now();
+            let Tunnel { server, socket, outbox, locals, .. } = self;
+            while let Some(slot) = server.due(now) {
+                outbox.leave_from(locals.get(&slot).copied());
+                outbox.send(socket, BURST, |place| server.transmit(now, slot, place));
+                if server.connection(slot).is_none_or(|one| one.ended().is_some()) {
+                    server.remove(slot);
+                }
+            }
+            if server.slots().next().is_none() || now >= end {
+                return Ok(());
+            }
+            let ready = wait(clock, server.wake().min(end), socket.as_fd(), None, interrupts)?;
+            if ready.interrupted {
+                return Ok(());
+            }
+            if ready.socket {
+                let now = clock.now();
+                socket.receive(inbox, |group| {
+                    for bytes in group.bytes.chunks_mut(group.size) {
+                        server.on_datagram(now, group.from, mark(group.ecn), bytes, &mut Deaf);
+                        server.take_answer();
+                    }
+                })?;
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The sending end.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use paceline_cc::{Ack, Ecn, Span, Time};
 use paceline_flow::{SenderStats, VideoStats};
 use paceline_measure::Samples;
 use paceline_wire::key::Key;
-use paceline_wire::{ConnectError, Connection, End, Initiator, Limits, Offer, Sink, printable};
+use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Sink, printable};
 
 use super::arrivals::{Delays, Summary};
 use super::clock::{Clock, wait};
@@ -16,6 +16,7 @@ use super::course::{SentCourse, SentSeries};
 use super::note::Note;
 use super::outbox::Outbox;
 use super::qlog::{Qlog, Vantage};
+use super::race::{Race, Winner};
 use super::source::{SentFile, Source, SourceReader};
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
@@ -32,8 +33,8 @@ const REFUSAL_GRACE: Span = Span::from_secs(1);
 /// What a client shall do.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The server.
-    pub to: SocketAddr,
+    /// The addresses of the server, of which one after the other is tried.
+    pub to: Vec<SocketAddr>,
     /// Its key.
     pub key: Key,
     /// What the server is asked for.
@@ -82,19 +83,6 @@ pub struct TransferResult {
     pub series: Option<SentSeries>,
     /// Why the log in qlog's format is not whole, if one was wanted.
     pub unlogged: Option<String>,
-}
-
-/// The address that `text` names: `host:port`.
-///
-/// # Errors
-/// There is no such host, or no port.
-pub fn connect_to(text: &str) -> Result<SocketAddr, LiveError> {
-    let found = text.to_socket_addrs().map_err(LiveError::system(format!(
-        "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311"
-    )))?;
-    let mut found: Vec<_> = found.collect();
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.first().copied().ok_or_else(|| LiveError::Message(format!("{text}: no address")))
 }
 
 /// Round-trip times, and the log and the course over time if they are wanted.
@@ -176,13 +164,9 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     let reader = SourceReader::open(&options.source)?;
     let qlog = options.qlog.as_ref();
     let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
-    let any = match options.to.ip() {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
     let mut client = Client {
         clock: Clock::start(),
-        socket: Socket::bind(SocketAddr::new(any, 0))?,
+        socket: Socket::for_any_of(&options.to)?,
         inbox: Inbox::default(),
         outbox: Outbox::new(),
         interrupts: Interrupts::watch()?,
@@ -213,20 +197,13 @@ impl Client {
     fn shake_hands(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
         let (offer, limits) = (options.offer.clone(), options.limits.clone());
         let now = self.clock.now();
-        let mut initiator =
-            Initiator::new(now, &options.key, options.to, offer, limits).map_err(message)?;
-        let mut place = vec![0; 65_536];
+        let mut refused = Vec::new();
+        let mut race = Race::new(now, &options.key, &options.to, offer, limits);
         loop {
             let now = self.clock.now();
-            if let Some(length) = initiator.transmit(now, &mut place).map_err(message)? {
-                let bytes = place.get(..length).unwrap_or(&[]);
-                self.outbox.send_one(&mut self.socket, options.to, bytes);
-                if self.outbox.was_too_large() {
-                    initiator.on_too_large(now).map_err(message)?;
-                }
-            }
+            race.transmit(now, &mut self.socket, &mut self.outbox).map_err(message)?;
             let socket = self.socket.as_fd();
-            let ready = wait(&mut self.clock, initiator.wake(), socket, None, &self.interrupts)?;
+            let ready = wait(&mut self.clock, race.wake(), socket, None, &self.interrupts)?;
             if ready.interrupted {
                 return Err(LiveError::Message("interrupted before a connection stood".into()));
             }
@@ -235,20 +212,27 @@ impl Client {
             self.socket.receive(&mut self.inbox, |group| {
                 for bytes in group.bytes.chunks(group.size) {
                     if made.is_none() {
-                        made = initiator.on_datagram(now, bytes).transpose();
+                        made = race.on_datagram(now, bytes).transpose();
                     }
                 }
             })?;
-            let refused = made.is_none() && self.socket.is_refused(options.to);
-            if refused && !options.waits_for_server && now.since(Time::ZERO) >= REFUSAL_GRACE {
+            refused.extend(self.socket.take_refused());
+            let all = options
+                .to
+                .iter()
+                .all(|to| refused.contains(&SocketAddr::new(to.ip().to_canonical(), to.port())));
+            let is_late = now.since(Time::ZERO) >= REFUSAL_GRACE;
+            if made.is_none() && all && !options.waits_for_server && is_late {
+                let to: Vec<String> = options.to.iter().map(SocketAddr::to_string).collect();
                 return Err(LiveError::Message(format!(
                     "{}: refused: nothing listens there at this port (ICMP port unreachable): is `paceline recv` \
                      running, and is this its port?",
-                    options.to
+                    to.join(", ")
                 )));
             }
-            if let Some(connection) = made {
-                return Ok((connection.map_err(message)?, initiator.mtu()));
+            if let Some(made) = made {
+                let Winner { connection, mtu } = made.map_err(message)?;
+                return Ok((connection, mtu));
             }
         }
     }
@@ -276,7 +260,7 @@ impl Client {
             connection.log_losses();
         }
         self.rtts.course = options.series.then(|| SentCourse::new(start));
-        let ip_udp = options.limits.ip_udp(&options.to);
+        let ip_udp = options.limits.ip_udp(&connection.remote().0);
         loop {
             // What was due happens at its time, so that a wait that ends late costs no rate.
             let now = self.clock.on_time(due, told);

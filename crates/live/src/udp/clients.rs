@@ -11,6 +11,7 @@ use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
 use super::arrivals::Arrivals;
 use super::files::{IncomingFile, Target};
 use super::note::Note;
+use super::open_files::{OpenFile, OpenFiles};
 use super::output::Output;
 use super::qlog::Qlog;
 use super::server::{ConnectionResult, Event, ServerOptions};
@@ -25,7 +26,7 @@ const ONE_FILE: &str = "the receiver writes to standard output, one file after t
 struct Client {
     arrivals: Arrivals,
     unpacker: Unpacker,
-    files: HashMap<u32, IncomingFile>,
+    files: HashMap<u32, (IncomingFile, OpenFile)>,
     /// What is to be told, the oldest first.
     notes: VecDeque<Note>,
     /// All its files were refused because another sender has standard output.
@@ -41,6 +42,8 @@ pub(super) struct Clients<'a> {
     clients: HashMap<u32, Client>,
     /// How many there have been, at all loops.
     count: &'a AtomicU64,
+    /// The files that are open, at all loops.
+    open_files: OpenFiles,
     output: Output<'a>,
     events: mpsc::Sender<Event>,
 }
@@ -54,10 +57,11 @@ impl<'a> Clients<'a> {
     pub(super) fn new(
         options: &'a ServerOptions,
         count: &'a AtomicU64,
+        open_files: OpenFiles,
         output: Output<'a>,
         events: mpsc::Sender<Event>,
     ) -> Clients<'a> {
-        Clients { options, clients: HashMap::new(), count, output, events }
+        Clients { options, clients: HashMap::new(), count, open_files, output, events }
     }
 
     /// Tells what has happened.
@@ -157,7 +161,7 @@ impl Client {
         &mut self,
         connection: u32,
         bytes: &[u8],
-        (target, output): (&Target, Output<'_>),
+        (target, output, open_files): (&Target, Output<'_>, &OpenFiles),
         events: &mpsc::Sender<Event>,
     ) {
         if self.broken {
@@ -180,15 +184,19 @@ impl Client {
             Record::Open { file, name, .. } => {
                 *turned_away = false;
                 let unique = format!("{connection:08x}-{file}");
+                let counted = match open_files.count() {
+                    Ok(counted) => counted,
+                    Err(text) => return fail(file, text),
+                };
                 match IncomingFile::begin(target, name, &unique) {
                     Ok(incoming) => {
-                        files.insert(file, incoming);
+                        files.insert(file, (incoming, counted));
                     }
                     Err(error) => fail(file, format!("a file cannot be made: {error}")),
                 }
             }
             Record::Piece { file, bytes } => {
-                if let Some(incoming) = files.get_mut(&file)
+                if let Some((incoming, _)) = files.get_mut(&file)
                     && let Err(error) = incoming.write(bytes, output)
                 {
                     files.remove(&file);
@@ -196,7 +204,7 @@ impl Client {
                 }
             }
             Record::Close { file, length, whole, .. } => {
-                let Some(incoming) = files.remove(&file) else { return };
+                let Some((incoming, _counted)) = files.remove(&file) else { return };
                 if !whole {
                     fail(file, "its hash is not the one that the sender says".into());
                     return;
@@ -221,7 +229,7 @@ impl Client {
 
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
-        let place = (&self.options.target, self.output);
+        let place = (&self.options.target, self.output, &self.open_files);
         if let Some(client) = self.clients.get_mut(&connection) {
             client.on_stream(connection, bytes, place, &self.events);
         }

@@ -4,6 +4,7 @@
 //! the server, which takes from many at once. A client is one loop on one thread, which waits for
 //! packets and for what is due; a server has several, which share its address.
 
+pub(crate) mod addresses;
 mod arrivals;
 pub(crate) mod client;
 mod clients;
@@ -12,15 +13,18 @@ mod course;
 mod files;
 mod names;
 mod note;
+mod open_files;
 pub(crate) mod outbox;
 mod output;
 mod qlog;
+pub(crate) mod race;
 mod server;
-mod server_loop;
+pub(crate) mod server_loop;
 mod source;
 
+pub use addresses::{addresses, any_address, connect_to};
 pub use arrivals::{Delays, Summary};
-pub use client::{ClientOptions, TransferResult, connect_to, send};
+pub use client::{ClientOptions, TransferResult, send};
 pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
 

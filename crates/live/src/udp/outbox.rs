@@ -1,6 +1,6 @@
 //! Packets on their way out, gathered into groups that the kernel takes in one call.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 
 use paceline_cc::Ecn;
@@ -20,18 +20,39 @@ pub(crate) struct Outbox {
     length: usize,
     /// Where the group goes to, with what mark, and the size of its packets.
     group: Option<(SocketAddr, Ecn, usize)>,
+    /// The address of this machine from which packets leave; `None` leaves it to the routes.
+    source: Option<IpAddr>,
     /// True if a packet was too large for the path.
     too_large: bool,
+    /// True if a packet did not leave this machine.
+    lost: bool,
 }
 
 impl Outbox {
     pub(crate) fn new() -> Outbox {
-        Outbox { bytes: vec![0; MOST_BYTES + LONGEST], length: 0, group: None, too_large: false }
+        Outbox {
+            bytes: vec![0; MOST_BYTES + LONGEST],
+            length: 0,
+            group: None,
+            source: None,
+            too_large: false,
+            lost: false,
+        }
     }
 
     /// True once if a packet was too large for the path.
     pub(crate) fn was_too_large(&mut self) -> bool {
         std::mem::take(&mut self.too_large)
+    }
+
+    /// True once if a packet did not leave this machine: there is no route, or a firewall is in the way.
+    pub(crate) fn was_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// From now on, packets leave from this address of the machine.
+    pub(crate) fn leave_from(&mut self, source: Option<IpAddr>) {
+        self.source = source;
     }
 
     /// Sends what `next` writes, until there is nothing more, or `most` packets. Returns how many.
@@ -81,13 +102,17 @@ impl Outbox {
         let Some((to, ecn, size)) = self.group.take() else { return };
         let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
         for _ in 0..TRIES {
-            match socket.send(to, ecn as u8, bytes, size) {
+            match socket.send_from(self.source, to, ecn as u8, bytes, size) {
                 SendOutcome::Full => wait_for_room(socket.as_fd()),
                 SendOutcome::TooLarge => {
                     self.too_large = true;
                     break;
                 }
-                SendOutcome::All | SendOutcome::Lost => break,
+                SendOutcome::Lost => {
+                    self.lost = true;
+                    break;
+                }
+                SendOutcome::All => break,
             }
         }
         self.length = 0;

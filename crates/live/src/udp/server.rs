@@ -12,6 +12,7 @@ use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 use super::arrivals::Summary;
 use super::course::ReceivedSeries;
 use super::files::Target;
+use super::open_files::OpenFiles;
 use super::output::OutputOwner;
 use super::qlog::LogTarget;
 use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
@@ -111,9 +112,18 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     }
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();
-    let output_owner = OutputOwner::default();
+    let (open_files, output_owner) = (OpenFiles::default(), OutputOwner::default());
     let interrupts = &interrupts;
-    let shared = SharedState { options, interrupts, clients, counts, stop, output_owner, ordinary };
+    let shared = SharedState {
+        options,
+        interrupts,
+        clients,
+        counts,
+        open_files,
+        stop,
+        output_owner,
+        ordinary,
+    };
     let (events, told) = mpsc::channel();
     let all = thread::scope(|scope| {
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {

@@ -1,17 +1,19 @@
 //! One event loop of a server: its socket, its connections, their clients.
 
+use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 
-use paceline_cc::Time;
-use paceline_wire::{ConnectionCounts, End, Server, ServerStats};
+use paceline_cc::{Span, Time};
+use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Sink};
 
 use super::client::mark;
 use super::clients::Clients;
 use super::clock::{Clock, wait};
+use super::open_files::OpenFiles;
 use super::outbox::Outbox;
 use super::output::{Output, OutputOwner};
 use super::server::{Event, ServerOptions};
@@ -22,6 +24,9 @@ use crate::{Interrupts, LiveError};
 /// How many packets of a connection leave before the next one's, and before arrivals are looked at again.
 const BURST: usize = 256;
 
+/// How long a server that ends waits for its clients to have heard it.
+pub(crate) const FAREWELL: Span = Span::from_millis(1000);
+
 /// What all loops of a server share.
 pub(super) struct SharedState<'a> {
     pub(super) options: &'a ServerOptions,
@@ -30,6 +35,8 @@ pub(super) struct SharedState<'a> {
     pub(super) clients: AtomicU64,
     /// How many connections there are, at all loops.
     pub(super) counts: ConnectionCounts,
+    /// How many files are open, at all loops.
+    pub(super) open_files: OpenFiles,
     pub(super) stop: StopSignal,
     /// Which connection has standard output, if files go there.
     pub(super) output_owner: OutputOwner,
@@ -69,6 +76,16 @@ pub(super) struct LoopResult {
     pub(super) stats: ServerStats,
 }
 
+/// Notes the address of this machine that a connection's packet came to.
+#[inline]
+pub(crate) fn note_local(locals: &mut BTreeMap<usize, IpAddr>, slot: usize, local: Option<IpAddr>) {
+    if let Some(local) = local
+        && locals.get(&slot) != Some(&local)
+    {
+        locals.insert(slot, local);
+    }
+}
+
 /// A loop.
 pub(super) struct Loop<'a> {
     shared: &'a SharedState<'a>,
@@ -77,6 +94,8 @@ pub(super) struct Loop<'a> {
     server: Server,
     clients: Clients<'a>,
     outbox: Outbox,
+    /// The address of this machine that each connection's newest packet came to, by its place.
+    locals: BTreeMap<usize, IpAddr>,
     /// The latest time that anybody was told.
     told: Time,
     /// False if a connection has ended badly.
@@ -93,7 +112,8 @@ impl<'a> Loop<'a> {
     ) -> Loop<'a> {
         let ends = [shared.interrupts.as_fd(), shared.stop.asked.as_fd()];
         let output = Output { ends, owner: &shared.output_owner };
-        let clients = Clients::new(shared.options, &shared.clients, output, events);
+        let open_files = shared.open_files.clone();
+        let clients = Clients::new(shared.options, &shared.clients, open_files, output, events);
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
         {
@@ -101,7 +121,17 @@ impl<'a> Loop<'a> {
         }
         let mut clock = Clock::start();
         let told = clock.now();
-        Loop { shared, clock, socket, server, clients, outbox: Outbox::new(), told, good: true }
+        Loop {
+            shared,
+            clock,
+            socket,
+            server,
+            clients,
+            outbox: Outbox::new(),
+            locals: BTreeMap::new(),
+            told,
+            good: true,
+        }
     }
 
     /// Goes round until all loops are asked to end, or, with `once`, until a connection is over.
@@ -135,9 +165,9 @@ impl<'a> Loop<'a> {
 
     /// Takes in what has come, and answers handshakes. `touched` gets the connections' places.
     fn receive(&mut self, inbox: &mut Inbox, touched: &mut Vec<usize>) -> Result<(), LiveError> {
-        let Loop { clock, socket, server, clients, outbox, told, .. } = self;
+        let Loop { clock, socket, server, clients, outbox, locals, told, .. } = self;
         let (ahead, now) = (clock.ahead(), clock.now());
-        let mut answers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
+        let mut answers: Vec<(Option<IpAddr>, (SocketAddr, Vec<u8>))> = Vec::new();
         let mut accepted = server.stats().accepted;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, *told, now);
@@ -148,15 +178,17 @@ impl<'a> Loop<'a> {
                     && touched.last() != Some(&slot)
                 {
                     touched.push(slot);
+                    note_local(locals, slot, group.local);
                 }
-                answers.extend(server.take_answer());
+                answers.extend(server.take_answer().map(|answer| (group.local, answer)));
             }
             if server.stats().accepted > accepted {
                 accepted = server.stats().accepted;
                 clients.tell(Event::Connected(group.from));
             }
         })?;
-        for (to, answer) in answers {
+        for (local, (to, answer)) in answers {
+            outbox.leave_from(local);
             outbox.send_one(socket, to, &answer);
         }
         Ok(())
@@ -164,10 +196,11 @@ impl<'a> Loop<'a> {
 
     /// Sends what is due; true if a connection is over, and was more than a handshake.
     fn transmit(&mut self) -> bool {
-        let Loop { socket, server, clients, outbox, told, .. } = self;
+        let Loop { socket, server, clients, outbox, locals, told, .. } = self;
         let logs = self.shared.options.qlog.is_some();
         let mut over = false;
         while let Some(slot) = server.due(*told) {
+            outbox.leave_from(locals.get(&slot).copied());
             let count = outbox.send(socket, BURST, |place| {
                 let out = server.transmit(*told, slot, place)?;
                 if let (true, Some(connection)) = (logs, server.connection(slot)) {
@@ -188,6 +221,7 @@ impl<'a> Loop<'a> {
                 self.good &= good || !stood;
                 over |= stood;
                 server.remove(slot);
+                locals.remove(&slot);
             }
         }
         over
@@ -204,19 +238,58 @@ impl<'a> Loop<'a> {
         LoopResult { good: self.good, interrupted, stats: self.server.stats() }
     }
 
-    /// Tells everybody who is connected that this end is going, and why.
+    /// Tells everybody who is connected that this end is going, and why, until all of them have answered or
+    /// [`FAREWELL`] is over.
     fn close_all(&mut self, reason: &str) {
-        let now = self.clock.now();
-        let Loop { socket, server, clients, outbox, .. } = self;
-        let slots: Vec<usize> = server.slots().collect();
+        self.told = self.clock.now();
+        let slots: Vec<usize> = self.server.slots().collect();
         for slot in slots {
-            if let Some(connection) = server.connection(slot) {
+            if let Some(connection) = self.server.connection(slot) {
                 connection.close(1, reason);
+                let end = End::Here { code: 1, reason: reason.into() };
+                self.clients.end(self.told, connection, &end);
             }
-            outbox.send(socket, 1, |place| server.transmit(now, slot, place));
-            if let Some(connection) = server.connection(slot) {
-                clients.end(now, connection, &End::Here { code: 1, reason: reason.into() });
+            self.server.reschedule(slot);
+        }
+        let end = self.told + FAREWELL;
+        let mut inbox = Inbox::default();
+        loop {
+            while let Some(slot) = self.server.due(self.told) {
+                self.outbox.leave_from(self.locals.get(&slot).copied());
+                let (server, told) = (&mut self.server, self.told);
+                self.outbox
+                    .send(&mut self.socket, BURST, |place| server.transmit(told, slot, place));
+                if server.connection(slot).is_none_or(|one| one.ended().is_some()) {
+                    server.remove(slot);
+                }
+            }
+            if self.server.slots().next().is_none() || self.told >= end {
+                return;
+            }
+            let (until, interrupts) = (self.server.wake().min(end), self.shared.interrupts);
+            let Ok(ready) = wait(&mut self.clock, until, self.socket.as_fd(), None, interrupts)
+            else {
+                return;
+            };
+            self.told = self.clock.now();
+            let Loop { socket, server, told, .. } = self;
+            let received = ready.socket.then(|| {
+                socket.receive(&mut inbox, |group| {
+                    for bytes in group.bytes.chunks_mut(group.size) {
+                        server.on_datagram(*told, group.from, mark(group.ecn), bytes, &mut Deaf);
+                        // No new connections.
+                        server.take_answer();
+                    }
+                })
+            });
+            if ready.interrupted || received.is_some_and(|received| received.is_err()) {
+                return;
             }
         }
     }
 }
+
+/// Takes nothing in: what arrives while the server says goodbye.
+pub(crate) struct Deaf;
+
+impl Sink for Deaf {}

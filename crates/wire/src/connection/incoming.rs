@@ -186,6 +186,7 @@ impl Incoming {
                     segment: data.segment,
                     header: envelope.header,
                     cwr: data.cwr,
+                    push: false,
                 }),
             },
         );

@@ -11,23 +11,6 @@ const QUOTED: usize = 64;
 /// The most errors that are read at once.
 const MOST: usize = 64;
 
-/// Whether an error of a socket's call is what routers or hosts on the way said of an earlier datagram.
-pub(super) fn is_told_by_icmp(code: i32) -> bool {
-    matches!(
-        code,
-        libc::ECONNREFUSED
-            | libc::EHOSTUNREACH
-            | libc::ENETUNREACH
-            | libc::EHOSTDOWN
-            | libc::ENONET
-            | libc::ENOPROTOOPT
-            | libc::EOPNOTSUPP
-            | libc::EPROTO
-            | libc::EACCES
-            | libc::EMSGSIZE
-    )
-}
-
 impl Socket {
     /// Lets the kernel keep ICMP's answers to this socket's datagrams, or no longer. A kernel that cannot keeps none.
     pub fn watch_refusals(&self, on: bool) {
@@ -37,21 +20,14 @@ impl Socket {
         }
     }
 
-    /// True if ICMP has said since the last call that nothing listens at this address, to which this socket has sent.
-    pub fn is_refused(&self, to: SocketAddr) -> bool {
-        let mut refused = false;
-        for _ in 0..MOST {
-            match self.next_error() {
-                Some((code, at)) => {
-                    let same = at.is_some_and(|at| {
-                        (at.ip().to_canonical(), at.port()) == (to.ip().to_canonical(), to.port())
-                    });
-                    refused |= code == libc::ECONNREFUSED && same;
-                }
-                None => break,
-            }
-        }
+    /// Returns the addresses, IPv4 ones as such, to which this socket has sent and of which ICMP has said since the last
+    /// call that nothing listens there.
+    pub fn take_refused(&self) -> Vec<SocketAddr> {
+        let errors = (0..MOST).map_while(|_| self.next_error());
+        let refused = errors.filter(|(code, _)| *code == libc::ECONNREFUSED);
         refused
+            .filter_map(|(_, at)| Some(SocketAddr::new(at?.ip().to_canonical(), at?.port())))
+            .collect()
     }
 
     /// The oldest error that the kernel keeps: its number, and where the datagram was sent.
@@ -118,16 +94,16 @@ mod tests {
             socket.watch_refusals(true);
             let there = open.local().expect("an address");
             assert_eq!(socket.send(there, 0, b"hello", 5), SendOutcome::All);
-            assert!(!socket.is_refused(there));
+            assert!(!socket.take_refused().contains(&there));
             assert_eq!(socket.send(to, 0, b"hello", 5), SendOutcome::All);
             let end = Instant::now() + Duration::from_secs(60);
             let mut inbox = Inbox::default();
-            while !socket.is_refused(to) {
+            while !socket.take_refused().contains(&to) {
                 assert!(Instant::now() < end, "no refusal from {to}");
                 // The error is no error of receiving.
                 socket.receive(&mut inbox, |_| {}).expect("a socket");
             }
-            assert!(!socket.is_refused(to) && !socket.is_refused(there));
+            assert!(socket.take_refused().is_empty());
         }
     }
 }

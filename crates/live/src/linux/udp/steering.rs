@@ -5,11 +5,9 @@
 use std::io;
 use std::mem::size_of;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
-};
+use nix::sys::socket::{setsockopt, sockopt};
 use paceline_wire::packet::{SERVER_NUMBER_AT, TRANSPORT};
 
 use super::Socket;
@@ -43,23 +41,14 @@ impl Socket {
         };
         setsockopt(first, sockopt::ReusePort, &true).map_err(refused("sharing the address"))?;
         for _ in 1..count.min(MOST_SOCKETS) {
-            let socket = another(at).map_err(refused("opening a further socket"))?;
-            sockets.push(Socket::of(UdpSocket::from(socket), at)?);
+            let socket = super::bound(at, true).map_err(refused("opening a further socket"))?;
+            sockets.push(Socket::of(socket, at)?);
         }
         if let Some(first) = sockets.first() {
             steer(&first.socket).map_err(refused("dividing datagrams among sockets"))?;
         }
         Ok(sockets)
     }
-}
-
-/// One more socket at an address that is shared.
-fn another(at: SocketAddr) -> nix::Result<OwnedFd> {
-    let family = if at.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet };
-    let made = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    setsockopt(&made, sockopt::ReusePort, &true)?;
-    bind(made.as_raw_fd(), &SockaddrStorage::from(at))?;
-    Ok(made)
 }
 
 /// Gives the kernel the filter that names the socket of a datagram. Its sockets are counted in the order in

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Write as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
@@ -167,7 +167,7 @@ impl<'a> Loop<'a> {
     fn receive(&mut self, inbox: &mut Inbox, touched: &mut Vec<usize>) -> Result<(), LiveError> {
         let Loop { clock, socket, server, clients, outbox, locals, told, .. } = self;
         let (ahead, now) = (clock.ahead(), clock.now());
-        let mut answers: Vec<(Option<IpAddr>, (SocketAddr, Vec<u8>))> = Vec::new();
+        let mut answers = Vec::new();
         let mut accepted = server.stats().accepted;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, *told, now);

@@ -49,7 +49,7 @@ impl Segment {
         tcp.extend(self.to.1.to_be_bytes());
         tcp.extend(self.sequence.to_be_bytes());
         tcp.extend(self.ack.to_be_bytes());
-        tcp.extend([((20 + options.len()) / 4 << 4) as u8, self.flags]);
+        tcp.extend([((5 + options.len() / 4) << 4) as u8, self.flags]);
         tcp.extend(WINDOW.to_be_bytes());
         tcp.extend([0; 4]);
         tcp.extend(options);

@@ -11,10 +11,6 @@ pub(crate) const LATE_TIMERS: &str = "only timers differ: Linux' timeouts and pr
 pub(crate) const NUMBERS: &str = "every transmission has its own number: a spurious timeout is undone with the first late \
      acknowledgement, and copies of arrived data are in flight until they are acknowledged themselves";
 
-/// `tcp_ack_update_rtt` against RFC 9002 §5.1.
-pub(crate) const RTT_OF_LARGEST: &str = "an RTT is measured of the packet with the largest number only: after a repair was acknowledged, \
-     originals that come later give none, where Linux measures each segment that was sent once";
-
 /// RFC 9937 §6.2.
 pub(crate) const PRR_SLOW_START: &str = "while the flight is below the threshold, RFC 6937 grows by a packet for every acknowledgement; \
      RFC 9937 §6.2 and Linux only for those that repair and reveal no loss";

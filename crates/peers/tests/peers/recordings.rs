@@ -32,7 +32,7 @@ pub(crate) const DECLARED: &[Declaration] = &[
     ("reno-long", Holds),
     ("reorder-4", ByDesign(causes::NUMBERS)),
     ("rto-backoff", ByDesign(causes::LATE_TIMERS)),
-    ("rto-genuine", ByDesign(causes::RTT_OF_LARGEST)),
+    ("rto-genuine", Holds),
     ("rto-genuine-nodata", Holds),
     ("rto-spurious", ByDesign(causes::NUMBERS)),
     ("rto-spurious-nodata", ByDesign(causes::NUMBERS)),

@@ -68,7 +68,10 @@ fn ticks(flow: u32) -> Ticks {
 /// True if the flow's ends are TCP on hosts with Linux: unless the scenario or the scheme says when to acknowledge.
 fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
     let is_delayed = spec.ack.is_none() && halves.ack == AckPolicy::DELAYED;
-    is_delayed && halves.reliable && spec.recovery == LossRecovery::Sack
+    is_delayed
+        && halves.reliable
+        && halves.reporter.is_none()
+        && spec.recovery == LossRecovery::Sack
 }
 
 /// The receiver of a flow; numbers of the flow and of its acknowledgements' route.

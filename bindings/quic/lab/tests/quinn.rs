@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_quic_lab::Quinn;
 use paceline_quinn::{Scheme, SchemeError};
-use paceline_sim::cc::{Rate, Span};
+use paceline_sim::cc::{AckPolicy, Rate, Span};
 use paceline_sim::flow::Workload;
 use paceline_sim::path::{BufferSize, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
@@ -61,6 +61,8 @@ fn a_scheme_under_quinn_does_what_it_does_in_the_simulator() {
         let measured = |scheme: SchemeChoice| {
             let mut scenario = over_12_mbps(scheme, 25);
             scenario.warmup = Span::from_secs(5);
+            // Acknowledgements as quinn's, not as those of a host with Linux.
+            scenario.flows[0].ack = Some(AckPolicy::DELAYED);
             let outcome = outcome(&scenario);
             (outcome.links[0].utilization, outcome.flows[0].one_way_delay_ms.mean)
         };

@@ -139,15 +139,25 @@ impl RttEstimator {
 
     #[inline]
     fn set_rto(&mut self) {
+        self.rto = self.backed_off(self.base());
+    }
+
+    /// The timeout before it is backed off.
+    #[inline]
+    fn base(&self) -> Span {
         let base = if self.smoothed.is_zero() {
             self.bounds.initial
         } else {
             self.smoothed + self.variation.max(self.bounds.min_variation)
         };
-        let base = base.max(self.bounds.min);
+        base.max(self.bounds.min)
+    }
+
+    #[inline]
+    fn backed_off(&self, base: Span) -> Span {
         let backed_off =
             if self.backoff == 0 { base } else { base * (1u64 << self.backoff.min(16)) };
-        self.rto = backed_off.min(self.bounds.max);
+        backed_off.min(self.bounds.max)
     }
 
     /// The smoothed RTT; zero before the first sample.
@@ -166,6 +176,11 @@ impl RttEstimator {
     #[inline]
     pub fn rto(&self) -> Span {
         self.rto
+    }
+    /// The retransmission timeout if it is rounded by `round` before it is backed off, as Linux does (`__tcp_set_rto`,
+    /// `tcp_retransmit_timer`).
+    pub(super) fn rounded_rto(&self, round: impl Fn(Span) -> Span) -> Span {
+        self.backed_off(round(self.base()))
     }
     /// Doubles the timeout until the next sample (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
@@ -188,6 +203,16 @@ mod tests {
         assert_eq!(rtt.smoothed(), Span::from_millis(900));
         // 3/4 of 400 ms and 1/4 of 800 ms.
         assert_eq!(rtt.rto(), Span::from_millis(900 + 4 * 500));
+    }
+
+    #[test]
+    fn a_timeout_is_rounded_before_it_is_backed_off() {
+        let mut rtt = RttEstimator::new(RtoBounds::LINUX);
+        rtt.sample(Span::from_millis(13), true);
+        rtt.back_off();
+        let rounded =
+            rtt.rounded_rto(|span| Span::from_millis(span.as_nanos().div_ceil(4_000_000) * 4));
+        assert_eq!((rtt.rto(), rounded), (Span::from_millis(426), Span::from_millis(432)));
     }
 
     #[test]

@@ -158,8 +158,10 @@ impl Account {
 
     /// The retransmission timeout, in whole ticks if timers expire at ticks.
     fn rto(&self) -> Span {
-        let rto = self.rtt.rto();
-        self.config.ticks.map_or(rto, |ticks| ticks.rounded(rto))
+        match self.config.ticks {
+            None => self.rtt.rto(),
+            Some(ticks) => self.rtt.rounded_rto(|rto| ticks.rounded(rto)),
+        }
     }
 
     /// When a timer expires that is set at `set` for `deadline`.

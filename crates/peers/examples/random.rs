@@ -3,7 +3,11 @@
 //! ```text
 //! random record FOLDER FIRST LAST   plays the trials of these seeds against the kernel (as root, Linux)
 //! random compare FOLDER             plays the recorded inputs to our sender and counts what is equal
+//! random shrink FOLDER SEED...      keeps of each trial the smallest that still shows a difference (as root)
 //! ```
+//!
+//! A script is equal if 95 % of the segments, those that only one of both sends included, leave within 5 ms of each
+//! other: a tick, and what the recording takes. Stated before the first run.
 
 #![allow(clippy::print_stdout)]
 
@@ -13,13 +17,17 @@ use std::{env, fs};
 
 use paceline_peers::linux::{Comparison, compare, read};
 use paceline_peers::play::Schemes;
-use paceline_peers::random::{Trial, kernel};
+use paceline_peers::random::{Files, Trial, kernel};
 use paceline_peers::script;
 
 /// Connections that are recorded at the same time.
 const AT_ONCE: usize = 250;
 /// Differences that are described of each script.
 const DESCRIBED: usize = 2;
+/// The least share of equal sends.
+const EQUAL: f64 = 0.95;
+/// How often the smallest trial is made smaller.
+const ROUNDS: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -27,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words[..] {
         ["record", folder, first, last] => record(Path::new(folder), first.parse()?, last.parse()?),
         ["compare", folder] => compare_all(Path::new(folder)),
-        _ => Err("usage: random record FOLDER FIRST LAST | random compare FOLDER".into()),
+        ["shrink", folder, ref seeds @ ..] if !seeds.is_empty() => shrink(Path::new(folder), seeds),
+        _ => Err("usage: random record FOLDER FIRST LAST | random compare FOLDER | random shrink FOLDER SEED...".into()),
     }
 }
 
@@ -37,10 +46,46 @@ fn record(folder: &Path, first: u64, last: u64) -> Result<(), Box<dyn Error>> {
     let trials: Vec<Trial> = (first..=last).map(Trial::draw).collect();
     for some in trials.chunks(AT_ONCE) {
         for files in kernel::record(some)? {
-            fs::write(folder.join(&files.name).with_extension("pkt"), &files.script)?;
-            fs::write(folder.join(&files.name).with_extension("linux"), &files.recording)?;
+            write(folder, &files)?;
         }
     }
+    Ok(())
+}
+
+/// The smallest trials that are found within [`ROUNDS`] rounds, one file each.
+fn shrink(folder: &Path, seeds: &[&str]) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    kernel::prepare()?;
+    for seed in seeds {
+        let mut smallest = Trial::draw(seed.parse()?);
+        let mut found = None;
+        for _ in 0..ROUNDS {
+            let candidates = smallest.smaller();
+            let recorded = kernel::record(&candidates)?;
+            let differing = candidates.iter().zip(recorded).find(|(_, files)| !is_equal(files));
+            let Some((trial, files)) = differing else { break };
+            (smallest, found) = (trial.clone(), Some(files));
+        }
+        let Some(files) = found else {
+            println!("{}: no smaller trial differs", smallest.name);
+            continue;
+        };
+        write(folder, &files)?;
+        println!("{}: {} segments", smallest.name, smallest.segments());
+    }
+    Ok(())
+}
+
+fn is_equal(files: &Files) -> bool {
+    let read = script::read(&files.script).ok().zip(read(&files.recording).ok());
+    let compared = read
+        .map(|(script, recording)| compare(&script, &recording, &Schemes::default(), DESCRIBED));
+    matches!(compared, Some(Ok(compared)) if compared.shares().1 >= EQUAL)
+}
+
+fn write(folder: &Path, files: &Files) -> Result<(), Box<dyn Error>> {
+    fs::write(folder.join(&files.name).with_extension("pkt"), &files.script)?;
+    fs::write(folder.join(&files.name).with_extension("linux"), &files.recording)?;
     Ok(())
 }
 
@@ -66,8 +111,8 @@ fn compare_all(folder: &Path) -> Result<(), Box<dyn Error>> {
         let Comparison { sends: count, same_sends, states, windows, .. } = compared;
         let (_, share) = compared.shares();
         (sends, same, equal) =
-            (sends + count, same + same_sends, equal + usize::from(share >= 0.95));
-        if share < 0.95 {
+            (sends + count, same + same_sends, equal + usize::from(share >= EQUAL));
+        if share < EQUAL {
             println!(
                 "{name}: sends {same_sends}/{count}, late timers {}, windows {windows}/{states}",
                 compared.late_timers

@@ -6,6 +6,7 @@ pub mod kernel;
 mod path;
 mod receiver;
 mod segment;
+mod shrink;
 mod ticks;
 mod trial;
 

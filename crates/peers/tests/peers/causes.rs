@@ -18,3 +18,15 @@ pub(crate) const PRR_SLOW_START: &str = "while the flight is below the threshold
 /// Linux' "fix incorrect HyStart round start detection".
 pub(crate) const HYSTART_ROUNDS: &str = "Linux 5.16 to 6.13 began HyStart's rounds at a window of 16 packets only; since then (`fix \
      incorrect HyStart round start detection`) they begin at once, which ends slow start at 36, as here";
+
+/// `tcp_tso_should_defer`.
+pub(crate) const OFFLOAD: &str = "Linux keeps the last packets of a burst back until the next acknowledgement if a piece of segmentation \
+     offload is not full (`tcp_tso_should_defer`): a packet less is in flight when a repair begins";
+
+/// `tcp_try_undo_partial`.
+pub(crate) const FILLED_HOLE: &str = "with timestamps, Linux takes a hole that an original fills after its repair has left for reordering \
+     (`tcp_try_undo_partial`), and then waits for the reordering window where three packets beyond a gap were a loss";
+
+/// Unknown.
+pub(crate) const NOT_FOLLOWED: &str = "the segments leave as in Linux, but the window is off by more than a packet after more than 5 % \
+     of the inputs; the cause has not been looked for";

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use paceline_peers::vector::Declared;
 
-use crate::{google_scripts, own_scripts, published_tables, recordings, vectors};
+use crate::{google_scripts, own_scripts, published_tables, random_scripts, recordings, vectors};
 
 const HEAD: &str = "\
 # What peers' own tests expect, applied here
@@ -30,10 +30,40 @@ Where the expectations come from:
 - *Linux 6.18, recordings*: what Linux sent, and its window, for the inputs of longer scripts; they are not in the
   repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
   segments leave within 5 ms of Linux'.
+- *Linux 6.18, random scripts* (`crates/peers/scripts/random`): see below.
 - *packetdrill, Google's scripts*: from a checkout (`PACELINE_PACKETDRILL`).
 - *Remy, published tables*: tables of rules that are not in the repository (`PACELINE_REFERENCE`), and what Remy's
   program gives with them; whole runs with `cargo test -p paceline-peers --test peers -- --ignored`.
 - All others: inputs and expected numbers of the peers' tests, in `crates/peers/tests/peers/vectors`; the code is ours.
+
+## Random scripts
+
+A trial is drawn from a seed: Cubic or Reno, an RTT of 10 to 300 ms, a bottleneck or none, up to 300 packets in up to eight
+writes with pauses, and one or two of: single losses, bursts of losses, lost tails, lost repairs, packets that are overtaken,
+lost acknowledgements, outages; with ECN, marks. Three in five have timestamps, as Linux has by default. The example
+`random` plays trials against this machine's kernel (`cargo run -p paceline-peers --example random -- record FOLDER 1000 1999`, as
+root) and notes the count of ticks at the SYN, so that our timers can be set to the same ticks. Our sender then gets the
+same inputs at the same times. A script is equal if 95 % of its segments leave within 5 ms of Linux'. Stated before the
+first run: 90 % of 1000 scripts are to be equal.
+
+| 1000 scripts, seeds 1000 to 1999, Linux 6.18, HZ=250 | equal |
+| --- | ---: |
+| timers that expire when they are due, before | 734 |
+| timers at ticks, repairs that a timer begins as in Linux, copies that are told of by DSACK alone | 860 |
+| with timestamps (621 scripts) | 551 |
+| without (379) | 309 |
+| of all 73,993 segments | 94.1 % |
+
+90 % are missed. What the others show, by the smallest scripts that still do (`random -- shrink FOLDER SEED`):
+
+- About 25 of the 70 scripts with timestamps: segmentation offload (below). A rule that follows `tcp_tso_should_defer` of 6.18 to
+  the letter makes 11 more equal, but breaks three longer recordings that are equal without, for a reason that is not found,
+  so that it is not in.
+- 8: reordering that Linux learns when an original fills a hole (below). The same rule breaks recordings without timestamps,
+  in which Linux cannot tell originals from repairs and ours does.
+- The rest are single scripts: an idle time or a timer at the edge of a tick, the state after a repair that began during the
+  reaction to a mark, Cubic's and Reno's count of acknowledged packets after a repair. They have not been followed.
+- Without timestamps: our transmissions have numbers, so that a mistake is seen that Linux cannot see.
 ";
 
 /// A declared expectation: peer, test, outcome.
@@ -44,6 +74,7 @@ fn rows() -> Vec<Row> {
     for (peer, declared) in [
         (own_scripts::PEER, own_scripts::DECLARED),
         (recordings::PEER, recordings::DECLARED),
+        (random_scripts::PEER, random_scripts::DECLARED),
         (google_scripts::PEER, google_scripts::DECLARED),
         (published_tables::PEER, published_tables::DECLARED),
     ] {

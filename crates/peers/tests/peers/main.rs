@@ -10,6 +10,7 @@ mod document;
 mod google_scripts;
 mod own_scripts;
 mod published_tables;
+mod random_scripts;
 mod recordings;
 mod vectors;
 

@@ -16,7 +16,7 @@ pub(crate) const PEER: &str = "Linux 6.18, recordings";
 /// The least share of windows within a packet of Linux', and of segments sent within 5 ms of Linux'.
 const LEAST_SHARE: f64 = 0.95;
 /// Differences that are described in a failure.
-const DESCRIBED: usize = 3;
+pub(crate) const DESCRIBED: usize = 3;
 
 pub(crate) const DECLARED: &[Declaration] = &[
     ("alternate-10-of-40", Holds),
@@ -70,7 +70,7 @@ fn sends_and_windows_are_as_recorded() {
     judge(DECLARED, &outcomes);
 }
 
-fn outcome(compared: &Comparison) -> Outcome {
+pub(crate) fn outcome(compared: &Comparison) -> Outcome {
     let (windows, sends) = compared.shares();
     if windows >= LEAST_SHARE && sends >= LEAST_SHARE {
         return Ok(());

@@ -120,7 +120,7 @@ impl RttEstimator {
     }
 
     /// Linux' variation after a sample `new` when the smoothed RTT was `old`.
-    #[inline]
+    #[inline(always)]
     fn keep_variation(&mut self, old: u64, new: u64, round_over: bool) {
         let deviation = self.deviation.as_nanos();
         let (apart, known) = (old.abs_diff(new), deviation / 4);

@@ -36,11 +36,16 @@ impl UndoneRepairs {
     }
 
     /// Returns which of the `repairs` that wait is sent next; `None` if the counts keep all of them back.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_repair(&self, repairs: &VecDeque<Repair>) -> Option<usize> {
+        if repairs.is_empty() { None } else { self.first_sent(repairs) }
+    }
+
+    #[inline(never)]
+    fn first_sent(&self, repairs: &VecDeque<Repair>) -> Option<usize> {
         match self.extra() {
-            0 => (!repairs.is_empty()).then_some(0),
-            _ if self.head_is_due => (!repairs.is_empty()).then_some(0),
+            0 => Some(0),
+            _ if self.head_is_due => Some(0),
             extra if repairs.len() <= extra => None,
             _ => repairs.iter().position(|repair| !self.held.contains(&repair.segment)),
         }

@@ -32,8 +32,9 @@ Examples:
   paceline recv --listen [::]:5311 -o FILE --once
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
 pub(crate) struct Recv {
-    /// The address and port to listen at; port 0 takes a free one [default: [::]:5311, of IPv4, too; without IPv6 0.0.0.0:5311]
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    /// The address and port to listen at; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address,
+        help = "The address and port to listen at; port 0 takes a free one [default: [::]:5311, for IPv6 and IPv4; 0.0.0.0:5311 without IPv6]")]
     listen: Option<SocketAddr>,
     /// Where to keep what arrives: a file, a folder (it exists, or its name ends with a slash), or -
     /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away

@@ -39,8 +39,9 @@ Examples:
   paceline saturate server --listen 0.0.0.0:5313
   paceline saturate server --key-file /etc/paceline/server.key")]
 pub(crate) struct Server {
-    /// Where to listen; port 0 takes a free one [default: [::]:5313, of IPv4, too; without IPv6 0.0.0.0:5313]
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address,
+        help = "Where to listen; port 0 takes a free one [default: [::]:5313, for IPv6 and IPv4; 0.0.0.0:5313 without IPv6]")]
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,

@@ -66,8 +66,9 @@ Examples:
   paceline tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64
   paceline tunnel server --key-file /etc/paceline/server.key --address 10.77.0.1/24")]
 pub(crate) struct Server {
-    /// Where to listen; port 0 takes a free one [default: [::]:5312, of IPv4, too; without IPv6 0.0.0.0:5312]
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address,
+        help = "Where to listen; port 0 takes a free one [default: [::]:5312, for IPv6 and IPv4; 0.0.0.0:5312 without IPv6]")]
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,

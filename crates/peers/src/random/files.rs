@@ -42,7 +42,7 @@ impl Files {
         };
         let (control, rtt) = (trial.control.name(), trial.rtt.as_millis_f64());
         files.add(&format!(
-            "// {control}, RTT {rtt:.1} ms; inputs as a receiver gave them to Linux 6.18."
+            "// {control}, RTT {rtt:.1} ms; inputs as a receiver gave them to Linux."
         ));
         let settings = format!(
             "net.ipv4.tcp_congestion_control={control} net.ipv4.tcp_slow_start_after_idle=1 net.ipv4.tcp_ecn=2"

@@ -46,7 +46,7 @@ pub(crate) struct ServerKeys {
     identity: Option<PathBuf>,
 }
 
-/// A server's keys, and whether they were made just now, so that nobody knows their key string yet.
+/// A server's keys, and whether this start has made them: then their key string has to be printed.
 pub(crate) struct FoundKeys {
     pub(crate) identity: Identity,
     pub(crate) is_new: bool,
@@ -218,7 +218,7 @@ impl ServerKeys {
 }
 
 impl FoundKeys {
-    /// The line `key STRING` if somebody has to be told: only of new keys, and not with `quiet`.
+    /// Returns the line `key STRING` if this start has made the keys and `quiet` is off.
     pub(crate) fn line(&self, quiet: bool) -> Option<String> {
         (self.is_new && !quiet).then(|| format!("key {}\n", self.identity.key()))
     }

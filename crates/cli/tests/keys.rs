@@ -113,7 +113,7 @@ fn servers_print_keys_only_if_they_have_made_them() {
         assert!(!error_of(&output).contains("pl1-"), "{}", error_of(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // Made in the first start, and told then.
+    // The first start makes the keys and prints their string.
     let printed = start(&[]);
     let string = common::paceline(&["key", "show", &path]).out;
     assert_eq!(printed, format!("key {string}"));
@@ -122,7 +122,7 @@ fn servers_print_keys_only_if_they_have_made_them() {
     std::fs::remove_file(&path).expect("the file");
     assert_eq!(start(&["--quiet"]), "");
     assert!(Path::new(&path).exists());
-    // Keys that nobody would learn of.
+    // New keys with --quiet and without a file: their string would be printed nowhere.
     let seen = common::paceline(&["recv", "--listen", "127.0.0.1:0", "--quiet"]);
     assert_eq!(seen.code, 2);
     assert!(seen.err.contains("paceline key new -o FILE"), "{}", seen.err);
@@ -159,7 +159,7 @@ fn keys_come_from_files_standard_input_and_the_environment() {
             (Some("-"), None, Some(&*string)),
             (None, Some(&*string), None),
             (None, Some(&*content), None),
-            // What is named counts before the environment.
+            // An option overrides the environment.
             (Some(&*client), Some("no key"), None),
         ] {
             let mut command = program(&["send", &path, &receiver.at]);

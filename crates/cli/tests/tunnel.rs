@@ -407,7 +407,7 @@ named() {
 #[test]
 fn routes_are_checked_whenever_the_name_has_an_address() {
     let script = r#"join; serve; echo > $TMPDIR/hosts; echo nameserver 127.0.0.1 > $TMPDIR/resolv
-        # At the start nobody knows the name, as when a machine boots.
+        # The name server does not know the name at first, as when a machine boots.
         named --route 192.168.0.0/16; told client "trying again"
         inside ip -o link | grep -c paceline0
         echo "192.168.9.1 server.test" > $TMPDIR/hosts

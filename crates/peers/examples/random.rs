@@ -20,7 +20,7 @@ use paceline_peers::play::Schemes;
 use paceline_peers::random::{Files, Trial, kernel};
 use paceline_peers::script;
 
-/// Connections that are recorded at the same time.
+/// Number of connections that are recorded at the same time.
 const AT_ONCE: usize = 250;
 /// Differences that are described of each script.
 const DESCRIBED: usize = 2;

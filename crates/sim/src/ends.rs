@@ -65,7 +65,8 @@ fn ticks(flow: u32) -> Ticks {
     Ticks::new(MAX_UPTIME.mul_f64((f64::from(flow) + 1.0) * GOLDEN_RATIO % 1.0))
 }
 
-/// True if the flow's ends are TCP on hosts with Linux: unless the scenario or the scheme says when to acknowledge.
+/// Returns true if the flow's ends are stock TCP on hosts with Linux: the scenario names no acknowledgement policy, and the
+/// scheme brings neither a policy nor a receiver's half of its own (ABC, DCTCP, XCP and others do).
 fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
     let is_delayed = spec.ack.is_none() && halves.ack == AckPolicy::DELAYED;
     is_delayed

@@ -324,7 +324,7 @@ impl Ledger {
         }
         self.last.largest = largest;
         self.last.lengths[0] = lengths[0];
-        // A copy that was forgotten has its fate, although no acknowledgement has told of its number.
+        // A forgotten copy is resolved although no acknowledgement has named its number.
         largest >= self.front.max(self.acked_end)
             && largest < self.next
             && !self.resolved.get(largest)

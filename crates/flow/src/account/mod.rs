@@ -584,7 +584,7 @@ impl Account {
         self.sampled_end = 0;
     }
 
-    /// Forgets the round-trip times of a path that has been left. What is in flight stays so.
+    /// Forgets the RTT samples of the path before. Packets in flight stay in flight.
     pub fn on_new_path(&mut self) {
         self.rtt = self.rtt.without_samples();
     }

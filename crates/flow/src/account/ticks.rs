@@ -8,7 +8,7 @@ use paceline_cc::{Span, Time};
 
 /// The length of a tick with HZ=250.
 const TICK: Span = Span::from_millis(4);
-/// Waits of so many ticks and more are rounded to multiples of 8, 64, 512 and 4096 ticks (`LVL_START`).
+/// The shortest waits, in ticks, that are rounded to multiples of 8, 64, 512 and 4096 ticks (`LVL_START`).
 const LEVELS: [u64; 4] = [64, 505, 4033, 32_257];
 /// Each level's multiple is the one below times 2 to this (`LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;

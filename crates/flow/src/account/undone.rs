@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use super::{Account, Repair};
 
-/// Where Linux' counts differ from what is in flight.
+/// How Linux' `retrans_out` and RACK's list differ from the packets in flight after an undo.
 #[derive(Debug, Default)]
 pub(super) struct UndoneRepairs {
     /// Segments that were on their way again at the last undo, and are neither acknowledged nor lost again.

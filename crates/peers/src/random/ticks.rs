@@ -9,7 +9,7 @@ use paceline_live::LiveError;
 
 /// The length of a tick with HZ=250.
 const TICK_NANOS: u64 = 4_000_000;
-/// Timers expire alike after so many ticks.
+/// Number of ticks after which timers expire alike: the wheel's coarsest level that trials reach.
 const CYCLE: u64 = 4096;
 /// How often the count is looked at.
 const LOOKS: usize = 50;

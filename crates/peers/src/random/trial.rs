@@ -62,7 +62,7 @@ pub struct Trial {
     pub fates: BTreeMap<(u64, u32), Fate>,
     /// Acknowledgements that are lost, by number, from 0.
     pub lost_acks: BTreeSet<u32>,
-    /// The receiver acknowledges each packet of so many at once.
+    /// The receiver acknowledges after this many packets in order: 1 or 2.
     pub ack_every: u32,
 }
 

@@ -23,7 +23,7 @@ use watch::{Watch, Watched};
 
 /// The script's time zero on the sender's clock, which is not to begin at its own zero.
 const START: Time = Time::from_secs(1);
-/// Linux' timers are the same if its clock of ticks has run longer by this: 4096 ticks.
+/// Linux' timers expire alike if its clock of ticks has run longer by this: 4096 ticks.
 const TICK_CYCLE: Span = Span::from_millis(4096 * 4);
 
 /// What a handshake and the host's settings decide about a connection.

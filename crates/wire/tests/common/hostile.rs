@@ -1,4 +1,4 @@
-//! What somebody who has a server's key string can do to handshakes, beside what this crate does.
+//! A hostile holder of a server's key string: handshakes that this crate's client does not send.
 
 use paceline_wire::key::Key;
 use paceline_wire::packet::{Initiation, Packet};
@@ -31,7 +31,7 @@ fn code_key(key: &Key, purpose: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref())
 }
 
-/// The same initiation with so many bytes, and a good code.
+/// Returns the same initiation with `length` bytes, and a valid authentication code.
 pub fn resized(key: &Key, datagram: &[u8], length: usize) -> Vec<u8> {
     let Ok(Packet::Initiation(packet)) = Packet::read(datagram) else { panic!("no initiation") };
     let key = code_key(key, b"paceline initiation");

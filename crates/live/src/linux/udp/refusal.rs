@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd as _;
 
 use super::{CONTROL, Socket, address, set};
 
-/// Bytes of a refused datagram that are read with its error; what is longer is cut.
+/// Number of bytes of a refused datagram that are read with its error; longer ones are cut.
 const QUOTED: usize = 64;
 /// The most errors that are read at once.
 const MOST: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Receives until so many datagrams have come.
+/// Receives until `count` datagrams have come, for at most a minute.
 fn receive(socket: &Socket, count: usize) -> Vec<(SocketAddr, u8, bool, Vec<u8>)> {
     let mut inbox = Inbox::default();
     let mut came = Vec::new();

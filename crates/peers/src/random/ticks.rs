@@ -36,6 +36,7 @@ impl TickClock {
         };
         // Whatever is late makes the tick seem later than it was: the earliest is the best.
         let mut best: Option<(u64, Instant, u64)> = None;
+        let mut first: Option<(Instant, u64)> = None;
         for _ in 0..LOOKS {
             let before = time(ClockId::CLOCK_MONOTONIC_COARSE)?;
             let text = fs::read_to_string(path).map_err(LiveError::system(path))?;
@@ -49,6 +50,8 @@ impl TickClock {
             if before != after {
                 continue;
             }
+            let (begun, from) = *first.get_or_insert((now, count));
+            check_length(now - begun, count.saturating_sub(from))?;
             // The time since the last tick, and the phase of ticks within the clock.
             let since = (exact - after).as_nanos() as u64;
             let phase = after.as_nanos() as u64 % TICK_NANOS;
@@ -66,5 +69,33 @@ impl TickClock {
     pub(super) fn uptime(&self, time: Instant) -> Span {
         let nanos = (time - self.at).as_nanos() as u64 + self.count;
         Span::from_nanos(nanos % (CYCLE * TICK_NANOS))
+    }
+}
+
+/// Checks that the kernel counts ticks of 4 ms, once it has counted ten or more: our sender's have this length.
+///
+/// # Errors
+/// A kernel with another HZ.
+fn check_length(elapsed: Duration, ticks: u64) -> Result<(), LiveError> {
+    let nanos = elapsed.as_nanos() as u64;
+    if ticks < 10 || nanos.abs_diff(ticks * TICK_NANOS) <= 2 * TICK_NANOS {
+        return Ok(());
+    }
+    let length = elapsed.as_secs_f64() * 1e3 / ticks as f64;
+    Err(LiveError::Message(format!(
+        "this kernel's ticks have {length:.1} ms; recordings are only made with HZ=250, whose ticks have 4 ms"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_ticks_than_of_4_ms_are_refused() {
+        let check = |millis, ticks| check_length(Duration::from_millis(millis), ticks);
+        assert!(check(52, 13).is_ok() && check(55, 13).is_ok() && check(5, 5).is_ok());
+        assert!(check(52, 52).is_err_and(|error| error.to_string().contains("1.0 ms")));
+        assert!(check(100, 10).is_err());
     }
 }

@@ -21,7 +21,7 @@ impl Default for HeldBudget {
 }
 
 impl HeldBudget {
-    /// A budget of `bytes`. Each connection may hold 64 KiB beyond it.
+    /// A budget of `most` bytes. Each connection may hold 64 KiB beyond it.
     pub fn new(most: u64) -> HeldBudget {
         HeldBudget { held: Arc::default(), most }
     }
@@ -43,7 +43,7 @@ impl HeldBytes {
         HeldBytes { budget, mine: 0 }
     }
 
-    /// Returns true if this connection may hold `bytes` more.
+    /// Returns true if this connection may hold `more` bytes.
     #[inline]
     pub(super) fn has_room(&self, more: u64) -> bool {
         self.mine + more <= OWN || self.budget.held() + more <= self.budget.most

@@ -234,6 +234,9 @@ fn words(event: &Event) -> String {
             "{with}: the path carries packets of another size now; packets inside have up to {mtu} bytes"
         ),
         Event::Moved(to) => format!("the other end has moved to {to}"),
+        Event::SourceRefused { with, source, owner } => format!(
+            "warning: {with}: dropped packets from {source}, which belongs to {owner} as long as that is connected"
+        ),
         Event::Ended { with, reason, stats } => {
             let reason = if reason.is_empty() { "closed" } else { reason };
             let count = |count: u64, what: &str| match count {
@@ -242,10 +245,11 @@ fn words(event: &Event) -> String {
             };
             let long = count(stats.too_long, "were refused as too long");
             let parts = count(stats.in_parts, "went in parts");
+            let forged = count(stats.not_allowed, "came from addresses of others");
             let (packets, dropped) = (stats.queues.packets, stats.queues.dropped);
             format!(
                 "{with}: ended: {reason}; {packets} packets came to the queues, {dropped} were \
-                 dropped{long}{parts}"
+                 dropped{long}{parts}{forged}"
             )
         }
         Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),

@@ -21,6 +21,8 @@ pub struct CarrierStats {
     pub too_long: u64,
     /// Such packets that must not be refused, and were carried in parts.
     pub in_parts: u64,
+    /// Packets from the other end that were dropped because their source address inside is not that end's.
+    pub not_allowed: u64,
 }
 
 /// The queues in front of a connection.

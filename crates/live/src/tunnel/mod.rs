@@ -5,6 +5,7 @@
 //! too long for the path are refused, as routers do (`refusals`), or carried in parts.
 //! [`client()`] and [`server()`] are one loop on one thread each.
 
+pub mod allowed;
 mod carrier;
 mod client;
 mod device;
@@ -14,7 +15,7 @@ pub mod queues;
 mod refusals;
 mod server;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 pub use carrier::CarrierStats;
 pub use client::{ClientOptions, client};
@@ -48,6 +49,16 @@ pub enum Event {
     },
     /// The address of the other end has changed.
     Moved(SocketAddr),
+    /// A client sends from an address inside that another client owns; its packets from there are dropped. Told once a
+    /// minute for each client.
+    SourceRefused {
+        /// The client.
+        with: SocketAddr,
+        /// The address inside.
+        source: IpAddr,
+        /// The client that owns the address.
+        owner: SocketAddr,
+    },
     /// A connection is over.
     Ended {
         /// With whom it was.

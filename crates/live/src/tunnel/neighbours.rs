@@ -12,8 +12,8 @@ const AGE: Span = Span::from_secs(300);
 /// How exactly it is known when something came last.
 const GRAIN: Span = Span::from_secs(1);
 
-/// Addresses inside, and the clients that have shown that they use them: packets from there came from
-/// this client. The last one counts.
+/// Addresses inside, each with the client that owns it: the first one that sent a packet from there. The owner keeps
+/// an address as long as it is connected, so that no other holder of the key draws its packets to itself.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     clients: BTreeMap<IpAddr, Owner>,
@@ -40,36 +40,39 @@ impl Neighbours {
             self.clients.remove(&address);
         }
     }
-    /// A packet from this address has come from this client. If the client has too many addresses already, the
-    /// one that has been silent for longest makes room, or, if all have spoken lately, nothing changes.
-    pub fn learn(&mut self, now: Time, address: IpAddr, client: usize) {
-        if let Some(owner) = self.clients.get_mut(&address)
-            && owner.client == client
-        {
+    /// Notes that a packet from this address has come from this client. If the client has too many addresses already,
+    /// the one that has been silent for longest makes room, or, if all have spoken lately, nothing changes.
+    ///
+    /// # Errors
+    /// Another client owns the address, which is returned: this packet's source is not its sender's.
+    pub fn learn(&mut self, now: Time, address: IpAddr, client: usize) -> Result<(), usize> {
+        if let Some(owner) = self.clients.get_mut(&address) {
+            if owner.client != client {
+                return Err(owner.client);
+            }
             if now.since(owner.heard) >= GRAIN {
                 owner.heard = now;
             }
-            return;
+            return Ok(());
         }
         if address.is_multicast() || address.is_unspecified() {
-            return;
+            return Ok(());
         }
-        let Some(own) = self.addresses.get_mut(&client) else { return };
+        let Some(own) = self.addresses.get_mut(&client) else { return Ok(()) };
         if own.len() >= MOST {
             let heard = |address: &IpAddr| self.clients.get(address).map(|owner| owner.heard);
             let oldest = own.iter().copied().min_by_key(heard);
             let old = |address: &IpAddr| heard(address).is_none_or(|at| now.since(at) >= AGE);
-            let Some(oldest) = oldest.filter(old) else { return };
+            let Some(oldest) = oldest.filter(old) else { return Ok(()) };
             own.remove(&oldest);
             self.clients.remove(&oldest);
         }
         own.insert(address);
-        let before = self.clients.insert(address, Owner { client, heard: now });
-        if let Some(others) = before.and_then(|owner| self.addresses.get_mut(&owner.client)) {
-            others.remove(&address);
-        }
+        self.clients.insert(address, Owner { client, heard: now });
+        Ok(())
     }
-    /// Who gets a packet to this address: who has shown it, or else the only client that there is.
+    /// Returns the client that gets packets to this address: its owner. With a single client, returns that client for
+    /// any address.
     pub fn find(&self, address: IpAddr) -> Option<usize> {
         let only = || match self.addresses.len() {
             1 => self.addresses.first_key_value().map(|(client, _)| *client),
@@ -88,22 +91,27 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_learnt_and_move() {
+    fn addresses_are_learnt_and_stay_with_their_owner_while_it_is_connected() {
         let mut neighbours = Neighbours::default();
         assert_eq!(neighbours.find(at(2)), None);
         neighbours.add(5);
         assert_eq!(neighbours.find(at(2)), Some(5), "the only client gets everything");
         neighbours.add(6);
         assert_eq!(neighbours.find(at(2)), None);
-        neighbours.learn(Time::ZERO, at(2), 5);
-        neighbours.learn(Time::ZERO, at(3), 6);
+        assert_eq!(neighbours.learn(Time::ZERO, at(2), 5), Ok(()));
+        assert_eq!(neighbours.learn(Time::ZERO, at(3), 6), Ok(()));
         assert_eq!((neighbours.find(at(2)), neighbours.find(at(3))), (Some(5), Some(6)));
-        // The client comes again, before the old connection has ended.
+        // Another holder of the key claims the address of a client that is connected.
+        let later = Time::ZERO + AGE * 2;
+        assert_eq!(neighbours.learn(later, at(2), 6), Err(5));
+        assert_eq!(neighbours.find(at(2)), Some(5));
+        // The client comes again, and its old connection ends.
         neighbours.add(7);
-        neighbours.learn(Time::ZERO, at(2), 7);
+        assert_eq!(neighbours.learn(later, at(2), 7), Err(5));
         neighbours.remove(5);
+        assert_eq!(neighbours.learn(later, at(2), 7), Ok(()));
         assert_eq!(neighbours.find(at(2)), Some(7));
-        neighbours.learn(Time::ZERO, at(9), 5);
+        assert_eq!(neighbours.learn(later, at(9), 5), Ok(()));
         assert_eq!(neighbours.find(at(9)), None, "it is not there any more");
     }
 
@@ -112,16 +120,17 @@ mod tests {
         let mut neighbours = Neighbours::default();
         neighbours.add(1);
         neighbours.add(2);
-        (0..=255).for_each(|last| neighbours.learn(Time::ZERO, at(last), 1));
+        (0..=255).for_each(|last| assert_eq!(neighbours.learn(Time::ZERO, at(last), 1), Ok(())));
         let of_first = |neighbours: &Neighbours| {
             (0..=255).filter(|last| neighbours.find(at(*last)) == Some(1)).collect::<Vec<u8>>()
         };
         assert_eq!(of_first(&neighbours), (0..64).collect::<Vec<u8>>());
         // Those that are silent make room, the longest silent first; those that speak keep theirs.
         let later = Time::ZERO + AGE;
-        (1..64).for_each(|last| neighbours.learn(later - Span::from_secs(2), at(last), 1));
-        neighbours.learn(later, at(200), 1);
-        neighbours.learn(later, at(201), 1);
+        let spoke = later - Span::from_secs(2);
+        (1..64).for_each(|last| assert_eq!(neighbours.learn(spoke, at(last), 1), Ok(())));
+        assert_eq!(neighbours.learn(later, at(200), 1), Ok(()));
+        assert_eq!(neighbours.learn(later, at(201), 1), Ok(()));
         assert_eq!(of_first(&neighbours), (1..64).chain([200]).collect::<Vec<u8>>());
         neighbours.remove(1);
         neighbours.add(3);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 
-use paceline_cc::Time;
+use paceline_cc::{Span, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{End, Server, ServerLimits, Sink};
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, CarrierStats};
 use super::device::{Device, DeviceOptions};
 use super::neighbours::Neighbours;
 use super::prefix::Prefix;
@@ -49,23 +49,61 @@ struct Client {
     local: u32,
 }
 
-/// Hands what arrives to the device, and notes from which addresses inside it came.
+/// How often it is told at most that a client sends from addresses that are not its own.
+const REFUSAL_INTERVAL: Span = Span::from_secs(60);
+
+/// What is checked of a client's packets.
+struct Sender {
+    slot: usize,
+    /// The most bytes of a packet to this client.
+    longest: usize,
+    /// Packets that were dropped because their source is not this client's.
+    not_allowed: u64,
+    /// When that was told last.
+    refusal_told_at: Option<Time>,
+}
+
+/// A packet's source that is not its sender's.
+struct RefusedSource {
+    slot: usize,
+    source: IpAddr,
+    owner: usize,
+}
+
+/// Hands what arrives to the device, if its source address inside is its sender's.
 struct Arrivals {
     device: Device,
-    sources: Vec<IpAddr>,
-    /// The most bytes of a packet to each client, by the connection's identifier.
-    longest: BTreeMap<u32, usize>,
+    neighbours: Neighbours,
+    /// When the datagram that is taken in arrived.
+    now: Time,
+    /// By the connection's identifier.
+    senders: BTreeMap<u32, Sender>,
+    refused: Vec<RefusedSource>,
+}
+
+impl Arrivals {
+    /// Returns false, and counts it, if the packet's source is not its sender's.
+    fn is_allowed(&mut self, connection: u32, bytes: &[u8]) -> bool {
+        let Some(sender) = self.senders.get_mut(&connection) else { return false };
+        // What is no IP packet the kernel drops.
+        let Some((source, _)) = ends(bytes) else { return true };
+        let Err(owner) = self.neighbours.learn(self.now, source, sender.slot) else { return true };
+        sender.not_allowed += 1;
+        let now = self.now;
+        if sender.refusal_told_at.is_none_or(|at| now.since(at) >= REFUSAL_INTERVAL) {
+            sender.refusal_told_at = Some(now);
+            self.refused.push(RefusedSource { slot: sender.slot, source, owner });
+        }
+        false
+    }
 }
 
 impl Sink for Arrivals {
     fn on_datagram(&mut self, connection: u32, bytes: &[u8]) {
-        if let Some((source, _)) = ends(bytes)
-            && self.sources.last() != Some(&source)
-        {
-            self.sources.push(source);
+        if self.is_allowed(connection, bytes) {
+            let longest = self.senders.get(&connection).map(|sender| sender.longest);
+            self.device.deliver(bytes, longest.unwrap_or(MTU as usize));
         }
-        let longest = self.longest.get(&connection).copied();
-        self.device.deliver(bytes, longest.unwrap_or(MTU as usize));
     }
 }
 
@@ -75,7 +113,6 @@ struct Tunnel {
     outbox: Outbox,
     arrivals: Arrivals,
     networks: Vec<Prefix>,
-    neighbours: Neighbours,
     clients: BTreeMap<usize, Client>,
     /// The address of this machine that each connection's newest packet came to.
     locals: BTreeMap<usize, IpAddr>,
@@ -102,9 +139,14 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         server,
         socket,
         outbox: Outbox::new(),
-        arrivals: Arrivals { device, sources: Vec::new(), longest: BTreeMap::new() },
+        arrivals: Arrivals {
+            device,
+            neighbours: Neighbours::default(),
+            now: Time::ZERO,
+            senders: BTreeMap::new(),
+            refused: Vec::new(),
+        },
         networks: options.device.addresses.clone(),
-        neighbours: Neighbours::default(),
         clients: BTreeMap::new(),
         locals: BTreeMap::new(),
         events: Vec::new(),
@@ -146,10 +188,11 @@ impl Tunnel {
         let (ahead, now) = (clock.ahead(), clock.now());
         let mut answers = Vec::new();
         let mut seen = Vec::new();
-        let Tunnel { server, socket, arrivals, neighbours, locals, .. } = self;
+        let Tunnel { server, socket, arrivals, locals, .. } = self;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, *told, now);
             *told = at;
+            arrivals.now = at;
             for bytes in group.bytes.chunks_mut(group.size) {
                 let slot = server.on_datagram(at, group.from, mark(group.ecn), bytes, arrivals);
                 answers.extend(server.take_answer().map(|answer| (group.local, answer)));
@@ -158,14 +201,23 @@ impl Tunnel {
                     note_local(locals, slot, group.local);
                     seen.push(slot);
                 }
-                arrivals.sources.drain(..).for_each(|source| neighbours.learn(at, source, slot));
             }
         })?;
         for (local, (to, answer)) in answers {
             self.outbox.leave_from(local);
             self.outbox.send_one(&mut self.socket, to, &answer);
         }
+        self.tell_refused();
         seen.into_iter().try_for_each(|slot| self.meet(slot))
+    }
+
+    fn tell_refused(&mut self) {
+        let Tunnel { arrivals, clients, events, .. } = self;
+        let address = |slot| clients.get(&slot).map(|client: &Client| client.at);
+        events.extend(arrivals.refused.drain(..).filter_map(|refused| {
+            let RefusedSource { slot, source, owner } = refused;
+            Some(Event::SourceRefused { with: address(slot)?, source, owner: address(owner)? })
+        }));
     }
 
     /// Something has come from this client: notes one that is new or has moved.
@@ -179,15 +231,18 @@ impl Tunnel {
             }
             if client.carrier.set_longest(longest) {
                 self.events.push(Event::PacketSize { with: at, mtu: longest });
-                self.arrivals.longest.insert(client.local, longest);
+                if let Some(sender) = self.arrivals.senders.get_mut(&client.local) {
+                    sender.longest = longest;
+                }
                 return self.set_mtu();
             }
             return Ok(());
         }
         let (carrier, local) = (Carrier::new(longest, &self.networks), connection.local());
         self.clients.insert(slot, Client { carrier, at, local });
-        self.arrivals.longest.insert(local, longest);
-        self.neighbours.add(slot);
+        let sender = Sender { slot, longest, not_allowed: 0, refusal_told_at: None };
+        self.arrivals.senders.insert(local, sender);
+        self.arrivals.neighbours.add(slot);
         self.set_mtu()?;
         let too_small = self.arrivals.device.is_too_small(longest);
         self.events.push(Event::Connected { with: at, mtu: longest, too_small });
@@ -197,15 +252,17 @@ impl Tunnel {
     /// The device has the MTU of the client whose path carries most; whoever sends packets that are too
     /// long to another one is told so.
     fn set_mtu(&mut self) -> Result<(), LiveError> {
-        let Arrivals { device, longest, .. } = &mut self.arrivals;
-        longest.values().max().map_or(Ok(()), |most| device.set_mtu(*most))
+        let Arrivals { device, senders, .. } = &mut self.arrivals;
+        let most = senders.values().map(|sender| sender.longest).max();
+        most.map_or(Ok(()), |most| device.set_mtu(most))
     }
 
     /// Puts the packets of the device into the queues of those who get them.
     fn take_from_device(&mut self, now: Time) -> Result<(), LiveError> {
-        let Tunnel { server, arrivals, neighbours, clients, .. } = self;
+        let Tunnel { server, arrivals, clients, .. } = self;
+        let Arrivals { device, neighbours, .. } = arrivals;
         let mut touched = Vec::new();
-        arrivals.device.read(|packet| {
+        device.read(|packet| {
             let slot = ends(packet).and_then(|(_, to)| neighbours.find(to));
             let Some(slot) = slot else { return };
             let (Some(client), Some(connection)) =
@@ -225,7 +282,7 @@ impl Tunnel {
                 client.carrier.refill(now, connection);
                 server.reschedule(slot);
                 client.carrier.answers().for_each(|answer| {
-                    arrivals.device.write(&answer);
+                    device.write(&answer);
                 });
             }
         }
@@ -275,10 +332,12 @@ impl Tunnel {
     fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), LiveError> {
         self.server.remove(slot);
         self.locals.remove(&slot);
-        self.neighbours.remove(slot);
+        self.arrivals.neighbours.remove(slot);
         if let Some(client) = self.clients.remove(&slot) {
-            self.arrivals.longest.remove(&client.local);
-            let (stats, reason) = (client.carrier.stats(), reason(end));
+            let sender = self.arrivals.senders.remove(&client.local);
+            let not_allowed = sender.map_or(0, |sender| sender.not_allowed);
+            let stats = CarrierStats { not_allowed, ..client.carrier.stats() };
+            let reason = reason(end);
             self.good &= reason.is_empty() || !stood;
             self.events.push(Event::Ended { with: client.at, reason, stats });
         }

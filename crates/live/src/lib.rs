@@ -20,4 +20,4 @@ pub mod tunnel;
 pub mod udp;
 
 pub use error::LiveError;
-pub use interrupts::Interrupts;
+pub use interrupts::{Interrupts, Waker};

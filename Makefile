@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load loads home bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -113,6 +113,10 @@ kernel-long: setup
 ## docs/home.md, anew: what a user of a home network sees with other schemes and queues.
 home: setup
 	$(CARGO) run --release --locked -p paceline-lab --example home -- docs/home.md
+
+## docs/default-scheme.md, anew: which scheme `paceline send` takes if none is named, and why.
+default-scheme: setup
+	$(CARGO) run --release --locked -p paceline-lab --example default_scheme -- docs/default-scheme.md
 
 ## A web page beside a bulk download over an LTE trace, Cubic against ABC. As root, with Chromium.
 page-load: build

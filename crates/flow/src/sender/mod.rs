@@ -26,6 +26,11 @@ use crate::workload::{Frame, Source, Transfer, VideoStats};
 /// what was sent with what has arrived.
 pub const EMPTY_SIZE: u32 = 64;
 
+/// Under a limit of the rate, a group of packets holds what the limit allows in this time, at least a packet.
+const LIMIT_BURST: Span = Span::from_millis(1);
+/// Lateness of a group of packets that a limited sender makes up for.
+const LIMIT_LAG: Span = Span::from_millis(10);
+
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {
     config: Constants,
@@ -56,6 +61,8 @@ pub struct Sender {
     pairs: bool,
     /// Packets that the pacer still lets go at once.
     unpaced: u32,
+    /// Largest rate at which packets leave.
+    limit: Option<Rate>,
     /// The bytes of the next packet if the workload has as many, and whether they belong together:
     /// [`Sender::set_datagrams`].
     largest: u64,
@@ -104,6 +111,7 @@ impl Sender {
             pending: false,
             pairs: false,
             unpaced: 0,
+            limit: None,
             largest: 0,
             whole: false,
         };
@@ -222,6 +230,14 @@ impl Sender {
         self.whole = true;
         self.set_ready(waiting);
     }
+    /// Lets packets leave at no more than this rate from now on, whatever the scheme wants and whether it paces or not;
+    /// `None` lifts the limit. Packets count with all their headers.
+    pub fn set_limit(&mut self, limit: Option<Rate>) {
+        self.limit = limit;
+        self.pacer.set_lag(Span::ZERO);
+        self.replan();
+        self.pending = true;
+    }
     /// From now on, new packets have so many bytes at most, since the path does not carry larger ones.
     /// What is sent again keeps its size, and the controller goes on to count in packets of the first
     /// size.
@@ -271,6 +287,21 @@ impl Sender {
         self.plan.sends_empty_packet = sends_empty_packet;
         self.plan.exact_window = exact_window;
         self.pacer.set(pacing, gap);
+        if let Some(limit) = self.limit {
+            self.apply_limit(limit);
+        }
+    }
+
+    /// Paces at no more than `limit`, whether the scheme paces or not.
+    #[cold]
+    fn apply_limit(&mut self, limit: Rate) {
+        let binds = self.plan.pacing.is_none_or(|pacing| pacing > limit);
+        if binds {
+            self.plan.pacing = Some(limit);
+            self.plan.burst = u32::try_from(limit.bytes_in(LIMIT_BURST)).unwrap_or(u32::MAX);
+            self.pacer.set(Some(limit), self.plan.gap);
+        }
+        self.pacer.set_lag(if binds { LIMIT_LAG } else { Span::ZERO });
     }
 
     /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as

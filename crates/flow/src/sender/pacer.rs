@@ -14,6 +14,8 @@ pub(crate) struct Pacer {
     start: Time,
     group: u64,
     full: bool,
+    /// Time that late packets may catch up: zero, except under a limit.
+    lag: Span,
     /// True before the connection is established: no packet may leave.
     held: bool,
     next: Time,
@@ -47,6 +49,13 @@ impl Pacer {
         }
     }
 
+    /// A group that begins late by at most `lag` counts as begun at its time, so that late wake-ups cost no rate; zero
+    /// lets each group begin when it does.
+    #[inline]
+    pub(crate) fn set_lag(&mut self, lag: Span) {
+        self.lag = lag;
+    }
+
     /// The next packet need not keep the gap to the last one: a new connection begins.
     pub(crate) fn forget_gap(&mut self) {
         self.last = Time::ZERO;
@@ -78,8 +87,12 @@ impl Pacer {
     #[inline(never)]
     fn pace(&mut self, now: Time, size: u32, burst: u32, rate: Rate) {
         self.last = now;
-        if self.full || self.group == 0 || self.start + rate.time_for(self.group) <= now {
-            self.start = now;
+        let due = self.start + rate.time_for(self.group);
+        if self.full || self.group == 0 || due <= now {
+            self.start = match self.lag.is_zero() || self.group == 0 {
+                true => now,
+                false => due.max(now - self.lag),
+            };
             self.group = 0;
         }
         self.group += size as u64;
@@ -126,6 +139,34 @@ mod tests {
         pacer.on_send(Time::from_secs(2), 1500, 3000);
         pacer.on_send(Time::from_secs(3), 1500, 3000);
         assert!(pacer.next() <= Time::from_secs(3));
+    }
+
+    #[test]
+    fn with_a_lag_late_packets_cost_no_rate() {
+        let mut pacer = Pacer::default();
+        pacer.set(Some(Rate::from_mbps(12.0)), Span::ZERO);
+        pacer.set_lag(Span::from_millis(10));
+        let start = Time::from_secs(1);
+        pacer.on_send(start, 1500, 0);
+        // Woken 3 ms late: three packets leave at once, and the fourth at its time.
+        let late = start + Span::from_millis(4);
+        let mut sent = 0;
+        while pacer.next() <= late {
+            pacer.on_send(late, 1500, 0);
+            sent += 1;
+        }
+        assert_eq!((sent, pacer.next()), (4, start + Span::from_millis(5)));
+        // A packet that leaves early delays those behind it.
+        pacer.on_send(late, 1500, 0);
+        assert_eq!(pacer.next(), start + Span::from_millis(6));
+        // After a pause, no more than the lag is caught up.
+        let later = Time::from_secs(9);
+        let mut sent = 0;
+        while pacer.next() <= later {
+            pacer.on_send(later, 1500, 0);
+            sent += 1;
+        }
+        assert_eq!(sent, 11);
     }
 
     #[test]

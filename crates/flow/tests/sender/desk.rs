@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Feedback, MakeController, Outgoing, Packet, Plan,
+    Ack, Body, Congestion, Controller, Feedback, MakeController, Outgoing, Packet, Plan, Rate,
     RateSample, Setup, Signals, Span, Spec, Stage, Time, registry,
 };
 use paceline_flow::{SENDER_SIGNALS, Sender, SenderConfig};
@@ -91,6 +91,11 @@ impl Desk {
     /// The application writes `packets` further packets of 1500 bytes.
     pub(crate) fn write(&mut self, packets: u64) {
         self.sender.set_ready(packets * 1500);
+    }
+
+    /// Limits the rate.
+    pub(crate) fn limit(&mut self, mbps: f64) {
+        self.sender.set_limit(Some(Rate::from_mbps(mbps)));
     }
 
     /// Lets time pass; returns when each packet left, with its number.

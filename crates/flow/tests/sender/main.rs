@@ -4,5 +4,6 @@ mod desk;
 
 mod handshake;
 mod hostile;
+mod limit;
 mod linux;
 mod told;

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use paceline_cc::{Ack, Span, Time};
+use paceline_cc::{Ack, Rate, Span, Time};
 use paceline_flow::{Loss, ReceiverStats, Sender, SenderStats};
 
 use super::incoming::Incoming;
@@ -118,6 +118,13 @@ impl Connection {
     /// True if all that was written has arrived.
     pub fn is_drained(&self) -> bool {
         self.messages.is_drained() && self.outgoing.as_ref().is_none_or(Outgoing::is_drained)
+    }
+    /// Lets this end's data leave at no more than this rate, IP and UDP headers included, whatever its scheme wants;
+    /// `None` lifts the limit.
+    pub fn set_limit(&mut self, limit: Option<Rate>) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.sender_mut().set_limit(limit);
+        }
     }
     /// Sends no more data.
     pub fn stop(&mut self) {

@@ -13,7 +13,7 @@ use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Sink, printabl
 use super::arrivals::{Delays, Summary};
 use super::clock::{Clock, wait};
 use super::course::{SentCourse, SentSeries};
-use super::note::Note;
+use super::note::{Note, TAKEN_OVER};
 use super::outbox::Outbox;
 use super::qlog::{Qlog, Vantage};
 use super::race::{Race, Winner};
@@ -415,7 +415,7 @@ impl TransferProgress {
                         reader.on_note(file, if kept { Ok(text) } else { Err(text) });
                     }
                 }
-                Some(Note::Summarize) | None => continue,
+                Some(Note::Summarize | Note::Resume(_) | Note::Progress { .. }) | None => continue,
             }
             // Of many files each has an answer of its own, and answers wait for each other.
             if self.asked {
@@ -471,6 +471,9 @@ impl TransferProgress {
         let text = match end {
             End::Here { code: 0, .. } => return Ok(()),
             End::Here { reason, .. } => reason.clone(),
+            End::There { code: TAKEN_OVER, .. } => {
+                "a newer connection sends the same transfer: this one has ended for it".into()
+            }
             End::There { reason, .. } if reason.is_empty() => {
                 "the other end closed the connection before all had arrived".into()
             }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use paceline_cc::Time;
-use paceline_wire::records::{Record, Unpacker};
+use paceline_wire::records::{Content, FileHash, Record, Unpacker};
 use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
 
 use super::arrivals::Arrivals;
 use super::files::{IncomingFile, Target};
-use super::note::Note;
+use super::note::{Note, Resume};
 use super::open_files::{OpenFile, OpenFiles};
 use super::output::Output;
 use super::qlog::Qlog;
@@ -19,14 +19,23 @@ use super::server::{ConnectionResult, Event, ServerOptions};
 /// Why a file is refused, if files go to standard output.
 const ONE_SENDER: &str = "the receiver writes to standard output, which another sender has: try again when that one has \
     ended, or let the receiver keep files in a folder";
-const ONE_FILE: &str = "the receiver writes to standard output, one file after the other, and another file of this \
-    sender has not ended";
+/// Why an entry that is not a file is refused.
+const FILES_ALONE: &str = "this receiver takes no folders and links";
+
+/// A file that is being received.
+struct ReceivedFile {
+    number: u32,
+    incoming: IncomingFile,
+    hash: FileHash,
+    _counted: OpenFile,
+}
 
 /// What the server knows of a client.
 struct Client {
     arrivals: Arrivals,
     unpacker: Unpacker,
-    files: HashMap<u32, (IncomingFile, OpenFile)>,
+    /// The file that is being received.
+    file: Option<ReceivedFile>,
     /// What is to be told, the oldest first.
     notes: VecDeque<Note>,
     /// All its files were refused because another sender has standard output.
@@ -78,9 +87,9 @@ impl<'a> Clients<'a> {
     pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
         let client = self.clients.remove(&connection.local());
         self.output.owner.release(connection.local());
-        let unfinished = client.as_ref().map_or(0, |client| client.files.len());
+        let unfinished = client.as_ref().is_some_and(|client| client.file.is_some());
         let reason = match end {
-            End::There { code: 0, .. } if unfinished > 0 => "it closed within a file".into(),
+            End::There { code: 0, .. } if unfinished => "it closed within a file".into(),
             End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
             End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
             End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
@@ -118,7 +127,7 @@ impl<'a> Clients<'a> {
             Client {
                 arrivals: Arrivals::new(now, options.series),
                 unpacker: Unpacker::new(),
-                files: HashMap::new(),
+                file: None,
                 notes: VecDeque::new(),
                 turned_away: false,
                 broken: false,
@@ -167,62 +176,73 @@ impl Client {
         if self.broken {
             return;
         }
-        let Client { unpacker, files, notes, turned_away, .. } = self;
-        let mut fail = |file: u32, text: String| {
+        let Client { unpacker, file, notes, turned_away, .. } = self;
+        let fail = |notes: &mut VecDeque<Note>, file: u32, text: String| {
             tell(events, Event::Failed(text.clone()));
             notes.push_back(Note::File { file, kept: false, text });
         };
-        let mut kept = Vec::new();
         let read = unpacker.push(bytes, &mut |record| match record {
-            Record::Open { file, .. } if target.is_output() && !files.is_empty() => {
-                fail(file, ONE_FILE.into());
+            Record::Transfer(transfer) => {
+                if transfer.resumable {
+                    notes.push_back(Note::Resume(Resume { entry: 1, ..Resume::default() }));
+                }
             }
-            Record::Open { file, .. } if target.is_output() && !output.owner.take(connection) => {
+            Record::Entry(entry) if !matches!(entry.content, Content::File { .. }) => {
+                fail(notes, entry.number, FILES_ALONE.into());
+            }
+            Record::Entry(entry) if target.is_output() && !output.owner.take(connection) => {
                 *turned_away = true;
-                fail(file, ONE_SENDER.into());
+                fail(notes, entry.number, ONE_SENDER.into());
             }
-            Record::Open { file, name, .. } => {
+            Record::Entry(entry) => {
                 *turned_away = false;
-                let unique = format!("{connection:08x}-{file}");
+                let number = entry.number;
+                let unique = format!("{connection:08x}-{number}");
                 let counted = match open_files.count() {
                     Ok(counted) => counted,
-                    Err(text) => return fail(file, text),
+                    Err(text) => return fail(notes, number, text),
                 };
-                match IncomingFile::begin(target, name, &unique) {
+                let name = String::from_utf8_lossy(entry.name());
+                match IncomingFile::begin(target, &name, &unique) {
                     Ok(incoming) => {
-                        files.insert(file, (incoming, counted));
+                        let hash = FileHash::default();
+                        *file = Some(ReceivedFile { number, incoming, hash, _counted: counted });
                     }
-                    Err(error) => fail(file, format!("a file cannot be made: {error}")),
+                    Err(error) => fail(notes, number, format!("a file cannot be made: {error}")),
                 }
             }
-            Record::Piece { file, bytes } => {
-                if let Some((incoming, _)) = files.get_mut(&file)
-                    && let Err(error) = incoming.write(bytes, output)
-                {
-                    files.remove(&file);
-                    fail(file, format!("a file cannot be written: {error}"));
+            Record::Piece { number, bytes } => {
+                let Some(received) = file else { return };
+                received.hash.update(bytes);
+                if let Err(error) = received.incoming.write(bytes, output) {
+                    *file = None;
+                    fail(notes, number, format!("a file cannot be written: {error}"));
                 }
             }
-            Record::Close { file, length, whole, .. } => {
-                let Some((incoming, _counted)) = files.remove(&file) else { return };
-                if !whole {
-                    fail(file, "its hash is not the one that the sender says".into());
-                    return;
+            Record::Close { number, whole } => {
+                let Some(received) = file.take_if(|file| file.number == number) else { return };
+                if whole != Some(received.hash.whole()) {
+                    let text = match whole {
+                        Some(_) => "its hash is not the one that the sender says",
+                        None => "the sender gave it up",
+                    };
+                    return fail(notes, number, text.into());
                 }
-                match incoming.keep() {
-                    Ok(name) => kept.push((file, name, length)),
-                    Err(error) => fail(file, format!("a file cannot be kept: {error}")),
+                match received.incoming.keep() {
+                    Ok(name) => {
+                        let text = name.clone();
+                        notes.push_back(Note::File { file: number, kept: true, text });
+                        tell(events, Event::Kept { name, bytes: received.hash.length() });
+                    }
+                    Err(error) => fail(notes, number, format!("a file cannot be kept: {error}")),
                 }
             }
+            Record::End => {}
         });
         if let Err(error) = read {
             self.broken = true;
-            self.files.clear();
-            fail(0, format!("what came are no files: {error}"));
-        }
-        for (file, name, bytes) in kept {
-            notes.push_back(Note::File { file, kept: true, text: name.clone() });
-            tell(events, Event::Kept { name, bytes });
+            self.file = None;
+            fail(&mut self.notes, 0, format!("what came are no files: {error}"));
         }
     }
 }

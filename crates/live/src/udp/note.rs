@@ -22,13 +22,48 @@ pub(super) enum Note {
         /// Where it is, or what was wrong.
         text: String,
     },
+    /// The receiver's answer to a resumable transfer: from where to go on.
+    Resume(Resume),
+    /// How far a transfer is.
+    Progress {
+        /// All entries before this one are kept.
+        entry: u32,
+    },
 }
+
+/// From where a transfer goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Resume {
+    /// All entries before this one are kept and checked; 1 if nothing is.
+    pub(super) entry: u32,
+    /// Lengths and SHA-256 in hexadecimal digits of beginnings of that entry that the receiver has, the longest
+    /// first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) beginnings: Vec<(u64, String)>,
+    /// True if everything was kept before: nothing is to be sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) complete: bool,
+    /// Where the top-level entries are, in their order, if everything is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) places: Vec<String>,
+}
+
+/// The code with which a receiver closes a connection whose transfer a newer connection of the same transfer has taken
+/// over. The sender must not connect again.
+pub(super) const TAKEN_OVER: u16 = 17;
 
 impl Note {
     /// The message. A text that is too long for one is shortened: of a place its end stays, with the file's name; of a
-    /// problem its beginning.
+    /// problem its beginning. Of a [`Resume`] that is too long the shortest beginnings and the last places are left out.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
+        if let (Note::Resume(resume), true) = (self, bytes.len() > LONGEST_MESSAGE) {
+            // The shortest beginnings are left out first, then the last places.
+            let mut resume = resume.clone();
+            if resume.beginnings.pop().is_some() || resume.places.pop().is_some() {
+                return Note::Resume(resume).to_bytes();
+            }
+        }
         let Note::File { file, kept, text } = self else { return bytes };
         let (mut bytes, mut length) = (bytes, text.len());
         while bytes.len() > LONGEST_MESSAGE && length > 0 {
@@ -72,6 +107,17 @@ mod tests {
             assert_eq!(Note::read(&bytes), Some(note));
             assert!(bytes.len() <= LONGEST_MESSAGE);
         }
+        let beginnings: Vec<_> = (0..20).map(|n| (n << 40, "a".repeat(64))).collect();
+        let resume = Resume { entry: u32::MAX, beginnings, ..Resume::default() };
+        let bytes = Note::Resume(resume.clone()).to_bytes();
+        assert!(bytes.len() <= LONGEST_MESSAGE);
+        let Some(Note::Resume(read)) = Note::read(&bytes) else { panic!("a note") };
+        assert!(read.beginnings.len() > 8 && resume.beginnings.starts_with(&read.beginnings));
+        let places = vec!["\u{1}".repeat(100); 9];
+        let resume = Resume { complete: true, places, ..Resume::default() };
+        let bytes = Note::Resume(resume).to_bytes();
+        let Some(Note::Resume(read)) = Note::read(&bytes) else { panic!("a note") };
+        assert!(read.complete && read.places.len() == 1 && bytes.len() <= LONGEST_MESSAGE);
         assert_eq!(Note::read(b"{}"), None);
         assert_eq!(Note::read(&[0xff; 3]), None);
     }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use paceline_wire::Connection;
-use paceline_wire::records::Packer;
+use paceline_wire::records::{Content, Entry, FileHash, Record, Transfer};
 
 use crate::LiveError;
 
@@ -54,7 +54,14 @@ enum OpenSource {
 struct Current {
     index: usize,
     open: OpenSource,
-    packer: Packer,
+    hash: FileHash,
+}
+
+impl Current {
+    /// Number of the file on the wire.
+    fn number(&self) -> u32 {
+        1 + self.index as u32
+    }
 }
 
 /// Sources that are read one after the other. The number of a file on the wire is its place among them, from 1 on.
@@ -79,7 +86,9 @@ fn open(path: &Path) -> Result<(File, String, Option<u64>), LiveError> {
         return Err(LiveError::Message(format!("{text} is a folder; name a file")));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((file, name, about.is_file().then_some(about.len())))
+    // Files of /proc say that they have no bytes.
+    let size = (about.is_file() && about.len() > 0).then_some(about.len());
+    Ok((file, name, size))
 }
 
 impl SourceReader {
@@ -94,11 +103,15 @@ impl SourceReader {
                 paths.iter().map(file).collect()
             }
         };
+        let mut waiting = Vec::new();
+        let entries = files.len().max(1) as u32;
+        let transfer = Transfer { id: [0; 32], resumable: false, entries, bytes: None };
+        Record::Transfer(transfer).write(&mut waiting);
         let mut reader = SourceReader {
             current: None,
             next: (0..files.len()).collect(),
             place: vec![0; PIECE],
-            waiting: Vec::new(),
+            waiting,
             at: 0,
             files,
         };
@@ -119,8 +132,17 @@ impl SourceReader {
                 (OpenSource::File(file), name, size)
             }
         };
-        let packer = Packer::new(1 + index as u32, &name, size, &mut self.waiting);
-        self.current = Some(Current { index, open, packer });
+        let current = Current { index, open, hash: FileHash::default() };
+        let entry = Entry {
+            number: current.number(),
+            is_top_level: true,
+            mode: None,
+            mtime: None,
+            path: name.as_bytes(),
+            content: Content::File { size, offset: 0 },
+        };
+        Record::Entry(entry).write(&mut self.waiting);
+        self.current = Some(current);
         Ok(())
     }
 
@@ -156,7 +178,7 @@ impl SourceReader {
             let given_up =
                 self.current.take_if(|current| index.is_none_or(|index| index == current.index));
             if let Some(current) = given_up {
-                current.packer.finish(&mut self.waiting);
+                Record::Close { number: current.number(), whole: None }.write(&mut self.waiting);
             }
         }
     }
@@ -182,7 +204,7 @@ impl SourceReader {
             }
             self.waiting.clear();
             self.at = 0;
-            let Some(Current { index, open, packer }) = &mut self.current else {
+            let Some(current) = &mut self.current else {
                 let Some(index) = self.next.pop_front() else { return Ok(()) };
                 if let Err(error) = self.begin(index)
                     && let Some(file) = self.files.get_mut(index)
@@ -191,6 +213,8 @@ impl SourceReader {
                 }
                 continue;
             };
+            let number = current.number();
+            let Current { index, open, hash } = current;
             let read = match open {
                 OpenSource::File(file) => file.read(&mut self.place),
                 OpenSource::Input(_) if !std::mem::take(&mut ready) => return Ok(()),
@@ -198,15 +222,17 @@ impl SourceReader {
             };
             match read {
                 Ok(0) => {
-                    if let Some(current) = self.current.take() {
-                        current.packer.finish(&mut self.waiting);
-                    }
+                    let whole = Some(hash.whole());
+                    Record::Close { number, whole }.write(&mut self.waiting);
+                    self.current = None;
                 }
                 Ok(count) => {
                     if let Some(file) = self.files.get_mut(*index) {
                         file.bytes += count as u64;
                     }
-                    packer.piece(self.place.get(..count).unwrap_or(&[]), &mut self.waiting);
+                    let bytes = self.place.get(..count).unwrap_or(&[]);
+                    hash.update(bytes);
+                    Record::Piece { number, bytes }.write(&mut self.waiting);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(LiveError::system("reading what is to be sent")(error)),

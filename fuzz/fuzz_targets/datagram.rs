@@ -7,7 +7,7 @@ use paceline_wire::frame::{self, Frames};
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::packet::Packet;
 use paceline_wire::records::{Record, Unpacker};
-use paceline_wire::{Answer, Offer};
+use paceline_wire::{Answer, ClientPublic, Offer};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(Packet::Transport(packet)) = Packet::read(bytes) {
@@ -24,6 +24,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(text) = core::str::from_utf8(bytes) {
         let _ = Identity::parse(text);
+        if let Ok(key) = ClientPublic::parse(text) {
+            assert_eq!(ClientPublic::parse(&key.to_string()), Ok(key));
+        }
         if let Ok(key) = Key::parse(text) {
             assert_eq!(Key::parse(&key.to_string()).map(|key| key.to_string()), Ok(key.to_string()));
         }

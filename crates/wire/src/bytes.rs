@@ -16,6 +16,14 @@ pub enum FormatError {
         /// What was found in it.
         value: u64,
     },
+    /// There are bytes behind the last field.
+    #[error("{value} bytes too many behind {field}")]
+    Rest {
+        /// What ended before them.
+        field: &'static str,
+        /// How many they are.
+        value: u64,
+    },
     /// The packet is of another version of the format.
     #[error("version {0} of the wire format; both ends must run the same version")]
     Version(u8),
@@ -40,6 +48,11 @@ impl<'a> Reader<'a> {
     }
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+    /// Makes sure that nothing is left.
+    pub(crate) fn end(&self, field: &'static str) -> Result<(), FormatError> {
+        let value = self.rest.len() as u64;
+        if self.is_empty() { Ok(()) } else { Err(FormatError::Rest { field, value }) }
     }
     pub(crate) fn take(
         &mut self,

@@ -7,6 +7,7 @@ use ring::hmac;
 use snow::HandshakeState;
 use thiserror::Error;
 
+use crate::client_key::ClientKey;
 use crate::connection::{Connection, Limits, Role};
 use crate::key::{Key, KeyError, code, random};
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
@@ -71,9 +72,9 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(key: &Key, offer: &Offer, mtu: u16) -> Result<Attempt, ConnectError> {
+    fn new(keys: &(Key, ClientKey), offer: &Offer, mtu: u16) -> Result<Attempt, ConnectError> {
         let offer = Offer { mtu, ..offer.clone() };
-        let mut state = noise::initiator(key).ok_or(ConnectError::BadKey)?;
+        let mut state = noise::initiator(&keys.0, &keys.1).ok_or(ConnectError::BadKey)?;
         let message = noise::write(&mut state, &offer.write()?).ok_or(ConnectError::BadKey)?;
         let local = u32::from_be_bytes(random()?);
         Ok(Attempt { mtu, local, state, message, cookie: None, asked: None })
@@ -86,7 +87,7 @@ impl Attempt {
 /// first there is one, of the size asked for. If it does not pass, several sizes are tried at once,
 /// and the largest goes on from which a cookie comes back.
 pub struct Initiator {
-    key: Key,
+    keys: (Key, ClientKey),
     codes: (hmac::Key, hmac::Key),
     to: SocketAddr,
     offer: Offer,
@@ -105,7 +106,8 @@ pub struct Initiator {
 
 impl Initiator {
     /// A connection to the server at `to` that has this key, of packets of at most `offer.mtu`
-    /// bytes. The offer's idle time is that of `limits`.
+    /// bytes. The offer's idle time is that of `limits`. With the key that all clients share, the client's own key is a
+    /// new one; to look like the same client again, use one of [`Key::for_new_client`].
     ///
     /// # Errors
     /// The key or the offer cannot be used.
@@ -117,10 +119,12 @@ impl Initiator {
         limits: Limits,
     ) -> Result<Initiator, ConnectError> {
         let offer = Offer { idle: limits.idle, ..offer };
+        let client = key.client_key().cloned().map_or_else(ClientKey::generate, Ok)?;
+        let keys = (key.without_client(), client);
         Ok(Initiator {
             codes: (key.mac(INITIATION_CODE), key.mac(RETRY_CODE)),
-            attempts: vec![Attempt::new(key, &offer, offer.mtu)?],
-            key: key.clone(),
+            attempts: vec![Attempt::new(&keys, &offer, offer.mtu)?],
+            keys,
             to,
             offer,
             limits,
@@ -168,7 +172,7 @@ impl Initiator {
     fn search(&mut self) -> Result<(), ConnectError> {
         let below = self.mtu();
         let sizes = SMALLER.into_iter().filter(|&mtu| mtu < below);
-        let attempts = sizes.map(|mtu| Attempt::new(&self.key, &self.offer, mtu));
+        let attempts = sizes.map(|mtu| Attempt::new(&self.keys, &self.offer, mtu));
         self.attempts.extend(attempts.collect::<Result<Vec<_>, _>>()?);
         (self.sent, self.decide) = (0, Time::NEVER);
         Ok(())
@@ -278,14 +282,14 @@ impl Initiator {
         let payload = noise::read(&mut attempt.state, response.noise);
         let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
-        let (window, idle) = match answer {
-            Answer::Accepted { window, idle } => (window, idle),
+        let (window, idle, handout) = match answer {
+            Answer::Accepted { window, idle, handout } => (window, idle, handout),
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
         let Attempt { mtu, local, asked, .. } = *attempt;
         // Karn's rule: it is not known which of several initiations the response answers.
         let rtt = asked.filter(|(_, once)| *once).map(|(sent, _)| now.since(sent));
-        let fresh = noise::initiator(&self.key).ok_or(ConnectError::BadKey)?;
+        let fresh = noise::initiator(&self.keys.0, &self.keys.1).ok_or(ConnectError::BadKey)?;
         let state = std::mem::replace(&mut attempt.state, fresh);
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
         self.attempts.swap(0, at);
@@ -293,7 +297,7 @@ impl Initiator {
         let role = Role::Initiator { window, idle, rtt };
         let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
-            .map(Some)
+            .map(|connection| Some(connection.with_peer(None, handout)))
             .map_err(ConnectError::Refused)
     }
 }

@@ -1,7 +1,9 @@
-//! The printable key of a server.
+//! The printable keys by which clients and servers know each other.
 //!
-//! It holds the server's public key, by which a sender knows that it speaks with the right server,
-//! and a secret that both share, by which the server knows those who may send to it.
+//! A key string holds the server's public key, by which a client knows that it speaks with the right server, and a
+//! secret that the server shares with all of its clients. `pl1-` strings hold nothing else, and who has one looks like
+//! all others who have it. `pl2-` strings also hold the private half of one client's own key
+//! ([`ClientKey`]).
 
 use std::fmt;
 
@@ -9,16 +11,20 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use thiserror::Error;
 
+use crate::client_key::{ClientKey, ClientPublic};
+use crate::key_text;
 use crate::packet::MAC;
 
-/// What a printed key begins with.
+/// What a printed key that all clients share begins with.
 const PREFIX: &str = "pl1-";
-/// The characters of a printed key, for six bits each.
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Bytes of the check at a printed key's end.
+/// What a printed key of one client begins with.
+const CLIENT_PREFIX: &str = "pl2-";
+/// Bytes of the checksum at the end of a printed key, after public key and shared secret.
 const CHECK: usize = 5;
-/// Public key, shared secret, check.
-const BYTES: usize = 64 + CHECK;
+/// Bytes of the checksum at the end of a client's printed key, after these and its private half.
+const CLIENT_CHECK: usize = 6;
+/// Bytes of the checksum in an identity file.
+const FILE_CHECK: usize = 3;
 /// What an identity file begins with.
 const FILE: &str = "paceline identity 1";
 
@@ -27,7 +33,7 @@ const FILE: &str = "paceline identity 1";
 pub enum KeyError {
     /// It does not look like one.
     #[error(
-        "no key: a key begins with `{PREFIX}`; copy the whole string that `paceline key show` or `recv` prints"
+        "no key: a key begins with `{PREFIX}` or `{CLIENT_PREFIX}`; copy the whole string that `paceline key show` or `recv` prints"
     )]
     Shape,
     /// Characters are missing or wrong.
@@ -35,6 +41,21 @@ pub enum KeyError {
         "the key is incomplete or mistyped; copy the whole string that `paceline key show` or `recv` prints"
     )]
     Check,
+    /// It is the public half of a client's key, where a secret key string is needed.
+    #[error(
+        "this is a client's public key, which servers list; the client needs the file that `paceline key new --for` has \
+         written"
+    )]
+    Public,
+    /// It does not look like the public half of a client's key.
+    #[error("no client's public key: it begins with `plc-`; `paceline key show FILE` prints it")]
+    PublicShape,
+    /// It is a secret key string, where the public half of a client's key is needed.
+    #[error(
+        "this is a secret key string, not a client's public key, which begins with `plc-`; `paceline key show FILE` prints \
+         that"
+    )]
+    NotPublic,
     /// A file is no identity.
     #[error("no keys of a server, or not whole: `paceline key new -o FILE` makes some")]
     Identity,
@@ -43,11 +64,14 @@ pub enum KeyError {
     Random,
 }
 
-/// What a server gives to those who may send to it. Whoever has it may send.
+/// What a server gives to those who may send to it. Whoever has it may send, unless the server admits only the
+/// clients that it lists.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     pub(crate) public: [u8; 32],
     pub(crate) shared: [u8; 32],
+    /// The client's own key. Few keys have one, so that it does not make all of them longer.
+    client: Option<Box<ClientKey>>,
 }
 
 /// A server's secret: its private key and the shared secret.
@@ -76,60 +100,48 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     Ok(bytes)
 }
 
-fn check(bytes: &[u8]) -> [u8; CHECK] {
-    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    digest.as_ref().first_chunk::<CHECK>().copied().unwrap_or_default()
-}
-
-fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 4 / 3 + 1);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-        let word = word << (8 * (3 - chunk.len()));
-        for i in 0..=chunk.len() {
-            let index = (word >> (18 - 6 * i)) as usize & 63;
-            text.push(char::from(ALPHABET[index]));
-        }
-    }
-    text
-}
-
-/// The bytes of a text of whole groups of four characters.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
-    for group in text.as_bytes().chunks(4) {
-        let mut word = 0;
-        for character in group {
-            let value = ALPHABET.iter().position(|known| known == character)?;
-            word = word << 6 | value as u32;
-        }
-        if group.len() != 4 {
-            return None;
-        }
-        bytes.extend_from_slice(&word.to_be_bytes()[1..]);
-    }
-    Some(bytes)
-}
-
 impl Key {
-    /// Reads a printed key.
+    /// Reads a printed key of either kind.
     ///
     /// # Errors
     /// It is none, or not whole.
     pub fn parse(text: &str) -> Result<Key, KeyError> {
-        let text = text.trim().strip_prefix(PREFIX).ok_or(KeyError::Shape)?;
-        if text.len() != BYTES / 3 * 4 {
-            return Err(KeyError::Check);
+        let text = text.trim();
+        if let Some(text) = text.strip_prefix(PREFIX) {
+            let bytes: [u8; 64] = key_text::decode(text, CHECK).ok_or(KeyError::Check)?;
+            return Ok(Key { public: part(&bytes, 0), shared: part(&bytes, 1), client: None });
         }
-        let bytes = decode(text).ok_or(KeyError::Check)?;
-        let (secret, end) = bytes.split_at_checked(64).ok_or(KeyError::Check)?;
-        let (public, shared) = secret.split_at(32);
-        match (public.first_chunk(), shared.first_chunk()) {
-            (Some(public), Some(shared)) if check(secret) == end => {
-                Ok(Key { public: *public, shared: *shared })
-            }
-            _ => Err(KeyError::Check),
+        if let Some(text) = text.strip_prefix(CLIENT_PREFIX) {
+            let bytes: [u8; 96] = key_text::decode(text, CLIENT_CHECK).ok_or(KeyError::Check)?;
+            let client = ClientKey::of(part(&bytes, 2)).ok_or(KeyError::Check)?;
+            let (public, shared) = (part(&bytes, 0), part(&bytes, 1));
+            return Ok(Key { public, shared, client: Some(Box::new(client)) });
         }
+        Err(if text.starts_with("plc-") { KeyError::Public } else { KeyError::Shape })
+    }
+
+    /// Returns the public half of the client's own key; `None` if this key is the one that all clients share.
+    pub fn client(&self) -> Option<ClientPublic> {
+        self.client.as_ref().map(|client| client.public())
+    }
+    /// Returns the client's own key, if it has one.
+    pub(crate) fn client_key(&self) -> Option<&ClientKey> {
+        self.client.as_deref()
+    }
+    /// Returns the key that all clients of this server share.
+    #[must_use]
+    pub fn without_client(&self) -> Key {
+        Key { client: None, ..self.clone() }
+    }
+
+    /// Makes a key for a new client of this server: with a new private half, whose public half is returned, too.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn for_new_client(&self) -> Result<(Key, ClientPublic), KeyError> {
+        let client = ClientKey::generate()?;
+        let public = client.public();
+        Ok((Key { client: Some(Box::new(client)), ..self.clone() }, public))
     }
 
     /// The key by which a packet shows that its writer has this key; `purpose` tells packets of
@@ -148,11 +160,22 @@ pub(crate) fn code(key: &hmac::Key, bytes: &[u8]) -> [u8; MAC] {
     hmac::sign(key, bytes).as_ref().first_chunk::<MAC>().copied().unwrap_or_default()
 }
 
+/// The 32 bytes at place `index` of several.
+fn part<const N: usize>(bytes: &[u8; N], index: usize) -> [u8; 32] {
+    let part = bytes.get(32 * index..).and_then(|rest| rest.first_chunk::<32>());
+    part.copied().unwrap_or_default()
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = [self.public, self.shared].concat();
-        bytes.extend(check(&bytes));
-        write!(f, "{PREFIX}{}", encode(&bytes))
+        let bytes = [self.public, self.shared].concat();
+        match &self.client {
+            None => write!(f, "{PREFIX}{}", key_text::encode(&bytes, CHECK)),
+            Some(client) => {
+                let bytes = [&bytes[..], client.private()].concat();
+                write!(f, "{CLIENT_PREFIX}{}", key_text::encode(&bytes, CLIENT_CHECK))
+            }
+        }
     }
 }
 
@@ -163,7 +186,7 @@ impl Identity {
     /// The system gives no random numbers.
     pub fn generate() -> Result<Identity, KeyError> {
         let pair = crate::noise::generate().ok_or(KeyError::Random)?;
-        let key = Key { public: pair.1, shared: random()? };
+        let key = Key { public: pair.1, shared: random()?, client: None };
         Ok(Identity { private: pair.0, key })
     }
 
@@ -174,10 +197,8 @@ impl Identity {
 
     /// The identity as the text of a file, which nobody else may read.
     pub fn to_text(&self) -> String {
-        // 99 bytes, so that the groups are whole.
-        let mut bytes = [self.private, self.key.public, self.key.shared].concat();
-        bytes.extend(&check(&bytes)[..3]);
-        format!("{FILE}\n{}\n", encode(&bytes))
+        let bytes = [self.private, self.key.public, self.key.shared].concat();
+        format!("{FILE}\n{}\n", key_text::encode(&bytes, FILE_CHECK))
     }
 
     /// Reads the text of such a file.
@@ -186,16 +207,9 @@ impl Identity {
     /// It is none.
     pub fn parse(text: &str) -> Result<Identity, KeyError> {
         let text = text.trim().strip_prefix(FILE).ok_or(KeyError::Identity)?.trim();
-        let bytes = if text.len() == 132 { decode(text) } else { None };
-        let bytes = bytes.ok_or(KeyError::Identity)?;
-        let (secret, end) = bytes.split_at_checked(96).ok_or(KeyError::Identity)?;
-        let part = |i: usize| secret.get(32 * i..).and_then(|rest| rest.first_chunk::<32>());
-        match (part(0), part(1), part(2)) {
-            (Some(private), Some(public), Some(shared)) if check(secret)[..3] == *end => {
-                Ok(Identity { private: *private, key: Key { public: *public, shared: *shared } })
-            }
-            _ => Err(KeyError::Identity),
-        }
+        let bytes: [u8; 96] = key_text::decode(text, FILE_CHECK).ok_or(KeyError::Identity)?;
+        let key = Key { public: part(&bytes, 1), shared: part(&bytes, 2), client: None };
+        Ok(Identity { private: part(&bytes, 0), key })
     }
 }
 
@@ -212,6 +226,25 @@ mod tests {
         let again = Identity::parse(&identity.to_text()).expect("an identity");
         assert_eq!((again.private, again.key()), (identity.private, identity.key()));
         assert!(!format!("{identity:?}{:?}", identity.key()).contains(&text[4..12]));
+    }
+
+    #[test]
+    fn a_clients_own_key_is_read_as_it_is_printed() {
+        let identity = Identity::generate().expect("random numbers");
+        let (key, public) = identity.key().for_new_client().expect("random numbers");
+        let text = key.to_string();
+        assert!(text.starts_with("pl2-") && !format!("{key:?}").contains(&text[4..12]));
+        let again = Key::parse(&text).expect("a key");
+        assert_eq!((again.client(), &again), (Some(public), &key));
+        assert_eq!(again.without_client(), *identity.key());
+        // What the strings have in common is no key.
+        assert_eq!(Key::parse(&text.replacen("pl2-", "pl1-", 1)), Err(KeyError::Check));
+        assert_eq!(Key::parse(&text[..text.len() - 4]), Err(KeyError::Check));
+        assert_eq!(Key::parse(&public.to_string()), Err(KeyError::Public));
+        let mut wrong = text.into_bytes();
+        wrong[100] = if wrong[100] == b'A' { b'B' } else { b'A' };
+        let wrong = String::from_utf8(wrong).expect("text");
+        assert_eq!(Key::parse(&wrong), Err(KeyError::Check));
     }
 
     #[test]

@@ -6,32 +6,42 @@
 //! sockets: whoever drives it says what time it is, hands datagrams in and takes datagrams out.
 //!
 //! - [`packet`] and [`frame`] are the format, which `docs/wire.md` describes.
-//! - [`key`] has the printable string that a server gives to those who may send to it.
+//! - [`key`] has the printable string that a server gives to those who may send to it, [`client_key`] what tells these
+//!   clients apart.
 //! - [`records`] are the files in a stream.
 //! - An [`Initiator`] makes a [`Connection`]; a [`Server`] accepts many.
 //!
 //! The randomness of keys and connection identifiers is the system's; nothing else is random.
 
+mod admission;
 mod bytes;
 mod cipher;
+pub mod client_key;
 mod connection;
 mod counts;
 pub mod frame;
+mod handout;
 mod initiator;
 pub mod key;
+mod key_text;
 mod noise;
 pub mod packet;
+mod prefix;
 pub mod records;
 pub mod saturator;
 mod server;
 mod terms;
 
+pub use admission::{Admission, AdmittedClient};
 pub use bytes::{FormatError, printable};
 pub use cipher::TAG;
+pub use client_key::ClientPublic;
 pub use connection::{
     Arrival, Connection, End, HeldBudget, LONGEST_IDLE, Limits, Role, Sink, Transmit,
 };
 pub use counts::ConnectionCounts;
+pub use handout::{Handout, MOST_NETWORKS, MOST_ROUTES};
 pub use initiator::{BASE_MTU, ConnectError, Initiator};
+pub use prefix::Prefix;
 pub use server::{Server, ServerLimits, ServerStats};
 pub use terms::{Answer, LONGEST_REFUSAL, LONGEST_SCHEME, Offer, Service};

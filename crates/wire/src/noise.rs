@@ -1,17 +1,20 @@
-//! The Noise handshake: `NKpsk0`.
+//! The Noise handshake: `IKpsk0`.
 //!
-//! The sender knows the server's static key (`NK`), and both know a secret (`psk0`). The secret
-//! goes in before the first message, so that a server answers nobody who does not have it. The
-//! sender has no key of its own: whoever has the server's key string may send.
+//! The initiator knows the server's static key (`K`) and sends its own, encrypted, with the first message (`I`);
+//! both know a secret (`psk0`). The secret goes in before the first message, so that a server answers nobody who does
+//! not have it. By the initiator's static key the server tells its clients apart.
 
+use snow::params::DHChoice;
+use snow::resolvers::{CryptoResolver as _, DefaultResolver};
 use snow::{Builder, HandshakeState};
 
+use crate::client_key::{ClientKey, ClientPublic};
 use crate::key::{Identity, Key};
 
 /// The pattern and its functions.
-const PATTERN: &str = "Noise_NKpsk0_25519_ChaChaPoly_SHA256";
+const PATTERN: &str = "Noise_IKpsk0_25519_ChaChaPoly_SHA256";
 /// What both ends must agree on beside the keys.
-const PROLOGUE: &[u8] = b"paceline wire 3";
+const PROLOGUE: &[u8] = b"paceline wire 4";
 
 /// The keys of the two directions: from the initiator, and to it.
 pub(crate) type Keys = ([u8; 32], [u8; 32]);
@@ -26,9 +29,17 @@ pub(crate) fn generate() -> Option<([u8; 32], [u8; 32])> {
     Some((*pair.private.first_chunk()?, *pair.public.first_chunk()?))
 }
 
-/// The initiator's handshake.
-pub(crate) fn initiator(key: &Key) -> Option<HandshakeState> {
+/// Returns the public half of a private key.
+pub(crate) fn public_of(private: &[u8; 32]) -> Option<[u8; 32]> {
+    let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519)?;
+    dh.set(private);
+    dh.pubkey().first_chunk().copied()
+}
+
+/// The initiator's handshake: with the server of `key`, as `client`.
+pub(crate) fn initiator(key: &Key, client: &ClientKey) -> Option<HandshakeState> {
     let builder = builder()?.remote_public_key(&key.public).ok()?;
+    let builder = builder.local_private_key(client.private()).ok()?;
     builder.psk(0, &key.shared).ok()?.build_initiator().ok()
 }
 
@@ -52,6 +63,11 @@ pub(crate) fn read(state: &mut HandshakeState, message: &[u8]) -> Option<Vec<u8>
     let length = state.read_message(message, &mut bytes).ok()?;
     bytes.truncate(length);
     Some(bytes)
+}
+
+/// Returns who the initiator is, after its first message was read.
+pub(crate) fn client(state: &HandshakeState) -> Option<ClientPublic> {
+    state.get_remote_static()?.first_chunk().copied().map(ClientPublic)
 }
 
 /// The keys of a finished handshake.

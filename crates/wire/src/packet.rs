@@ -8,7 +8,7 @@ use crate::FormatError;
 use crate::bytes::{Reader, Writer};
 
 /// The version of the format.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// Bytes of a short header before the congestion header: kind, connection identifier, number.
 pub const SHORT: usize = 13;
 /// Where the congestion header of a transport packet begins, for routers that act on it.
@@ -21,8 +21,9 @@ pub const LEAST_INITIATION: usize = 1200;
 pub const COOKIE: usize = 40;
 /// Bytes of the code that authenticates a long header.
 pub const MAC: usize = 32;
-/// Bytes of the Noise message of an initiation or response, at most.
-pub const LONGEST_NOISE: usize = 800;
+/// Bytes of the Noise message of an initiation or response, at most: with the fields around it, less than
+/// [`LEAST_INITIATION`].
+pub const LONGEST_NOISE: usize = 1024;
 
 const INITIATION: u8 = 0x91;
 const RESPONSE: u8 = 0x92;

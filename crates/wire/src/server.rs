@@ -6,17 +6,19 @@
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use paceline_cc::{Ecn, Span, Time};
 use ring::hmac;
 
+use crate::admission::{Admission, NOT_LISTED, REPLACED};
 use crate::connection::{Connection, Limits, Role, Sink, Transmit};
 use crate::counts::{ConnectionCounts, CountGuard, HalfOpenGuard};
 use crate::initiator::{INITIATION_CODE, RETRY_CODE};
 use crate::key::{Identity, KeyError, code, random};
-use crate::noise;
 use crate::packet::{COOKIE, Initiation, Packet, Response, Retry};
 use crate::terms::{Answer, Offer, Service};
+use crate::{ClientPublic, Handout, noise};
 
 /// How long a cookie is good for: longer than the round trip of a cellular link whose queue is full, since the
 /// initiation with the cookie arrives a round trip after the cookie was made.
@@ -49,6 +51,9 @@ pub struct ServerLimits {
     pub datagrams: bool,
     /// True if an initiator may ask for data of the server's own (`Offer::back`). Tunnels always may.
     pub sends: bool,
+    /// True if a client has one connection at this server: a newer one takes the place of those before as soon as
+    /// its client has shown by a first packet that it is there now. A repeated initiation alone changes nothing.
+    pub one_per_client: bool,
 }
 
 impl Default for ServerLimits {
@@ -62,6 +67,7 @@ impl Default for ServerLimits {
             plaintext: false,
             datagrams: false,
             sends: false,
+            one_per_client: false,
         }
     }
 }
@@ -84,6 +90,8 @@ pub struct ServerStats {
 /// A connection's place in the table.
 struct Slot {
     connection: Connection,
+    /// Which handshake of this server it is from, counted up.
+    handshake_number: u64,
     _count_guard: CountGuard,
     /// When it is next worth looking at, as the timetable has it.
     wake: Time,
@@ -127,6 +135,8 @@ pub struct Server {
     stats: ServerStats,
     /// Which of several servers at one address this is.
     number: Option<u8>,
+    /// The clients that are admitted; `None` if all are that have the key.
+    admission: Option<Arc<Admission>>,
 }
 
 impl Server {
@@ -150,6 +160,7 @@ impl Server {
             answer: None,
             stats: ServerStats::default(),
             number: None,
+            admission: None,
         })
     }
 
@@ -161,6 +172,39 @@ impl Server {
     #[must_use]
     pub fn numbered(self, number: u8, counts: &ConnectionCounts) -> Server {
         Server { number: Some(number), counts: counts.clone(), ..self }
+    }
+
+    /// From now on admits only the clients of this list, or with `None` all who have the server's key. Connections of
+    /// clients that are no longer listed, or to which something else is handed out, are closed with a reason in words.
+    ///
+    /// Several servers at one address are each told by whoever drives them; they share the list.
+    pub fn admit_only(&mut self, admission: Option<Arc<Admission>>) {
+        let objections: Vec<(usize, &str)> = match &admission {
+            None => Vec::new(),
+            Some(list) => {
+                let objection = |(index, slot): (usize, &Option<Slot>)| {
+                    let connection = &slot.as_ref()?.connection;
+                    let client = connection.client()?;
+                    Some((index, list.objection(&client, connection.handout())?))
+                };
+                self.slots.iter().enumerate().filter_map(objection).collect()
+            }
+        };
+        for (index, reason) in objections {
+            self.close(index, 1, reason);
+        }
+        self.admission = admission;
+    }
+    /// The list of clients that are admitted; `None` if all are that have the server's key.
+    pub fn admission(&self) -> Option<&Arc<Admission>> {
+        self.admission.as_ref()
+    }
+    /// Closes a connection: its last packets leave by [`Server::transmit`].
+    pub fn close(&mut self, index: usize, code: u16, reason: &str) {
+        if let Some(connection) = self.connection(index) {
+            connection.close(code, reason);
+            self.reschedule(index);
+        }
     }
 
     /// Counters since the start.
@@ -227,8 +271,11 @@ impl Server {
         };
         match found {
             Some((index, true)) => {
-                if let Some(Some(slot)) = self.slots.get_mut(index) {
-                    slot.half_open = None;
+                if let Some(Some(slot)) = self.slots.get_mut(index)
+                    && slot.half_open.take().is_some()
+                    && self.limits.one_per_client
+                {
+                    self.keep_newest(index);
                 }
                 self.reschedule(index);
                 Some(index)
@@ -237,6 +284,25 @@ impl Server {
                 self.stats.ignored += 1;
                 None
             }
+        }
+    }
+
+    /// Closes all but the newest of the connections of the client of this one, which are no longer half open.
+    fn keep_newest(&mut self, index: usize) {
+        let Some(Some(slot)) = self.slots.get(index) else { return };
+        let client = slot.connection.client();
+        let mut rivals = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            if let Some(slot) = slot
+                && slot.half_open.is_none()
+                && slot.connection.client() == client
+            {
+                rivals.push((slot.handshake_number, index));
+            }
+        }
+        let newest = rivals.iter().max().copied();
+        for (_, index) in rivals.into_iter().filter(|rival| Some(*rival) != newest) {
+            self.close(index, 1, REPLACED);
         }
     }
 
@@ -374,7 +440,7 @@ impl Server {
         let mut state = noise::responder(&self.identity)?;
         let payload = noise::read(&mut state, packet.noise);
         let offer = payload.and_then(|payload| Offer::read(&payload).ok());
-        let Some(mut offer) = offer else {
+        let (Some(mut offer), Some(client)) = (offer, noise::client(&state)) else {
             self.stats.ignored += 1;
             return None;
         };
@@ -384,17 +450,20 @@ impl Server {
         let index = self.free.last().copied().unwrap_or(self.slots.len());
         self.used.insert(handshake, (now + COOKIE_LIFE, index));
         let local = self.identifier(index)?;
-        let admitted = self.admit(&offer, index);
+        let admitted = self
+            .hand_out(&client)
+            .and_then(|handout| self.admit(&offer, index).map(|guard| (guard, handout)));
         let mut responder = HandshakeResponder { state, remote: packet.sender, local };
-        let guard = match admitted {
-            Ok(guard) => guard,
+        let (guard, handout) = match admitted {
+            Ok(admitted) => admitted,
             Err(reason) => {
                 self.stats.refused += 1;
                 self.answer = responder.write(&Answer::Refused(reason)).map(|bytes| (from, bytes));
                 return None;
             }
         };
-        let (connection, response) = self.connect(now, from, &offer, responder)?;
+        let (connection, response) =
+            self.connect(now, from, &offer, responder, (client, handout))?;
         self.answer = Some((from, response.clone()));
         self.stats.accepted += 1;
         let end = now + connection.idle().clamp(HALF_OPEN_LIFE.0, HALF_OPEN_LIFE.1);
@@ -411,6 +480,17 @@ impl Server {
         low = self.number.unwrap_or(low);
         let [.., place_high, place_low] = (index as u32).to_be_bytes();
         Some(u32::from_be_bytes([high, low, place_high, place_low]))
+    }
+
+    /// Returns what is handed out to this client, or says why it is not admitted.
+    fn hand_out(&self, client: &ClientPublic) -> Result<Handout, String> {
+        match &self.admission {
+            None => Ok(Handout::default()),
+            Some(list) => {
+                let client = list.client(client).ok_or(NOT_LISTED)?;
+                Ok(client.handout.clone())
+            }
+        }
     }
 
     /// Counts the connection that is offered, or says why it cannot be accepted.
@@ -441,19 +521,24 @@ impl Server {
         from: SocketAddr,
         offer: &Offer,
         mut responder: HandshakeResponder,
+        (client, handout): (ClientPublic, Handout),
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
-        let response =
-            responder.write(&Answer::Accepted { window: limits.window, idle: limits.idle })?;
+        let (window, idle) = (limits.window, limits.idle);
+        let answer = Answer::Accepted { window, idle, handout: handout.clone() };
+        let response = responder.write(&answer)?;
         let keys = noise::keys(responder.state)?;
         let ids = (responder.local, responder.remote);
         let made = Connection::new(now, Role::Responder, keys, ids, from, offer, limits);
-        made.ok().map(|connection| (connection, response))
+        made.ok().map(|connection| (connection.with_peer(Some(client), handout), response))
     }
 
     fn keep(&mut self, index: usize, connection: Connection, guard: CountGuard, half: HalfOpen) {
         let wake = connection.wake().min(half.end);
-        let slot = Slot { connection, _count_guard: guard, wake, half_open: Some(half) };
+        // The one that was just counted.
+        let handshake_number = self.stats.accepted;
+        let half_open = Some(half);
+        let slot = Slot { connection, handshake_number, _count_guard: guard, wake, half_open };
         if self.free.pop().is_none() {
             self.slots.push(None);
         }

@@ -2,8 +2,9 @@
 
 use paceline_cc::Span;
 
-use crate::FormatError;
 use crate::bytes::{Reader, Writer, printable};
+use crate::handout::LONGEST_HANDOUT;
+use crate::{FormatError, Handout};
 
 /// The longest scheme.
 pub const LONGEST_SCHEME: usize = 400;
@@ -51,6 +52,8 @@ pub enum Answer {
         window: u64,
         /// Idle time that the responder asks for.
         idle: Span,
+        /// What it hands out to the initiator.
+        handout: Handout,
     },
     /// The connection is refused, for this reason.
     Refused(String),
@@ -111,19 +114,21 @@ impl Offer {
         let idle = read_idle(&mut reader)?;
         let scheme = reader.text(LONGEST_SCHEME, "the scheme")?.to_string();
         let back = reader.text(LONGEST_SCHEME, "the scheme back")?.to_string();
+        reader.end("the offer")?;
         Ok(Offer { plaintext, service, scheme, back, mtu, window, idle })
     }
 }
 
 impl Answer {
     pub(crate) fn write(&self) -> Result<Vec<u8>, FormatError> {
-        let mut bytes = vec![0; 16 + LONGEST_REFUSAL];
+        let mut bytes = vec![0; 16 + LONGEST_REFUSAL.max(LONGEST_HANDOUT)];
         let mut writer = Writer::new(&mut bytes);
         match self {
-            Answer::Accepted { window, idle } => {
+            Answer::Accepted { window, idle, handout } => {
                 writer.u8(0)?;
                 writer.u64(*window)?;
                 write_idle(&mut writer, *idle)?;
+                handout.write(&mut writer)?;
             }
             Answer::Refused(reason) => {
                 let end = reason.floor_char_boundary(LONGEST_REFUSAL);
@@ -142,14 +147,18 @@ impl Answer {
     /// The bytes are none.
     pub fn read(bytes: &[u8]) -> Result<Answer, FormatError> {
         let mut reader = Reader::new(bytes);
-        match reader.u8("the answer")? {
+        let answer = match reader.u8("the answer")? {
             0 => {
-                let window = reader.u64("the window")?;
-                Ok(Answer::Accepted { window, idle: read_idle(&mut reader)? })
+                let (window, idle) = (reader.u64("the window")?, read_idle(&mut reader)?);
+                Answer::Accepted { window, idle, handout: Handout::read(&mut reader)? }
             }
-            1 => Ok(Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?))),
-            value => Err(FormatError::Value { field: "the answer", value: u64::from(value) }),
-        }
+            1 => Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?)),
+            value => {
+                return Err(FormatError::Value { field: "the answer", value: u64::from(value) });
+            }
+        };
+        reader.end("the answer")?;
+        Ok(answer)
     }
 }
 
@@ -171,10 +180,15 @@ mod tests {
         let bytes = offer.write().expect("room");
         assert_eq!(Offer::read(&bytes), Ok(offer));
         (0..bytes.len()).for_each(|short| assert!(Offer::read(&bytes[..short]).is_err()));
-        let accepted = Answer::Accepted { window: 7, idle: Span::from_secs(60) };
+        let prefix = |text| crate::Prefix::parse(text).expect("a network");
+        let (networks, routes) = (vec![prefix("10.77.0.2/24")], vec![prefix("fd00::/8")]);
+        let handout = Handout { networks, routes };
+        let accepted = Answer::Accepted { window: 7, idle: Span::from_secs(60), handout };
         for answer in [accepted, Answer::Refused("no".into())] {
             let bytes = answer.write().expect("room");
             assert_eq!(Answer::read(&bytes), Ok(answer));
+            (0..bytes.len()).for_each(|short| assert!(Answer::read(&bytes[..short]).is_err()));
+            assert!(Answer::read(&[&bytes[..], &[0]].concat()).is_err());
         }
         // A refusal is shown to people: it cannot have a terminal do anything.
         let colours = Answer::Refused("\u{1b}[2Jno\r\n".into()).write().expect("room");

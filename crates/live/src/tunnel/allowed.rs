@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::prefix::Prefix;
+use super::Prefix;
 
 /// The networks of all listed clients, by which the owner of an address is found: the client with the longest
 /// network that contains it (WireGuard's AllowedIPs).

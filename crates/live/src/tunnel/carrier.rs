@@ -4,7 +4,7 @@
 use paceline_cc::Time;
 use paceline_wire::Connection;
 
-use super::prefix::Prefix;
+use super::Prefix;
 use super::queues::{FlowQueues, QueueStats};
 use super::refusals::Refusals;
 use crate::emulator::{icmp, packet};

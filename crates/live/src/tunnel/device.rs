@@ -4,7 +4,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::prefix::Prefix;
+use super::Prefix;
 use crate::LiveError;
 use crate::emulator::icmp::LEAST_IPV6;
 use crate::emulator::mss;

@@ -10,7 +10,6 @@ mod carrier;
 mod client;
 mod device;
 pub mod neighbours;
-mod prefix;
 pub mod queues;
 mod refusals;
 mod server;
@@ -20,8 +19,8 @@ use std::net::{IpAddr, SocketAddr};
 pub use carrier::CarrierStats;
 pub use client::{ClientOptions, client};
 pub use device::DeviceOptions;
+pub use paceline_wire::Prefix;
 use paceline_wire::{End, ServerStats};
-pub use prefix::Prefix;
 pub use server::{ServerOptions, server};
 
 /// Something that an end of a tunnel has to tell.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use paceline_cc::{Span, Time};
 
-use super::prefix::Prefix;
+use super::Prefix;
 use crate::emulator::icmp::too_big;
 use crate::emulator::packet::ends;
 

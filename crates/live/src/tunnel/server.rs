@@ -8,10 +8,10 @@ use paceline_cc::{Span, Time};
 use paceline_wire::key::Identity;
 use paceline_wire::{End, Server, ServerLimits, Sink};
 
+use super::Prefix;
 use super::carrier::{Carrier, CarrierStats};
 use super::device::{Device, DeviceOptions};
 use super::neighbours::Neighbours;
-use super::prefix::Prefix;
 use super::{Event, reason};
 use crate::emulator::packet::ends;
 use crate::linux::udp::{Inbox, Socket};

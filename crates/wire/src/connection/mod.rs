@@ -9,6 +9,7 @@ mod incoming;
 mod messages;
 mod outgoing;
 mod path;
+mod peer;
 mod segment_reassembly;
 mod setup;
 
@@ -27,6 +28,7 @@ use self::incoming::{Envelope, Incoming};
 use self::messages::Messages;
 use self::outgoing::Outgoing;
 use self::path::Path;
+use self::peer::Peer;
 use crate::bytes::printable;
 use crate::cipher::{Cipher, ReplayWindow, TAG};
 use crate::frame::{self, Frame, Frames, OlderRanges};
@@ -130,6 +132,7 @@ pub struct Connection {
     incoming: Option<Incoming>,
     /// The scheme by which the other end sends; empty if it sends no data.
     peer_scheme: Box<str>,
+    peer: Peer,
     messages: Messages,
     state: State,
     idle: Span,

@@ -15,6 +15,7 @@ use super::incoming::Incoming;
 use super::messages::Messages;
 use super::outgoing::Outgoing;
 use super::path::Path;
+use super::peer::Peer;
 use super::{Connection, State};
 use crate::cipher::{Cipher, ReplayWindow, TAG};
 use crate::frame::DATA;
@@ -176,6 +177,7 @@ impl Connection {
             outgoing,
             incoming,
             peer_scheme: receives.as_str().into(),
+            peer: Peer::default(),
             messages: Messages::default(),
             state: State::Open,
             idle,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use paceline_cc::{Ecn, Span, Stream, Time};
-use paceline_wire::key::Identity;
+use paceline_wire::key::{Identity, Key};
 use paceline_wire::{
     Arrival, ConnectError, Connection, Initiator, Limits, Offer, Server, ServerLimits, Service,
     Sink,
@@ -98,6 +98,8 @@ pub struct TestNetwork {
     count: u64,
     busy: [Time; 2],
     pub client: SocketAddr,
+    /// The key that all clients of the server share.
+    pub key: Key,
     pub initiator: Option<Initiator>,
     pub connection: Option<Connection>,
     pub failure: Option<ConnectError>,
@@ -157,6 +159,7 @@ impl TestNetwork {
             count: 0,
             busy: [Time::ZERO; 2],
             client,
+            key,
             initiator: Some(initiator.expect("a good offer")),
             connection: None,
             failure: None,

@@ -89,7 +89,7 @@ fn serve_tunnel() -> Result<(), Failure> {
     let mut limits = ServerLimits::default();
     limits.each.idle = Span::from_secs(60);
     let (addresses, routes) = (vec![tunnel::Prefix::parse("10.77.0.1/24")?], Vec::new());
-    let device = tunnel::DeviceOptions { name: DEVICE.into(), addresses, routes };
+    let device = tunnel::DeviceOptions { name: DEVICE.into(), addresses, routes, offload: true };
     let listen = SocketAddr::from(([0, 0, 0, 0], 5312));
     let options = tunnel::ServerOptions { listen, identity, limits, device, once: false };
     tunnel::server(&options, &mut |event| match event {

@@ -39,6 +39,9 @@ struct Device {
     /// The name of the device
     #[arg(long, value_name = "NAME", default_value = "paceline0")]
     device: String,
+    /// Read and write single packets at the device: no segmentation offloads, which make bulk traffic cheaper
+    #[arg(long)]
+    no_offload: bool,
     /// End with the first connection, instead of waiting for the next one
     #[arg(long)]
     once: bool,
@@ -132,6 +135,7 @@ impl Device {
             name: self.device.clone(),
             addresses: self.address.clone(),
             routes: self.route.clone(),
+            offload: !self.no_offload,
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod chain;
 mod clock;
+pub mod coalesce;
 mod element;
 pub mod icmp;
 mod lane;

@@ -17,16 +17,16 @@ const MOST_HEADERS: usize = 256;
 /// Room for these and for what of a datagram is rewritten.
 const HEAD: usize = MOST_HEADERS + 64;
 
-const NEEDS_CHECKSUM: u8 = 1;
+pub(super) const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
-const GSO_TCP4: u8 = 1;
-const GSO_TCP6: u8 = 4;
-const GSO_UDP: u8 = 5;
+pub(super) const GSO_TCP4: u8 = 1;
+pub(super) const GSO_TCP6: u8 = 4;
+pub(super) const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
 /// Where the checksums stand in the headers.
-const TCP_CHECKSUM: u16 = 16;
-const UDP_CHECKSUM: u16 = 6;
+pub(super) const TCP_CHECKSUM: u16 = 16;
+pub(super) const UDP_CHECKSUM: u16 = 6;
 
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
@@ -87,11 +87,11 @@ impl Default for Head {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|&word| u16::from_be_bytes(word))
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
+pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
     if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
         *place = value.to_be_bytes();
     }
@@ -100,6 +100,15 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
 /// A field of the device's header, which is in the machine's byte order.
 fn field(header: &[u8], at: usize) -> Option<u16> {
     header.get(at..)?.first_chunk().map(|&word| u16::from_ne_bytes(word))
+}
+
+/// Writes a `virtio_net_hdr`: flags and kind; bytes of headers, bytes of payload of each segment, where the sum of
+/// the missing checksum begins, and where from there the checksum stands.
+pub(super) fn write_device_header(device: &mut [u8], kind: [u8; 2], words: [u16; 4]) {
+    let words = words.map(u16::to_ne_bytes);
+    for (place, value) in device.iter_mut().zip(kind.iter().chain(words.iter().flatten())) {
+        *place = *value;
+    }
 }
 
 impl Layout {
@@ -375,12 +384,7 @@ impl Layout {
         let flags = if self.missing.is_some() { NEEDS_CHECKSUM } else { 0 };
         let headers = if several { self.headers } else { 0 };
         let step = if several { self.step } else { 0 };
-        let words = [headers, step, start, offset].map(u16::to_ne_bytes);
-        for (place, value) in
-            device.iter_mut().zip([flags, kind].iter().chain(words.iter().flatten()))
-        {
-            *place = *value;
-        }
+        write_device_header(device, [flags, kind], [headers, step, start, offset]);
     }
 
     /// One packet as it is on the wire, checksums included, appended to `out`.

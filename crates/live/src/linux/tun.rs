@@ -50,6 +50,8 @@ pub struct Tun {
     file: File,
     name: String,
     offload: bool,
+    /// Whether UDP datagrams of a flow may be one piece, too.
+    udp_segments: bool,
 }
 
 /// `struct ifreq` as far as TUNSETIFF reads it.
@@ -94,9 +96,10 @@ impl Tun {
         // SAFETY: TUNSETIFF reads and writes one `ifreq`, whose size `Request` has.
         check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
             .map_err(|error| not_made(&options.name, error))?;
-        let tun = Tun { file, name: options.name.clone(), offload: options.offload };
+        let name = options.name.clone();
+        let mut tun = Tun { file, name, offload: options.offload, udp_segments: false };
         if options.offload {
-            tun.offload()?;
+            tun.udp_segments = tun.offload()?;
         }
         let mut links = Links::open()?;
         let index = links.index(&tun.name)?;
@@ -106,12 +109,13 @@ impl Tun {
 
     /// A device that another process has opened with the same options.
     pub fn from_fd(fd: OwnedFd, options: &TunOptions) -> Tun {
-        Tun { file: File::from(fd), name: options.name.clone(), offload: options.offload }
+        let name = options.name.clone();
+        Tun { file: File::from(fd), name, offload: options.offload, udp_segments: false }
     }
 
     /// Lets the kernel hand over large segments and packets without checksums. UDP segments only
-    /// where the kernel knows them (6.2 and later).
-    fn offload(&self) -> Result<(), LiveError> {
+    /// where the kernel knows them (6.2 and later); true if it does.
+    fn offload(&self) -> Result<bool, LiveError> {
         let fd = self.file.as_raw_fd();
         let size: libc::c_int = HEADER as libc::c_int;
         // SAFETY: TUNSETVNETHDRSZ reads one int.
@@ -124,7 +128,8 @@ impl Tun {
             check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
         };
         set(tcp | udp)
-            .or_else(|_| set(tcp))
+            .map(|()| true)
+            .or_else(|_| set(tcp).map(|()| false))
             .map_err(LiveError::system(format!("{}: segmentation offload", self.name)))
     }
 
@@ -136,6 +141,12 @@ impl Tun {
     /// Whether packets are preceded by a header of [`HEADER`] bytes.
     pub fn has_header(&self) -> bool {
         self.offload
+    }
+
+    /// Whether this process may write UDP datagrams of a flow as one piece. Not known of devices that another process
+    /// has opened.
+    pub fn has_udp_segments(&self) -> bool {
+        self.udp_segments
     }
 
     /// Reads one packet, its header included; its length.

@@ -305,9 +305,7 @@ impl Client<'_> {
                 let limit = Carrier::limit(&connection);
                 self.device.read(|packet| carrier.push(now, packet, limit))?;
             }
-            carrier.answers().for_each(|answer| {
-                self.device.write(&answer);
-            });
+            carrier.answers().for_each(|answer| self.device.write(&answer));
         };
         tell(Event::Ended { with, reason: reason(&end), stats: carrier.stats() });
         Ok(end)
@@ -331,6 +329,7 @@ impl Client<'_> {
                 connection.on_datagram(at, group.from, mark(group.ecn), bytes, &mut sink);
             }
         })?;
+        self.device.flush();
         Ok(())
     }
 

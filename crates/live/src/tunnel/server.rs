@@ -203,6 +203,7 @@ impl Tunnel {
                 }
             }
         })?;
+        arrivals.device.flush();
         for (local, (to, answer)) in answers {
             self.outbox.leave_from(local);
             self.outbox.send_one(&mut self.socket, to, &answer);
@@ -281,9 +282,7 @@ impl Tunnel {
             {
                 client.carrier.refill(now, connection);
                 server.reschedule(slot);
-                client.carrier.answers().for_each(|answer| {
-                    device.write(&answer);
-                });
+                client.carrier.answers().for_each(|answer| device.write(&answer));
             }
         }
         Ok(())
@@ -309,9 +308,7 @@ impl Tunnel {
                 server.postpone(now, slot);
             }
             if let Some(client) = clients.get_mut(&slot) {
-                client.carrier.answers().for_each(|answer| {
-                    arrivals.device.write(&answer);
-                });
+                client.carrier.answers().for_each(|answer| arrivals.device.write(&answer));
             }
             if outbox.was_too_large()
                 && let Some(connection) = server.connection(slot)

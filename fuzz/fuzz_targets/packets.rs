@@ -1,11 +1,12 @@
-//! IP packets as a device hands them over, and marks written into them: no panic, lengths that hold, and
-//! packets that are still packets.
+//! IP packets as a device hands them over, marks written into them, and packets joined again: no panic, lengths that
+//! hold, and packets that are still packets.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use paceline_cc::wire::decode_header;
 use paceline_cc::{Ecn, Header};
 use paceline_live::emulator::Marks;
+use paceline_live::emulator::coalesce::Coalescer;
 use paceline_live::emulator::offload::{HEADER, Head, Layout};
 use paceline_live::emulator::packet::parse;
 
@@ -18,13 +19,22 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(layout) = Layout::new(device, packet, &parsed) else { return };
     let marks = Marks { ecn: Ecn::Ce, header };
     let mut head = Head::new();
+    let mut coalescer = Coalescer::new(true);
+    let mut joined = 0;
+    let mut write = |device: &[u8], packet: &[u8]| {
+        let parsed = parse(packet).expect("a packet");
+        joined += Layout::new(device, packet, &parsed).map_or(1, |layout| layout.segments());
+    };
     for segment in 0..layout.segments().min(64) {
         let mut out = Vec::new();
         layout.complete(packet, segment, &marks, &mut out);
         assert_eq!(out.len(), layout.size(segment) as usize);
         assert!(parse(&out).is_ok(), "{out:?}");
+        coalescer.push(&out, &mut write);
         let left = layout.segments() - segment;
         let (from, to) = layout.head(packet, segment, left, &marks, &mut head);
         assert!(from <= to && to <= packet.len());
     }
+    coalescer.flush(&mut write);
+    assert_eq!(joined, layout.segments().min(64));
 });

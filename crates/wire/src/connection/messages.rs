@@ -1,27 +1,38 @@
-//! Messages between the two ends: few, short, in order and exactly once. One is on its way at a
-//! time, and is sent again until it is acknowledged.
+//! Messages between the two ends: few, short, in order and exactly once. Up to 16 are on their way at a time; each is
+//! sent again until it is acknowledged.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use paceline_cc::{Span, Time};
 
 use crate::frame::{Frame, LONGEST_MESSAGE};
 
-/// The most messages that wait, in each direction.
+/// Most messages that wait, in each direction.
 const MOST: usize = 64;
+/// Most messages on their way at a time.
+const WINDOW: usize = 16;
+
+/// A message to be sent.
+#[derive(Debug)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    /// When it is sent next: [`Time::ZERO`] if it has not been sent.
+    due: Time,
+    /// How often it has been sent.
+    tries: u32,
+}
 
 /// Messages of one connection, both ways.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// Those to be sent, the one on its way first, and that one's number.
-    out: VecDeque<Vec<u8>>,
+    /// Those that are not acknowledged, and the number of the first. The first [`WINDOW`] may be on their way.
+    out: VecDeque<Outgoing>,
     number: u32,
-    /// When it is to be sent, for the first time or again.
-    due: Option<Time>,
-    tries: u32,
-    /// Those that have come, and the number of the next.
+    /// Those that have come in order, and the number of the next.
     inbox: VecDeque<Vec<u8>>,
     expected: u32,
+    /// Those that have come before an earlier one, by how far they are behind `expected`; fewer than [`WINDOW`].
+    early: BTreeMap<u32, Vec<u8>>,
     acknowledge: bool,
 }
 
@@ -30,8 +41,7 @@ impl Messages {
     pub(super) fn send(&mut self, bytes: Vec<u8>) -> bool {
         let takes = self.out.len() < MOST && bytes.len() <= LONGEST_MESSAGE;
         if takes {
-            self.out.push_back(bytes);
-            self.due.get_or_insert(Time::ZERO);
+            self.out.push_back(Outgoing { bytes, due: Time::ZERO, tries: 0 });
         }
         takes
     }
@@ -42,23 +52,35 @@ impl Messages {
         self.out.is_empty()
     }
     pub(super) fn wake(&self) -> Time {
-        if self.acknowledge { Time::ZERO } else { self.due.unwrap_or(Time::NEVER) }
+        let due = self.out.iter().take(WINDOW).map(|message| message.due);
+        if self.acknowledge { Time::ZERO } else { due.min().unwrap_or(Time::NEVER) }
     }
 
     pub(super) fn on_message(&mut self, number: u32, bytes: &[u8]) {
-        if number == self.expected && self.inbox.len() < MOST {
-            self.inbox.push_back(bytes.to_vec());
-            self.expected = self.expected.wrapping_add(1);
-        }
         self.acknowledge = true;
+        let ahead = number.wrapping_sub(self.expected);
+        // One for which there is no room is not acknowledged and comes again.
+        if ahead as usize >= WINDOW || self.inbox.len() >= MOST {
+            return;
+        }
+        self.early.entry(ahead).or_insert_with(|| bytes.to_vec());
+        while self.inbox.len() < MOST
+            && let Some(next) = self.early.remove(&0)
+        {
+            self.inbox.push_back(next);
+            self.expected = self.expected.wrapping_add(1);
+            let early = std::mem::take(&mut self.early).into_iter();
+            self.early = early.map(|(ahead, bytes)| (ahead - 1, bytes)).collect();
+        }
     }
 
+    /// All messages before this number have come.
     pub(super) fn on_ack(&mut self, number: u32) {
-        if !self.out.is_empty() && number == self.number.wrapping_add(1) {
-            self.out.pop_front();
+        let count = number.wrapping_sub(self.number) as usize;
+        let sent = self.out.iter().take(WINDOW).filter(|message| message.tries > 0).count();
+        if count <= sent {
+            self.out.drain(..count);
             self.number = number;
-            self.tries = 0;
-            self.due = (!self.out.is_empty()).then_some(Time::ZERO);
         }
     }
 
@@ -67,13 +89,98 @@ impl Messages {
         if std::mem::take(&mut self.acknowledge) {
             return Some(Frame::MessageAck(self.expected));
         }
-        if self.due.is_none_or(|due| due > now) {
-            return None;
+        let mut window = self.out.iter_mut().take(WINDOW).zip(0..);
+        let (message, ahead) = window.find(|(message, _)| message.due <= now)?;
+        message.due = now + rtt.max(Span::from_millis(100)) * (2 << message.tries.min(4));
+        message.tries += 1;
+        Some(Frame::Message { number: self.number.wrapping_add(ahead), bytes: &message.bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::Stream;
+
+    use super::*;
+
+    const RTT: Span = Span::from_millis(300);
+
+    /// The messages that are due, with their numbers.
+    fn due(from: &mut Messages, now: Time) -> Vec<(u32, Vec<u8>)> {
+        let mut all = Vec::new();
+        while let Some(Frame::Message { number, bytes }) = from.pop(now, RTT) {
+            all.push((number, bytes.to_vec()));
         }
-        let wait = rtt.max(Span::from_millis(100)) * (2 << self.tries.min(4));
-        self.tries += 1;
-        self.due = Some(now + wait);
-        let number = self.number;
-        self.out.front().map(|bytes| Frame::Message { number, bytes })
+        all
+    }
+
+    #[test]
+    fn a_window_of_messages_takes_one_round_trip() {
+        let (mut from, mut to) = (Messages::default(), Messages::default());
+        (0..MOST as u8).for_each(|n| assert!(from.send(vec![n])));
+        assert!(!from.send(vec![0]));
+        for trip in 0..MOST / WINDOW {
+            let now = Time::ZERO + RTT * trip as u64;
+            let sent = due(&mut from, now);
+            assert_eq!(sent.len(), WINDOW);
+            sent.iter().rev().for_each(|(number, bytes)| to.on_message(*number, bytes));
+            assert_eq!(to.wake(), Time::ZERO);
+            let Some(Frame::MessageAck(number)) = to.pop(now, RTT) else { panic!("an answer") };
+            from.on_ack(number);
+        }
+        assert!(from.is_drained() && from.wake() == Time::NEVER);
+        let heard: Vec<u8> = std::iter::from_fn(|| to.receive()).flatten().collect();
+        assert!(heard.iter().copied().eq(0..MOST as u8));
+    }
+
+    #[test]
+    fn messages_come_once_and_in_order_whatever_is_lost_or_comes_late() {
+        let mut random = Stream::new(5, "messages");
+        let (mut from, mut to) = (Messages::default(), Messages::default());
+        // Numbers wrap around on the way.
+        (from.number, to.expected) = (u32::MAX - 70, u32::MAX - 70);
+        let (mut next, mut heard, mut now) = (0u32, Vec::new(), Time::ZERO);
+        let mut on_way = Vec::new();
+        while heard.len() < 300 {
+            while next < 300 && from.send(next.to_be_bytes().to_vec()) {
+                next += 1;
+            }
+            on_way.extend(due(&mut from, now));
+            while !on_way.is_empty() && random.below(3) > 0 {
+                let (number, bytes) = on_way.remove(random.below(on_way.len() as u64) as usize);
+                if random.below(4) > 0 {
+                    to.on_message(number, &bytes);
+                }
+            }
+            if let (Some(Frame::MessageAck(number)), true) = (to.pop(now, RTT), random.below(3) > 0)
+            {
+                from.on_ack(number);
+            }
+            if random.below(2) == 0 {
+                heard.extend(std::iter::from_fn(|| to.receive()));
+            }
+            now += Span::from_millis(50);
+            assert!(now < Time::from_secs(10_000), "{}", heard.len());
+        }
+        let expected: Vec<_> = (0..300u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn what_was_not_sent_is_neither_acknowledged_nor_taken() {
+        let mut from = Messages::default();
+        (0..20).for_each(|n| assert!(from.send(vec![n])));
+        from.on_ack(1);
+        assert_eq!(from.out.len(), 20);
+        due(&mut from, Time::ZERO);
+        from.on_ack(17);
+        assert_eq!(from.out.len(), 20);
+        from.on_ack(16);
+        from.on_ack(3);
+        assert_eq!(from.out.len(), 4);
+        let mut to = Messages::default();
+        to.on_message(WINDOW as u32, b"far");
+        to.on_message(u32::MAX, b"old");
+        assert!(to.early.is_empty() && to.receive().is_none());
     }
 }

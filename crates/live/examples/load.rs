@@ -197,6 +197,9 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
         series: false,
         waits_for_server: false,
         abandons: false,
+        limit: None,
+        progress: None,
+        gate: None,
     };
     let threads: Vec<_> = (0..count)
         .map(|seed| {

@@ -54,6 +54,9 @@ pub struct ServerLimits {
     /// True if a client has one connection at this server: a newer one takes the place of those before as soon as
     /// its client has shown by a first packet that it is there now. A repeated initiation alone changes nothing.
     pub one_per_client: bool,
+    /// True if connections carry [`Service::Filler`] and nothing else, in either direction: a server for measurements,
+    /// which takes no files.
+    pub measures: bool,
 }
 
 impl Default for ServerLimits {
@@ -68,6 +71,7 @@ impl Default for ServerLimits {
             datagrams: false,
             sends: false,
             one_per_client: false,
+            measures: false,
         }
     }
 }
@@ -504,8 +508,14 @@ impl Server {
             let (on, off) = ("`paceline tunnel`", "`paceline recv`");
             return Err(format!("it is {}", if self.limits.datagrams { on } else { off }));
         }
-        if !(offer.back.is_empty() || self.limits.datagrams || self.limits.sends) {
-            return Err("it only receives, and sends no data back".into());
+        if self.limits.measures && offer.service != Service::Filler {
+            return Err("it was started with --measure and takes no files, only `paceline send --bulk`; for files start \
+                        `paceline recv` without --measure"
+                .into());
+        }
+        let ServerLimits { datagrams, sends, measures, .. } = self.limits;
+        if !(offer.back.is_empty() || datagrams || sends || measures) {
+            return Err("it only receives, and sends no data back; for --reverse start `paceline recv --measure`".into());
         }
         Connection::check(offer)?;
         let place = index <= 0xffff;

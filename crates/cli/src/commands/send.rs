@@ -224,6 +224,9 @@ impl Send {
             series,
             waits_for_server,
             abandons,
+            limit: None,
+            progress: None,
+            gate: None,
         };
         let finished = send(&options).map_err(fail)?;
         let row = self.row(&finished);

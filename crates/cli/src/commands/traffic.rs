@@ -131,6 +131,9 @@ impl Traffic {
                     // The receiver is started at the same time.
                     waits_for_server: true,
                     abandons: true,
+                    limit: None,
+                    progress: None,
+                    gate: None,
                 };
                 let finished = udp::send(&options).map_err(fail)?;
                 let counted = UdpCounts {

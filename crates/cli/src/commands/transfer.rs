@@ -72,7 +72,7 @@ pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries)
 
 /// What the page of a receiver shows of a connection.
 pub(super) fn received(name: String, problem: &str, received: &ConnectionResult) -> TransferView {
-    let ConnectionResult { scheme, summary, series } = received;
+    let ConnectionResult { scheme, summary, series, .. } = received;
     let ReceivedSeries { throughput_mbps, queue_delay_ms, .. } = series;
     let seconds = summary.duration_s.max(1e-9);
     TransferView {

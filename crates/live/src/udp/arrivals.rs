@@ -1,6 +1,7 @@
 //! What the receiving end measures of a connection's data packets.
 
 use paceline_cc::{Span, Time};
+use paceline_flow::SenderStats;
 use paceline_measure::{Age, Quantiles, Samples};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,60 @@ pub struct Summary {
     pub queue_delay_ms: Delays,
     /// The 95th percentile of the age of the newest packet, less the shortest one-way delay.
     pub age_p95_ms: Option<f64>,
+}
+
+/// What a sender has counted of a connection: what the other end of a measurement is told.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SentSummary {
+    /// Data packets that were sent.
+    pub sent: u64,
+    /// Of these, packets that repeated lost data.
+    pub retransmits: u64,
+    /// Packets that were declared lost.
+    pub lost: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Round-trip times of acknowledgements.
+    pub rtt_ms: Delays,
+    /// The shortest of them.
+    pub least_rtt_ms: f64,
+}
+
+impl SentSummary {
+    pub(super) fn new(stats: &SenderStats, rtts: &RttSamples) -> SentSummary {
+        SentSummary {
+            sent: stats.sent,
+            retransmits: stats.retransmits,
+            lost: stats.lost,
+            timeouts: stats.timeouts,
+            rtt_ms: rtts.samples.quantiles().into(),
+            least_rtt_ms: rtts.least().as_millis_f64(),
+        }
+    }
+}
+
+/// Round-trip times.
+#[derive(Clone, Debug)]
+pub(super) struct RttSamples {
+    pub(super) samples: Samples,
+    least: Span,
+}
+
+impl RttSamples {
+    pub(super) fn new() -> RttSamples {
+        RttSamples { samples: Samples::with_capacity(0), least: Span::MAX }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, rtt: Span) {
+        self.samples.push(rtt);
+        self.least = self.least.min(rtt);
+    }
+
+    /// The shortest one; zero without any.
+    pub(super) fn least(&self) -> Span {
+        if self.least == Span::MAX { Span::ZERO } else { self.least }
+    }
 }
 
 /// Measures arrivals.

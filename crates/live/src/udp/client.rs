@@ -3,18 +3,20 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use paceline_cc::{Ack, Ecn, Span, Time};
+use paceline_cc::{Ack, Ecn, Rate, Span, Time};
 use paceline_flow::{SenderStats, VideoStats};
-use paceline_measure::Samples;
 use paceline_wire::key::Key;
-use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Sink, printable};
+use paceline_wire::{Arrival, ConnectError, Connection, End, Limits, Offer, Sink, printable};
 
-use super::arrivals::{Delays, Summary};
+use super::arrivals::{Arrivals, Delays, RttSamples, SentSummary, Summary};
+use super::bulk::StartGate;
 use super::clock::{Clock, wait};
 use super::course::{SentCourse, SentSeries};
 use super::note::{Note, TAKEN_OVER};
 use super::outbox::Outbox;
+use super::progress::Progress;
 use super::qlog::{Qlog, Vantage};
 use super::race::{Race, Winner};
 use super::source::{SentFile, Source, SourceReader};
@@ -52,7 +54,16 @@ pub struct ClientOptions {
     /// True if it goes at once when sending stops, without asking what has arrived: what waits in
     /// queues stays there.
     pub abandons: bool,
+    /// Largest rate at which data leaves, IP and UDP headers included; of a server that sends, too.
+    pub limit: Option<Rate>,
+    /// Counters for a display on another thread.
+    pub progress: Option<Arc<Progress>>,
+    /// Where this client waits, once connected, until others are, too.
+    pub gate: Option<Arc<StartGate>>,
 }
+
+/// Longest time until a client that is asked to end by its [`Progress`] notices.
+const LOOK: Span = Span::from_millis(100);
 
 /// What has come of a client's work.
 #[derive(Clone, Debug)]
@@ -61,9 +72,9 @@ pub struct TransferResult {
     pub duration: Span,
     /// What has become of each file; none of a workload.
     pub files: Vec<SentFile>,
-    /// What this end counted.
+    /// What the sending end counted: this one, or the server if it was asked to send.
     pub sent: SenderStats,
-    /// What the other end measured.
+    /// What the receiving end measured.
     pub summary: Summary,
     /// Round-trip times of acknowledgements.
     pub rtt_ms: Delays,
@@ -87,8 +98,11 @@ pub struct TransferResult {
 
 /// Round-trip times, and the log and the course over time if they are wanted.
 struct Rtts {
-    samples: Samples,
-    least: Span,
+    rtts: RttSamples,
+    /// What the server sends, if it is asked to.
+    arrivals: Option<Arrivals>,
+    /// Its bytes, IP and UDP headers included.
+    arrived: u64,
     qlog: Option<Qlog>,
     course: Option<SentCourse>,
     /// The latest time that an acknowledgement came.
@@ -102,9 +116,14 @@ impl Sink for Rtts {
             qlog.on_ack(now, packet, ack, true);
         }
     }
+    fn on_packet(&mut self, _connection: u32, now: Time, arrival: &Arrival) {
+        self.arrived += u64::from(arrival.size);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.on_packet(now, arrival.sent, arrival.size);
+        }
+    }
     fn on_rtt(&mut self, _connection: u32, rtt: Span) {
-        self.samples.push(rtt);
-        self.least = self.least.min(rtt);
+        self.rtts.push(rtt);
         if let Some(course) = &mut self.course {
             course.on_rtt(self.now, rtt);
         }
@@ -162,6 +181,11 @@ fn message(error: ConnectError) -> LiveError {
 pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     // Before anything is sent: the file must be there.
     let reader = SourceReader::open(&options.source)?;
+    if let (Some(display), Source::Files(paths)) = (&options.progress, &options.source) {
+        let length = |path: &PathBuf| path.metadata().ok().filter(|about| about.is_file());
+        let total = paths.iter().filter_map(length).map(|about| about.len()).sum();
+        display.set_total(total, paths.len() as u64);
+    }
     let qlog = options.qlog.as_ref();
     let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
     let mut client = Client {
@@ -171,8 +195,9 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
         outbox: Outbox::new(),
         interrupts: Interrupts::watch()?,
         rtts: Rtts {
-            samples: Samples::with_capacity(0),
-            least: Span::MAX,
+            rtts: RttSamples::new(),
+            arrivals: None,
+            arrived: 0,
             qlog,
             course: None,
             now: Time::ZERO,
@@ -182,6 +207,9 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
         qlog.on_scheme(Time::ZERO, &options.offer.scheme);
     }
     let (connection, mtu) = client.connect(options)?;
+    if options.gate.as_ref().is_some_and(|gate| !gate.pass()) {
+        return Err(LiveError::Message("another connection of this measurement has failed".into()));
+    }
     client.carry(options, connection, reader, mtu)
 }
 
@@ -260,6 +288,19 @@ impl Client {
             connection.log_losses();
         }
         self.rtts.course = options.series.then(|| SentCourse::new(start));
+        if !options.offer.back.is_empty() {
+            self.rtts.arrivals = Some(Arrivals::new(start, false));
+        }
+        if let Some(limit) = options.limit {
+            connection.set_limit(Some(limit));
+            if !options.offer.back.is_empty() {
+                connection.send_message(Note::Limit { bps: limit.as_bps() }.to_bytes());
+            }
+        }
+        let display = options.progress.as_deref();
+        if let Some(display) = display {
+            display.on_connected(0);
+        }
         let ip_udp = options.limits.ip_udp(&connection.remote().0);
         loop {
             // What was due happens at its time, so that a wait that ends late costs no rate.
@@ -269,7 +310,20 @@ impl Client {
             {
                 reader.pump(&mut connection, ready)?;
             }
-            progress.step(now, stop, &mut connection, reader.as_mut())?;
+            progress.step(now, stop, &mut connection, reader.as_mut(), &self.rtts)?;
+            if let Some(display) = display {
+                if std::mem::take(&mut progress.has_news)
+                    && let Some(reader) = &reader
+                {
+                    let settled = reader.files.iter().filter(|file| file.is_settled()).count();
+                    display.set_files_done(settled as u64);
+                }
+                display.update(&connection, self.rtts.arrived);
+                if display.is_stopped() && !progress.interrupted {
+                    progress.interrupted = true;
+                    connection.close(1, "the sender was interrupted");
+                }
+            }
             let Client { socket, outbox, rtts, .. } = self;
             let watching = rtts.is_watching();
             let count = outbox.send(socket, BURST, |place| {
@@ -296,6 +350,7 @@ impl Client {
             told = now;
             due = connection.wake();
             let next = due.min(progress.deadline).min(stop.max(progress.stopped));
+            let next = if display.is_some() { next.min(now + LOOK) } else { next };
             let until = if full { Time::ZERO } else { next };
             let input = reader.as_ref().and_then(SourceReader::awaited);
             let found = wait(&mut self.clock, until, self.socket.as_fd(), input, &self.interrupts)?;
@@ -314,18 +369,19 @@ impl Client {
                 }
             }
         }
-        let sent = connection.sent().unwrap_or_default();
         let qlog = self.rtts.qlog.take();
         let logged = qlog.map(|qlog| qlog.finish(self.clock.now(), connection.ended()));
         let rtts = &self.rtts;
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
+        let ReportedFigures { sent, summary, rtt_ms, least_rtt } =
+            progress.figures(&connection, rtts);
         Ok(TransferResult {
             duration: progress.finished.since(start),
             files: reader.map_or_else(Vec::new, |reader| reader.files),
             sent,
-            summary: progress.summary.unwrap_or_default(),
-            rtt_ms: rtts.samples.quantiles().into(),
-            least_rtt: if rtts.least == Span::MAX { Span::ZERO } else { rtts.least },
+            summary,
+            rtt_ms,
+            least_rtt,
             mtu: connection.mtu(),
             address: connection.remote().0,
             handshake: start.since(Time::ZERO),
@@ -374,6 +430,14 @@ pub(crate) fn mark(bits: u8) -> Ecn {
     }
 }
 
+/// What the sending and the receiving end have counted and measured, whichever of them this one is.
+struct ReportedFigures {
+    sent: SenderStats,
+    summary: Summary,
+    rtt_ms: Delays,
+    least_rtt: Span,
+}
+
 /// How far a client has come.
 #[derive(Default)]
 struct TransferProgress {
@@ -386,7 +450,11 @@ struct TransferProgress {
     /// The server has not said in time what it has received.
     unanswered: bool,
     summary: Option<Summary>,
+    /// What the server has counted, if it sends.
+    sent_there: Option<SentSummary>,
     interrupted: bool,
+    /// It has become known what has become of a file.
+    has_news: bool,
     abandons: bool,
     /// How long the server may be silent.
     idle: Span,
@@ -405,17 +473,23 @@ impl TransferProgress {
         stop: Time,
         connection: &mut Connection,
         mut reader: Option<&mut SourceReader>,
+        rtts: &Rtts,
     ) -> Result<(), LiveError> {
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summary(summary)) => self.summary = Some(summary),
+                Some(Note::Sent(sent)) => self.sent_there = Some(sent),
                 Some(Note::File { file, kept, text }) => {
                     let text = printable(&text);
+                    self.has_news = true;
                     if let Some(reader) = &mut reader {
                         reader.on_note(file, if kept { Ok(text) } else { Err(text) });
                     }
                 }
-                Some(Note::Summarize | Note::Resume(_) | Note::Progress { .. }) | None => continue,
+                Some(
+                    Note::Summarize | Note::Limit { .. } | Note::Resume(_) | Note::Progress { .. },
+                )
+                | None => continue,
             }
             // Of many files each has an answer of its own, and answers wait for each other.
             if self.asked {
@@ -440,11 +514,28 @@ impl TransferProgress {
                 self.deadline = now + patience(self.idle, connection.rtt());
                 connection.stop();
                 connection.send_message(Note::Summarize.to_bytes());
+                if reader.is_none() {
+                    let figures = match &rtts.arrivals {
+                        Some(arrivals) => Note::Summary(
+                            arrivals.summary(connection.received().unwrap_or_default()),
+                        ),
+                        None => Note::Sent(SentSummary::new(
+                            &connection.sent().unwrap_or_default(),
+                            &rtts.rtts,
+                        )),
+                    };
+                    connection.send_message(figures.to_bytes());
+                }
             }
         }
-        let settled = reader.is_none_or(SourceReader::is_settled);
+        // All messages of this end have arrived, too: the server shows them.
+        let settled = reader.map_or_else(|| connection.is_drained(), SourceReader::is_settled);
+        let answered = match rtts.arrivals {
+            Some(_) => self.sent_there.is_some(),
+            None => self.summary.is_some(),
+        };
         let failed = reader.is_some_and(SourceReader::has_failed);
-        if failed || settled && self.summary.is_some() {
+        if failed || settled && answered {
             connection.close(u16::from(failed), "");
             self.deadline = Time::NEVER;
         } else if now >= self.deadline {
@@ -452,6 +543,25 @@ impl TransferProgress {
             connection.close(1, "no answer");
         }
         Ok(())
+    }
+
+    /// What both ends have counted and measured.
+    fn figures(&self, connection: &Connection, rtts: &Rtts) -> ReportedFigures {
+        if let Some(arrivals) = &rtts.arrivals {
+            let there = self.sent_there.unwrap_or_default();
+            let mut sent = SenderStats::default();
+            (sent.sent, sent.retransmits) = (there.sent, there.retransmits);
+            (sent.lost, sent.timeouts) = (there.lost, there.timeouts);
+            let least_rtt = Span::from_nanos((there.least_rtt_ms.max(0.0) * 1e6) as u64);
+            let summary = arrivals.summary(connection.received().unwrap_or_default());
+            return ReportedFigures { sent, summary, rtt_ms: there.rtt_ms, least_rtt };
+        }
+        ReportedFigures {
+            sent: connection.sent().unwrap_or_default(),
+            summary: self.summary.unwrap_or_default(),
+            rtt_ms: rtts.rtts.samples.quantiles().into(),
+            least_rtt: rtts.rtts.least(),
+        }
     }
 
     /// Whether an end is a good one.

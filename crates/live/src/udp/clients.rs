@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-use paceline_cc::Time;
+use paceline_cc::{Rate, Span, Time};
 use paceline_wire::records::{Content, FileHash, Record, Unpacker};
-use paceline_wire::{Arrival, Connection, End, Server, Sink, Transmit};
+use paceline_wire::{Arrival, Connection, End, Server, Service, Sink, Transmit};
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, RttSamples, SentSummary, Summary};
 use super::files::{IncomingFile, Target};
 use super::note::{Note, Resume};
 use super::open_files::{OpenFile, OpenFiles};
@@ -43,6 +43,11 @@ struct Client {
     /// What came is no stream of records: nothing more is done about it.
     broken: bool,
     qlog: Option<Qlog>,
+    /// Round-trip times of what this end sends.
+    rtts: RttSamples,
+    /// What the other end of a measurement has measured, or counted.
+    measured: Option<Summary>,
+    sent: Option<SentSummary>,
 }
 
 /// The clients of one loop, by the identifiers of their connections.
@@ -105,6 +110,14 @@ impl<'a> Clients<'a> {
             let stats = connection.received().unwrap_or_default();
             received.summary = client.arrivals.summary(stats);
             received.series = client.arrivals.series();
+            received.sent = client.sent;
+            received.is_measurement = connection.service() == Service::Filler;
+            if let Some(sent) = connection.sent() {
+                received.is_reverse = true;
+                received.scheme = connection.scheme().into();
+                received.summary = client.measured.unwrap_or_default();
+                received.sent = Some(SentSummary::new(&sent, &client.rtts));
+            }
             let logged = client.qlog.map_or(Ok(()), |qlog| qlog.finish(now, Some(end)));
             if let Err(error) = logged {
                 self.tell(Event::NoLog(error.to_string()));
@@ -132,6 +145,9 @@ impl<'a> Clients<'a> {
                 turned_away: false,
                 broken: false,
                 qlog,
+                rtts: RttSamples::new(),
+                measured: None,
+                sent: None,
             }
         })
     }
@@ -150,9 +166,19 @@ impl<'a> Clients<'a> {
         let Some(connection) = server.connection(slot) else { return };
         let client = self.client(connection.local(), now);
         while let Some(bytes) = connection.receive_message() {
-            if Note::read(&bytes) == Some(Note::Summarize) {
-                let stats = connection.received().unwrap_or_default();
-                client.notes.push_back(Note::Summary(client.arrivals.summary(stats)));
+            match Note::read(&bytes) {
+                Some(Note::Summarize) => {
+                    let stats = connection.received().unwrap_or_default();
+                    client.notes.push_back(Note::Summary(client.arrivals.summary(stats)));
+                    if let Some(sent) = connection.sent() {
+                        connection.stop();
+                        client.notes.push_back(Note::Sent(SentSummary::new(&sent, &client.rtts)));
+                    }
+                }
+                Some(Note::Limit { bps }) => connection.set_limit(Some(Rate::from_bps(bps))),
+                Some(Note::Summary(summary)) => client.measured = Some(summary),
+                Some(Note::Sent(sent)) => client.sent = Some(sent),
+                _ => {}
             }
         }
         // What there is no room for now waits for the next acknowledgement.
@@ -252,6 +278,11 @@ impl Sink for Clients<'_> {
         let place = (&self.options.target, self.output, &self.open_files);
         if let Some(client) = self.clients.get_mut(&connection) {
             client.on_stream(connection, bytes, place, &self.events);
+        }
+    }
+    fn on_rtt(&mut self, connection: u32, rtt: Span) {
+        if let Some(client) = self.clients.get_mut(&connection) {
+            client.rtts.push(rtt);
         }
     }
     fn on_packet(&mut self, connection: u32, now: Time, arrival: &Arrival) {

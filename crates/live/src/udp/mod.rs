@@ -6,6 +6,7 @@
 
 pub(crate) mod addresses;
 mod arrivals;
+mod bulk;
 pub(crate) mod client;
 mod clients;
 pub(crate) mod clock;
@@ -16,6 +17,7 @@ mod note;
 mod open_files;
 pub(crate) mod outbox;
 mod output;
+mod progress;
 mod qlog;
 pub(crate) mod race;
 mod server;
@@ -23,11 +25,13 @@ pub(crate) mod server_loop;
 mod source;
 
 pub use addresses::{addresses, any_address, connect_to};
-pub use arrivals::{Delays, Summary};
+pub use arrivals::{Delays, SentSummary, Summary};
+pub use bulk::{Interval, MOST_FLOWS, StartGate, measure};
 pub use client::{ClientOptions, TransferResult, send};
 pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
 
+pub use progress::{Progress, Snapshot};
 pub use qlog::LogTarget;
 pub use server::{ConnectionResult, Event, MOST_LOOPS, ServerOptions, serve};
 pub use source::{SentFile, Source};

@@ -3,7 +3,7 @@
 use paceline_wire::frame::LONGEST_MESSAGE;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::Summary;
+use super::arrivals::{SentSummary, Summary};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,13 @@ pub(super) enum Note {
     Summarize,
     /// The summary.
     Summary(Summary),
+    /// What the sender of a measurement has counted.
+    Sent(SentSummary),
+    /// Asks the other end to send at no more than this many bit/s.
+    Limit {
+        /// The rate.
+        bps: u64,
+    },
     /// What has become of a file.
     File {
         /// Its number.
@@ -100,6 +107,8 @@ mod tests {
         let text = "x".repeat(600);
         for note in [
             Note::Summarize,
+            Note::Sent(SentSummary { lost: 7, ..SentSummary::default() }),
+            Note::Limit { bps: 1_000_000 },
             Note::Summary(Summary { age_p95_ms: Some(1.0 / 3.0), ..Summary::default() }),
             Note::File { file: 7, kept: true, text },
         ] {

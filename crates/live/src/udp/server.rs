@@ -9,7 +9,7 @@ use std::thread;
 use paceline_wire::key::Identity;
 use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 
-use super::arrivals::Summary;
+use super::arrivals::{SentSummary, Summary};
 use super::course::ReceivedSeries;
 use super::files::Target;
 use super::open_files::OpenFiles;
@@ -55,6 +55,12 @@ pub struct ConnectionResult {
     pub summary: Summary,
     /// The same over time, if that was wanted.
     pub series: ReceivedSeries,
+    /// What the sender of a measurement has counted: the other end, or this one if it was asked to send.
+    pub sent: Option<SentSummary>,
+    /// True if the connection was a measurement, without files.
+    pub is_measurement: bool,
+    /// True if this end was the sender.
+    pub is_reverse: bool,
 }
 
 /// Something that a server has to tell.
@@ -112,6 +118,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     }
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();
+    let measurements = AtomicU64::new(0);
     let (open_files, output_owner) = (OpenFiles::default(), OutputOwner::default());
     let interrupts = &interrupts;
     let shared = SharedState {
@@ -119,6 +126,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         interrupts,
         clients,
         counts,
+        measurements,
         open_files,
         stop,
         output_owner,

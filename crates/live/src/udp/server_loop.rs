@@ -1,6 +1,6 @@
 //! One event loop of a server: its socket, its connections, their clients.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 
 use paceline_cc::{Span, Time};
-use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Sink};
+use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Service, Sink};
 
 use super::client::mark;
 use super::clients::Clients;
@@ -35,6 +35,8 @@ pub(super) struct SharedState<'a> {
     pub(super) clients: AtomicU64,
     /// How many connections there are, at all loops.
     pub(super) counts: ConnectionCounts,
+    /// Measurements that go on, at all loops: with `once`, the flows of one are waited for.
+    pub(super) measurements: AtomicU64,
     /// How many files are open, at all loops.
     pub(super) open_files: OpenFiles,
     pub(super) stop: StopSignal,
@@ -96,6 +98,8 @@ pub(super) struct Loop<'a> {
     outbox: Outbox,
     /// The address of this machine that each connection's newest packet came to, by its place.
     locals: BTreeMap<usize, IpAddr>,
+    /// The places of the measurements among the connections.
+    measuring: BTreeSet<usize>,
     /// The latest time that anybody was told.
     told: Time,
     /// False if a connection has ended badly.
@@ -129,6 +133,7 @@ impl<'a> Loop<'a> {
             clients,
             outbox: Outbox::new(),
             locals: BTreeMap::new(),
+            measuring: BTreeSet::new(),
             told,
             good: true,
         }
@@ -155,6 +160,13 @@ impl<'a> Loop<'a> {
             self.told = self.clock.now();
             for slot in touched.drain(..) {
                 self.clients.talk(self.told, slot, &mut self.server);
+                let is_open = !self.server.is_half_open(slot);
+                let connection = self.server.connection(slot).filter(|_| is_open);
+                if connection.is_some_and(|one| one.service() == Service::Filler)
+                    && self.measuring.insert(slot)
+                {
+                    self.shared.measurements.fetch_add(1, Ordering::AcqRel);
+                }
             }
             let ended = self.transmit();
             if ended && self.shared.options.once {
@@ -196,7 +208,7 @@ impl<'a> Loop<'a> {
 
     /// Sends what is due; true if a connection is over, and was more than a handshake.
     fn transmit(&mut self) -> bool {
-        let Loop { socket, server, clients, outbox, locals, told, .. } = self;
+        let Loop { socket, server, clients, outbox, locals, measuring, told, .. } = self;
         let logs = self.shared.options.qlog.is_some();
         let mut over = false;
         while let Some(slot) = server.due(*told) {
@@ -219,7 +231,9 @@ impl<'a> Loop<'a> {
                 let good = clients.end(*told, connection, &end).is_empty();
                 let stood = !server.is_half_open(slot) && !turned_away;
                 self.good &= good || !stood;
-                over |= stood;
+                let others = measuring.remove(&slot)
+                    && self.shared.measurements.fetch_sub(1, Ordering::AcqRel) > 1;
+                over |= stood && !others;
                 server.remove(slot);
                 locals.remove(&slot);
             }

@@ -8,6 +8,7 @@ use paceline_flow::{Loss, ReceiverStats, Sender, SenderStats};
 use super::incoming::Incoming;
 use super::outgoing::Outgoing;
 use super::{Connection, End, State};
+use crate::terms::Service;
 
 impl Connection {
     /// The identifier by which the other end addresses this one.
@@ -36,6 +37,14 @@ impl Connection {
     /// The scheme by which the other end sends its data; empty if it sends none.
     pub fn peer_scheme(&self) -> &str {
         &self.peer_scheme
+    }
+    /// The scheme by which this end sends its data; empty if it sends none.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+    /// What the connection carries.
+    pub fn service(&self) -> Service {
+        self.service
     }
     /// How the connection has ended, once it has.
     pub fn ended(&self) -> Option<&End> {
@@ -83,6 +92,10 @@ impl Connection {
     /// Takes bytes of the stream to be sent, as many as there is room for.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         self.outgoing.as_mut().map_or(0, |outgoing| outgoing.write(bytes))
+    }
+    /// Bytes of the stream that were written and have arrived, without a gap.
+    pub fn stream_acknowledged(&self) -> u64 {
+        self.outgoing.as_ref().map_or(0, Outgoing::acknowledged)
     }
     /// How many bytes of the stream can be written.
     pub fn room(&self) -> usize {

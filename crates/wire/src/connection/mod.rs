@@ -33,6 +33,7 @@ use crate::bytes::printable;
 use crate::cipher::{Cipher, ReplayWindow, TAG};
 use crate::frame::{self, Frame, Frames, OlderRanges};
 use crate::packet::{self, SHORT, Transport};
+use crate::terms::Service;
 
 /// How often a close is sent before the other end is taken to be gone.
 const CLOSES: u32 = 5;
@@ -133,6 +134,9 @@ pub struct Connection {
     /// The scheme by which the other end sends; empty if it sends no data.
     peer_scheme: Box<str>,
     peer: Peer,
+    /// The scheme by which this end sends; empty if it sends no data.
+    scheme: Box<str>,
+    service: Service,
     messages: Messages,
     state: State,
     idle: Span,

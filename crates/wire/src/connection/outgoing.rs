@@ -103,6 +103,10 @@ impl Outgoing {
         }
     }
 
+    /// Bytes of the stream that have arrived, without a gap.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.base
+    }
     pub(super) fn stats(&self) -> SenderStats {
         self.sender.stats()
     }

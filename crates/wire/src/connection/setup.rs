@@ -178,6 +178,8 @@ impl Connection {
             incoming,
             peer_scheme: receives.as_str().into(),
             peer: Peer::default(),
+            scheme: sends.as_str().into(),
+            service: offer.service,
             messages: Messages::default(),
             state: State::Open,
             idle,

@@ -1,0 +1,134 @@
+//! How far a client has come: counters that its loop updates and another thread reads, and how that thread ends it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use paceline_wire::Connection;
+
+/// Counters of one client, shared between its loop and a display. The loop writes them once a turn and waits for nobody.
+#[derive(Debug, Default)]
+pub struct Progress {
+    connected: AtomicBool,
+    stopped: AtomicBool,
+    total: AtomicU64,
+    before: AtomicU64,
+    stream: AtomicU64,
+    files: AtomicU64,
+    files_done: AtomicU64,
+    bytes: AtomicU64,
+    sent: AtomicU64,
+    lost: AtomicU64,
+    retransmits: AtomicU64,
+    rtt_nanos: AtomicU64,
+    window: AtomicU64,
+}
+
+/// What a [`Progress`] shows at one moment.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// True once a connection stands.
+    pub connected: bool,
+    /// Bytes of all files; 0 if that is not known.
+    pub total: u64,
+    /// Bytes of files that have arrived, those that an earlier transfer brought included.
+    pub arrived: u64,
+    /// Files that are sent, and those of them that are settled.
+    pub files: u64,
+    /// Files of which the receiver has said what has become of them.
+    pub files_done: u64,
+    /// Bytes on the wire that were acknowledged, or that arrived here if the other end sends.
+    pub bytes: u64,
+    /// Data packets sent.
+    pub sent: u64,
+    /// Data packets that were declared lost.
+    pub lost: u64,
+    /// Data packets that repeated lost data.
+    pub retransmits: u64,
+    /// The smoothed round-trip time in nanoseconds; 0 if it is not known.
+    pub rtt_nanos: u64,
+    /// Bytes that may be in flight; 0 at an end that sends no data.
+    pub window: u64,
+}
+
+impl Progress {
+    /// Reads all counters, each for itself.
+    pub fn snapshot(&self) -> Snapshot {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let total = read(&self.total);
+        let arrived = read(&self.before) + read(&self.stream);
+        Snapshot {
+            connected: self.connected.load(Ordering::Relaxed),
+            total,
+            // Names and hashes travel in the same stream.
+            arrived: if total == 0 { arrived } else { arrived.min(total) },
+            files: read(&self.files),
+            files_done: read(&self.files_done),
+            bytes: read(&self.bytes),
+            sent: read(&self.sent),
+            lost: read(&self.lost),
+            retransmits: read(&self.retransmits),
+            rtt_nanos: read(&self.rtt_nanos),
+            window: read(&self.window),
+        }
+    }
+
+    /// Asks the loop to end as if it was interrupted.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Notes how much there is to send, in bytes (0 if that is not known) and files.
+    pub(super) fn set_total(&self, bytes: u64, files: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
+        self.files.store(files, Ordering::Relaxed);
+    }
+
+    /// Notes that a new connection stands, at which the receiver has so many bytes of the files already.
+    pub(super) fn on_connected(&self, before: u64) {
+        self.before.store(before, Ordering::Relaxed);
+        self.stream.store(0, Ordering::Relaxed);
+        self.connected.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_files_done(&self, count: u64) {
+        self.files_done.store(count, Ordering::Relaxed);
+    }
+
+    /// Notes what a connection has done; `arrived` bytes on the wire have come from the other end.
+    #[inline]
+    pub(super) fn update(&self, connection: &Connection, arrived: u64) {
+        let write = |counter: &AtomicU64, value| counter.store(value, Ordering::Relaxed);
+        write(&self.stream, connection.stream_acknowledged());
+        let Some(sender) = connection.sender() else { return write(&self.bytes, arrived) };
+        let stats = sender.stats();
+        write(&self.bytes, sender.delivered());
+        write(&self.sent, stats.sent);
+        write(&self.lost, stats.lost);
+        write(&self.retransmits, stats.retransmits);
+        write(&self.rtt_nanos, sender.rtt().smoothed().as_nanos());
+        write(&self.window, sender.window());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_arrives_than_there_is() {
+        let progress = Progress::default();
+        progress.set_total(1000, 2);
+        progress.on_connected(400);
+        progress.stream.store(700, Ordering::Relaxed);
+        let seen = progress.snapshot();
+        assert!((seen.connected, seen.total, seen.arrived, seen.files) == (true, 1000, 1000, 2));
+        // A stream of unknown length, on a new connection.
+        progress.set_total(0, 1);
+        progress.on_connected(0);
+        progress.stream.store(5000, Ordering::Relaxed);
+        assert_eq!(progress.snapshot().arrived, 5000);
+    }
+}

@@ -7,6 +7,7 @@
 //! schemes of the simulator.
 
 mod bins;
+pub mod clients_file;
 pub mod emulator;
 mod error;
 mod interrupts;

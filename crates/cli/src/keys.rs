@@ -1,7 +1,7 @@
 //! Where commands take keys from: a file, standard input, `$PACELINE_KEY`, or an argument.
 //!
-//! A server needs its keys (`paceline key new`), a client the key string, which it also finds in a file of a server's
-//! keys.
+//! A server needs its keys (`paceline key new`), a client a key string: its own (`paceline key new --for`), or the one that
+//! all clients share, which it also finds in a file of a server's keys.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_live::linux::capability;
+use paceline_wire::ClientPublic;
 use paceline_wire::key::{Identity, Key, KeyError};
 
 use crate::output::{self, Error};
@@ -23,8 +24,8 @@ const LONGEST: u64 = 4096;
 /// The key with which a client shows that it may connect.
 #[derive(Args)]
 pub(crate) struct ClientKey {
-    /// A file with the key string that the server has printed, or with the server's keys; - is standard input. Other
-    /// users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY
+    /// A file with this client's own key (`paceline key new --for`), with the key string that the server has printed, or
+    /// with the server's keys; - is standard input. Other users must not be able to read it. Without it and --key, the key is in the environment, in $PACELINE_KEY
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     key_file: Option<PathBuf>,
     /// The key string itself. All users of this machine see it in the list of processes, and shells keep it: prefer
@@ -110,6 +111,12 @@ impl KeyText {
         }
     }
 
+    /// Returns what can be shown: of a client's own key the public half, else the key string that clients need.
+    pub(crate) fn shown(&self) -> String {
+        let key = self.key();
+        key.client().map_or_else(|| key.to_string(), |client| client.to_string())
+    }
+
     pub(crate) fn key(&self) -> &Key {
         match self {
             KeyText::Identity(identity) => identity.key(),
@@ -144,9 +151,27 @@ fn check_readers(file: &File, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes keys, and keeps them in a new file that only this user can read.
+/// Makes keys of a server, and keeps them in a new file that only this user can read.
 pub(crate) fn make(path: &Path) -> Result<Identity, Error> {
     let identity = generate()?;
+    write_new(path, &identity.to_text())?;
+    Ok(identity)
+}
+
+/// Makes the key of a new client of the server that has `key`, and keeps it in a new file that only this user can read.
+/// Returns its public half, which the server lists.
+pub(crate) fn make_for_client(key: &Key, path: &Path) -> Result<ClientPublic, Error> {
+    let (key, public) = for_new_client(key)?;
+    write_new(path, &format!("{key}\n"))?;
+    Ok(public)
+}
+
+fn for_new_client(key: &Key) -> Result<(Key, ClientPublic), Error> {
+    key.for_new_client().map_err(|error| Error::Message(error.to_string()))
+}
+
+/// Writes a secret into a new file that only this user can read. A file that is there stays as it is.
+fn write_new(path: &Path, text: &str) -> Result<(), Error> {
     let fail = |source| Error::Io { path: Some(path.to_path_buf()), source };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
         |error| match error.kind() {
@@ -157,12 +182,12 @@ pub(crate) fn make(path: &Path) -> Result<Identity, Error> {
             _ => fail(error),
         },
     )?;
-    let written = file.write_all(identity.to_text().as_bytes()).and_then(|()| file.sync_all());
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(error) = written {
         let _ = std::fs::remove_file(path);
         return Err(fail(error));
     }
-    Ok(identity)
+    Ok(())
 }
 
 fn generate() -> Result<Identity, Error> {
@@ -170,15 +195,22 @@ fn generate() -> Result<Identity, Error> {
 }
 
 impl ClientKey {
-    /// Finds the key.
+    /// Finds the key. Without a key of its own, this process gets one, so that the server knows it again when it
+    /// connects another time.
     pub(crate) fn find(&self) -> Result<Key, Error> {
+        let key = self.read()?;
+        if key.client().is_some() { Ok(key) } else { for_new_client(&key).map(|(key, _)| key) }
+    }
+
+    fn read(&self) -> Result<Key, Error> {
         match (&self.key, &self.key_file) {
             (Some(key), _) => Ok(key.clone()),
             (None, Some(path)) => Ok(KeyText::read(path)?.key().clone()),
             (None, None) => match KeyText::of_environment()? {
                 Some(text) => Ok(text.key().clone()),
                 None => Err(Error::Usage(format!(
-                    "no key: --key-file FILE names a file with the key string that the server has printed; \
+                    "no key: --key-file FILE names a file with this client's key, or with the key string that the server has \
+                     printed; \
                      ${VARIABLE} can hold it, too"
                 ))),
             },

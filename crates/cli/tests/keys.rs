@@ -184,3 +184,135 @@ fn keys_come_from_files_standard_input_and_the_environment() {
     let seen = common::paceline(&["send", "-", "127.0.0.1:9", "--key-file", "-"]);
     assert!(seen.code == 2 && seen.err.contains("standard input is either"), "{}", seen.err);
 }
+
+/// The key of a new client of the server with this key file; its public half.
+fn new_client(server: &str, path: &str) -> String {
+    let seen = common::paceline(&["key", "new", "--for", server, "-o", path]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    seen.out.trim().to_string()
+}
+
+#[test]
+fn a_clients_key_is_made_for_a_server_and_only_its_public_half_is_shown() {
+    let folder = Folder::new("keys-client");
+    let (server, client) = (folder.path("server.key"), folder.path("client.key"));
+    let string = new(&server);
+    let public = new_client(&server, &client);
+    assert!(public.starts_with("plc-") && public.lines().count() == 1, "{public}");
+    let secret = std::fs::read_to_string(&client).expect("the file");
+    assert!(secret.starts_with("pl2-"), "a client's key");
+    let mode = std::fs::metadata(&client).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let seen = common::paceline(&["key", "show", &client]);
+    assert_eq!((seen.code, seen.out.trim()), (0, &*public));
+    // From a key string, and from another client's key, too.
+    std::fs::write(folder.path("string"), &string).expect("room");
+    set_mode(&folder.path("string"), 0o600);
+    for (number, from) in [folder.path("string"), client.clone()].iter().enumerate() {
+        let other = new_client(from, &folder.path(&format!("client-{number}.key")));
+        assert!(other.starts_with("plc-") && other != public, "{other}");
+    }
+    // A file that is there stays, and a public half is no key.
+    let seen = common::paceline(&["key", "new", "--for", &server, "-o", &client]);
+    assert!(seen.code == 1 && seen.err.contains("which stays"), "{}", seen.err);
+    assert_eq!(std::fs::read_to_string(&client).expect("the file"), secret);
+    let listed = folder.write("listed", public.as_bytes());
+    set_mode(&listed, 0o600);
+    let seen = common::paceline(&["send", "127.0.0.1:9", "--bulk", "1s", "--key-file", &listed]);
+    assert!(seen.code == 2 && seen.err.contains("client's public key"), "{}", seen.err);
+}
+
+/// Sends this file with this key. Returns the exit status and what was said.
+fn send(path: &str, at: &str, key: &str) -> (Option<i32>, String) {
+    let output = program(&["send", path, at, "--key-file", key]).output().expect("it starts");
+    (output.status.code(), error_of(&output))
+}
+
+#[test]
+fn a_receiver_with_a_list_admits_its_clients_and_reads_it_again() {
+    let folder = Folder::new("keys-listed");
+    let (path, _) = file(&folder, "in", 5000);
+    let (server, list) = (folder.path("server.key"), folder.path("clients.txt"));
+    std::fs::write(folder.path("shared.key"), new(&server)).expect("room");
+    let shared = folder.path("shared.key");
+    set_mode(&shared, 0o600);
+    let keys = ["one", "two"].map(|name| folder.path(&format!("{name}.key")));
+    let public = keys.each_ref().map(|key| new_client(&server, key));
+    let write = |text: String| {
+        std::fs::write(&list, text).expect("room");
+        set_mode(&list, 0o644);
+    };
+    write(format!("# who may send\none {}\n", public[0]));
+    for loops in ["1", "3"] {
+        let mut child = program(&[
+            "recv",
+            "--listen",
+            "127.0.0.1:0",
+            "--key-file",
+            &server,
+            "--clients",
+            &list,
+            "--loops",
+            loops,
+            "-o",
+            "/dev/null",
+        ])
+        .spawn()
+        .expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let mut until = move |text: &str| loop {
+            let line = lines.next().expect("it says more").expect("text");
+            if line.contains(text) {
+                break line;
+            }
+        };
+        let at = until("listening at ").replace("listening at ", "");
+        let hang_up = || {
+            let pid = child.id().to_string();
+            let asked = Command::new("kill").args(["-HUP", &pid]).status().expect("kill");
+            assert!(asked.success());
+        };
+        assert_eq!(send(&path, &at, &keys[0]).0, Some(0));
+        until(": done");
+        for key in [&keys[1], &shared, &server] {
+            let (code, said) = send(&path, &at, key);
+            assert!(code == Some(1) && said.contains("not on the server's list"), "{said}");
+        }
+        // The second one instead of the first; a connection of the first is turned out.
+        let long = ["send", &at, "--bulk", "300s", "--key-file", &keys[0]];
+        let mut long = program(&long).spawn().expect("it starts");
+        until(": connected");
+        write(format!("two {}\n", public[1]));
+        hang_up();
+        assert!(until("the list of clients was read").contains("1 admitted"));
+        assert_eq!(wait(&mut long, 60), Some(1));
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut long.stderr.take().expect("a pipe"), &mut said)
+            .expect("text");
+        assert!(said.contains("taken off the server's list"), "{said}");
+        assert_eq!(send(&path, &at, &keys[1]).0, Some(0));
+        let (code, said) = send(&path, &at, &keys[0]);
+        assert!(code == Some(1) && said.contains("not on the server's list"), "{said}");
+        // What is wrong with a list is told, and the list before stays.
+        write(format!("one {}\ntwo\n", public[0]));
+        hang_up();
+        let told = until("the list of clients that was read before stays");
+        assert!(told.contains("clients.txt, line 2: two: no key"), "{told}");
+        assert_eq!(send(&path, &at, &keys[1]).0, Some(0));
+        child.kill().expect("it runs");
+        child.wait().expect("an end");
+        write(format!("one {}\n", public[0]));
+    }
+    // At the start it ends the program.
+    write("one\n".into());
+    let seen = common::paceline(&[
+        "recv",
+        "--listen",
+        "127.0.0.1:0",
+        "--key-file",
+        &server,
+        "--clients",
+        &list,
+    ]);
+    assert!(seen.code != 0 && seen.err.contains("clients.txt, line 1"), "{}", seen.err);
+}

@@ -56,6 +56,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
     let options = ServerOptions {
         listen,
         identity,
+        clients: None,
         limits,
         loops,
         realtime: false,

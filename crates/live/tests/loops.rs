@@ -127,6 +127,7 @@ fn serve_once(
     let options = ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         identity,
+        clients: None,
         limits,
         loops: loops.try_into().expect("not zero"),
         realtime: false,

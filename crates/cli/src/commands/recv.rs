@@ -45,6 +45,11 @@ pub(crate) struct Recv {
     once: bool,
     #[command(flatten)]
     keys: ServerKeys,
+    /// Admit only the clients that this file lists: a line `NAME plc-KEY` for each, # begins a comment. `paceline key new
+    /// --for SERVER.key -o CLIENT.key` makes a client's key. SIGHUP has the file read again; who is no longer listed is then
+    /// turned out
+    #[arg(long, value_name = "FILE")]
+    clients: Option<PathBuf>,
     /// Accept unencrypted packets. Only for measurements in a laboratory; `paceline send` needs this
     /// option, too
     #[arg(long)]
@@ -208,6 +213,7 @@ impl Recv {
         let options = ServerOptions {
             listen,
             identity: keys.identity,
+            clients: self.clients.clone(),
             limits,
             loops: self.loops.unwrap_or_else(processors),
             realtime: self.realtime,
@@ -298,6 +304,8 @@ fn words(event: &Event) -> String {
     match event {
         Event::Listening(at) => format!("listening at {at}"),
         Event::Connected(from) => format!("{from}: connected"),
+        Event::Listed(count) => format!("the list of clients was read: {count} admitted"),
+        Event::NotListed(why) => format!("{why}; the list of clients that was read before stays"),
         Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
         Event::Failed(why) => format!("a file has not arrived: {why}"),
         Event::Ended { from, reason, .. } if reason.is_empty() => format!("{from}: done"),

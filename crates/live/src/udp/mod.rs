@@ -12,6 +12,7 @@ mod clients;
 pub(crate) mod clock;
 mod course;
 mod files;
+mod listed;
 mod names;
 mod note;
 mod open_files;

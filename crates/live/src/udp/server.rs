@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Once, mpsc};
 use std::thread;
@@ -12,6 +13,7 @@ use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 use super::arrivals::{SentSummary, Summary};
 use super::course::ReceivedSeries;
 use super::files::Target;
+use super::listed::ListedClients;
 use super::open_files::OpenFiles;
 use super::output::OutputOwner;
 use super::qlog::LogTarget;
@@ -29,6 +31,9 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Its keys.
     pub identity: Identity,
+    /// The file with the clients that it admits ([`clients_file`](crate::clients_file)), which SIGHUP has it read
+    /// again; `None` if it admits all who have its key.
+    pub clients: Option<PathBuf>,
     /// What it allows: all loops together, so that one of them may have all of the connections.
     pub limits: ServerLimits,
     /// How many event loops it has, each on a thread of its own, with a socket of its own: 1 to
@@ -70,6 +75,10 @@ pub enum Event {
     Listening(SocketAddr),
     /// Somebody has connected.
     Connected(SocketAddr),
+    /// The list of clients was read again: how many it has.
+    Listed(usize),
+    /// The list of clients cannot be read again, for this reason: the list before stays.
+    NotListed(String),
     /// A file has arrived whole, with so many bytes.
     Kept {
         /// Where it is.
@@ -109,9 +118,13 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         )));
     }
     options.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
+    let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
     let sockets = Socket::bind_several(options.listen, count)?;
     // Before there are threads, so that signals are blocked in all of them.
-    let interrupts = Interrupts::watch()?;
+    let interrupts = match listed {
+        Some(_) => Interrupts::watch_with_reload()?,
+        None => Interrupts::watch()?,
+    };
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
     if let Some(socket) = sockets.first() {
         tell(Event::Listening(socket.local()?));
@@ -124,6 +137,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let shared = SharedState {
         options,
         interrupts,
+        listed,
         clients,
         counts,
         measurements,

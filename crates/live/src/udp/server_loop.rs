@@ -13,6 +13,7 @@ use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Service, Sink};
 use super::client::mark;
 use super::clients::Clients;
 use super::clock::{Clock, wait};
+use super::listed::{LOOK_INTERVAL, ListedClients};
 use super::open_files::OpenFiles;
 use super::outbox::Outbox;
 use super::output::{Output, OutputOwner};
@@ -31,6 +32,8 @@ pub(crate) const FAREWELL: Span = Span::from_millis(1000);
 pub(super) struct SharedState<'a> {
     pub(super) options: &'a ServerOptions,
     pub(super) interrupts: &'a Interrupts,
+    /// The clients that are admitted; `None` if all are that have the key.
+    pub(super) listed: Option<ListedClients>,
     /// How many clients there have been.
     pub(super) clients: AtomicU64,
     /// How many connections there are, at all loops.
@@ -100,6 +103,8 @@ pub(super) struct Loop<'a> {
     locals: BTreeMap<usize, IpAddr>,
     /// The places of the measurements among the connections.
     measuring: BTreeSet<usize>,
+    /// Which list of clients this loop's server has.
+    list_version: u64,
     /// The latest time that anybody was told.
     told: Time,
     /// False if a connection has ended badly.
@@ -134,6 +139,7 @@ impl<'a> Loop<'a> {
             outbox: Outbox::new(),
             locals: BTreeMap::new(),
             measuring: BTreeSet::new(),
+            list_version: 0,
             told,
             good: true,
         }
@@ -145,7 +151,8 @@ impl<'a> Loop<'a> {
         let mut touched = Vec::new();
         let SharedState { stop, interrupts, .. } = self.shared;
         loop {
-            let (wake, asked) = (self.server.wake(), Some(stop.asked.as_fd()));
+            self.admit_listed();
+            let (wake, asked) = (self.wake(), Some(stop.asked.as_fd()));
             let ready = wait(&mut self.clock, wake, self.socket.as_fd(), asked, interrupts)?;
             if ready.interrupted {
                 stop.interrupted.store(true, Ordering::Release);
@@ -172,6 +179,28 @@ impl<'a> Loop<'a> {
             if ended && self.shared.options.once {
                 return Ok(self.end());
             }
+        }
+    }
+
+    /// Returns when there is next something to do.
+    fn wake(&self) -> Time {
+        let look = self.shared.listed.as_ref().map_or(Time::NEVER, |_| self.told + LOOK_INTERVAL);
+        self.server.wake().min(look)
+    }
+
+    /// Reads the list of clients again if SIGHUP has come, and admits by the newest one. The signal comes to one of the
+    /// loops, and the others look at intervals.
+    fn admit_listed(&mut self) {
+        let SharedState { listed, interrupts, .. } = self.shared;
+        let Some(listed) = listed else { return };
+        if interrupts.take_reload() {
+            self.clients.tell(match listed.reload() {
+                Ok(count) => Event::Listed(count),
+                Err(error) => Event::NotListed(error.to_string()),
+            });
+        }
+        if let Some(list) = listed.newer(&mut self.list_version) {
+            self.server.admit_only(Some(list));
         }
     }
 

@@ -32,6 +32,8 @@ const ANSWER: u8 = 11;
 const CLOSE: u8 = 12;
 const PART_OF: u8 = 13;
 const PART_OF_DATAGRAM: u8 = 14;
+const CREDIT: u8 = 15;
+const CREDIT_SPENT: u8 = 16;
 
 const NUMBER_LIMIT: u64 = 1 << 48;
 const SEGMENT_LIMIT: u64 = 1 << 56;
@@ -170,6 +172,11 @@ pub enum Frame<'a> {
         /// Why, in words.
         reason: &'a str,
     },
+    /// Grants the bytes of the stream below this offset (RFC 9000's MAX_DATA).
+    Credit(u64),
+    /// Data waits that lies beyond this offset, which is all that was granted (RFC 9000's DATA_BLOCKED): asks for
+    /// [`Frame::Credit`].
+    CreditSpent(u64),
 }
 
 /// Reads the frames of a payload one after the other. Whoever reads stops at the first error.
@@ -258,6 +265,8 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
             let code = reader.u16("the code")?;
             Frame::Close { code, reason: reader.text(LONGEST_MESSAGE, "the reason")? }
         }
+        CREDIT => Frame::Credit(reader.u64("a credit")?),
+        CREDIT_SPENT => Frame::CreditSpent(reader.u64("a credit")?),
         other => {
             return Err(FormatError::Value { field: "the kind of frame", value: u64::from(other) });
         }
@@ -399,6 +408,14 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
             writer.u8(CLOSE)?;
             writer.u16(*code)?;
             writer.text(reason)?;
+        }
+        Frame::Credit(limit) => {
+            writer.u8(CREDIT)?;
+            writer.u64(*limit)?;
+        }
+        Frame::CreditSpent(limit) => {
+            writer.u8(CREDIT_SPENT)?;
+            writer.u64(*limit)?;
         }
     }
     Ok(writer.len())

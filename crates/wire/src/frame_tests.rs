@@ -17,7 +17,7 @@ fn any(random: &mut Stream) -> Vec<u8> {
     let length = random.below(300) as usize;
     let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
     let mut place = [0; OLDER_RANGES];
-    let frame = match random.below(12) {
+    let frame = match random.below(14) {
         0 => Frame::Data(Data {
             kind: match random.below(4) {
                 0 => Kind::Stream,
@@ -83,6 +83,8 @@ fn any(random: &mut Stream) -> Vec<u8> {
             offset: bits(random) as u16,
             total: bits(random) as u16,
         }),
+        10 => Frame::Credit(bits(random)),
+        11 => Frame::CreditSpent(bits(random)),
         _ => Frame::Close { code: bits(random) as u16, reason: "the disk is full: ü" },
     };
     written(&frame)

@@ -106,8 +106,8 @@ pub struct Initiator {
 
 impl Initiator {
     /// A connection to the server at `to` that has this key, of packets of at most `offer.mtu`
-    /// bytes. The offer's idle time is that of `limits`. With the key that all clients share, the client's own key is a
-    /// new one; to look like the same client again, use one of [`Key::for_new_client`].
+    /// bytes. The offer's idle time and kind of window are those of `limits`. With the key that all clients share, the
+    /// client's own key is a new one; to look like the same client again, use one of [`Key::for_new_client`].
     ///
     /// # Errors
     /// The key or the offer cannot be used.
@@ -118,7 +118,7 @@ impl Initiator {
         offer: Offer,
         limits: Limits,
     ) -> Result<Initiator, ConnectError> {
-        let offer = Offer { idle: limits.idle, ..offer };
+        let offer = Offer { idle: limits.idle, credit: limits.reads_later, ..offer };
         let client = key.client_key().cloned().map_or_else(ClientKey::generate, Ok)?;
         let keys = (key.without_client(), client);
         Ok(Initiator {
@@ -282,8 +282,8 @@ impl Initiator {
         let payload = noise::read(&mut attempt.state, response.noise);
         let Some(payload) = payload else { return Ok(None) };
         let Ok(answer) = Answer::read(&payload) else { return Ok(None) };
-        let (window, idle, handout) = match answer {
-            Answer::Accepted { window, idle, handout } => (window, idle, handout),
+        let (window, credit, idle, handout) = match answer {
+            Answer::Accepted { window, credit, idle, handout } => (window, credit, idle, handout),
             Answer::Refused(reason) => return Err(ConnectError::Refused(reason)),
         };
         let Attempt { mtu, local, asked, .. } = *attempt;
@@ -294,7 +294,7 @@ impl Initiator {
         let keys = noise::keys(state).ok_or(ConnectError::BadKey)?;
         self.attempts.swap(0, at);
         self.offer.mtu = mtu;
-        let role = Role::Initiator { window, idle, rtt };
+        let role = Role::Initiator { window, credit, idle, rtt };
         let ids = (local, response.sender);
         Connection::new(now, role, keys, ids, self.to, &self.offer, &self.limits)
             .map(|connection| Some(connection.with_peer(None, handout)))

@@ -534,8 +534,8 @@ impl Server {
         (client, handout): (ClientPublic, Handout),
     ) -> Option<(Connection, Vec<u8>)> {
         let limits = &self.limits.each;
-        let (window, idle) = (limits.window, limits.idle);
-        let answer = Answer::Accepted { window, idle, handout: handout.clone() };
+        let Limits { window, reads_later: credit, idle, .. } = *limits;
+        let answer = Answer::Accepted { window, credit, idle, handout: handout.clone() };
         let response = responder.write(&answer)?;
         let keys = noise::keys(responder.state)?;
         let ids = (responder.local, responder.remote);

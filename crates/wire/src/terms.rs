@@ -37,8 +37,11 @@ pub struct Offer {
     /// The largest packet in bytes, IP and UDP headers included: what the initiation has shown to
     /// pass.
     pub mtu: u16,
-    /// How many bytes the initiator takes beyond the first missing one.
+    /// How many bytes the initiator takes beyond the first missing one, or, with `credit`, at first.
     pub window: u64,
+    /// True if the initiator grants further bytes by [`Frame::Credit`](crate::frame::Frame::Credit) when its
+    /// application has read. An [`Initiator`](crate::Initiator) sets it from its limits.
+    pub credit: bool,
     /// Idle time that the initiator asks for: how long nothing may come before the connection is over.
     pub idle: Span,
 }
@@ -48,8 +51,10 @@ pub struct Offer {
 pub enum Answer {
     /// The connection stands.
     Accepted {
-        /// How many bytes the responder takes beyond the first missing one.
+        /// How many bytes the responder takes beyond the first missing one, or, with `credit`, at first.
         window: u64,
+        /// True if the responder grants further bytes when its application has read.
+        credit: bool,
         /// Idle time that the responder asks for.
         idle: Span,
         /// What it hands out to the initiator.
@@ -65,6 +70,13 @@ fn write_idle(writer: &mut Writer<'_>, idle: Span) -> Result<(), FormatError> {
     writer.u32(u32::try_from(millis).unwrap_or(u32::MAX))
 }
 
+fn read_flag(reader: &mut Reader<'_>, field: &'static str) -> Result<bool, FormatError> {
+    match reader.u8(field)? {
+        flag @ (0 | 1) => Ok(flag == 1),
+        value => Err(FormatError::Value { field, value: u64::from(value) }),
+    }
+}
+
 fn read_idle(reader: &mut Reader<'_>) -> Result<Span, FormatError> {
     reader.u32("the idle time").map(|millis| Span::from_millis(u64::from(millis)))
 }
@@ -77,6 +89,7 @@ impl Offer {
         writer.u8(self.service as u8)?;
         writer.u16(self.mtu)?;
         writer.u64(self.window)?;
+        writer.u8(u8::from(self.credit))?;
         write_idle(&mut writer, self.idle)?;
         for scheme in [&self.scheme, &self.back] {
             if scheme.len() > LONGEST_SCHEME {
@@ -95,12 +108,7 @@ impl Offer {
     /// The bytes are none.
     pub fn read(bytes: &[u8]) -> Result<Offer, FormatError> {
         let mut reader = Reader::new(bytes);
-        let plaintext = match reader.u8("the encryption")? {
-            flag @ (0 | 1) => flag == 1,
-            value => {
-                return Err(FormatError::Value { field: "encryption", value: u64::from(value) });
-            }
-        };
+        let plaintext = read_flag(&mut reader, "the encryption")?;
         let service = match reader.u8("the service")? {
             0 => Service::Stream,
             1 => Service::Filler,
@@ -111,11 +119,12 @@ impl Offer {
         };
         let mtu = reader.u16("the largest packet")?;
         let window = reader.u64("the window")?;
+        let credit = read_flag(&mut reader, "the kind of window")?;
         let idle = read_idle(&mut reader)?;
         let scheme = reader.text(LONGEST_SCHEME, "the scheme")?.to_string();
         let back = reader.text(LONGEST_SCHEME, "the scheme back")?.to_string();
         reader.end("the offer")?;
-        Ok(Offer { plaintext, service, scheme, back, mtu, window, idle })
+        Ok(Offer { plaintext, service, scheme, back, mtu, window, credit, idle })
     }
 }
 
@@ -124,9 +133,10 @@ impl Answer {
         let mut bytes = vec![0; 16 + LONGEST_REFUSAL.max(LONGEST_HANDOUT)];
         let mut writer = Writer::new(&mut bytes);
         match self {
-            Answer::Accepted { window, idle, handout } => {
+            Answer::Accepted { window, credit, idle, handout } => {
                 writer.u8(0)?;
                 writer.u64(*window)?;
+                writer.u8(u8::from(*credit))?;
                 write_idle(&mut writer, *idle)?;
                 handout.write(&mut writer)?;
             }
@@ -149,8 +159,10 @@ impl Answer {
         let mut reader = Reader::new(bytes);
         let answer = match reader.u8("the answer")? {
             0 => {
-                let (window, idle) = (reader.u64("the window")?, read_idle(&mut reader)?);
-                Answer::Accepted { window, idle, handout: Handout::read(&mut reader)? }
+                let window = reader.u64("the window")?;
+                let credit = read_flag(&mut reader, "the kind of window")?;
+                let (idle, handout) = (read_idle(&mut reader)?, Handout::read(&mut reader)?);
+                Answer::Accepted { window, credit, idle, handout }
             }
             1 => Answer::Refused(printable(reader.text(LONGEST_REFUSAL, "the refusal")?)),
             value => {
@@ -175,6 +187,7 @@ mod tests {
             back: "sprout".into(),
             mtu: 1500,
             window: 1 << 33,
+            credit: true,
             idle: Span::from_millis(60_001),
         };
         let bytes = offer.write().expect("room");
@@ -183,7 +196,8 @@ mod tests {
         let prefix = |text| crate::Prefix::parse(text).expect("a network");
         let (networks, routes) = (vec![prefix("10.77.0.2/24")], vec![prefix("fd00::/8")]);
         let handout = Handout { networks, routes };
-        let accepted = Answer::Accepted { window: 7, idle: Span::from_secs(60), handout };
+        let idle = Span::from_secs(60);
+        let accepted = Answer::Accepted { window: 7, credit: true, idle, handout };
         for answer in [accepted, Answer::Refused("no".into())] {
             let bytes = answer.write().expect("room");
             assert_eq!(Answer::read(&bytes), Ok(answer));

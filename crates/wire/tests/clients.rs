@@ -290,7 +290,10 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
             let mtu = [0u16, 1, 575, 1500, u16::MAX][i as usize % 5];
             offer = vec![0, service];
             offer.extend(mtu.to_be_bytes());
-            offer.extend([0xff; 12]);
+            // The window, whether it grows by frames, and the idle time.
+            offer.extend([0xff; 8]);
+            offer.push(u8::from(i % 5 == 0));
+            offer.extend([0xff; 4]);
             for text in [scheme, back] {
                 offer.extend((text.len() as u16).to_be_bytes());
                 offer.extend(text.as_bytes());
@@ -320,12 +323,12 @@ fn a_client_bears_whatever_a_server_answers() {
     let mut stood = 0;
     for i in 0..500u64 {
         // An answer that begins well, and then hands out anything; every third one is cut.
-        let mut answer = vec![0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 39, 16];
+        let mut answer = vec![0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 39, 16];
         answer.extend([random.below(10) as u8, 4 + 2 * random.below(2) as u8]);
         answer.extend((0..random.below(60)).map(|_| random.next_u64() as u8));
         match i % 3 {
             0 => answer.truncate(random.below(answer.len() as u64) as usize),
-            1 if i % 2 == 0 => answer.splice(13.., [1, 4, 10, 0, 0, 2, 24, 0]).for_each(drop),
+            1 if i % 2 == 0 => answer.splice(14.., [1, 4, 10, 0, 0, 2, 24, 0]).for_each(drop),
             _ => {}
         }
         let to = SocketAddr::from(SERVER);

@@ -89,6 +89,21 @@ impl Connection {
         self.incoming.as_ref().map_or(0, Incoming::buffered_bytes)
     }
 
+    /// Reports that the application has worked off `bytes` more of what [`Sink::on_stream`](super::Sink::on_stream)
+    /// handed to it, so that the other end may send as many more. Without effect unless
+    /// [`Limits::reads_later`](super::Limits::reads_later) is set. Call [`Server::reschedule`](crate::Server::reschedule)
+    /// afterwards.
+    pub fn consume(&mut self, bytes: u64) {
+        if let Some(incoming) = &mut self.incoming {
+            incoming.consume(bytes);
+        }
+    }
+    /// Returns the bytes of the stream that the application has got and not reported as consumed; never more than the
+    /// window. 0 unless it reports.
+    pub fn unread_bytes(&self) -> u64 {
+        self.incoming.as_ref().map_or(0, Incoming::unread)
+    }
+
     /// Takes bytes of the stream to be sent, as many as there is room for.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         self.outgoing.as_mut().map_or(0, |outgoing| outgoing.write(bytes))

@@ -8,6 +8,7 @@ use paceline_cc::{
 };
 use paceline_flow::{EMPTY_SIZE, Receiver, ReceiverStats};
 
+use super::credit::GrantedCredit;
 use super::datagram_reassembly::DatagramReassembly;
 use super::held::HeldBytes;
 use super::segment_reassembly::SegmentReassembly;
@@ -39,6 +40,8 @@ pub(super) struct Incoming {
     service: Service,
     class: TrafficClass,
     window: u64,
+    /// What was granted to the other end, if the application reports what it has consumed.
+    credit: Option<GrantedCredit>,
     /// What this connection takes of the budget of all.
     held: HeldBytes,
     /// The first segment that is missing.
@@ -61,7 +64,7 @@ impl Incoming {
         receiver: Receiver,
         service: Service,
         class: TrafficClass,
-        window: u64,
+        (window, credit): (u64, Option<GrantedCredit>),
         held: HeldBytes,
     ) -> Incoming {
         Incoming {
@@ -69,6 +72,7 @@ impl Incoming {
             service,
             class,
             window,
+            credit,
             held,
             next: 0,
             out_of_order: BTreeMap::new(),
@@ -88,7 +92,34 @@ impl Incoming {
         self.class
     }
     pub(super) fn wake(&self) -> Time {
-        if self.again || !self.early.is_empty() { Time::ZERO } else { self.receiver.wake() }
+        let credit = self.credit.as_ref().is_some_and(GrantedCredit::is_due);
+        if self.again || credit || !self.early.is_empty() {
+            return Time::ZERO;
+        }
+        self.receiver.wake()
+    }
+    /// Returns the credit that is to be granted now.
+    pub(super) fn pop_credit(&mut self) -> Option<u64> {
+        self.credit.as_mut()?.pop()
+    }
+    /// The other end asks for credit. False if this one grants none.
+    pub(super) fn on_credit_question(&mut self) -> bool {
+        self.credit.as_mut().map(GrantedCredit::on_asked).is_some()
+    }
+    /// The application has consumed so many bytes more.
+    pub(super) fn consume(&mut self, bytes: u64) {
+        if let Some(credit) = &mut self.credit {
+            credit.consume(bytes);
+            self.note_held();
+        }
+    }
+    /// Bytes of the stream that the application has and has not consumed.
+    pub(super) fn unread(&self) -> u64 {
+        self.credit.as_ref().map_or(0, GrantedCredit::unread)
+    }
+    /// Notes what this connection holds of the budget of all.
+    fn note_held(&mut self) {
+        self.held.set(self.buffered_bytes() + self.unread());
     }
     /// The next acknowledgement or report that is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<Body> {
@@ -136,14 +167,16 @@ impl Incoming {
             return end < total || self.on_data(now, &known, envelope, connection, sink);
         }
         // The segment that all others wait for always has room: without it nothing would ever leave.
-        let fits =
-            self.buffered_bytes() + total as u64 <= self.window && self.held.has_room(total as u64);
-        let fits = data.segment == self.next || fits;
+        let fits = match data.segment == self.next {
+            // Its own parts that have come are among those that are held.
+            true => self.takes_next(0),
+            false => self.takes_ahead(total as u64),
+        };
         if !self.takes(&data) || !fits {
             return false;
         }
         let pushed = self.parts.push(part, envelope.size);
-        self.held.set(self.buffered_bytes());
+        self.note_held();
         match pushed {
             Err(()) => false,
             Ok(None) => true,
@@ -209,7 +242,7 @@ impl Incoming {
             Kind::Datagram => sink.on_datagram(connection, data.bytes),
             Kind::DatagramPart { index, count } => {
                 let whole = self.reassembly.push(data.segment, (index, count), data.bytes);
-                self.held.set(self.buffered_bytes());
+                self.note_held();
                 if let Some(whole) = whole {
                     sink.on_datagram(connection, &whole);
                 }
@@ -220,6 +253,22 @@ impl Incoming {
         true
     }
 
+    /// True if there is room for so many bytes behind a gap.
+    #[inline]
+    fn takes_ahead(&self, length: u64) -> bool {
+        let held = self.buffered_bytes() + self.unread();
+        held + length <= self.window && self.held.has_room(length)
+    }
+    /// True if there is room for so many bytes that all others wait for: what is behind the gap does not count. Only an
+    /// application that reads later may have no room for what was not granted.
+    #[inline]
+    fn takes_next(&self, length: u64) -> bool {
+        let Some(credit) = &self.credit else { return true };
+        let unread = credit.unread();
+        let granted = self.buffered_bytes() + unread + length <= self.window;
+        granted && (unread == 0 || self.held.has_room(length))
+    }
+
     /// True if there is room for this data, and if it is of a kind that belongs here.
     fn takes(&self, data: &frame::Data<'_>) -> bool {
         let empty = data.segment == NO_SEGMENT;
@@ -227,9 +276,11 @@ impl Incoming {
             (Service::Stream, Kind::Stream) => {
                 let ahead = data.segment.saturating_sub(self.next);
                 let length = data.bytes.len() as u64;
-                let fits =
-                    self.buffered_bytes() + length <= self.window && self.held.has_room(length);
-                !empty && (ahead == 0 || (ahead <= self.window / LEAST_DATA + 16 && fits))
+                let far = ahead > self.window / LEAST_DATA + 16;
+                match ahead {
+                    0 => !empty && (data.segment < self.next || self.takes_next(length)),
+                    _ => !empty && !far && self.takes_ahead(length),
+                }
             }
             // Repetitions of what has arrived, and packets that only keep control going.
             (Service::Stream, Kind::Filler) => empty || data.segment < self.next,
@@ -245,12 +296,13 @@ impl Incoming {
                 self.out_of_order_bytes += data.bytes.len() as u64;
                 data.bytes.to_vec()
             });
-            self.held.set(self.buffered_bytes());
+            self.note_held();
             return;
         }
         if data.segment < self.next {
             return;
         }
+        let mut delivered = data.bytes.len() as u64;
         sink.on_stream(connection, data.bytes);
         self.next += 1;
         while let Some(entry) =
@@ -258,11 +310,15 @@ impl Incoming {
         {
             let bytes = entry.remove();
             self.out_of_order_bytes -= bytes.len() as u64;
+            delivered += bytes.len() as u64;
             sink.on_stream(connection, &bytes);
             self.next += 1;
         }
+        if let Some(credit) = &mut self.credit {
+            credit.on_delivered(delivered);
+        }
         self.parts.forget_below(self.next);
-        self.held.set(self.buffered_bytes());
+        self.note_held();
     }
 }
 
@@ -335,5 +391,36 @@ mod tests {
         assert_eq!((stream.0.len(), limits.held.held()), (66_000, 100_000));
         drop(greedy);
         assert_eq!(limits.held.held(), 0);
+    }
+
+    #[test]
+    fn a_sender_that_ignores_its_credit_gets_no_more_than_the_window_held() {
+        let halves = registry::build(&Spec::parse("cubic").expect("a name")).expect("a scheme");
+        let limits = Limits { window: 10_000, reads_later: true, ..Limits::default() };
+        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        let (header, ecn, class) = (Header::None, Ecn::NotEct, incoming.class());
+        let envelope = Envelope { header, ecn, size: 1500, length: 1472, class };
+        let (mut stream, now) = (Stream::default(), Time::from_secs(1));
+        let bytes = [7; 1000];
+        let data = |segment| {
+            let (kind, number) = (Kind::Stream, segment);
+            frame::Data { kind, number, segment, cwr: false, sent: 0, bytes: &bytes }
+        };
+        let mut push = |incoming: &mut Incoming, segment| {
+            incoming.on_data(now, &data(segment), envelope, 1, &mut stream)
+        };
+        // Behind a gap there are as many bytes as were granted, and no room for those before them.
+        assert_eq!((8..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
+        assert!(!push(&mut incoming, 0));
+        drop(incoming);
+        let mut incoming = setup::incoming(&halves, Service::Stream, &limits);
+        assert_eq!((0..30).filter(|&segment| push(&mut incoming, segment)).count(), 10);
+        assert_eq!((incoming.unread(), incoming.pop_credit()), (10_000, None));
+        // What has arrived is acknowledged once more all the same.
+        assert!(push(&mut incoming, 3));
+        incoming.consume(10_000);
+        assert_eq!((incoming.unread(), incoming.pop_credit()), (0, Some(20_000)));
+        assert!(push(&mut incoming, 10));
+        assert_eq!(limits.held.held(), 1_000);
     }
 }

@@ -2,6 +2,7 @@
 
 mod application;
 mod blackhole;
+mod credit;
 mod datagram_reassembly;
 mod forgeries;
 mod held;
@@ -303,6 +304,13 @@ impl Connection {
                 }
             }
             Frame::Close { code, reason } => self.on_close(code, reason),
+            Frame::Credit(limit) => {
+                let Some(outgoing) = &mut self.outgoing else { return false };
+                outgoing.on_credit(limit);
+            }
+            Frame::CreditSpent(_) => {
+                return self.incoming.as_mut().is_some_and(Incoming::on_credit_question);
+            }
         }
         true
     }
@@ -414,6 +422,9 @@ impl Connection {
                 return self.packet(to, place.get(..length)?, bytes);
             }
         }
+        if let Some(limit) = self.incoming.as_mut().and_then(Incoming::pop_credit) {
+            return self.control(to, &Frame::Credit(limit), bytes);
+        }
         let incoming = self.incoming.as_mut();
         let popped = incoming
             .and_then(|incoming| if incoming.wake() <= now { incoming.pop(now) } else { None });
@@ -429,6 +440,10 @@ impl Connection {
             }
             Some(Body::Report(report)) => return self.control(to, &Frame::Report(report), bytes),
             _ => {}
+        }
+        let outgoing = self.outgoing.as_mut()?;
+        if let Some(limit) = outgoing.pop_credit_question(now) {
+            return self.control(to, &Frame::CreditSpent(limit), bytes);
         }
         let outgoing = self.outgoing.as_mut()?;
         if outgoing.wake() > now {

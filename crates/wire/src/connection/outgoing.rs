@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use paceline_cc::{Ack, Body, Data, NO_SEGMENT, Packet, Report, Span, Stage as _, Time};
 use paceline_flow::{Sender, SenderStats};
 
+use super::credit::SpentCredit;
 use crate::FormatError;
 use crate::cipher::TAG;
 use crate::frame::{self, DATA, DATAGRAM_PART, Kind, MOST_DATAGRAM_PARTS, PART};
@@ -61,6 +62,8 @@ pub(super) struct Outgoing {
     base: u64,
     next: u64,
     most: usize,
+    /// How much of the stream the other end lets this one send.
+    credit: SpentCredit,
     /// The segments from `first` on.
     pieces: VecDeque<Piece>,
     first: u64,
@@ -80,6 +83,7 @@ impl Outgoing {
         service: Service,
         (mtu, overhead, ip_udp): (u64, u64, u64),
         most: usize,
+        credit: SpentCredit,
     ) -> Outgoing {
         Outgoing {
             longest: mtu.saturating_sub(overhead) as usize,
@@ -95,6 +99,7 @@ impl Outgoing {
             base: 0,
             next: 0,
             most,
+            credit,
             pieces: VecDeque::new(),
             first: 0,
             datagrams: VecDeque::new(),
@@ -123,7 +128,7 @@ impl Outgoing {
         match self.finished {
             true => Time::NEVER,
             false if self.rest.is_some() => Time::ZERO,
-            false => self.sender.wake(),
+            false => self.sender.wake().min(self.credit.wake()),
         }
     }
     /// From now on packets have so many bytes at most. Longer datagrams that wait are dropped.
@@ -213,10 +218,26 @@ impl Outgoing {
         self.base + self.buffer.len() as u64 - self.next
     }
 
+    /// Of these, the bytes that the other end has room for.
+    fn sendable(&self) -> u64 {
+        self.unsent().min(self.credit.beyond(self.next))
+    }
+
+    /// The other end grants the bytes of the stream below `limit`.
+    pub(super) fn on_credit(&mut self, limit: u64) {
+        self.credit.on_granted(limit);
+        self.tell_ready();
+    }
+    /// Returns all that was granted, if it is time to ask for more.
+    pub(super) fn pop_credit_question(&mut self, now: Time) -> Option<u64> {
+        let waits = !self.finished && self.unsent() > 0 && self.credit.beyond(self.next) == 0;
+        self.credit.pop(now, waits, self.sender.rtt().smoothed())
+    }
+
     fn tell_ready(&mut self) {
         match self.service {
             Service::Stream => {
-                let waiting = self.unsent();
+                let waiting = self.sendable();
                 // An upper bound is enough while several packets wait: the last one must fit exactly.
                 self.sender.set_ready(if waiting > 0 { waiting + self.overhead } else { 0 });
             }
@@ -374,7 +395,7 @@ impl Outgoing {
         if let Some(piece) = self.pieces.get(index as usize) {
             return Some(*piece);
         }
-        let length = self.unsent().min(capacity as u64);
+        let length = self.sendable().min(capacity as u64);
         let piece = Piece { offset: self.next, length: length as u32 };
         self.next += length;
         self.pieces.push_back(piece);

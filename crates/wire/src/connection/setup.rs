@@ -9,6 +9,7 @@ use paceline_flow::{
 };
 
 use super::blackhole::BlackHole;
+use super::credit::{GrantedCredit, SpentCredit};
 use super::forgeries::Forgeries;
 use super::held::{HeldBudget, HeldBytes};
 use super::incoming::Incoming;
@@ -37,6 +38,10 @@ pub(super) const LONGEST_QUIET: Span = Span::from_secs(15);
 pub struct Limits {
     /// How many bytes this end takes beyond the first missing one.
     pub window: u64,
+    /// True if the application reports by [`Connection::consume`] which bytes of the stream it has worked off. Bytes that
+    /// it has got and not reported count against the window, so that a slow reader holds the other end up. False if
+    /// it is done with bytes as soon as [`Sink::on_stream`](super::Sink::on_stream) returns.
+    pub reads_later: bool,
     /// What all connections that share it may hold together of data that waits for what is missing before it.
     pub held: HeldBudget,
     /// How many bytes of the stream wait to be sent or acknowledged.
@@ -63,6 +68,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             window: 32 << 20,
+            reads_later: false,
             held: HeldBudget::default(),
             buffer: 16 << 20,
             idle: Span::from_millis(10_000),
@@ -99,6 +105,8 @@ pub enum Role {
     Initiator {
         /// The other end's window.
         window: u64,
+        /// True if the other end grants more when its application has read.
+        credit: bool,
         /// Idle time that the other end asks for.
         idle: Span,
         /// RTT of the last step of the handshake, if it was not repeated.
@@ -141,10 +149,11 @@ impl Connection {
             Role::Initiator { .. } => (&offer.scheme, &offer.back, keys.0, keys.1),
             Role::Responder => (&offer.back, &offer.scheme, keys.1, keys.0),
         };
-        let (window, others_idle) = match role {
-            Role::Initiator { window, idle, .. } => (window, idle),
-            Role::Responder => (offer.window, offer.idle),
+        let (window, credit, others_idle) = match role {
+            Role::Initiator { window, credit, idle, .. } => (window, credit, idle),
+            Role::Responder => (offer.window, offer.credit, offer.idle),
         };
+        let credit = (credit && offer.service == Service::Stream).then_some(window);
         let idle = limits.idle.max(others_idle.min(LONGEST_IDLE));
         let ip_udp = limits.ip_udp(&remote);
         let own = limits.halves.clone().filter(|_| matches!(role, Role::Initiator { .. }));
@@ -156,7 +165,7 @@ impl Connection {
                     Role::Initiator { rtt, .. } => rtt,
                     Role::Responder => None,
                 };
-                Some(outgoing(now, (scheme, halves), offer, (window, rtt), ip_udp, limits)?)
+                Some(outgoing(now, (scheme, halves), offer, (window, credit, rtt), ip_udp, limits)?)
             }
         };
         let incoming = match receives.as_str() {
@@ -212,7 +221,7 @@ fn outgoing(
     now: Time,
     (scheme, halves): (&str, Halves),
     offer: &Offer,
-    (window, rtt): (u64, Option<Span>),
+    (window, credit, rtt): (u64, Option<u64>, Option<Span>),
     ip_udp: usize,
     limits: &Limits,
 ) -> Result<Outgoing, String> {
@@ -241,12 +250,20 @@ fn outgoing(
         sender.set_established(&Established::new(now, rtt));
     }
     let sizes = (u64::from(offer.mtu), overhead as u64, ip_udp as u64);
-    Ok(Outgoing::new(sender, offer.service, sizes, limits.buffer))
+    Ok(Outgoing::new(
+        sender,
+        offer.service,
+        sizes,
+        limits.buffer,
+        SpentCredit::new(credit.unwrap_or(u64::MAX)),
+    ))
 }
 
 pub(super) fn incoming(halves: &Halves, service: Service, limits: &Limits) -> Incoming {
     let config =
         ReceiverConfig::of(halves, 0).with(|config| config.reliable = is_reliable(halves, service));
     let held = HeldBytes::new(limits.held.clone());
-    Incoming::new(Receiver::new(config), service, halves.class, limits.window, held)
+    let credit = limits.reads_later && service == Service::Stream;
+    let credit = credit.then(|| GrantedCredit::new(limits.window));
+    Incoming::new(Receiver::new(config), service, halves.class, (limits.window, credit), held)
 }

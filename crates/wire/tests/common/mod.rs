@@ -87,6 +87,8 @@ impl Sink for RecordingSink {
     }
 }
 
+/// Decides which datagrams are lost: when, whether to the server, and the bytes.
+pub type Drops = Box<dyn FnMut(Time, bool, &[u8]) -> bool>;
 type Datagram = (bool, SocketAddr, Ecn, Vec<u8>);
 
 pub struct TestNetwork {
@@ -108,6 +110,9 @@ pub struct TestNetwork {
     pub at_client: RecordingSink,
     pub at_server: RecordingSink,
     pub to_server: u64,
+    pub to_client: u64,
+    /// Returns true for datagrams that are lost; `true` for those to the server.
+    pub drops: Option<Drops>,
 }
 
 pub const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 5311);
@@ -168,12 +173,18 @@ impl TestNetwork {
             at_client: RecordingSink::default(),
             at_server: RecordingSink::default(),
             to_server: 0,
+            to_client: 0,
+            drops: None,
         }
     }
 
     fn put(&mut self, to_server: bool, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let PathConditions { mtu, loss, byte, longest_wait, .. } = self.conditions;
         self.to_server += u64::from(to_server);
+        self.to_client += u64::from(!to_server);
+        if self.drops.as_mut().is_some_and(|drops| drops(self.now, to_server, bytes)) {
+            return;
+        }
         let busy = &mut self.busy[usize::from(to_server)];
         if bytes.len() > mtu || self.random.chance(loss) {
             return;

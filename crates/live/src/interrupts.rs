@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::getpid;
 
 use crate::LiveError;
 
@@ -78,6 +79,15 @@ impl Interrupts {
             self.hung_up.store(true, Ordering::Release);
         }
         false
+    }
+
+    /// Asks this process to end in good order, as SIGTERM does. It must be watching for signals.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn request_end() -> Result<(), LiveError> {
+        // To the process and not to this thread: any of its loops may be watching.
+        kill(getpid(), Signal::SIGTERM).map_err(LiveError::system("asking this process to end"))
     }
 
     /// Returns true if SIGHUP has come since the last call: files are to be read again.

@@ -1,5 +1,8 @@
 //! `paceline tunnel`: carries all packets of a device over a connection, as SproutTunnel does.
 
+mod config;
+mod up;
+
 use clap::{Args, Subcommand};
 use paceline_cc::{Span, registry};
 use paceline_live::linux::capability;
@@ -25,6 +28,10 @@ pub(crate) enum Tunnel {
     Server(Server),
     /// Connect to a server, again and again if need be
     Client(Client),
+    /// Bring a tunnel up as its file says, with default route, name servers, address translation and kill switch
+    Up(up::Up),
+    /// End a tunnel that `tunnel up` has brought up, undo what is left of it, and lift its kill switch
+    Down(up::Down),
 }
 
 #[derive(Args)]
@@ -157,6 +164,8 @@ impl Tunnel {
         let (good, once) = match self {
             Tunnel::Server(server) => (server.run()?, server.device.once),
             Tunnel::Client(client) => (client.run()?, client.device.once),
+            Tunnel::Up(up) => return up.run(),
+            Tunnel::Down(down) => return down.run(),
         };
         match good {
             false if once => Err(Error::Message("the connection ended badly".into())),
@@ -216,6 +225,7 @@ impl Client {
             mtu: self.mtu,
             device: self.device.options(),
             outer: self.outer.clone(),
+            mark: None,
             limits: self.device.limits(),
             once,
         };

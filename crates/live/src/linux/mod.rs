@@ -12,6 +12,8 @@ pub(crate) mod pacing;
 pub mod priority;
 pub mod process;
 pub mod route;
+pub mod rule;
+pub(crate) mod ruleset;
 pub mod tcp_info;
 pub mod tcx;
 pub mod terminal;

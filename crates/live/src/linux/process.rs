@@ -15,7 +15,7 @@ use nix::sys::socket::{
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
-/// A child process and a handle that becomes readable when it has ended.
+/// A process and a handle that becomes readable when it has ended.
 #[derive(Debug)]
 pub struct Process {
     pid: Pid,
@@ -41,20 +41,26 @@ pub fn copy(body: impl FnOnce(OwnedFd) -> i32) -> io::Result<(Process, OwnedFd)>
             // SAFETY: ends the process without the parent's exit handlers.
             unsafe { libc::_exit(status) }
         }
-        ForkResult::Parent { child } => {
-            // SAFETY: numbers only; the result is a new file descriptor or -1.
-            let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.as_raw(), 0) };
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // SAFETY: the descriptor is new and ours alone.
-            let handle = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-            Ok((Process { pid: child, handle }, ours))
-        }
+        ForkResult::Parent { child } => Ok((Process::of(child.as_raw())?, ours)),
     }
 }
 
 impl Process {
+    /// A handle on the process of this number, which is not mistaken for a later one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(pid: i32) -> io::Result<Process> {
+        // SAFETY: numbers only; the result is a new file descriptor or -1.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and ours alone.
+        let handle = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        Ok(Process { pid: Pid::from_raw(pid), handle })
+    }
+
     /// Its number.
     pub fn id(&self) -> i32 {
         self.pid.as_raw()
@@ -128,6 +134,21 @@ pub fn spawn_bound(command: &mut Command, blocked: SigSet) -> io::Result<Child> 
     // SAFETY: two system calls, which are allowed between fork and exec.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
+}
+
+/// Gives standard input, output and errors of this process up: nothing comes, and what is written is dropped.
+///
+/// # Errors
+/// There is no `/dev/null`.
+pub fn forget_output() -> io::Result<()> {
+    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    for standard in 0..=2 {
+        // SAFETY: numbers only; the three descriptors are always this process's own.
+        if unsafe { libc::dup2(null.as_raw_fd(), standard) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// Sends a message, and an open file with it.

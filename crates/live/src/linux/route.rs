@@ -204,12 +204,28 @@ impl Links {
     /// # Errors
     /// What the kernel refused: there may be such a route already.
     pub fn add_route(&mut self, index: u32, to: IpAddr, prefix: u8) -> Result<(), LiveError> {
+        self.add_route_in(u32::from(libc::RT_TABLE_MAIN), index, to, prefix)
+    }
+
+    /// Adds a route as [`Links::add_route`] does, to this table.
+    ///
+    /// # Errors
+    /// What the kernel refused: there may be such a route already.
+    pub fn add_route_in(
+        &mut self,
+        table: u32,
+        index: u32,
+        to: IpAddr,
+        prefix: u8,
+    ) -> Result<(), LiveError> {
         let (family, _) = kind(to);
         let scope = if to.is_ipv4() { libc::RT_SCOPE_LINK } else { libc::RT_SCOPE_UNIVERSE };
-        let (table, made) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
-        let fixed = [family, prefix, 0, 0, table, made, scope, libc::RTN_UNICAST, 0, 0, 0, 0];
+        // A number of more than eight bits stands in the attribute alone.
+        let short = u8::try_from(table).unwrap_or(libc::RT_TABLE_UNSPEC);
+        let made = libc::RTPROT_STATIC;
+        let fixed = [family, prefix, 0, 0, short, made, scope, libc::RTN_UNICAST, 0, 0, 0, 0];
         let mut message = Message::new(libc::RTM_NEWROUTE, CREATE, &fixed);
-        message.number(libc::RTA_OIF, index);
+        message.number(libc::RTA_OIF, index).number(libc::RTA_TABLE, table);
         if prefix > 0 {
             message.attribute(libc::RTA_DST, &octets(to));
         }

@@ -222,6 +222,15 @@ impl Socket {
         }
     }
 
+    /// Gives all packets of this socket a mark, by which rules of routing and of nf_tables know them.
+    ///
+    /// # Errors
+    /// CAP_NET_ADMIN and CAP_NET_RAW are missing.
+    pub fn set_mark(&self, mark: u32) -> Result<(), LiveError> {
+        set(&self.socket, libc::SOL_SOCKET, libc::SO_MARK, mark.cast_signed())
+            .map_err(LiveError::system("marking a socket's packets (SO_MARK)"))
+    }
+
     /// The address of this socket.
     ///
     /// # Errors

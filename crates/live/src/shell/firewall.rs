@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::linux::nftables::{self, BaseChain, Hook};
 
 /// Runs a program in silence; what it has printed, if it succeeded.
-pub(super) fn run(words: &[String]) -> Option<String> {
+pub(crate) fn run(words: &[String]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
     let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
@@ -14,6 +14,16 @@ pub(super) fn run(words: &[String]) -> Option<String> {
 
 pub(super) fn words(parts: &[&[&str]]) -> Vec<String> {
     parts.concat().into_iter().map(String::from).collect()
+}
+
+/// The rules without which iptables passes nothing from or to `device` on: none, unless its policy is to drop, as Docker and
+/// ufw set it. No table of nf_tables could overrule that.
+pub(crate) fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
+    let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
+    if !policy.contains("-P FORWARD DROP") {
+        return Vec::new();
+    }
+    ["-i", "-o"].iter().map(|side| words(&[&["FORWARD", side, device, "-j", "ACCEPT"]])).collect()
 }
 
 /// Which chains of nf_tables refuse what comes from `device` or goes there, and what to do about

@@ -8,16 +8,16 @@
 pub mod addresses;
 pub mod cleanup;
 mod companion;
-mod firewall;
-mod forwarding;
+pub(crate) mod firewall;
+pub(crate) mod forwarding;
 mod leftovers;
-mod lock;
+pub(crate) mod lock;
 pub mod onoff;
 mod outside;
 mod program;
-mod record;
+pub(crate) mod record;
 mod resolver;
-mod shell_id;
+pub(crate) mod shell_id;
 mod supervisor;
 
 use std::ffi::OsString;

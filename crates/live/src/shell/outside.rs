@@ -172,20 +172,13 @@ impl OuterEnd {
         false
     }
 
-    /// Where iptables passes nothing on unless told to, as Docker and ufw set it up, makes an
-    /// exception for the device. No table of our own could overrule that.
+    /// Where iptables passes nothing on unless told to, makes an exception for the device.
     fn admit(&mut self, program: &str) {
-        let policy = run(&words(&[&[program, "-w", "-S", "FORWARD"]])).unwrap_or_default();
-        if !policy.contains("-P FORWARD DROP") {
-            return;
-        }
-        let device = self.tun.name().to_string();
-        for side in ["-i", "-o"] {
-            let rule = ["FORWARD", side, &device, "-j", "ACCEPT"];
-            if !self.add_rule(&[program, "-w"], &rule) {
-                let whose = if policy.contains("ufw") { "ufw" } else { "this machine's firewall" };
+        for rule in firewall::admission(program, self.tun.name()) {
+            let words: Vec<&str> = rule.iter().map(String::as_str).collect();
+            if !self.add_rule(&[program, "-w"], &words) {
                 self.remarks.push(format!(
-                    "{whose} passes nothing on: sudo {program} -I {}",
+                    "this machine's firewall passes nothing on: sudo {program} -I {}",
                     rule.join(" ")
                 ));
             }

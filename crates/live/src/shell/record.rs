@@ -34,7 +34,8 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordFile(PathBuf);
 
-fn boot() -> String {
+/// The running kernel's identifier, which no other start of the system has.
+pub(crate) fn boot() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_string()
 }
@@ -54,7 +55,7 @@ fn folders() -> Vec<PathBuf> {
 }
 
 /// Whether a folder is this user's and nobody else can write it. A link to one is none.
-fn is_own(folder: &Path) -> bool {
+pub(crate) fn is_own(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0
     })

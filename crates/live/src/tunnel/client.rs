@@ -47,6 +47,8 @@ pub struct ClientOptions {
     pub device: DeviceOptions,
     /// The interface by which the tunnel's own packets leave; `None` follows the routes.
     pub outer: Option<String>,
+    /// The mark of the tunnel's own packets (`SO_MARK`), by which policy rules keep them out of the tunnel.
+    pub mark: Option<u32>,
     /// What connections may use.
     pub limits: Limits,
     /// True if it ends with its first connection; else it connects again.
@@ -182,8 +184,8 @@ fn passable(
 ) -> Result<Vec<SocketAddr>, LiveError> {
     let DeviceOptions { addresses: own, routes, .. } = &options.device;
     let swallows = |to: IpAddr| own.iter().chain(routes).find(|network| network.contains(to));
-    let passes =
-        |to: &SocketAddr| options.outer.is_some() || swallows(to.ip().to_canonical()).is_none();
+    let is_apart = options.outer.is_some() || options.mark.is_some();
+    let passes = |to: &SocketAddr| is_apart || swallows(to.ip().to_canonical()).is_none();
     let passable: Vec<SocketAddr> = addresses.iter().copied().filter(passes).collect();
     let swallowed =
         addresses.first().and_then(|to| Some((to.ip(), swallows(to.ip().to_canonical())?)));
@@ -202,6 +204,9 @@ impl Client<'_> {
         let mut socket = Socket::for_any_of(to)?;
         if let Some(outer) = &self.options.outer {
             socket.bind_to_device(outer)?;
+        }
+        if let Some(mark) = self.options.mark {
+            socket.set_mark(mark)?;
         }
         let attempt = self.connect(to, &mut socket)?;
         Ok((Some(socket), attempt))

@@ -30,7 +30,7 @@ completions fish fish/vendor_completions.d/paceline.fish
 for unit in packaging/systemd/*.service; do
   install -D -m 644 "$unit" "$root/usr/lib/systemd/system/$(basename "$unit")"
 done
-for example in packaging/systemd/*.env.example; do
+for example in packaging/systemd/*.example; do
   install -D -m 644 "$example" "$root/etc/paceline/$(basename "$example")"
 done
 {

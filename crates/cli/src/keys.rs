@@ -124,7 +124,7 @@ impl KeyText {
         }
     }
 
-    fn into_identity(self, place: &str) -> Result<Identity, Error> {
+    pub(crate) fn into_identity(self, place: &str) -> Result<Identity, Error> {
         match self {
             KeyText::Identity(identity) => Ok(identity),
             KeyText::Key(_) => Err(Error::Usage(format!(

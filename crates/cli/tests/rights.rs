@@ -54,7 +54,11 @@ fn an_ordinary_users_receiver_gives_up_capabilities() {
 #[test]
 fn the_units_are_confined() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
-    for unit in ["paceline-tunnel-client.service", "paceline-tunnel-server.service"] {
+    for unit in [
+        "paceline-tunnel-client.service",
+        "paceline-tunnel-server.service",
+        "paceline-tunnel@.service",
+    ] {
         let path = folder.join(unit);
         let mut command = Command::new("systemd-analyze");
         command.args(["security", "--offline=true", "--threshold=30", "--no-pager"]).arg(&path);

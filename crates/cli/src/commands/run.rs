@@ -5,7 +5,6 @@ mod several;
 
 use std::path::{Path, PathBuf};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_lab::{RunFields, ScenarioRuns};
@@ -15,6 +14,7 @@ use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, Record, Scenario, ScenarioError};
 
 use crate::args;
+use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::runs::RunsArgs;
@@ -160,24 +160,16 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
         Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
     scenario::parse_with(&name, &text, file.parent(), &paceline_remy::names())
-        .map_err(|error| Error::Diagnostic(diagnostic(&error, &text)))
+        .map_err(|error| diagnostic(&error, &text))
 }
 
-/// A mistake with the line of the text where it is, as compilers show theirs.
-fn diagnostic(error: &ScenarioError, text: &str) -> String {
-    let Some(span) = error.span.clone() else { return format!("error: {error}") };
-    let start = text.floor_char_boundary(span.start);
-    let end = text.ceil_char_boundary(span.end.max(start + 1));
-    let mut group = Group::with_title(Level::ERROR.primary_title(&error.message)).element(
-        Snippet::source(text)
-            .path(&error.file)
-            .annotation(AnnotationKind::Primary.span(start..end.min(text.len()))),
-    );
-    // What the message suggests already need not be said again.
-    if let Some(help) = error.help.as_ref().filter(|help| !error.message.contains(help.as_str())) {
-        group = group.element(Level::HELP.message(help));
-    }
-    Renderer::styled().render(&[group]).to_string()
+/// A mistake with its place, or without one if it has none.
+fn diagnostic(error: &ScenarioError, text: &str) -> Error {
+    let Some(span) = error.span.clone() else {
+        return Error::Diagnostic(format!("error: {error}"));
+    };
+    let (message, help) = (error.message.as_str(), error.help.as_deref());
+    Mistake { file: &error.file, text, span, message, help }.error()
 }
 
 /// A table for the stations of shared media, if there are any.

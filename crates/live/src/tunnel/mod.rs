@@ -13,6 +13,7 @@ pub mod neighbours;
 pub mod queues;
 mod refusals;
 mod server;
+pub mod setup;
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,0 +1,280 @@
+//! `paceline tunnel up` and `down` in networks of their own.
+
+#[allow(dead_code, reason = "only its folders are used here")]
+mod common;
+#[path = "common/alone.rs"]
+mod network;
+
+use common::{Folder, paceline};
+use network::{alone, lines, text};
+
+/// Functions of the scripts: the server's network (this one), a client's ($N) and the world behind the server ($W), which
+/// knows no way back to the client nor to the addresses inside. `/etc` and `/run` are copies that other programs do not see.
+const FUNCTIONS: &str = r#"
+apart() { until [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done; }
+inside() { nsenter --net --target $N "$@"; }
+world() { nsenter --net --target $W "$@"; }
+join() {
+    mkdir $TMPDIR/etc $TMPDIR/run; cp -a /etc/. $TMPDIR/etc 2> /dev/null
+    rm -rf $TMPDIR/etc/paceline; mkdir $TMPDIR/etc/paceline
+    mount --bind $TMPDIR/etc /etc; mount --bind $TMPDIR/run /run
+    rm -f /etc/resolv.conf; echo "nameserver 192.0.2.53" > /etc/resolv.conf
+    ip link set lo up
+    unshare --net sleep 1000 & N=$!
+    unshare --net sleep 1000 & W=$!
+    apart $N; apart $W
+    ip link add v0 type veth peer name v1 netns $N; ip link add w0 type veth peer name w1 netns $W
+    ip addr add 192.168.9.1/24 dev v0; ip addr add fd09::1/64 dev v0 nodad; ip link set v0 up
+    ip addr add 198.51.100.1/24 dev w0; ip addr add fd55::1/64 dev w0 nodad; ip link set w0 up
+    for d in lo v1; do inside ip link set $d up; done; for d in lo w1; do world ip link set $d up; done
+    inside ip addr add 192.168.9.2/24 dev v1; inside ip addr add fd09::2/64 dev v1 nodad
+    world ip addr add 198.51.100.2/24 dev w1; world ip addr add fd55::2/64 dev w1 nodad
+    inside ip route add default via 192.168.9.1; inside ip -6 route add default via fd09::1
+    # What comes from the server's own addresses, and what from others.
+    world nft -f - << 'RULES'
+table inet seen {
+    counter four { }
+    counter six { }
+    counter other { }
+    chain input {
+        type filter hook input priority 0
+        ip saddr 198.51.100.1 icmp type echo-request counter name "four"
+        ip6 saddr fd55::1 icmpv6 type echo-request counter name "six"
+        ip saddr != 198.51.100.1 icmp type echo-request counter name "other"
+        ip6 saddr != fd55::1 icmpv6 type echo-request counter name "other"
+    }
+}
+RULES
+    # What passes the cable beside the tunnel.
+    nft -f - << 'RULES'
+table inet beside {
+    counter passed { }
+    chain input {
+        type filter hook prerouting priority 0
+        iifname "v0" icmp type echo-request counter name "passed"
+        iifname "v0" icmpv6 type echo-request counter name "passed"
+    }
+}
+RULES
+    (umask 077; "$P" key new -o /etc/paceline/server.key > /etc/paceline/client.key)
+    cat > /etc/paceline/server.toml << 'FILE'
+[tunnel]
+role = "server"
+key-file = "server.key"
+address = ["10.77.0.1/24", "fd77::1/64"]
+nat = true
+FILE
+    state > $TMPDIR/before
+}
+# A client's file: these lines, and those that all have. Its server is ${TO}.
+client_file() {
+    { printf '[tunnel]\nrole = "client"\nkey-file = "client.key"\nserver = "%s"\n' "${TO:-192.168.9.1:5312}"
+      printf 'address = ["10.77.0.2/24", "fd77::2/64"]\n'; printf '%s\n' "$@"; } > /etc/paceline/client.toml
+}
+serve() { "$P" tunnel up server 2>> $TMPDIR/server & S=$!; said server "^listening at"; }
+client() { nsenter --net --target $N "$P" tunnel up client 2>> $TMPDIR/client & C=$!; said client "${1:-1}" "connected; packets"; }
+# Waits until a log has so many lines (one, if not said) with this text.
+said() {
+    local count=1; test $# = 3 && count=$2
+    for i in $(seq 600); do test "$(grep -c -e "${!#}" $TMPDIR/$1)" -ge $count && return; sleep 0.1; done
+    echo "not said: ${!#}"
+}
+reach() { for i in $(seq 60); do inside ping -n -q -c 1 -W 1 $1 > /dev/null 2>&1 && echo "reached" && return; sleep 0.1; done; echo "not reached"; }
+try() { inside ping -n -q -c 1 -W 1 $1 > /dev/null 2>&1 && echo "reached" || echo "not reached"; }
+counted() { world nft reset counter inet seen $1 | grep -o 'packets [0-9]*' | awk '{ print ($2 > 0 ? "some" : "none") }'; }
+passed() { nft reset counter inet beside passed | grep -o 'packets [0-9]*' | awk '{ print ($2 > 0 ? "some" : "none") }'; }
+# All that a client changes.
+state() {
+    inside ip rule; inside ip -6 rule; inside ip -4 route show table all; inside ip -6 route show table all | grep -v -e fe80 -e ff00 | sort
+    cat /etc/resolv.conf; ls /etc | grep resolv; inside cat /proc/sys/net/ipv4/conf/all/src_valid_mark
+    inside nft list tables; inside ip -o link | cut -d: -f2
+}
+# Waits until everything is as it was.
+restored() {
+    for i in $(seq 600); do state > $TMPDIR/after; cmp -s $TMPDIR/before $TMPDIR/after && echo "as before" && return; sleep 0.1; done
+    diff $TMPDIR/before $TMPDIR/after >&2; echo "changed"
+}
+children() { grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2> /dev/null | cut -d/ -f3; }
+down() { "$P" tunnel down "$@" 2> $TMPDIR/down; echo "down $?: $(cat $TMPDIR/down)"; }
+inside_down() { inside "$P" tunnel down "$@" 2> $TMPDIR/down; echo "down $?: $(cat $TMPDIR/down)"; }
+end() {
+    cat $TMPDIR/server $TMPDIR/client >&2
+    nft delete table inet beside
+    ip link del v0; ip link del w0; kill $N $W; wait $N $W 2> /dev/null; ip link set lo down
+    umount /run /etc; rm -rf $TMPDIR/*
+}
+"#;
+
+/// What a script has said, and what went to standard error; `None` if it cannot run here.
+fn run(test: &str, script: &str) -> Option<(Vec<String>, String)> {
+    let needs = ["ping", "ip", "nft", "nsenter", "unshare"];
+    let output = alone(test, &needs, &format!("{FUNCTIONS}{script}"))?;
+    Some((lines(&output), text(&output.stderr)))
+}
+
+/// All goes through the tunnel, and nothing beside it; strict checks of source addresses let the tunnel's packets pass.
+fn full_tunnel(test: &str, server: &str) {
+    let script = format!(
+        r#"join; TO='{server}'
+        inside sysctl -qw net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.v1.rp_filter=1
+        client_file 'default-route = true' 'dns = ["10.77.0.1"]'
+        serve; client; passed > /dev/null
+        reach 198.51.100.2; reach fd55::2; try 198.51.100.2
+        counted four; counted six; counted other; passed
+        grep nameserver /etc/resolv.conf
+        # Machines of the same network are reached directly.
+        try 192.168.9.1
+        inside_down client; wait $C; echo "client $?"; restored
+        down server; wait $S; echo "server $?"; end"#
+    );
+    let Some((seen, err)) = run(test, &script) else { return };
+    let expected = [
+        "reached",
+        "reached",
+        "reached",
+        "some",
+        "some",
+        "none",
+        "none",
+        "nameserver 10.77.0.1",
+        "reached",
+        "down 0: tunnel client is down",
+        "client 0",
+        "as before",
+        "down 0: tunnel server is down",
+        "server 0",
+    ];
+    assert_eq!(seen, expected, "{err}");
+    assert!(!err.contains("warning"), "{err}");
+}
+
+#[test]
+fn everything_goes_through_the_tunnel_over_ipv4() {
+    full_tunnel("everything_goes_through_the_tunnel_over_ipv4", "192.168.9.1:5312");
+}
+
+#[test]
+fn everything_goes_through_the_tunnel_over_ipv6() {
+    full_tunnel("everything_goes_through_the_tunnel_over_ipv6", "[fd09::1]:5312");
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_nothing() {
+    let script = r#"join; client_file 'default-route = true' 'dns = ["10.77.0.1", "fd77::1"]'
+        serve; client; reach 198.51.100.2
+        # The guard undoes it.
+        kill -9 $C; wait $C 2> /dev/null; restored
+        # Its guard is killed, too: `down` undoes it.
+        client 2; reach 198.51.100.2; G=$(children $C)
+        kill -9 $G; kill -9 $C; wait $C 2> /dev/null
+        grep -c "nameserver 10.77.0.1" /etc/resolv.conf
+        inside_down client; restored
+        # The next start undoes it.
+        client 3; G=$(children $C); kill -9 $G; kill -9 $C; wait $C 2> /dev/null
+        client 4; reach fd55::2; inside ip rule | grep -c -e suppress -e unreachable
+        inside "$P" tunnel up client 2> $TMPDIR/twice; echo "twice $?: $(grep -c "is up already" $TMPDIR/twice)"
+        # A signal.
+        kill $C; wait $C; echo "client $?"; restored
+        inside_down client
+        # A server that is killed.
+        cat /proc/sys/net/ipv4/conf/*/forwarding | grep -c 1 > $TMPDIR/on; test $(cat $TMPDIR/on) -gt 0 && echo "forwards"
+        kill -9 $S; wait $S 2> /dev/null; down server
+        cat /proc/sys/net/ipv4/conf/*/forwarding | grep -c 1; end"#;
+    let Some((seen, err)) = run("a_client_that_is_killed_leaves_nothing", script) else { return };
+    let expected = [
+        "reached",
+        "as before",
+        "reached",
+        "1",
+        "down 0: tunnel client was not up",
+        "as before",
+        "reached",
+        "2",
+        "twice 1: 1",
+        "client 0",
+        "as before",
+        "down 0: tunnel client was not up",
+        "forwards",
+        "down 0: tunnel server was not up",
+        "0",
+    ];
+    assert_eq!(seen, expected, "{err}");
+}
+
+#[test]
+fn with_a_kill_switch_nothing_passes_beside_the_tunnel() {
+    let script = r#"join
+        client_file 'default-route = true' 'kill-switch = true'
+        serve; client; reach 198.51.100.2; reach fd55::2; try 192.168.9.1; passed
+        kill -9 $C; wait $C 2> /dev/null
+        for to in 198.51.100.2 fd55::2 192.168.9.1 fd09::1; do try $to; done; passed
+        # Through the next tunnel, and again nothing beside it once it has ended in good order.
+        client 2; reach 198.51.100.2; kill $C; wait $C; echo "client $?"; try 192.168.9.1; passed
+        grep -c "to lift it: paceline tunnel down client" $TMPDIR/client
+        inside_down --keep-kill-switch client; try 192.168.9.1
+        inside_down client; restored; reach 192.168.9.1; reach fd09::1
+        # Networks that are left open.
+        client_file 'default-route = true' 'kill-switch = true' 'allow = ["192.168.9.0/24"]'
+        client 3; reach 198.51.100.2; kill $C; wait $C; try 192.168.9.1; try fd09::1
+        inside_down client; restored
+        # In the background, and down while it runs.
+        inside "$P" tunnel up --detach -q client; echo "up $?"; try 198.51.100.2
+        down client | grep -o "another network namespace"; inside_down client; restored
+        down server; wait $S; end"#;
+    let test = "with_a_kill_switch_nothing_passes_beside_the_tunnel";
+    let Some((seen, err)) = run(test, script) else { return };
+    let no = "not reached";
+    let expected = [
+        &["reached", "reached", no, "none"][..],
+        &[no, no, no, no, "none"],
+        &["reached", "client 0", no, "none", "1"],
+        &["down 0: tunnel client was not up", no],
+        &["down 0: tunnel client was not up; its kill switch is lifted", "as before"],
+        &["reached", "reached"],
+        &["reached", "reached", no],
+        &["down 0: tunnel client was not up; its kill switch is lifted", "as before"],
+        &["up 0", "reached", "another network namespace"],
+        &["down 0: tunnel client is down; its kill switch is lifted", "as before"],
+        &["down 0: tunnel server is down"],
+    ]
+    .concat();
+    assert_eq!(seen, expected, "{err}");
+}
+
+/// A tunnel that carries one family lets nothing of the other one pass beside it.
+#[test]
+fn a_family_that_the_tunnel_does_not_carry_is_unreachable() {
+    let script = r#"join; client_file 'default-route = true'; sed -i 's/, "fd77::2.64"//' /etc/paceline/client.toml
+        serve; client; reach 198.51.100.2
+        inside ip -6 route get fd55::2 2>&1 | grep -c unreachable
+        inside_down client; wait $C; inside ip -6 route get fd55::2 | grep -c fd09::1; restored
+        down server; wait $S; end"#;
+    let test = "a_family_that_the_tunnel_does_not_carry_is_unreachable";
+    let Some((seen, err)) = run(test, script) else { return };
+    let expected = [
+        "reached",
+        "1",
+        "down 0: tunnel client is down",
+        "1",
+        "as before",
+        "down 0: tunnel server is down",
+    ];
+    assert_eq!(seen, expected, "{err}");
+}
+
+#[test]
+fn mistakes_in_the_file_end_it_before_anything_is_changed() {
+    let folder = Folder::new("tunnel-up");
+    let file = folder.write("office.toml", b"[tunnel]\nrole = \"client\"\nsever = \"host:1\"\n");
+    let seen = paceline(&["tunnel", "up", &file]);
+    assert_eq!(seen.code, 2, "{}", seen.err);
+    assert!(seen.err.contains("office.toml:3:1") && seen.err.contains("`server`"), "{}", seen.err);
+    let seen = paceline(&["tunnel", "up", &folder.path("missing.toml")]);
+    assert_eq!(seen.code, 2, "{}", seen.err);
+    assert!(seen.err.contains("cannot be read"), "{}", seen.err);
+    for command in ["up", "down"] {
+        let seen = paceline(&["tunnel", command, "no name"]);
+        assert_eq!(seen.code, 2, "{}", seen.err);
+        assert!(seen.err.contains("no name of a tunnel"), "{}", seen.err);
+    }
+}

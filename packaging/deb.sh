@@ -13,13 +13,14 @@ for tool in dpkg-deb dpkg-shlibdeps; do
 done
 version=$("$program" --version | cut -d' ' -f2)
 architecture=$(dpkg --print-architecture)
+maintainer='Paceline developers <maintainers@paceline.invalid>'
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 root=$tree/root
 doc=$root/usr/share/doc/paceline
 
 install -D -m 755 "$program" "$root/usr/bin/paceline"
-strip --strip-unneeded "$root/usr/bin/paceline"
+strip --strip-unneeded --remove-section=.comment "$root/usr/bin/paceline"
 mkdir -p "$root/usr/share/man/man1"
 "$program" man "$root/usr/share/man/man1" >/dev/null
 gzip -9n "$root"/usr/share/man/man1/*.1
@@ -39,7 +40,10 @@ done
   cat LICENSE-MIT
   printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
 } | install -D -m 644 /dev/stdin "$doc/copyright"
-gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/changelog.gz"
+gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/CHANGELOG.md.gz"
+# In Debian's format, which its tools read (Debian policy 12.7).
+printf 'paceline (%s) unstable; urgency=medium\n\n  * Changes: CHANGELOG.md.gz in this folder.\n\n -- %s  %s\n' \
+  "$version" "$maintainer" "$(date -uR -r CHANGELOG.md)" | gzip -9nc | install -D -m 644 /dev/stdin "$doc/changelog.gz"
 # The page of `paceline serve`, if `make site` has built it.
 site=${CARGO_TARGET_DIR:-target}/site
 if [ -e "$site/index.html" ]; then
@@ -58,7 +62,7 @@ cat >"$root/DEBIAN/control" <<CONTROL
 Package: paceline
 Version: $version
 Architecture: $architecture
-Maintainer: Paceline developers <maintainers@paceline.invalid>
+Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f1)
 Depends: $depends
 Recommends: iproute2
@@ -72,6 +76,7 @@ Description: congestion control on wireless links: simulator, emulator, tunnel
 CONTROL
 # What is below /etc is the administrator's: dpkg asks before it changes it.
 (cd "$root" && find etc -type f -printf '/%p\n') >"$root/DEBIAN/conffiles"
+(cd "$root" && find . -type f -not -path './DEBIAN/*' -printf '%P\0' | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 mkdir -p "$out"
 package=$out/paceline_${version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,10 @@ use crate::output::{self, Error};
 
 /// The variable of the environment that holds a key.
 const VARIABLE: &str = "PACELINE_KEY";
+/// Keys that everybody knows, for measurements between programs of one machine: nobody else reaches a receiver at a
+/// loopback address. They protect nothing.
+const LOOPBACK: &str = "paceline identity 1\n\
+    WPZkPIuVCAoh9RZEnctJNX32LcXd3DsFs8VXC0JyoN0CYMwUjNHz5ku5Vg8SuDiumFcEDlNPzRfN9N2w0imIRQksmt88dDkaKSIXTDGAO_nLdXT6wa1M5mAdowQLD3A26sY_";
 /// Longest file of keys in bytes.
 const LONGEST: u64 = 4096;
 
@@ -194,7 +199,27 @@ fn generate() -> Result<Identity, Error> {
     Identity::generate().map_err(|error| Error::Message(error.to_string()))
 }
 
+/// True if there are addresses, and all of them are this machine's own loopback addresses.
+fn are_loopback(addresses: &[SocketAddr]) -> bool {
+    let is_loopback = |at: &SocketAddr| at.ip().to_canonical().is_loopback();
+    !addresses.is_empty() && addresses.iter().all(is_loopback)
+}
+
+fn loopback_identity() -> Result<Identity, Error> {
+    Identity::parse(LOOPBACK).map_err(|error| Error::Message(error.to_string()))
+}
+
 impl ClientKey {
+    /// Finds the key for a measurement: as [`ClientKey::find`], but where no key is named and the receiver is on this
+    /// machine, the one that everybody knows.
+    pub(crate) fn find_for_measurement(&self, to: &[SocketAddr]) -> Result<Key, Error> {
+        let is_named = self.key.is_some() || self.key_file.is_some();
+        if !is_named && are_loopback(to) && KeyText::of_environment()?.is_none() {
+            return Ok(loopback_identity()?.key().clone());
+        }
+        self.find()
+    }
+
     /// Finds the key. Without a key of its own, this process gets one, so that the server knows it again when it
     /// connects another time.
     pub(crate) fn find(&self) -> Result<Key, Error> {
@@ -224,6 +249,20 @@ impl ClientKey {
 }
 
 impl ServerKeys {
+    /// Finds the keys of a receiver for measurements alone: as [`ServerKeys::find`], but where no keys are named and
+    /// nobody but this machine's programs reaches it, those that everybody knows.
+    pub(crate) fn find_for_measurement(
+        &self,
+        quiet: bool,
+        listen: SocketAddr,
+    ) -> Result<FoundKeys, Error> {
+        let is_named = self.key_file.is_some() || self.identity.is_some();
+        if !is_named && are_loopback(&[listen]) && KeyText::of_environment()?.is_none() {
+            return Ok(FoundKeys { identity: loopback_identity()?, is_new: false });
+        }
+        self.find(quiet)
+    }
+
     /// Finds the keys, or makes some. With `quiet`, nothing would tell a key string that is not kept.
     pub(crate) fn find(&self, quiet: bool) -> Result<FoundKeys, Error> {
         if self.identity.is_some() {
@@ -253,5 +292,25 @@ impl FoundKeys {
     /// Returns the line `key STRING` if this start has made the keys and `quiet` is off.
     pub(crate) fn line(&self, quiet: bool) -> Option<String> {
         (self.is_new && !quiet).then(|| format!("key {}\n", self.identity.key()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_known_keys_are_for_loopback_addresses_alone() {
+        assert!(loopback_identity().is_ok());
+        let all = |list: &[&str]| -> Vec<SocketAddr> {
+            list.iter().map(|text| text.parse().expect("an address")).collect()
+        };
+        for local in [&["127.0.0.1:1"][..], &["[::1]:1", "127.8.0.1:1"], &["[::ffff:127.0.0.1]:1"]]
+        {
+            assert!(are_loopback(&all(local)), "{local:?}");
+        }
+        for other in [&[][..], &["0.0.0.0:1"], &["[::]:1"], &["127.0.0.1:1", "192.0.2.1:1"]] {
+            assert!(!are_loopback(&all(other)), "{other:?}");
+        }
     }
 }

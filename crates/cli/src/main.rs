@@ -9,6 +9,7 @@ mod keys;
 mod mistake;
 mod names;
 mod output;
+mod progress;
 mod runs;
 mod table;
 mod temporary;

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod bulk;
 mod cleanup;
 mod compare;
 mod contest;

@@ -8,8 +8,8 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_live::linux::{capability, priority};
 use paceline_live::udp::{
-    ConnectionResult, Event, LogTarget, MOST_LOOPS, ServerOptions, Summary, Target, any_address,
-    connect_to, serve,
+    ConnectionResult, Event, LogTarget, MOST_LOOPS, SentSummary, ServerOptions, Summary, Target,
+    any_address, connect_to, serve,
 };
 use paceline_wire::ServerLimits;
 use serde::Serialize;
@@ -40,9 +40,16 @@ pub(crate) struct Recv {
     /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
     #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
     output: PathBuf,
-    /// End when the first connection ends
+    /// End when the first connection ends, or all connections of the first measurement
     #[arg(long)]
     once: bool,
+    /// Take measurements alone (`paceline send --bulk`), also those in which this end sends (`--reverse`), and no
+    /// files. At a loopback address it needs no keys
+    #[arg(long, conflicts_with = "output")]
+    measure: bool,
+    /// At the end, print all connections as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     keys: ServerKeys,
     /// Admit only the clients that this file lists: a line `NAME plc-KEY` for each, # begins a comment. `paceline key new
@@ -90,7 +97,13 @@ struct Row {
     summary: Summary,
     throughput_mbps: f64,
     goodput_mbps: f64,
-    series: paceline_live::udp::ReceivedSeries,
+    /// True if this end was the sender.
+    reverse: bool,
+    /// What the sender of a measurement has counted.
+    sender: Option<SentSummary>,
+    /// With `--report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<paceline_live::udp::ReceivedSeries>,
 }
 
 #[derive(Serialize)]
@@ -111,7 +124,7 @@ struct Report {
 impl Report {
     fn add(&mut self, from: SocketAddr, problem: &str, received: &ConnectionResult) {
         // Handshakes that led to nothing: of several, a sender goes on with one.
-        if received.summary.packets == 0 {
+        if received.summary.packets == 0 && !received.is_reverse {
             return;
         }
         if self.rows.len() >= transfer::MOST {
@@ -126,7 +139,9 @@ impl Report {
             summary: received.summary,
             throughput_mbps: view.throughput_mbps,
             goodput_mbps: view.goodput_mbps,
-            series: received.series.clone(),
+            reverse: received.is_reverse,
+            sender: received.sent,
+            series: (!received.series.throughput_mbps.is_empty()).then(|| received.series.clone()),
         });
         self.views.push(view);
     }
@@ -197,15 +212,22 @@ impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
         let listen = self.listen.unwrap_or_else(|| any_address(5311));
         give_up_capabilities(self.realtime, Some(listen));
-        let target = target(&self.output);
+        let target = if self.measure { Target::Nowhere } else { target(&self.output) };
         place(&target)?;
-        let keys = self.keys.find(self.quiet)?;
+        if self.json && target == Target::Output {
+            return Err(Error::Usage("--json and -o -: both go to standard output".into()));
+        }
+        let keys = match self.measure {
+            true => self.keys.find_for_measurement(self.quiet, listen)?,
+            false => self.keys.find(self.quiet)?,
+        };
         let key = keys.line(self.quiet);
         if let Some(folder) = &self.report {
             output::make_folder(folder)?;
         }
         let mut limits = ServerLimits { plaintext: self.plaintext, ..ServerLimits::default() };
         limits.each.idle = self.timeout;
+        limits.measures = self.measure;
         if self.plaintext {
             output::note(PLAINTEXT);
         }
@@ -230,19 +252,24 @@ impl Recv {
                 self.say(&format!("listening at {at}"));
                 // Standard output is the file's if it goes there.
                 match &key {
-                    Some(key) if to_output => output::note(key.trim_end()),
+                    Some(key) if to_output || self.json => output::note(key.trim_end()),
                     Some(key) => printed = output::print(key),
                     None => {}
                 }
             }
             event => {
                 self.say(&words(&event));
-                if let (Event::Ended { from, reason, received }, true) = (&event, options.series) {
+                if let (Event::Ended { from, reason, received }, true) =
+                    (&event, options.series || self.json)
+                {
                     report.add(*from, reason, received);
                 }
             }
         });
         printed?;
+        if self.json {
+            output::print_json(&Rows { connections: &report.rows, more: report.more })?;
+        }
         if let Some(folder) = &self.report {
             self.say(&report.write(folder, listening)?);
         }
@@ -300,6 +327,27 @@ fn log_target(path: &Path) -> LogTarget {
     }
 }
 
+/// What both ends have measured of a connection without files, if anything came of it.
+fn measured_words(received: &ConnectionResult) -> Option<String> {
+    let ConnectionResult { scheme, summary, sent, is_measurement, is_reverse, .. } = received;
+    if !is_measurement || summary.packets == 0 {
+        return None;
+    }
+    let mbps = summary.goodput as f64 * 8e-6 / summary.duration_s.max(1e-9);
+    let way = if *is_reverse { "sent there" } else { "arrived" };
+    let mut text = format!(
+        "{scheme}: {mbps:.2} Mbit/s {way} in {:.2} s; {} packets arrived",
+        summary.duration_s, summary.packets
+    );
+    if let Some(sent) = sent {
+        text += &format!(
+            " of {}, {} lost, {} sent again; round trip {:.1} ms, 95% {:.1} ms",
+            sent.sent, sent.lost, sent.retransmits, sent.rtt_ms.p50, sent.rtt_ms.p95
+        );
+    }
+    Some(text + &format!("; queues 95% {:.1} ms", summary.queue_delay_ms.p95))
+}
+
 fn words(event: &Event) -> String {
     match event {
         Event::Listening(at) => format!("listening at {at}"),
@@ -308,8 +356,15 @@ fn words(event: &Event) -> String {
         Event::NotListed(why) => format!("{why}; the list of clients that was read before stays"),
         Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
         Event::Failed(why) => format!("a file has not arrived: {why}"),
-        Event::Ended { from, reason, .. } if reason.is_empty() => format!("{from}: done"),
-        Event::Ended { from, reason, .. } => format!("{from}: ended: {reason}"),
+        Event::Ended { from, reason, received } => {
+            let measured = measured_words(received);
+            match (reason.is_empty(), &measured) {
+                (true, Some(measured)) => format!("{from}: {measured}"),
+                (true, None) => format!("{from}: done"),
+                (false, Some(measured)) => format!("{from}: ended: {reason}; {measured}"),
+                (false, None) => format!("{from}: ended: {reason}"),
+            }
+        }
         Event::NoLog(why) => format!("a log is not written: {why}"),
         Event::Ordinary(why) => format!("{why}; it goes on as an ordinary program"),
         Event::Stopping(stats) => format!(

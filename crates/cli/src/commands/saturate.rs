@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use paceline_cc::Span;
 use paceline_live::saturate::window::Rule;
 use paceline_live::saturate::{
-    ClientOptions, DirectionResult, Event, ServerOptions, client, server,
+    ClientOptions, DirectionResult, Event, SaturationResult, ServerOptions, client, server,
 };
-use paceline_live::udp::{any_address, connect_to};
+use paceline_live::udp::{addresses, any_address, connect_to};
 use paceline_trace::Trace;
 use serde::Serialize;
 
@@ -57,9 +57,9 @@ Examples:
   paceline saturate client 192.0.2.1:5313 --key-file FILE --link wwan0 --feedback wwan1 -o drive
   paceline saturate client 192.0.2.1:5313 --key-file FILE --only down --duration 2min -o drive")]
 pub(crate) struct Client {
-    /// The server
-    #[arg(value_name = "HOST:PORT", value_parser = address)]
-    to: SocketAddr,
+    /// The server. All addresses of its name are tried, one after the other
+    #[arg(value_name = "HOST:PORT")]
+    to: String,
     #[command(flatten)]
     key: ClientKey,
     /// Where the traces go: FILE.up and FILE.down
@@ -98,6 +98,9 @@ pub(crate) struct Client {
     #[arg(long)]
     json: bool,
 }
+
+/// The shortest recording that is a trace, in seconds.
+const SHORTEST: f64 = 0.001;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum OnlyDirection {
@@ -193,7 +196,7 @@ impl Server {
 impl Client {
     fn run(&self) -> Result<(), Error> {
         let options = ClientOptions {
-            to: self.to,
+            to: addresses(&self.to).map_err(fail)?,
             key: self.key.find()?,
             link: self.link.clone(),
             feedback: self.feedback.clone(),
@@ -207,7 +210,18 @@ impl Client {
         };
         // Better now than after the measurement.
         self.output.as_deref().map_or(Ok(()), output::has_folder)?;
-        let measured = client(&options).map_err(fail)?;
+        // What is there if this program or the machine ends before the measurement does.
+        let mut flush = |so_far: &SaturationResult| {
+            for (name, direction) in [("up", &so_far.up), ("down", &so_far.down)] {
+                let Some(direction) = direction else { continue };
+                if direction.recorded.duration_s >= SHORTEST
+                    && let Err(problem) = self.save(name, direction)
+                {
+                    output::note(&format!("warning: not written yet: {problem}"));
+                }
+            }
+        };
+        let measured = client(&options, &mut flush).map_err(fail)?;
         // What was measured is shown, and written as far as that is possible.
         let (mut rows, mut unwritten) = (Vec::new(), Vec::new());
         for (name, direction) in [("up", &measured.up), ("down", &measured.down)] {
@@ -226,25 +240,38 @@ impl Client {
         } else {
             output::print(&rows.iter().map(words).collect::<String>())
         };
-        output::all_of(&unwritten).and(printed)
+        let whole = match measured.problem {
+            Some(problem) => {
+                Err(Error::Message(format!("{problem}; what was measured until then is kept")))
+            }
+            None => Ok(()),
+        };
+        whole.and(output::all_of(&unwritten)).and(printed)
     }
 
     /// Writes the trace of a direction, if that is wanted; its file, or why it cannot be written.
     fn save(&self, direction: &str, measured: &DirectionResult) -> Result<Option<PathBuf>, String> {
         let Some(output) = &self.output else { return Ok(None) };
-        if measured.recorded.duration_s < 0.001 {
+        if measured.recorded.duration_s < SHORTEST {
             return Err(format!(
                 "{direction}: the round-trip time has not reached 750 ms, so that nothing was \
                  recorded: measure for longer, or with a larger --window"
             ));
         }
-        let mut name = output.clone().into_os_string();
-        name.push(format!(".{direction}"));
-        let path = PathBuf::from(name);
-        let text = path.to_string_lossy().into_owned();
+        let named = |end: &str| {
+            let mut name = output.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let path = named(&format!(".{direction}"));
+        // Whoever reads the trace while it is written, or after a kill, finds a whole one.
+        let part = named(&format!(".part.{direction}"));
+        let text = part.to_string_lossy().into_owned();
         let trace = Trace::new(&text, measured.recorded.opportunities.clone());
         let saved = trace.and_then(|trace| paceline_trace::file::save(&trace, &text));
-        saved.map(|()| Some(path)).map_err(|error| error.to_string())
+        saved.map_err(|error| error.to_string())?;
+        std::fs::rename(&part, &path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Some(path))
     }
 
     fn row(direction: &'static str, measured: &DirectionResult, file: Option<PathBuf>) -> Row {

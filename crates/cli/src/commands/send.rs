@@ -2,22 +2,27 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use paceline_cc::Span;
+use paceline_cc::{Rate, Span};
 use paceline_lab::compare::P95;
+use paceline_live::LiveError;
 use paceline_live::udp::{
-    ClientOptions, Delays, SentFile, SentSeries, Source, TransferResult, addresses, send,
+    ClientOptions, Delays, Progress, SentFile, SentSeries, Source, TransferResult, addresses, send,
 };
+use paceline_report::TransferView;
 use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
 use serde::Serialize;
 
+use super::bulk::{BulkOptions, FlowRow, Measured};
 use super::recv::{PLAINTEXT, give_up_capabilities, run_ahead};
 use super::transfer;
 use crate::args;
 use crate::keys::ClientKey;
 use crate::output::{self, Error};
+use crate::progress::{ProgressDisplay, ProgressMode};
 
 /// How long nothing may come from the other end of a stream, if nothing is said.
 const STREAM_IDLE: Span = Span::from_secs(60);
@@ -48,7 +53,7 @@ pub(crate) struct Send {
     #[command(flatten)]
     key: ClientKey,
     /// The scheme that decides how fast to send
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    #[arg(long, value_name = "NAME", default_value = "vivace")]
     scheme: String,
     /// Send meaningless data for this long, to measure
     #[arg(long, value_name = "TIME", value_parser = args::length)]
@@ -57,6 +62,14 @@ pub(crate) struct Send {
     /// `on_off = { on = "5s", off = "3s" }`, `limited = { rate = "1Mbps" }`, `bytes = 1000000`
     #[arg(long, value_name = "KEY = VALUE", value_parser = workload, requires = "bulk")]
     workload: Option<Workload>,
+    #[command(flatten)]
+    measurement: BulkOptions,
+    /// Send at no more than this rate, headers included, whatever the scheme; with --reverse the receiver does
+    #[arg(long, value_name = "RATE", value_parser = args::rate)]
+    limit: Option<Rate>,
+    /// How to show on standard error how far a transfer has come
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    progress: ProgressMode,
     /// The largest packet in bytes, IP and UDP headers included; if the path does not carry it,
     /// smaller ones are used
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
@@ -168,6 +181,11 @@ struct Row {
     video: Option<Frames>,
     mtu: u16,
     encrypted: bool,
+    /// With `--bulk`: whether the receiver was the sender, and each connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverse: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    each: Vec<FlowRow>,
     /// With `-o`.
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<SentSeries>,
@@ -184,6 +202,15 @@ impl Send {
         let (source, to) = self.ends()?;
         let (halves, offered) = args::sender(&self.scheme)
             .map_err(|error| Error::Usage(format!("--scheme {}: {error}", self.scheme)))?;
+        let reverse = self.measurement.reverse;
+        if reverse && self.scheme.contains("file=") {
+            return Err(Error::Usage(format!(
+                "--scheme {}: with --reverse the receiver sends, and it reads no files for others",
+                self.scheme
+            )));
+        }
+        self.measurement
+            .check(self.workload.is_some(), self.output.is_some() || self.qlog.is_some())?;
         if let Some(folder) = &self.output {
             output::make_folder(folder)?;
         }
@@ -204,13 +231,17 @@ impl Send {
         let offer = Offer {
             plaintext: self.plaintext,
             service,
-            scheme: offered,
+            scheme: if reverse { String::new() } else { offered.clone() },
+            back: if reverse { offered } else { String::new() },
             mtu: self.mtu,
             window: limits.window,
             ..Offer::default()
         };
         let to = addresses(&to).map_err(fail)?;
-        let key = self.key.find()?;
+        let key = match self.bulk {
+            Some(_) => self.key.find_for_measurement(&to)?,
+            None => self.key.find()?,
+        };
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
         let (waits_for_server, abandons) = (false, false);
@@ -224,15 +255,21 @@ impl Send {
             series,
             waits_for_server,
             abandons,
-            limit: None,
+            limit: self.limit,
             progress: None,
             gate: None,
         };
-        let finished = send(&options).map_err(fail)?;
+        if self.bulk.is_some() {
+            return self.measure(&options);
+        }
+        let finished = self.transfer(options).map_err(fail)?;
         let row = self.row(&finished);
         let runs = Runs { runs: [&row] };
         let written = match (&self.output, &row.series) {
-            (Some(folder), Some(series)) => self.write(folder, &finished, series, &runs),
+            (Some(folder), Some(series)) => {
+                let view = transfer::sent(&self.scheme, &finished, series);
+                self.write(folder, &finished, &[view], &runs)
+            }
             _ => Ok(()),
         };
         let printed = match self.json {
@@ -243,14 +280,57 @@ impl Send {
         printed.and(written).and(logged).and(missing(&row.files))
     }
 
+    /// Sends files, and shows how far that has come.
+    fn transfer(&self, mut options: ClientOptions) -> Result<TransferResult, LiveError> {
+        let progress = Arc::new(Progress::default());
+        options.progress = Some(Arc::clone(&progress));
+        let mode = if self.quiet { ProgressMode::None } else { self.progress };
+        let display = ProgressDisplay::start(mode, &progress);
+        let finished = send(&options);
+        drop(display);
+        finished
+    }
+
+    fn measure(&self, options: &ClientOptions) -> Result<(), Error> {
+        let measured = self.measurement.run(options, !self.quiet && !self.json)?;
+        let mut row = self.row(&measured.sum);
+        (row.flows, row.jain) = (measured.all.len() as u32, measured.jain());
+        (row.reverse, row.each) = (Some(self.measurement.reverse), measured.rows());
+        let runs = Runs { runs: [&row] };
+        let written = match &self.output {
+            Some(folder) => self.write(folder, &measured.sum, &self.views(&measured), &runs),
+            None => Ok(()),
+        };
+        let printed = match self.json {
+            true => output::print_json(&runs),
+            false => {
+                let table = measured.table(&self.scheme, self.measurement.reverse);
+                output::print(&(words(&row) + "\n" + &table))
+            }
+        };
+        let unlogged = measured.all.iter().filter_map(|one| one.unlogged.clone());
+        printed.and(written).and(output::all_of(&unlogged.collect::<Vec<String>>()))
+    }
+
+    /// The course of each connection of a measurement.
+    fn views(&self, measured: &Measured) -> Vec<TransferView> {
+        let views = measured.all.iter().zip(1..).filter_map(|(one, number)| {
+            let mut view = transfer::sent(&self.scheme, one, one.series.as_ref()?);
+            if measured.all.len() > 1 {
+                view.name = format!("{} flow {number}", view.name);
+            }
+            Some(view)
+        });
+        views.collect()
+    }
+
     fn write(
         &self,
         folder: &Path,
         finished: &TransferResult,
-        series: &SentSeries,
+        views: &[TransferView],
         runs: &Runs<'_>,
     ) -> Result<(), Error> {
-        let view = transfer::sent(&self.scheme, finished, series);
         let bytes: u64 = finished.files.iter().map(|file| file.bytes).sum();
         let what = match finished.files.len() {
             0 => "Data of a workload".into(),
@@ -264,7 +344,7 @@ impl Send {
         );
         let title = format!("paceline send to {}", finished.address);
         let seed = Some(self.seed);
-        let note = transfer::write(folder, "send", (title, explanation), seed, &[view], runs)?;
+        let note = transfer::write(folder, "send", (title, explanation), seed, views, runs)?;
         if !self.quiet {
             output::note(&note);
         }
@@ -343,6 +423,8 @@ impl Send {
             video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
             mtu: finished.mtu,
             encrypted: !self.plaintext,
+            reverse: None,
+            each: Vec::new(),
             series: finished.series.clone(),
         }
     }

@@ -1,6 +1,6 @@
 //! The end at the link that is measured.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 
 use paceline_cc::{Span, Time};
@@ -23,12 +23,18 @@ use crate::udp::outbox::Outbox;
 const AGAIN: Span = Span::from_millis(300);
 /// How often the end is said.
 const ENDS: u32 = 20;
+/// How long an address may be silent before the next one is tried, too (RFC 8305 §8).
+const HEAD_START: Span = Span::from_millis(250);
+/// The shortest time between two hand-overs of what has been measured so far.
+const FLUSH: Span = Span::from_secs(10);
+/// The pause between two hand-overs is at least this many times as long as the last one took.
+const FLUSH_SHARE: u64 = 50;
 
 /// What a client shall do.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The server.
-    pub to: SocketAddr,
+    /// The addresses of the server, which are tried one after the other. The first that answers is measured.
+    pub to: Vec<SocketAddr>,
     /// Its key.
     pub key: Key,
     /// The interface of the link that is measured; `None` follows the routes.
@@ -67,10 +73,15 @@ pub struct SaturationResult {
     pub up: Option<DirectionResult>,
     /// From the server.
     pub down: Option<DirectionResult>,
+    /// Why the measurement ended before its time, or what is missing of it.
+    pub problem: Option<String>,
 }
 
 struct Client<'a> {
     options: &'a ClientOptions,
+    /// The addresses to which hellos go; only the server's once it has answered.
+    to: Vec<SocketAddr>,
+    answered: bool,
     codec: Codec,
     session: u64,
     nonce: [u8; NONCE],
@@ -97,17 +108,17 @@ struct Client<'a> {
     stopped: bool,
 }
 
-/// Measures, and returns what was found. An interrupt ends the measurement early.
+/// Measures, and returns what was found. An interrupt ends the measurement early. If the server falls silent, what was
+/// measured until then is returned with the problem. `flush` gets what was measured so far, every 10 s or more.
 ///
 /// # Errors
-/// Nobody answers, or the server falls silent; an interface is not there.
-pub fn client(options: &ClientOptions) -> Result<SaturationResult, LiveError> {
-    let any = match options.to.ip() {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
+/// Nobody answers, or an interface is not there.
+pub fn client(
+    options: &ClientOptions,
+    flush: &mut dyn FnMut(&SaturationResult),
+) -> Result<SaturationResult, LiveError> {
     let bind = |device: &Option<String>| {
-        let socket = Socket::bind(SocketAddr::new(any, 0))?;
+        let socket = Socket::for_any_of(&options.to)?;
         device.as_deref().map_or(Ok(()), |device| socket.bind_to_device(device))?;
         Ok::<Socket, LiveError>(socket)
     };
@@ -117,6 +128,8 @@ pub fn client(options: &ClientOptions) -> Result<SaturationResult, LiveError> {
     let now = clock.now();
     let mut client = Client {
         options,
+        to: Vec::new(),
+        answered: false,
         codec: Codec::new(&options.key, true),
         session,
         nonce,
@@ -139,19 +152,31 @@ pub fn client(options: &ClientOptions) -> Result<SaturationResult, LiveError> {
         stopped: false,
     };
     client.connect()?;
-    client.measure()?;
-    client.end()?;
-    Ok(client.measured())
+    let ended = client.measure(flush).and_then(|()| client.end());
+    let mut measured = client.measured();
+    measured.problem = ended.err().map(|error| error.to_string());
+    Ok(measured)
 }
 
 impl Client<'_> {
     /// Bytes of the payload of data.
-    fn payload(&self) -> usize {
-        let headers = if self.options.to.is_ipv4() { 28 } else { 48 };
+    fn payload(&self, to: &SocketAddr) -> usize {
+        let headers = if to.ip().to_canonical().is_ipv4() { 28 } else { 48 };
         usize::from(self.options.size).saturating_sub(headers)
     }
 
+    /// The server's address, once it has answered.
+    fn server(&self) -> Option<SocketAddr> {
+        self.to.first().copied()
+    }
+
     fn say(&mut self, channel: Channel, body: Body, length: usize) {
+        if let Some(to) = self.server() {
+            self.say_to(to, channel, body, length);
+        }
+    }
+
+    fn say_to(&mut self, to: SocketAddr, channel: Channel, body: Body, length: usize) {
         let mut place = [0; 1024];
         let Client { codec, session, session_codec, .. } = self;
         let written = match (body.channel(), session_codec) {
@@ -165,30 +190,48 @@ impl Client<'_> {
             Channel::Feedback => &mut self.feedback,
         };
         let bytes = place.get(..length).unwrap_or(&[]);
-        self.outbox.send_one(socket, self.options.to, bytes);
+        self.outbox.send_one(socket, to, bytes);
     }
 
+    /// Says hello at all addresses that are being tried.
     fn hello(&mut self, channel: Channel) {
         let ClientOptions { up, down, window, .. } = *self.options;
-        let (size, cookie) = (self.payload() as u16, self.cookies[channel as usize]);
-        let nonce = self.nonce;
+        let (nonce, cookie) = (self.nonce, self.cookies[channel as usize]);
         let thesis = self.options.rule == Rule::Thesis;
-        let hello = Body::Hello { channel, up, down, size, window, thesis, nonce, cookie };
-        self.say(channel, hello, HELLO);
+        for to in self.to.clone() {
+            let size = self.payload(&to) as u16;
+            let hello = Body::Hello { channel, up, down, size, window, thesis, nonce, cookie };
+            self.say_to(to, channel, hello, HELLO);
+        }
+    }
+
+    /// From now on everything goes to the address that has answered first.
+    fn on_answer(&mut self, from: SocketAddr) {
+        let canonical = |at: &SocketAddr| (at.ip().to_canonical(), at.port());
+        if !self.answered
+            && let Some(to) = self.to.iter().find(|to| canonical(to) == canonical(&from))
+        {
+            self.to = vec![*to];
+            self.answered = true;
+        }
     }
 
     /// Says hello on both ways until the server knows both.
     fn connect(&mut self) -> Result<(), LiveError> {
         let end = self.clock.now() + self.options.patience;
+        let mut untried = self.options.to.iter().copied();
         while self.ready != [true; 2] {
             let now = self.clock.now();
+            let another = if self.answered { None } else { untried.next() };
+            self.to.extend(another);
             if now >= end {
                 let way = if self.ready[0] { "feedback" } else { "link" };
+                let to: Vec<String> = self.to.iter().map(SocketAddr::to_string).collect();
                 return Err(LiveError::Message(format!(
                     "nobody answers at {} on the way of the {way}: is the address right, does \
                      `paceline saturate server` run there, is the key the one that it printed, and \
                      does the interface have a route?",
-                    self.options.to
+                    to.join(", ")
                 )));
             }
             for channel in [Channel::Link, Channel::Feedback] {
@@ -196,7 +239,7 @@ impl Client<'_> {
                     self.hello(channel);
                 }
             }
-            let next = now + AGAIN;
+            let next = now + if another.is_some() { HEAD_START } else { AGAIN };
             while self.clock.now() < next && self.ready != [true; 2] {
                 if self.wait(next)? {
                     return Err(LiveError::Message("interrupted before the measurement".into()));
@@ -207,8 +250,10 @@ impl Client<'_> {
     }
 
     /// Saturates the link and records for the time that is asked for.
-    fn measure(&mut self) -> Result<(), LiveError> {
+    fn measure(&mut self, flush: &mut dyn FnMut(&SaturationResult)) -> Result<(), LiveError> {
+        let Some(to) = self.server() else { return Ok(()) };
         let end = self.clock.now() + self.options.duration;
+        let mut next_flush = self.clock.now() + FLUSH;
         let mut interrupted = false;
         let mut begin = Time::ZERO;
         loop {
@@ -221,16 +266,20 @@ impl Client<'_> {
             if now >= end || interrupted {
                 return Ok(());
             }
+            if now >= next_flush {
+                flush(&self.measured());
+                let after = self.clock.now();
+                next_flush = after + FLUSH.max(after.since(now) * FLUSH_SHARE);
+            }
             if now.since(self.heard) > self.options.patience {
                 return Err(LiveError::Message(format!(
-                    "nothing has come from {} for {}: the server has died, or a path is down",
-                    self.options.to,
+                    "nothing has come from {to} for {}: the server has died, or a path is down",
                     now.since(self.heard)
                 )));
             }
             let mut until = end.min(now + AGAIN);
             if self.options.up {
-                let to = (self.options.to, self.payload());
+                let to = (to, self.payload(&to));
                 let Client { outbox, link, session_codec, window, .. } = self;
                 let sent = outbox.send(link, BURST, |place| {
                     data(session_codec.as_mut()?, window, now, to, place)
@@ -271,7 +320,7 @@ impl Client<'_> {
             for bytes in group.bytes.chunks(group.size) {
                 // Messages of the measurement are by far the most.
                 if let Some(body) = session_codec.as_mut().and_then(|it| it.read(bytes).ok()) {
-                    came.push((at, body));
+                    came.push((at, group.from, body));
                     continue;
                 }
                 let Ok(Message { session: of, body, .. }) = codec.read(bytes) else { continue };
@@ -281,7 +330,7 @@ impl Client<'_> {
                 if let (Body::Ready { nonce: its, .. }, None) = (&body, &session_codec) {
                     *session_codec = Some(codec.session(of, nonce, its));
                 }
-                came.push((at, body));
+                came.push((at, group.from, body));
             }
         };
         if found.socket {
@@ -290,7 +339,8 @@ impl Client<'_> {
         if found.input {
             feedback.receive(inbox, &mut read)?;
         }
-        for (at, body) in came {
+        for (at, from, body) in came {
+            self.on_answer(from);
             self.take(at, body);
         }
         Ok(found.interrupted)
@@ -338,6 +388,7 @@ impl Client<'_> {
         };
         let ClientOptions { up, down, .. } = *self.options;
         SaturationResult {
+            problem: None,
             up: up.then(|| direction(&self.up, self.window.steady(), self.window.stats())),
             down: down
                 .then(|| direction(&self.down, self.down_steady, self.stats.unwrap_or_default())),

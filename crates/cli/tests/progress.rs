@@ -1,0 +1,57 @@
+//! How far a transfer has come, as `paceline send` shows it.
+
+#[allow(dead_code, reason = "only its folders are used here")]
+mod common;
+#[path = "common/receiver.rs"]
+mod receiver;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+
+use receiver::{Receiver, file, program};
+
+/// A transfer that is held to 100 kbit/s, with these options: what it says until it is ended after a line with `wanted`.
+fn shown(options: &[&str], wanted: &str) -> String {
+    let folder = common::Folder::new("progress");
+    let (path, _) = file(&folder, "in", 10_000_000);
+    let receiver = Receiver::start(&[]);
+    let mut all = vec!["send", &path, &receiver.at, "--key", &receiver.key, "--limit", "100kbps"];
+    all.extend(options);
+    let mut sender = program(&all).spawn().expect("the program starts");
+    let mut err = BufReader::new(sender.stderr.take().expect("a pipe"));
+    let (mut text, mut piece) = (String::new(), Vec::new());
+    // A bar ends its lines with a carriage return.
+    while !text.contains(wanted) {
+        piece.clear();
+        let end = if options.contains(&"bar") { b'\r' } else { b'\n' };
+        assert!(err.read_until(end, &mut piece).expect("text") > 0, "it ended: {text}");
+        text += &String::from_utf8_lossy(&piece);
+    }
+    sender.kill().expect("killed");
+    sender.wait().expect("an end");
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).expect("text");
+    text
+}
+
+#[test]
+fn without_a_terminal_lines_tell_how_much_has_arrived_and_how_long_it_takes() {
+    let text = shown(&[], " left");
+    let line = text.lines().find(|line| line.contains(" left")).expect("a line");
+    assert!(line.contains("of 10.0 MB (") && line.contains("/s, "), "{line}");
+}
+
+#[test]
+fn quiet_transfers_show_nothing() {
+    let folder = common::Folder::new("progress-quiet");
+    let (path, _) = file(&folder, "in", 120_000);
+    for options in [["-q", "--progress", "lines"], ["--progress", "none", "--json"]] {
+        let mut receiver = Receiver::start(&["--once"]);
+        // Ten seconds: a line would be shown after five.
+        let mut all =
+            vec!["send", &path, &receiver.at, "--key", &receiver.key, "--limit", "100kbps"];
+        all.extend(options);
+        let seen = common::paceline(&all);
+        assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+        assert_eq!(receiver.finish(60).0, Some(0));
+    }
+}

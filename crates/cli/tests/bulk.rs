@@ -26,6 +26,18 @@ fn number(row: &Value, field: &str) -> f64 {
     row[field].as_f64().unwrap_or_else(|| panic!("{field}: {row}"))
 }
 
+/// What the server sends right behind its answer is taken in: what was lost of it came a retransmission timeout later.
+#[test]
+fn a_receiver_that_sends_begins_at_once() {
+    let receiver = measuring(&[]);
+    let arguments = ["send", "--bulk", "300ms", &receiver.at, "-R", "--json", "--limit", "4Mbps"];
+    for _ in 0..5 {
+        let row = row(&common::paceline(&arguments));
+        assert_eq!((number(&row, "timeouts"), &row["each"][0]["lost"]), (0.0, &0.into()), "{row}");
+        assert!(number(&row, "packets") >= 10.0, "{row}");
+    }
+}
+
 /// What a receiver has printed, once it has ended.
 fn printed(child: &mut Child) -> String {
     let mut text = String::new();
@@ -138,7 +150,7 @@ fn intervals_and_a_table_are_shown() {
     for name in ["[  1]", "[  2]", "[SUM]"] {
         assert!(seen.err.lines().any(|line| line.starts_with(name)), "{}", seen.err);
     }
-    let last = seen.out.lines().find(|line| line.starts_with("sum")).expect("a sum");
+    let last = seen.out.lines().find(|line| line.trim_start().starts_with("sum")).expect("a sum");
     assert!(last.split_whitespace().count() >= 10, "{last}");
     assert!(seen.out.contains("Jain"), "{}", seen.out);
     let (code, err) = receiver.finish(60);

@@ -233,6 +233,18 @@ fn over_udp() {
         let saved = std::fs::read(format!("{pages}/{command}.json")).expect("a document");
         printed.document(command, &serde_json::from_slice(&saved).expect("JSON"));
     }
+    let mut receiver = Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(["recv", "--measure", "--listen", "127.0.0.1:0", "--once", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let at = first(receiver.stderr.as_mut().expect("a pipe"));
+    let at = at.trim_start_matches("listening at ");
+    let bulk = ["send", "--bulk", "300ms", at, "-P", "2", "--limit", "1Mbps", "--json"];
+    printed.document("send", &run(&bulk));
+    let output = receiver.wait_with_output().expect("an end");
+    printed.document("recv", &serde_json::from_slice(&output.stdout).expect("JSON"));
     printed.all_of(&["send", "recv"]);
 }
 

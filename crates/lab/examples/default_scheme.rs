@@ -9,6 +9,8 @@ use paceline_sim::scenario::{self, Scenario};
 use rayon::prelude::*;
 
 const HEAD: &str = include_str!("default_scheme_head.md");
+/// What was measured in real time, by hand.
+const TAIL: &str = include_str!("default_scheme_tail.md");
 
 const CANDIDATES: [&str; 11] = [
     "cubic", "newreno", "compound", "vegas", "ledbat", "c2tcp", "copa", "verus", "vivace", "bbr",
@@ -273,7 +275,7 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
             }
         }
     }
-    Ok(text)
+    Ok(text + TAIL)
 }
 
 fn main() -> Result<(), Failure> {

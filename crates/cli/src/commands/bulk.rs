@@ -219,7 +219,8 @@ fn lines(interval: &Interval, reverse: bool) -> String {
     let (from, to) = (interval.from.as_secs_f64(), interval.to.as_secs_f64());
     let line = |name: &str, bytes: u64, (lost, repeated): (u64, u64), rtt_ms: f64, window: u64| {
         let mbps = bytes as f64 * 8e-6 / seconds;
-        let mut line = format!("[{name:>3}] {from:7.2}-{to:<7.2} s  {mbps:9.2} Mbit/s");
+        let time = format!("{from:.2}-{to:.2} s");
+        let mut line = format!("[{name:>3}] {time:>16}  {mbps:9.2} Mbit/s");
         if !reverse {
             line += &format!(
                 "  {lost:5} lost  {repeated:5} sent again  RTT {rtt_ms:7.1} ms  window {:.1} kB",

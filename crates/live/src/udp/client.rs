@@ -188,6 +188,7 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     }
     let qlog = options.qlog.as_ref();
     let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
+    let sends_back = !options.offer.back.is_empty();
     let mut client = Client {
         clock: Clock::start(),
         socket: Socket::for_any_of(&options.to)?,
@@ -196,7 +197,7 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
         interrupts: Interrupts::watch()?,
         rtts: Rtts {
             rtts: RttSamples::new(),
-            arrivals: None,
+            arrivals: sends_back.then(|| Arrivals::new(Time::ZERO, false)),
             arrived: 0,
             qlog,
             course: None,
@@ -237,10 +238,16 @@ impl Client {
             }
             let now = self.clock.now();
             let mut made = None;
-            self.socket.receive(&mut self.inbox, |group| {
-                for bytes in group.bytes.chunks(group.size) {
-                    if made.is_none() {
-                        made = race.on_datagram(now, bytes).transpose();
+            let Client { socket, inbox, rtts, .. } = self;
+            socket.receive(inbox, |group| {
+                for bytes in group.bytes.chunks_mut(group.size) {
+                    match &mut made {
+                        // A server that sends begins right after its answer.
+                        Some(Ok(Winner { connection, .. })) => {
+                            connection.on_datagram(now, group.from, mark(group.ecn), bytes, rtts);
+                        }
+                        Some(Err(_)) => {}
+                        None => made = race.on_datagram(now, bytes).transpose(),
                     }
                 }
             })?;
@@ -288,9 +295,6 @@ impl Client {
             connection.log_losses();
         }
         self.rtts.course = options.series.then(|| SentCourse::new(start));
-        if !options.offer.back.is_empty() {
-            self.rtts.arrivals = Some(Arrivals::new(start, false));
-        }
         if let Some(limit) = options.limit {
             connection.set_limit(Some(limit));
             if !options.offer.back.is_empty() {

@@ -194,6 +194,9 @@ fn connections(count: u64, seconds: u64, loops: u64) -> Result<(), Failure> {
             ..Limits::default()
         },
         source: Source::Packets,
+        retry: Span::ZERO,
+        name: None,
+        events: None,
         qlog: None,
         series: false,
         waits_for_server: false,

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use clap::Args;
 use paceline_cc::{Rate, Span};
@@ -29,10 +29,11 @@ const STREAM_IDLE: Span = Span::from_secs(60);
 /// How long an answer to the first packet may take, if nothing is said.
 const HANDSHAKE: Span = Span::from_secs(20);
 
-/// Send a file, a pipe or bulk data over UDP to `paceline recv`, with any scheme
+/// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
-/// Lost data is sent again, and the receiver checks the hash of each whole file. The exit status is 0 only if the
-/// receiver has kept all files.
+/// Lost data is sent again, and the receiver checks the hash of each whole file. If the connection is cut off, another one
+/// goes on; the same command goes on after a kill or a restart of either end. The exit status is 0 only if the receiver
+/// has kept everything.
 #[derive(Args)]
 #[command(override_usage = "\
 paceline send [OPTIONS] <PATH>... <HOST:PORT>
@@ -41,12 +42,12 @@ paceline send [OPTIONS] <PATH>... <HOST:PORT>
 #[command(after_help = "\
 Examples:
   paceline send FILE 192.0.2.1:5311 --key-file client.key --scheme abc
-  paceline send *.jpg 192.0.2.1:5311 --key-file client.key
-  tar c folder | paceline send - 192.0.2.1:5311 --key-file client.key
+  paceline send *.jpg folder 192.0.2.1:5311 --key-file client.key
+  pg_dump base | paceline send - 192.0.2.1:5311 --key-file client.key
   paceline send 192.0.2.1:5311 --key-file client.key --scheme sprout --bulk 30s --json -o out/sprout
   paceline send 192.0.2.1:5311 --key-file FILE --bulk 30s --workload 'video = { max = \"4Mbps\" }'")]
 pub(crate) struct Send {
-    /// The files to send, or - for standard input, and last the address of the receiver. With --bulk the address
+    /// The files and folders to send, or - for standard input, and last the address of the receiver. With --bulk the address
     /// stands alone
     #[arg(value_name = "PATH|-|HOST:PORT", required = true, num_args = 1..)]
     words: Vec<String>,
@@ -82,6 +83,10 @@ pub(crate) struct Send {
     /// longer one of both ends' times counts, the receiver's up to 10 minutes
     #[arg(long, value_name = "TIME", value_parser = args::length)]
     timeout: Option<Span>,
+    /// If the connection is cut off, connect again and go on, until nothing has arrived for this long; 0 for never.
+    /// Standard input and pipes cannot go on
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "600s")]
+    retry: Span,
     /// The seed of the random numbers that schemes use
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -101,6 +106,11 @@ pub(crate) struct Send {
     /// Print the run as JSON, in the fields of `paceline compare`
     #[arg(long)]
     json: bool,
+}
+
+/// Reads how long nothing may arrive before a transfer is given up: up to a week, 0 for not at all.
+fn patience(text: &str) -> Result<Span, String> {
+    if text.trim() == "0" { Ok(Span::ZERO) } else { args::length(text) }
 }
 
 /// Reads one of the keys of a scenario's flow that say what its application sends.
@@ -131,6 +141,13 @@ struct FileRow {
     bytes: u64,
     kept: Option<String>,
     problem: Option<String>,
+}
+
+/// An entry of a folder that is left out or not kept.
+#[derive(Serialize)]
+struct ProblemRow {
+    path: String,
+    problem: String,
 }
 
 /// Frames of a video.
@@ -176,6 +193,16 @@ struct Row {
     /// Of a single file.
     kept: Option<String>,
     files: Vec<FileRow>,
+    /// What is left out of folders or not kept.
+    problems: Vec<ProblemRow>,
+    /// Connections, one after the other.
+    connections: u32,
+    /// Bytes of files that the receiver had before.
+    resumed_bytes: u64,
+    /// Bytes that left over more than one connection.
+    repeated_bytes: u64,
+    /// The receiver had everything before.
+    skipped: bool,
     /// Of a workload of videos.
     #[serde(rename = "frames", skip_serializing_if = "Option::is_none")]
     video: Option<Frames>,
@@ -237,6 +264,7 @@ impl Send {
             window: limits.window,
             ..Offer::default()
         };
+        let name = Some(to.clone());
         let to = addresses(&to).map_err(fail)?;
         let key = match self.bulk {
             Some(_) => self.key.find_for_measurement(&to)?,
@@ -255,6 +283,9 @@ impl Send {
             series,
             waits_for_server,
             abandons,
+            retry: self.retry,
+            name,
+            events: (!self.quiet).then(print_events),
             limit: self.limit,
             progress: None,
             gate: None,
@@ -277,7 +308,7 @@ impl Send {
             false => output::print(&words(&row)),
         };
         let logged = finished.unlogged.map_or(Ok(()), |error| Err(Error::Message(error)));
-        printed.and(written).and(logged).and(missing(&row.files))
+        printed.and(written).and(logged).and(missing(&row))
     }
 
     /// Sends files, and shows how far that has come.
@@ -420,6 +451,11 @@ impl Send {
                 _ => None,
             },
             files: finished.files.iter().map(file_row).collect(),
+            problems: finished.problems.iter().map(problem_row).collect(),
+            connections: finished.connections,
+            resumed_bytes: finished.transfer_bytes.resumed,
+            repeated_bytes: finished.transfer_bytes.repeated,
+            skipped: finished.transfer_bytes.skipped,
             video: finished.video.map(|video| Frames { made: video.made, skipped: video.skipped }),
             mtu: finished.mtu,
             encrypted: !self.plaintext,
@@ -430,11 +466,21 @@ impl Send {
     }
 }
 
-/// The file, which is there and can be read. A pipe is not opened here: its writer would notice.
+/// Shows on standard error what happens meanwhile, on a thread beside the loop.
+fn print_events() -> mpsc::Sender<String> {
+    let (events, told) = mpsc::channel::<String>();
+    std::thread::spawn(move || told.into_iter().for_each(|text| output::note(&text)));
+    events
+}
+
+/// The file or folder, which is there and can be read. A pipe is not opened here: its writer would notice.
 fn file(name: &String) -> Result<PathBuf, Error> {
     let path = PathBuf::from(name);
     let problem = match path.metadata() {
-        Ok(about) if about.is_dir() => "is a folder; name files".into(),
+        Ok(about) if about.is_dir() => match path.read_dir() {
+            Ok(_) => return Ok(path),
+            Err(error) => format!("cannot be read: {error}"),
+        },
         Ok(about) if !about.is_file() => return Ok(path),
         Ok(_) => match std::fs::File::open(&path) {
             Ok(_) => return Ok(path),
@@ -451,15 +497,25 @@ fn file_row(file: &SentFile) -> FileRow {
     FileRow { path, bytes: *bytes, kept: kept.clone(), problem: problem.clone() }
 }
 
-/// An error that names the files that are not kept, if there are any.
-fn missing(files: &[FileRow]) -> Result<(), Error> {
+fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
+    ProblemRow { path: path.display().to_string(), problem: problem.clone() }
+}
+
+/// Most problems that are named on standard error.
+const MOST_NAMED: usize = 20;
+
+/// An error that names what is not kept, if there is anything.
+fn missing(row: &Row) -> Result<(), Error> {
     let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
-    let problems: Vec<String> = files
-        .iter()
-        .filter_map(|file| {
-            Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
-        })
-        .collect();
+    let files = row.files.iter().filter_map(|file| {
+        Some(format!("{}: did not arrive: {}", name(file), file.problem.as_ref()?))
+    });
+    let within = row.problems.iter().map(|one| format!("{}: {}", one.path, one.problem));
+    let mut problems: Vec<String> = files.chain(within).collect();
+    if problems.len() > MOST_NAMED {
+        let more = problems.split_off(MOST_NAMED).len();
+        problems.push(format!("and {more} more (--json names all)"));
+    }
     output::all_of(&problems)
 }
 
@@ -474,6 +530,16 @@ fn words(row: &Row) -> String {
         if let Some(kept) = kept {
             files += &format!("{name}{bytes} bytes are whole at the receiver ({kept})\n");
         }
+    }
+    if row.skipped {
+        return format!("{files}everything was there before: nothing was sent\n");
+    }
+    if row.resumed_bytes > 0 {
+        files += &format!("{} bytes of this were there before\n", row.resumed_bytes);
+    }
+    if row.connections > 1 {
+        let (count, repeated) = (row.connections, row.repeated_bytes);
+        files += &format!("{count} connections, {repeated} bytes sent twice\n");
     }
     format!(
         "{files}{}: {:.2} Mbit/s in {:.2} s; round trip {:.1} ms, 95% {:.1} ms; queues 95% {:.1} ms; \

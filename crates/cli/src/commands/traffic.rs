@@ -126,6 +126,9 @@ impl Traffic {
                     offer,
                     limits,
                     source: Source::Packets,
+                    retry: Span::ZERO,
+                    name: None,
+                    events: None,
                     qlog: None,
                     series: false,
                     // The receiver is started at the same time.

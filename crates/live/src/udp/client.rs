@@ -3,25 +3,27 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use paceline_cc::{Ack, Ecn, Rate, Span, Time};
 use paceline_flow::{SenderStats, VideoStats};
 use paceline_wire::key::Key;
 use paceline_wire::{Arrival, ConnectError, Connection, End, Limits, Offer, Sink, printable};
 
+use super::addresses::Name;
 use super::arrivals::{Arrivals, Delays, RttSamples, SentSummary, Summary};
 use super::bulk::StartGate;
 use super::clock::{Clock, wait};
 use super::course::{SentCourse, SentSeries};
 use super::note::{Note, TAKEN_OVER};
+use super::outbound::{Outbound, SentFile, Source, TransferBytes};
 use super::outbox::Outbox;
 use super::progress::Progress;
 use super::qlog::{Qlog, Vantage};
 use super::race::{Race, Winner};
-use super::source::{SentFile, Source, SourceReader};
+use super::retry::Retry;
 use crate::linux::udp::{Inbox, Socket};
-use crate::{Interrupts, LiveError};
+use crate::{Interrupts, LiveError, Waker};
 
 /// How many packets leave before arrivals are looked at again.
 const BURST: usize = 256;
@@ -31,6 +33,10 @@ const ROUND_TRIPS: u64 = 4;
 
 /// A server that is started together with its client may need so long: only a refusal after it is believed.
 const REFUSAL_GRACE: Span = Span::from_secs(1);
+
+/// What is said of an interrupt.
+const GOES_ON: &str =
+    "interrupted; the receiver keeps what has arrived, and the same command goes on from there";
 
 /// What a client shall do.
 #[derive(Clone, Debug)]
@@ -58,6 +64,12 @@ pub struct ClientOptions {
     pub limit: Option<Rate>,
     /// Counters for a display on another thread.
     pub progress: Option<Arc<Progress>>,
+    /// Longest time without progress in which files go on over new connections if one is cut off; zero: never.
+    pub retry: Span,
+    /// Name of the server, which is looked up again before each further connection; `None` keeps to `to`.
+    pub name: Option<String>,
+    /// Where it is told, in words, that a connection was cut off and that another one stands.
+    pub events: Option<mpsc::Sender<String>>,
     /// Where this client waits, once connected, until others are, too.
     pub gate: Option<Arc<StartGate>>,
 }
@@ -90,6 +102,12 @@ pub struct TransferResult {
     pub acknowledged: u64,
     /// The frames of a video workload.
     pub video: Option<VideoStats>,
+    /// Number of connections, one after the other.
+    pub connections: u32,
+    /// Bytes that the receiver had before, and that were sent twice.
+    pub transfer_bytes: TransferBytes,
+    /// What is left out of folders or not kept, and why.
+    pub problems: Vec<(PathBuf, String)>,
     /// What this end saw over time, if that was wanted.
     pub series: Option<SentSeries>,
     /// Why the log in qlog's format is not whole, if one was wanted.
@@ -170,8 +188,72 @@ struct Client {
     rtts: Rtts,
 }
 
-fn message(error: ConnectError) -> LiveError {
-    LiveError::Message(error.to_string())
+/// Why a connection has ended before all was sent.
+enum Failure {
+    /// Another connection would end alike.
+    Final(LiveError),
+    /// Another connection may go on.
+    CutOff(LiveError),
+}
+
+impl Failure {
+    fn error(self) -> LiveError {
+        match self {
+            Failure::Final(error) | Failure::CutOff(error) => error,
+        }
+    }
+    fn text(text: impl Into<String>) -> Failure {
+        Failure::Final(LiveError::Message(text.into()))
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Failure {
+        Failure::Final(error)
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Failure {
+        let message = LiveError::Message(error.to_string());
+        match error {
+            ConnectError::Silence { .. } => Failure::CutOff(message),
+            _ => Failure::Final(message),
+        }
+    }
+}
+
+/// Counters of connections that were cut off, by this end's view, and when the first one stood.
+#[derive(Default)]
+struct Earlier {
+    start: Time,
+    connections: u32,
+    sent: SenderStats,
+    acknowledged: u64,
+    goodput: u64,
+}
+
+impl Earlier {
+    /// Adds a connection that was cut off.
+    fn add(&mut self, connection: &Connection, mtu: u16) {
+        self.sent = sum(self.sent, connection.sent().unwrap_or_default());
+        self.acknowledged += acknowledged(connection, mtu);
+        self.goodput += connection.stream_acknowledged();
+    }
+}
+
+/// Adds counters of two connections.
+fn sum(one: SenderStats, other: SenderStats) -> SenderStats {
+    let mut sum = one;
+    sum.sent += other.sent;
+    sum.retransmits += other.retransmits;
+    sum.lost += other.lost;
+    sum.late += other.late;
+    sum.timeouts += other.timeouts;
+    sum.probes += other.probes;
+    sum.acks += other.acks;
+    sum.reports += other.reports;
+    sum
 }
 
 /// Connects, sends, and returns when the server says that all has arrived.
@@ -180,11 +262,9 @@ fn message(error: ConnectError) -> LiveError {
 /// There is no connection, it breaks, or the server could not keep the file.
 pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     // Before anything is sent: the file must be there.
-    let reader = SourceReader::open(&options.source)?;
-    if let (Some(display), Source::Files(paths)) = (&options.progress, &options.source) {
-        let length = |path: &PathBuf| path.metadata().ok().filter(|about| about.is_file());
-        let total = paths.iter().filter_map(length).map(|about| about.len()).sum();
-        display.set_total(total, paths.len() as u64);
+    let mut outbound = Outbound::open(&options.source)?;
+    if let (Some(display), Some(outbound)) = (&options.progress, &outbound) {
+        display.set_total(outbound.total().unwrap_or(0), outbound.files.len() as u64);
     }
     let qlog = options.qlog.as_ref();
     let qlog = qlog.map(|path| Qlog::create(path, Vantage::Client, Time::ZERO)).transpose()?;
@@ -207,34 +287,118 @@ pub fn send(options: &ClientOptions) -> Result<TransferResult, LiveError> {
     if let Some(qlog) = &mut client.rtts.qlog {
         qlog.on_scheme(Time::ZERO, &options.offer.scheme);
     }
-    let (connection, mtu) = client.connect(options)?;
+    // Before a connection has stood, a wrong address or key is likelier than an outage.
+    let mut connection = client.connect(options, &options.to).map_err(Failure::error)?;
     if options.gate.as_ref().is_some_and(|gate| !gate.pass()) {
         return Err(LiveError::Message("another connection of this measurement has failed".into()));
     }
-    client.carry(options, connection, reader, mtu)
+    let mut earlier = Earlier { start: client.clock.now(), ..Earlier::default() };
+    let repeatable = outbound.as_ref().is_some_and(Outbound::is_repeatable);
+    let patience = if repeatable { options.retry } else { Span::ZERO };
+    let mut retry = Retry::new(patience, earlier.start);
+    loop {
+        let carried =
+            client.carry(options, connection, outbound.as_mut(), &mut earlier, &mut retry);
+        match carried {
+            Ok(result) => return Ok(result),
+            Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::CutOff(error)) if !repeatable && outbound.is_some() => {
+                let text = "standard input and pipes cannot be read again: nothing goes on";
+                return Err(LiveError::Message(format!("{error}; {text}")));
+            }
+            Err(Failure::CutOff(error)) => {
+                connection = client.connect_again(options, &mut retry, error)?;
+            }
+        }
+    }
 }
 
 impl Client {
-    fn connect(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
+    /// Connects again after a connection was cut off, with growing pauses.
+    ///
+    /// # Errors
+    /// There was no progress for too long, another attempt would fail alike, or this program is asked to end.
+    fn connect_again(
+        &mut self,
+        options: &ClientOptions,
+        retry: &mut Retry,
+        cut_off: LiveError,
+    ) -> Result<(Connection, u16), LiveError> {
+        let tell = |text: String| options.events.as_ref().map(|events| events.send(text));
+        let mut name = options.name.as_deref().map(Name::new);
+        let mut last = cut_off;
+        let mut is_first = true;
+        loop {
+            let now = self.clock.now();
+            let Some(at) = retry.next(now) else { return Err(last) };
+            if std::mem::take(&mut is_first) {
+                let pause = at.since(now).as_millis_f64() / 1000.0;
+                tell(format!("{last}; connecting again in {pause:.1} s"));
+            }
+            if let Some(name) = &mut name {
+                name.look_up()?;
+            }
+            while self.clock.now() < at {
+                let socket = self.socket.as_fd();
+                let found = wait(&mut self.clock, at, socket, None, &self.interrupts)?;
+                if found.interrupted || options.progress.as_ref().is_some_and(|it| it.is_stopped())
+                {
+                    return Err(LiveError::Message(GOES_ON.into()));
+                }
+                // What still comes belongs to the connection that has ended.
+                self.socket.receive(&mut self.inbox, |_| {})?;
+            }
+            if let Some(name) = &mut name {
+                name.take();
+            }
+            let found = name.as_ref().and_then(|name| name.addresses().ok());
+            let to = found.map_or_else(|| options.to.clone(), <[SocketAddr]>::to_vec);
+            let connected = match Socket::for_any_of(&to) {
+                Ok(socket) => {
+                    self.socket = socket;
+                    self.connect(options, &to)
+                }
+                Err(error) => Err(Failure::CutOff(error)),
+            };
+            match connected {
+                Ok((connection, mtu)) => {
+                    tell(format!("connected again to {}", connection.remote().0));
+                    return Ok((connection, mtu));
+                }
+                Err(Failure::CutOff(error)) => last = error,
+                Err(Failure::Final(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        options: &ClientOptions,
+        to: &[SocketAddr],
+    ) -> Result<(Connection, u16), Failure> {
         // Only until there is a connection: later, nothing but authentic packets may end it.
         self.socket.watch_refusals(true);
-        let connected = self.shake_hands(options);
+        let connected = self.shake_hands(options, to);
         self.socket.watch_refusals(false);
         connected
     }
 
-    fn shake_hands(&mut self, options: &ClientOptions) -> Result<(Connection, u16), LiveError> {
+    fn shake_hands(
+        &mut self,
+        options: &ClientOptions,
+        to: &[SocketAddr],
+    ) -> Result<(Connection, u16), Failure> {
         let (offer, limits) = (options.offer.clone(), options.limits.clone());
         let now = self.clock.now();
         let mut refused = Vec::new();
-        let mut race = Race::new(now, &options.key, &options.to, offer, limits);
+        let mut race = Race::new(now, &options.key, to, offer, limits);
         loop {
             let now = self.clock.now();
-            race.transmit(now, &mut self.socket, &mut self.outbox).map_err(message)?;
+            race.transmit(now, &mut self.socket, &mut self.outbox)?;
             let socket = self.socket.as_fd();
             let ready = wait(&mut self.clock, race.wake(), socket, None, &self.interrupts)?;
             if ready.interrupted {
-                return Err(LiveError::Message("interrupted before a connection stood".into()));
+                return Err(Failure::text("interrupted before a connection stood"));
             }
             let now = self.clock.now();
             let mut made = None;
@@ -252,21 +416,20 @@ impl Client {
                 }
             })?;
             refused.extend(self.socket.take_refused());
-            let all = options
-                .to
+            let all = to
                 .iter()
                 .all(|to| refused.contains(&SocketAddr::new(to.ip().to_canonical(), to.port())));
             let is_late = now.since(Time::ZERO) >= REFUSAL_GRACE;
             if made.is_none() && all && !options.waits_for_server && is_late {
-                let to: Vec<String> = options.to.iter().map(SocketAddr::to_string).collect();
-                return Err(LiveError::Message(format!(
+                let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
+                return Err(Failure::CutOff(LiveError::Message(format!(
                     "{}: refused: nothing listens there at this port (ICMP port unreachable): is `paceline recv` \
                      running, and is this its port?",
                     to.join(", ")
-                )));
+                ))));
             }
             if let Some(made) = made {
-                let Winner { connection, mtu } = made.map_err(message)?;
+                let Winner { connection, mtu } = made?;
                 return Ok((connection, mtu));
             }
         }
@@ -275,12 +438,19 @@ impl Client {
     fn carry(
         &mut self,
         options: &ClientOptions,
-        mut connection: Connection,
-        mut reader: Option<SourceReader>,
-        mtu: u16,
-    ) -> Result<TransferResult, LiveError> {
+        (mut connection, mtu): (Connection, u16),
+        mut outbound: Option<&mut Outbound>,
+        earlier: &mut Earlier,
+        retry: &mut Retry,
+    ) -> Result<TransferResult, Failure> {
+        earlier.connections += 1;
         let start = self.clock.now();
-        let stop = match reader {
+        let waker = self.interrupts.waker();
+        if let Some(outbound) = &mut outbound {
+            outbound.on_connected(waker.clone())?;
+        }
+        let mut from = 0;
+        let stop = match outbound {
             Some(_) => Time::NEVER,
             None => start + options.limits.stop,
         };
@@ -289,12 +459,14 @@ impl Client {
             idle: connection.idle(),
             ..TransferProgress::default()
         };
-        let (mut ready, mut due, mut told) = (true, Time::NEVER, start);
+        let (mut due, mut told) = (Time::NEVER, start);
         let mut postponed = false;
         if self.rtts.qlog.is_some() {
             connection.log_losses();
         }
-        self.rtts.course = options.series.then(|| SentCourse::new(start));
+        if options.series && self.rtts.course.is_none() {
+            self.rtts.course = Some(SentCourse::new(start));
+        }
         if let Some(limit) = options.limit {
             connection.set_limit(Some(limit));
             if !options.offer.back.is_empty() {
@@ -309,18 +481,28 @@ impl Client {
         loop {
             // What was due happens at its time, so that a wait that ends late costs no rate.
             let now = self.clock.on_time(due, told);
-            if let Some(reader) = &mut reader
+            if let Some(outbound) = &mut outbound
                 && connection.ended().is_none()
             {
-                reader.pump(&mut connection, ready)?;
+                outbound.pump(&mut connection);
+                if outbound.reaches(connection.stream_acknowledged()) {
+                    retry.on_progress(now);
+                }
             }
-            progress.step(now, stop, &mut connection, reader.as_mut(), &self.rtts)?;
+            let files = outbound.as_deref_mut().map(|outbound| (outbound, &waker));
+            progress.step(now, stop, &mut connection, files, &self.rtts)?;
             if let Some(display) = display {
                 if std::mem::take(&mut progress.has_news)
-                    && let Some(reader) = &reader
+                    && let Some(outbound) = &outbound
                 {
-                    let settled = reader.files.iter().filter(|file| file.is_settled()).count();
+                    let settled = outbound.files.iter().filter(|file| file.is_settled()).count();
                     display.set_files_done(settled as u64);
+                }
+                if let Some(outbound) = &outbound
+                    && outbound.from() != from
+                {
+                    from = outbound.from();
+                    display.on_connected(from);
                 }
                 display.update(&connection, self.rtts.arrived);
                 if display.is_stopped() && !progress.interrupted {
@@ -344,7 +526,13 @@ impl Client {
                 rtts.on_change(now, &mut connection);
             }
             if let Some(end) = connection.ended() {
-                progress.check(end, reader.as_ref())?;
+                if let Err(failure) = progress.check(end, outbound.as_deref()) {
+                    earlier.add(&connection, mtu);
+                    if let Some(outbound) = &mut outbound {
+                        outbound.on_lost(connection.stream_sent());
+                    }
+                    return Err(failure);
+                }
                 break;
             }
             if progress.asked && progress.abandons {
@@ -356,9 +544,7 @@ impl Client {
             let next = due.min(progress.deadline).min(stop.max(progress.stopped));
             let next = if display.is_some() { next.min(now + LOOK) } else { next };
             let until = if full { Time::ZERO } else { next };
-            let input = reader.as_ref().and_then(SourceReader::awaited);
-            let found = wait(&mut self.clock, until, self.socket.as_fd(), input, &self.interrupts)?;
-            ready = found.input;
+            let found = wait(&mut self.clock, until, self.socket.as_fd(), None, &self.interrupts)?;
             if found.interrupted {
                 progress.interrupted = true;
                 connection.close(1, "the sender was interrupted");
@@ -377,19 +563,26 @@ impl Client {
         let logged = qlog.map(|qlog| qlog.finish(self.clock.now(), connection.ended()));
         let rtts = &self.rtts;
         let series = rtts.course.as_ref().map(|course| course.series(mtu));
-        let ReportedFigures { sent, summary, rtt_ms, least_rtt } =
+        let ReportedFigures { sent, mut summary, rtt_ms, least_rtt } =
             progress.figures(&connection, rtts);
+        // Of connections that were cut off, the receiver's figures are not known.
+        summary.packets += earlier.sent.sent.saturating_sub(earlier.sent.lost);
+        summary.bytes += earlier.acknowledged;
+        summary.goodput += earlier.goodput;
         Ok(TransferResult {
-            duration: progress.finished.since(start),
-            files: reader.map_or_else(Vec::new, |reader| reader.files),
-            sent,
+            duration: progress.finished.since(earlier.start),
+            files: outbound.as_ref().map_or_else(Vec::new, |outbound| outbound.files.clone()),
+            sent: sum(earlier.sent, sent),
             summary,
             rtt_ms,
             least_rtt,
             mtu: connection.mtu(),
             address: connection.remote().0,
-            handshake: start.since(Time::ZERO),
-            acknowledged: acknowledged(&connection, mtu),
+            handshake: earlier.start.since(Time::ZERO),
+            acknowledged: earlier.acknowledged + acknowledged(&connection, mtu),
+            connections: earlier.connections,
+            transfer_bytes: outbound.as_ref().map(|outbound| outbound.bytes).unwrap_or_default(),
+            problems: outbound.as_ref().map_or_else(Vec::new, |outbound| outbound.problems()),
             video: connection.sender().and_then(|sender| sender.video()).map(|(_, stats)| stats),
             series,
             unlogged: logged.and_then(Result::err).map(|error| error.to_string()),
@@ -476,7 +669,7 @@ impl TransferProgress {
         now: Time,
         stop: Time,
         connection: &mut Connection,
-        mut reader: Option<&mut SourceReader>,
+        mut files: Option<(&mut Outbound, &Waker)>,
         rtts: &Rtts,
     ) -> Result<(), LiveError> {
         while let Some(bytes) = connection.receive_message() {
@@ -486,23 +679,27 @@ impl TransferProgress {
                 Some(Note::File { file, kept, text }) => {
                     let text = printable(&text);
                     self.has_news = true;
-                    if let Some(reader) = &mut reader {
-                        reader.on_note(file, if kept { Ok(text) } else { Err(text) });
+                    if let Some((outbound, _)) = &mut files {
+                        outbound.on_note(file, if kept { Ok(text) } else { Err(text) });
                     }
                 }
-                Some(
-                    Note::Summarize | Note::Limit { .. } | Note::Resume(_) | Note::Progress { .. },
-                )
-                | None => continue,
+                Some(Note::Resume(resume)) => {
+                    if let Some((outbound, waker)) = &mut files {
+                        outbound.on_resume(resume, waker.clone())?;
+                    }
+                }
+                Some(Note::Summarize | Note::Limit { .. } | Note::Progress { .. }) | None => {
+                    continue;
+                }
             }
             // Of many files each has an answer of its own, and answers wait for each other.
             if self.asked {
                 self.deadline = now + patience(self.idle, connection.rtt());
             }
         }
-        let reader = reader.as_deref();
-        let sent = match reader {
-            Some(reader) => reader.is_done() && connection.is_drained(),
+        let outbound = files.map(|(outbound, _)| &*outbound);
+        let sent = match outbound {
+            Some(outbound) => outbound.is_done() && connection.is_drained(),
             None => now >= stop,
         };
         if !self.asked {
@@ -518,7 +715,7 @@ impl TransferProgress {
                 self.deadline = now + patience(self.idle, connection.rtt());
                 connection.stop();
                 connection.send_message(Note::Summarize.to_bytes());
-                if reader.is_none() {
+                if outbound.is_none() {
                     let figures = match &rtts.arrivals {
                         Some(arrivals) => Note::Summary(
                             arrivals.summary(connection.received().unwrap_or_default()),
@@ -533,12 +730,12 @@ impl TransferProgress {
             }
         }
         // All messages of this end have arrived, too: the server shows them.
-        let settled = reader.map_or_else(|| connection.is_drained(), SourceReader::is_settled);
+        let settled = outbound.map_or_else(|| connection.is_drained(), Outbound::is_settled);
         let answered = match rtts.arrivals {
             Some(_) => self.sent_there.is_some(),
             None => self.summary.is_some(),
         };
-        let failed = reader.is_some_and(SourceReader::has_failed);
+        let failed = outbound.is_some_and(Outbound::has_failed);
         if failed || settled && answered {
             connection.close(u16::from(failed), "");
             self.deadline = Time::NEVER;
@@ -569,21 +766,27 @@ impl TransferProgress {
     }
 
     /// Whether an end is a good one.
-    fn check(&self, end: &End, reader: Option<&SourceReader>) -> Result<(), LiveError> {
-        if self.unanswered {
-            let text = "the receiver does not say what has arrived; --timeout gives it more time";
-            return Err(LiveError::Message(text.into()));
-        }
-        let files = reader.map_or(&[][..], |reader| &reader.files);
-        if let (true, Some(first)) = (reader.is_some_and(SourceReader::has_failed), files.first()) {
+    fn check(&self, end: &End, outbound: Option<&Outbound>) -> Result<(), Failure> {
+        let files = outbound.map_or(&[][..], |outbound| &outbound.files);
+        if let (true, Some(first)) = (outbound.is_some_and(Outbound::has_failed), files.first()) {
             let why = first.problem.as_deref().unwrap_or_default();
-            return Err(LiveError::Message(match files.len() {
+            return Err(Failure::text(match files.len() {
                 1 => format!("the file did not arrive: {why}"),
                 count => format!("none of {count} files arrived: {why}"),
             }));
         }
+        let is_final =
+            |end: &End| self.interrupted || matches!(end, End::There { code: TAKEN_OVER, .. });
         let text = match end {
+            _ if self.unanswered => {
+                "the receiver does not say what has arrived; --timeout gives it more time".into()
+            }
             End::Here { code: 0, .. } => return Ok(()),
+            End::Here { .. }
+                if self.interrupted && outbound.is_some_and(Outbound::is_repeatable) =>
+            {
+                GOES_ON.into()
+            }
             End::Here { reason, .. } => reason.clone(),
             End::There { code: TAKEN_OVER, .. } => {
                 "a newer connection sends the same transfer: this one has ended for it".into()
@@ -597,10 +800,14 @@ impl TransferProgress {
             ),
         };
         let kept = files.iter().filter(|file| file.kept.is_some()).count();
-        Err(LiveError::Message(match files.len() {
+        let error = LiveError::Message(match files.len() {
             0 | 1 => text,
             count => format!("{text}; {kept} of {count} files are whole there"),
-        }))
+        });
+        Err(match is_final(end) || outbound.is_none() {
+            true => Failure::Final(error),
+            false => Failure::CutOff(error),
+        })
     }
 }
 

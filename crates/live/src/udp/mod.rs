@@ -16,14 +16,15 @@ mod listed;
 mod names;
 mod note;
 mod open_files;
+mod outbound;
 pub(crate) mod outbox;
 mod output;
 mod progress;
 mod qlog;
 pub(crate) mod race;
+mod retry;
 mod server;
 pub(crate) mod server_loop;
-mod source;
 
 pub use addresses::{addresses, any_address, connect_to};
 pub use arrivals::{Delays, SentSummary, Summary};
@@ -31,8 +32,8 @@ pub use bulk::{Interval, MOST_FLOWS, StartGate, measure};
 pub use client::{ClientOptions, TransferResult, send};
 pub use course::{ReceivedSeries, SentSeries};
 pub use files::Target;
+pub use outbound::{SentFile, Source, TransferBytes};
 
 pub use progress::{Progress, Snapshot};
 pub use qlog::LogTarget;
 pub use server::{ConnectionResult, Event, MOST_LOOPS, ServerOptions, serve};
-pub use source::{SentFile, Source};

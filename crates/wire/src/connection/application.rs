@@ -108,6 +108,10 @@ impl Connection {
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         self.outgoing.as_mut().map_or(0, |outgoing| outgoing.write(bytes))
     }
+    /// Bytes of the stream that have left at least once.
+    pub fn stream_sent(&self) -> u64 {
+        self.outgoing.as_ref().map_or(0, Outgoing::stream_sent)
+    }
     /// Bytes of the stream that were written and have arrived, without a gap.
     pub fn stream_acknowledged(&self) -> u64 {
         self.outgoing.as_ref().map_or(0, Outgoing::acknowledged)

@@ -112,6 +112,10 @@ impl Outgoing {
     pub(super) fn acknowledged(&self) -> u64 {
         self.base
     }
+    /// Bytes of the stream that have left at least once.
+    pub(super) fn stream_sent(&self) -> u64 {
+        self.next
+    }
     pub(super) fn stats(&self) -> SenderStats {
         self.sender.stats()
     }

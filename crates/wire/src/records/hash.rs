@@ -3,9 +3,18 @@
 use ring::digest::{Context, SHA256};
 
 use super::Entry;
+use crate::key::{KeyError, random};
 
 /// A SHA-256.
 pub type Hash = [u8; 32];
+
+/// Returns an id that no other transfer has, for one that is not resumable.
+///
+/// # Errors
+/// The system gives no randomness.
+pub fn random_id() -> Result<Hash, KeyError> {
+    random()
+}
 
 fn finish(context: Context) -> Hash {
     context.finish().as_ref().first_chunk().copied().unwrap_or([0; 32])

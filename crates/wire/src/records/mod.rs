@@ -25,7 +25,7 @@ mod tests;
 pub use entry::{
     Content, DEEPEST_PATH, Entry, LONGEST_NAME, LONGEST_PATH, LONGEST_TARGET, Mtime, Transfer,
 };
-pub use hash::{FileHash, Hash, ManifestHash, Whole};
+pub use hash::{FileHash, Hash, ManifestHash, Whole, random_id};
 pub use unpacker::Unpacker;
 
 /// Bytes before a record's content.

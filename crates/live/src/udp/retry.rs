@@ -1,0 +1,60 @@
+//! When a client whose connection was cut off connects again, and when it gives up.
+
+use paceline_cc::{Span, Time};
+
+/// First pause before a client connects again; each further one is twice as long.
+const FIRST_PAUSE: Span = Span::from_millis(200);
+/// Longest pause.
+const LONGEST_PAUSE: Span = Span::from_secs(5);
+
+/// Connecting again: pauses grow until there is progress, and without progress it ends.
+#[derive(Debug)]
+pub(super) struct Retry {
+    /// Longest time without progress.
+    patience: Span,
+    last_progress: Time,
+    pause: Span,
+}
+
+impl Retry {
+    /// Progress is made until `now`. With a `patience` of zero nothing is tried again.
+    pub(super) fn new(patience: Span, now: Time) -> Retry {
+        Retry { patience, last_progress: now, pause: FIRST_PAUSE }
+    }
+
+    /// Data has arrived at the other end.
+    pub(super) fn on_progress(&mut self, now: Time) {
+        (self.last_progress, self.pause) = (now, FIRST_PAUSE);
+    }
+
+    /// Returns when to connect again after a connection or an attempt has failed; `None` if it is time to give up.
+    pub(super) fn next(&mut self, now: Time) -> Option<Time> {
+        let end = self.last_progress + self.patience;
+        if now >= end {
+            return None;
+        }
+        let next = (now + self.pause).min(end);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_five_seconds_and_end_with_patience() {
+        let mut retry = Retry::new(Span::from_secs(20), Time::ZERO);
+        let (mut now, mut pauses) = (Time::ZERO, Vec::new());
+        while let Some(next) = retry.next(now) {
+            pauses.push(next.since(now).as_millis_f64());
+            now = next;
+            assert!(pauses.len() < 100);
+        }
+        assert_eq!(pauses, [200.0, 400.0, 800.0, 1600.0, 3200.0, 5000.0, 5000.0, 3800.0]);
+        retry.on_progress(now);
+        assert_eq!(retry.next(now), Some(now + FIRST_PAUSE));
+        assert_eq!(Retry::new(Span::ZERO, now).next(now), None);
+    }
+}

@@ -27,8 +27,9 @@ Examples:
   paceline tunnel up --detach ./office.toml
   systemctl enable --now paceline-tunnel@office
 
-Exit status: 0 if the tunnel was ended by a signal or `paceline tunnel down`, with --detach if it is connected; 1 if it
-could not be brought up, or something could not be undone; 2 if its file is wrong, and nothing was changed.")]
+Exit status: 0 if a signal or `paceline tunnel down` has ended it, with --detach if it is connected;
+1 if it could not be brought up, or something could not be undone; 2 if its file is wrong, and
+nothing was changed.")]
 pub(crate) struct Up {
     /// The tunnel's name, or the path of its file
     #[arg(value_name = "NAME|FILE")]
@@ -190,7 +191,7 @@ impl Attendant {
         }
     }
 
-    /// The tunnel stands: makes the changes, once.
+    /// The tunnel stands: makes the changes.
     fn stand(&mut self) -> Result<(), LiveError> {
         for remark in self.setup.apply()? {
             output::note(&format!("warning: {remark}"));

@@ -28,6 +28,7 @@ use record::Record;
 use super::Prefix;
 use crate::LiveError;
 use crate::linux::nat::Nat;
+use crate::linux::route::Links;
 use crate::linux::ruleset::Owner;
 
 /// What a tunnel changes on this machine beside its device.
@@ -63,9 +64,10 @@ pub struct Setup {
     record: Record,
     guard: Option<Guard>,
     mark: Option<u32>,
-    is_applied: bool,
+    /// The number of the device for which the changes were made.
+    applied_to: Option<u32>,
     /// Tables of nf_tables that go with this process.
-    _marks: Option<Owner>,
+    marks: Option<Owner>,
     _translation: Vec<Nat>,
     /// Kept until the process ends, and by the guard until it has undone everything.
     _holds: Vec<Hold>,
@@ -115,6 +117,7 @@ impl Setup {
             kill_switch::install(name, &options.device, mark, allowed)?;
         }
         let record = Record::new(&options.device)?;
+        record.save(name)?;
         hold.note_holder(record.network)?;
         holds.push(hold);
         let guard = Guard::start(name)?;
@@ -123,8 +126,8 @@ impl Setup {
             record,
             guard: Some(guard),
             mark,
-            is_applied: false,
-            _marks: None,
+            applied_to: None,
+            marks: None,
             _translation: Vec::new(),
             _holds: holds,
         })
@@ -135,23 +138,36 @@ impl Setup {
         self.mark
     }
 
-    /// Makes the changes, once the device stands with its addresses. A second call changes nothing. Returns remarks for the
-    /// user: what is missing, and what to do about it.
+    /// Makes the changes, once the device stands with its addresses; call it whenever the tunnel is connected. If the device
+    /// was made anew, because the server hands out other addresses, it gets the routes and name servers that went with the
+    /// former one; else a second call changes nothing. Returns remarks for the user: what is missing, and what to do about it.
     ///
     /// # Errors
     /// The kernel refuses something without which the tunnel would not do what was asked for.
     pub fn apply(&mut self) -> Result<Vec<String>, LiveError> {
         let mut remarks = Vec::new();
-        if std::mem::replace(&mut self.is_applied, true) {
-            return Ok(remarks);
-        }
+        let index = Links::open()?.index(&self.options.device)?;
+        let is_first = match self.applied_to.replace(index) {
+            Some(applied) if applied == index => return Ok(remarks),
+            applied => applied.is_none(),
+        };
         if let Some(mark) = self.mark {
-            self._marks = routing::lead(&self.options, mark, &mut self.record, &mut remarks)?;
+            // A table of the same name cannot be there twice.
+            self.marks = None;
+            let inside = routing::lead(&self.options, mark, index)?;
+            if is_first {
+                routing::note_changes(&self.options, mark, &mut self.record)?;
+            }
+            // Before the rules: answers to the tunnel's packets must never fail a strict check.
+            self.marks = routing::keep_marks(&self.options, mark, &inside, &mut remarks);
+            if is_first {
+                routing::turn(&self.record, &mut remarks)?;
+            }
         }
         if !self.options.name_servers.is_empty() {
-            names::apply(&self.options, &mut self.record, &mut remarks)?;
+            names::apply(&self.options, is_first, &mut remarks)?;
         }
-        if let Some(translate) = &self.options.translate {
+        if let (Some(translate), true) = (&self.options.translate, is_first) {
             self._translation =
                 translation::apply(&self.options, translate, &mut self.record, &mut remarks)?;
         }

@@ -11,7 +11,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::SetupOptions;
-use super::record::Record;
 use crate::LiveError;
 use crate::shell::firewall::run;
 
@@ -27,19 +26,20 @@ const KEPT_LINE: &str = "#before: ";
 /// Says that there was no file.
 const NO_FILE: &str = "#before-there-was-no-file";
 
-/// Sets the name servers.
+/// Sets the name servers: the first time, or again for a device that was made anew.
 ///
 /// # Errors
 /// `/etc/resolv.conf` cannot be written.
 pub(super) fn apply(
     options: &SetupOptions,
-    record: &mut Record,
+    is_first: bool,
     remarks: &mut Vec<String>,
 ) -> Result<(), LiveError> {
-    // Before the file is changed: the guard and `down` ask for the record first.
-    record.save(&options.name)?;
     let servers: Vec<String> = options.name_servers.iter().map(IpAddr::to_string).collect();
     let before = fs::read(FILE).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if !is_first && before.as_deref().and_then(writer) == Some(&options.name) {
+        return Ok(());
+    }
     if before.as_deref().is_some_and(asks_resolved) {
         if ask_resolved(&options.device, &servers) {
             return Ok(());

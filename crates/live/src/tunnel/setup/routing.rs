@@ -48,26 +48,39 @@ pub(super) fn free_mark() -> Result<u32, LiveError> {
     (FIRST_MARK..).find(is_free).ok_or_else(|| LiveError::Message("no mark is free".into()))
 }
 
-/// Leads everything that has no more specific route through the device. A family for which the device has no address is
-/// unreachable, so that nothing passes beside the tunnel. Returns the owner of rules that go with this process.
+/// Adds default routes through the device to the tunnel's table, for the families of which the device has addresses. Returns
+/// these addresses. The routes go with the device, and nothing leads to the table before [`turn`].
 ///
 /// # Errors
 /// The kernel refuses.
 pub(super) fn lead(
     options: &SetupOptions,
     mark: u32,
-    record: &mut Record,
-    remarks: &mut Vec<String>,
-) -> Result<Option<Owner>, LiveError> {
+    index: u32,
+) -> Result<Vec<IpAddr>, LiveError> {
     let mut links = Links::open()?;
-    let index = links.index(&options.device)?;
-    let inside: Vec<IpAddr> =
-        links.addresses()?.into_iter().filter(|(at, _)| *at == index).map(|(_, own)| own).collect();
+    let of_device = |(at, own)| (at == index).then_some(own);
+    let inside: Vec<IpAddr> = links.addresses()?.into_iter().filter_map(of_device).collect();
     for any in [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)] {
         if inside.iter().any(|own| own.is_ipv4() == any.is_ipv4()) {
             links.add_route_in(mark, index, any, 0)?;
         }
     }
+    if inside.is_empty() {
+        return Err(LiveError::Message(format!("device {} has no address", options.device)));
+    }
+    Ok(inside)
+}
+
+/// Writes down which rules and settings [`turn`] will change.
+///
+/// # Errors
+/// The kernel does not tell its rules; there is no room for the record.
+pub(super) fn note_changes(
+    options: &SetupOptions,
+    mark: u32,
+    record: &mut Record,
+) -> Result<(), LiveError> {
     let mut rules = Rules::open()?;
     let listed = [rules.list(false)?, rules.list(true)?].concat();
     let is_free = |first: &u32| {
@@ -80,26 +93,22 @@ pub(super) fn lead(
     record.rules = wanted_rules(mark, first);
     let text = fs::read_to_string(VALID_MARK).unwrap_or_default();
     record.valid_mark_was_off = text.trim() == "0";
-    record.save(&options.name)?;
-    // Before the rules: answers to the tunnel's packets must never fail a strict check.
-    let marks = match keep_marks(options, mark, &inside) {
-        Ok(owner) => {
-            if record.valid_mark_was_off
-                && let Err(error) = fs::write(VALID_MARK, "1")
-            {
-                remarks.push(format!("{VALID_MARK}: {error}; {STRICT}"));
-            }
-            Some(owner)
-        }
-        Err(error) => {
-            remarks.push(format!("{error}; {STRICT}"));
-            None
-        }
-    };
-    for rule in &record.rules {
-        rules.add(rule)?;
+    record.save(&options.name)
+}
+
+/// Turns packets without the mark to the tunnel's table. A family for which that has no route is unreachable, so that nothing
+/// passes beside the tunnel.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn turn(record: &Record, remarks: &mut Vec<String>) -> Result<(), LiveError> {
+    if record.valid_mark_was_off
+        && let Err(error) = fs::write(VALID_MARK, "1")
+    {
+        remarks.push(format!("{VALID_MARK}: {error}; {STRICT}"));
     }
-    Ok(marks)
+    let mut rules = Rules::open()?;
+    record.rules.iter().try_for_each(|rule| rules.add(rule).map(drop))
 }
 
 const STRICT: &str =
@@ -126,7 +135,13 @@ fn wanted_rules(mark: u32, first: u32) -> Vec<Rule> {
 
 /// Gives answers to the tunnel's packets the mark of these, so that a strict check of their source (RFC 3704 §2.2) looks at
 /// the route that the tunnel's packets take. Drops what claims to come to the tunnel's addresses from another interface.
-fn keep_marks(options: &SetupOptions, mark: u32, inside: &[IpAddr]) -> Result<Owner, LiveError> {
+/// Returns the owner of the rules, which go with this process; `None`, and a remark, if the kernel has no such rules.
+pub(super) fn keep_marks(
+    options: &SetupOptions,
+    mark: u32,
+    inside: &[IpAddr],
+    remarks: &mut Vec<String>,
+) -> Option<Owner> {
     let mut table =
         NewTable::new(Family::Both, &format!("paceline-{}", options.name), Lifetime::Owner);
     [INPUT, OUTPUT, RAW].iter().for_each(|chain| table.chain(chain));
@@ -139,7 +154,12 @@ fn keep_marks(options: &SetupOptions, mark: u32, inside: &[IpAddr]) -> Result<Ow
         let to = Step::To(own, bits);
         table.rule(&RAW, &[device, Step::Is(family), to, Step::FromElsewhere, Step::Drop]);
     }
-    table.install().map_err(LiveError::system("marks of the tunnel's packets (nf_tables)"))
+    let installed = table.install();
+    installed
+        .inspect_err(|error| {
+            remarks.push(format!("marks of the tunnel's packets (nf_tables): {error}; {STRICT}"));
+        })
+        .ok()
 }
 
 #[cfg(test)]

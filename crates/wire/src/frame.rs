@@ -34,6 +34,8 @@ const PART_OF: u8 = 13;
 const PART_OF_DATAGRAM: u8 = 14;
 const CREDIT: u8 = 15;
 const CREDIT_SPENT: u8 = 16;
+const NEW_KEYS: u8 = 17;
+const NEW_KEYS_ANSWER: u8 = 18;
 
 const NUMBER_LIMIT: u64 = 1 << 48;
 const SEGMENT_LIMIT: u64 = 1 << 56;
@@ -177,6 +179,20 @@ pub enum Frame<'a> {
     /// Data waits that lies beyond this offset, which is all that was granted (RFC 9000's DATA_BLOCKED): asks for
     /// [`Frame::Credit`].
     CreditSpent(u64),
+    /// Starts a change of keys.
+    NewKeys {
+        /// The epoch that the new keys are for: the next one after this packet's.
+        epoch: u8,
+        /// The public half of a fresh X25519 key.
+        public: [u8; 32],
+    },
+    /// Answers [`Frame::NewKeys`].
+    NewKeysAnswer {
+        /// The epoch that the new keys are for.
+        epoch: u8,
+        /// The public half of a fresh X25519 key.
+        public: [u8; 32],
+    },
 }
 
 /// Reads the frames of a payload one after the other. Whoever reads stops at the first error.
@@ -267,6 +283,14 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, FormatError> {
         }
         CREDIT => Frame::Credit(reader.u64("a credit")?),
         CREDIT_SPENT => Frame::CreditSpent(reader.u64("a credit")?),
+        NEW_KEYS => {
+            let epoch = reader.u8("an epoch")?;
+            Frame::NewKeys { epoch, public: reader.array("a public key")? }
+        }
+        NEW_KEYS_ANSWER => {
+            let epoch = reader.u8("an epoch")?;
+            Frame::NewKeysAnswer { epoch, public: reader.array("a public key")? }
+        }
         other => {
             return Err(FormatError::Value { field: "the kind of frame", value: u64::from(other) });
         }
@@ -416,6 +440,14 @@ pub fn write(frame: &Frame<'_>, bytes: &mut [u8]) -> Result<usize, FormatError> 
         Frame::CreditSpent(limit) => {
             writer.u8(CREDIT_SPENT)?;
             writer.u64(*limit)?;
+        }
+        Frame::NewKeys { epoch, public } => {
+            writer.put(&[NEW_KEYS, *epoch])?;
+            writer.put(public)?;
+        }
+        Frame::NewKeysAnswer { epoch, public } => {
+            writer.put(&[NEW_KEYS_ANSWER, *epoch])?;
+            writer.put(public)?;
         }
     }
     Ok(writer.len())

@@ -17,7 +17,7 @@ fn any(random: &mut Stream) -> Vec<u8> {
     let length = random.below(300) as usize;
     let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
     let mut place = [0; OLDER_RANGES];
-    let frame = match random.below(14) {
+    let frame = match random.below(16) {
         0 => Frame::Data(Data {
             kind: match random.below(4) {
                 0 => Kind::Stream,
@@ -85,6 +85,8 @@ fn any(random: &mut Stream) -> Vec<u8> {
         }),
         10 => Frame::Credit(bits(random)),
         11 => Frame::CreditSpent(bits(random)),
+        12 => Frame::NewKeys { epoch: bits(random) as u8, public: [bits(random) as u8; 32] },
+        13 => Frame::NewKeysAnswer { epoch: bits(random) as u8, public: [bits(random) as u8; 32] },
         _ => Frame::Close { code: bits(random) as u16, reason: "the disk is full: ü" },
     };
     written(&frame)

@@ -54,6 +54,12 @@ pub fn server_number(datagram: &[u8]) -> Option<u8> {
     datagram.get(SERVER_NUMBER_AT).copied()
 }
 
+/// Returns the number of a packet without the epoch of its keys, which stands in the first of its eight bytes.
+#[inline]
+pub fn count(number: u64) -> u64 {
+    number & ((1 << 56) - 1)
+}
+
 /// A packet, as far as it can be read without a key.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Packet<'a> {
@@ -118,7 +124,8 @@ pub struct Retry<'a> {
 pub struct Transport<'a> {
     /// The identifier of the connection at the receiving end.
     pub receiver: u32,
-    /// The packet's number, which no other packet of this direction has.
+    /// The epoch of its keys in the first byte, then the packet's number, which no other packet of this direction has
+    /// ([`count`]).
     pub number: u64,
     /// The congestion header, which routers may have changed.
     pub header: Header,

@@ -80,6 +80,10 @@ impl Connection {
     pub fn latest_ack(&self) -> Option<&Ack> {
         self.latest_ack.as_ref()
     }
+    /// How often the keys were changed.
+    pub fn key_changes(&self) -> u64 {
+        self.keys.changes()
+    }
     /// Packets that were forged, came twice, or meant nothing.
     pub fn ignored(&self) -> u64 {
         self.ignored

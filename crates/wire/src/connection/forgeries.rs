@@ -1,7 +1,7 @@
 //! How many packets may fail to be authentic before a connection ends.
 
 /// The most packets that may fail under one key. RFC 9001 §6.6 has 2^36 for ChaCha20-Poly1305 and 2^52 for
-/// AES-GCM: beyond that, chance alone might let a forged one pass. There is no change of keys that would begin anew.
+/// AES-GCM: beyond that, chance alone might let a forged one pass. Those under keys that were replaced count on.
 const MOST: u64 = 1 << 36;
 
 /// The packets of a connection that were addressed to it and not authentic.

@@ -7,6 +7,7 @@ mod datagram_reassembly;
 mod forgeries;
 mod held;
 mod incoming;
+mod keys;
 mod messages;
 mod outgoing;
 mod path;
@@ -26,12 +27,13 @@ use self::blackhole::BlackHole;
 use self::forgeries::Forgeries;
 pub use self::held::HeldBudget;
 use self::incoming::{Envelope, Incoming};
+use self::keys::{KeyFrame, Keyring, OpenError};
 use self::messages::Messages;
 use self::outgoing::Outgoing;
 use self::path::Path;
 use self::peer::Peer;
 use crate::bytes::printable;
-use crate::cipher::{Cipher, ReplayWindow, TAG};
+use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::{self, Frame, Frames, OlderRanges};
 use crate::packet::{self, SHORT, Transport};
 use crate::terms::Service;
@@ -123,8 +125,8 @@ enum State {
 pub struct Connection {
     local: u32,
     remote: u32,
-    seal: Cipher,
-    open: Cipher,
+    keys: Keyring,
+    /// Number of the next packet, which counts on when keys are changed.
     number: u64,
     replay: ReplayWindow,
     path: Path,
@@ -181,7 +183,7 @@ impl Connection {
                 let timers = (self.heard + self.idle).min(self.ping).min(self.messages.wake());
                 let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
                 let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
-                timers.min(incoming).min(outgoing).min(self.black_hole.wake())
+                timers.min(incoming).min(outgoing).min(self.black_hole.wake()).min(self.keys.wake())
             }
         }
     }
@@ -212,18 +214,22 @@ impl Connection {
         let Ok(packet::Packet::Transport(read)) = packet::Packet::read(bytes) else {
             return false;
         };
-        let Transport { receiver, number, header, payload_at, .. } = read;
+        let Transport { receiver, number: wire_number, header, payload_at, .. } = read;
+        let number = packet::count(wire_number);
         if receiver != self.local || !self.replay.is_new(number) {
             return false;
         }
         let size = (bytes.len() + self.ip_udp) as u32;
         let (head, payload) = bytes.split_at_mut(payload_at.min(bytes.len()));
         let covered = head.get(..SHORT).unwrap_or(&[]);
-        let Some(payload) = self.open.open(number, covered, payload) else {
-            if self.forgeries.count() {
-                self.give_up("too many packets were forged");
+        let (payload, is_newest_epoch) = match self.keys.open(now, wire_number, covered, payload) {
+            Ok(opened) => opened,
+            Err(error) => {
+                if error == OpenError::Forged && self.forgeries.count() {
+                    self.give_up("too many packets were forged");
+                }
+                return false;
             }
-            return false;
         };
         let newest = number >= self.replay.end();
         self.replay.insert(number);
@@ -235,7 +241,8 @@ impl Connection {
         let mut taken = true;
         for frame in Frames::new(payload) {
             let Ok(frame) = frame else { break };
-            taken &= self.on_frame(now, from, frame, (number, header, ecn, size), sink);
+            let envelope = (number, is_newest_epoch, header, ecn, size);
+            taken &= self.on_frame(now, from, frame, envelope, sink);
         }
         taken
     }
@@ -246,7 +253,7 @@ impl Connection {
         now: Time,
         from: SocketAddr,
         frame: Frame<'_>,
-        (number, header, ecn, size): (u64, Header, Ecn, u32),
+        (number, is_newest_epoch, header, ecn, size): (u64, bool, Header, Ecn, u32),
         sink: &mut dyn Sink,
     ) -> bool {
         let open = self.state == State::Open;
@@ -307,6 +314,12 @@ impl Connection {
             Frame::Credit(limit) => {
                 let Some(outgoing) = &mut self.outgoing else { return false };
                 outgoing.on_credit(limit);
+            }
+            Frame::NewKeys { epoch, public } => {
+                return self.keys.on_start(is_newest_epoch, epoch, &public);
+            }
+            Frame::NewKeysAnswer { epoch, public } => {
+                return self.keys.on_answer(now, is_newest_epoch, epoch, &public);
             }
             Frame::CreditSpent(_) => {
                 return self.incoming.as_mut().is_some_and(Incoming::on_credit_question);
@@ -397,7 +410,11 @@ impl Connection {
         if let Some(number) = self.pongs.pop_front() {
             return self.control(to, &Frame::Pong(number), bytes);
         }
-        if self.ping <= now {
+        let keys = self.keys.pop(now, self.rtt());
+        if let Some(KeyFrame::Frame(frame)) = keys {
+            return self.control(to, &frame, bytes);
+        }
+        if self.ping <= now || keys.is_some() {
             self.ping = now + quiet(self.idle, 8);
             self.pings = self.pings.wrapping_add(1);
             return self.control(to, &Frame::Ping(self.pings), bytes);
@@ -462,7 +479,9 @@ impl Connection {
         size: usize,
         bytes: &mut [u8],
     ) -> Option<Transmit> {
-        let at = Transport::write(self.remote, self.number, &Header::None, bytes).ok()?;
+        let at =
+            Transport::write(self.remote, self.keys.wire_number(self.number), &Header::None, bytes)
+                .ok()?;
         let length = size.saturating_sub(self.ip_udp + at + TAG);
         let place = bytes.get_mut(at..at + length)?;
         place.fill(0);
@@ -478,7 +497,9 @@ impl Connection {
     }
 
     fn packet(&mut self, to: SocketAddr, payload: &[u8], bytes: &mut [u8]) -> Option<Transmit> {
-        let at = Transport::write(self.remote, self.number, &Header::None, bytes).ok()?;
+        let at =
+            Transport::write(self.remote, self.keys.wire_number(self.number), &Header::None, bytes)
+                .ok()?;
         bytes.get_mut(at..at + payload.len())?.copy_from_slice(payload);
         self.finish(to, Ecn::NotEct, at, payload.len(), bytes)
     }
@@ -492,7 +513,9 @@ impl Connection {
         bytes: &mut [u8],
     ) -> Option<Transmit> {
         let Body::Data(data) = &packet.body else { return None };
-        let at = Transport::write(self.remote, self.number, &data.header, bytes).ok()?;
+        let at =
+            Transport::write(self.remote, self.keys.wire_number(self.number), &data.header, bytes)
+                .ok()?;
         let room = bytes.get_mut(at..)?;
         let headers = (self.ip_udp, at);
         let length = self.outgoing.as_mut()?.fill(now, (packet, from), data, headers, room).ok()?;
@@ -510,9 +533,10 @@ impl Connection {
         length: usize,
         bytes: &mut [u8],
     ) -> Option<Transmit> {
+        let wire_number = self.keys.wire_number(self.number);
         let (head, rest) = bytes.split_at_mut(at);
         let covered = head.get(..SHORT)?;
-        let tag = self.seal.seal(self.number, covered, rest.get_mut(..length)?)?;
+        let tag = self.keys.seal(wire_number, covered, rest.get_mut(..length)?)?;
         rest.get_mut(length..length + TAG)?.copy_from_slice(&tag);
         let number = self.number;
         self.number += 1;

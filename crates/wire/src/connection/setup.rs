@@ -13,12 +13,13 @@ use super::credit::{GrantedCredit, SpentCredit};
 use super::forgeries::Forgeries;
 use super::held::{HeldBudget, HeldBytes};
 use super::incoming::Incoming;
+use super::keys::Keyring;
 use super::messages::Messages;
 use super::outgoing::Outgoing;
 use super::path::Path;
 use super::peer::Peer;
 use super::{Connection, State};
-use crate::cipher::{Cipher, ReplayWindow, TAG};
+use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::DATA;
 use crate::noise::Keys;
 use crate::packet::{LONGEST_HEADER, SHORT};
@@ -145,9 +146,10 @@ impl Connection {
         offer: &Offer,
         limits: &Limits,
     ) -> Result<Connection, String> {
-        let (sends, receives, seal, open) = match role {
-            Role::Initiator { .. } => (&offer.scheme, &offer.back, keys.0, keys.1),
-            Role::Responder => (&offer.back, &offer.scheme, keys.1, keys.0),
+        let is_initiator = matches!(role, Role::Initiator { .. });
+        let (sends, receives) = match role {
+            Role::Initiator { .. } => (&offer.scheme, &offer.back),
+            Role::Responder => (&offer.back, &offer.scheme),
         };
         let (window, credit, others_idle) = match role {
             Role::Initiator { window, credit, idle, .. } => (window, credit, idle),
@@ -156,7 +158,7 @@ impl Connection {
         let credit = (credit && offer.service == Service::Stream).then_some(window);
         let idle = limits.idle.max(others_idle.min(LONGEST_IDLE));
         let ip_udp = limits.ip_udp(&remote);
-        let own = limits.halves.clone().filter(|_| matches!(role, Role::Initiator { .. }));
+        let own = limits.halves.clone().filter(|_| is_initiator);
         let outgoing = match sends.as_str() {
             "" => None,
             scheme => {
@@ -172,12 +174,11 @@ impl Connection {
             "" => None,
             scheme => Some(incoming(&halves(scheme)?, offer.service, limits)),
         };
-        let cipher = |key| Cipher::new(key, offer.plaintext).ok_or("the keys are no good");
+        let keys = Keyring::new(now, &keys, is_initiator, offer.plaintext);
         Ok(Connection {
             local: ids.0,
             remote: ids.1,
-            seal: cipher(&seal)?,
-            open: cipher(&open)?,
+            keys: keys.ok_or("the keys are no good")?,
             number: 0,
             replay: ReplayWindow::new(),
             path: Path::new(remote),

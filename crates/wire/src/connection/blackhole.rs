@@ -28,6 +28,9 @@ const PAUSE: Span = Span::from_millis(1000);
 /// When larger sizes are tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const RAISE: Span = Span::from_millis(600_000);
 
+/// How often larger sizes are tried until one is answered (RFC 8899 §5.1.2: MAX_PROBES): a full queue drops pings, too.
+const RAISE_ROUNDS: u32 = 3;
+
 /// A round of pings of several sizes, the largest first.
 #[derive(Debug)]
 struct Round {
@@ -61,6 +64,8 @@ pub(super) struct BlackHole {
     most: u16,
     /// When larger sizes are tried.
     raise: Time,
+    /// Rounds without an answer since then.
+    raise_rounds: u32,
     /// Losses and timeouts when a large packet was last acknowledged.
     losses: u64,
     timeouts: u64,
@@ -76,6 +81,7 @@ impl BlackHole {
             mtu,
             most: mtu,
             raise: Time::NEVER,
+            raise_rounds: 0,
             losses: 0,
             timeouts: 0,
             round: None,
@@ -123,8 +129,17 @@ impl BlackHole {
         if round.raises {
             // An answer shows that the path carries the size.
             let answered = round.answered;
-            (self.raise, self.round) = (now + RAISE, None);
-            return (answered > self.mtu).then(|| self.settle(now, answered, stats));
+            self.round = None;
+            if answered > self.mtu {
+                return Some(self.settle(now, answered, stats));
+            }
+            self.raise_rounds += 1;
+            if self.raise_rounds < RAISE_ROUNDS {
+                self.begin_raise(now, rtt, number);
+            } else {
+                (self.raise, self.raise_rounds) = (now + RAISE, 0);
+            }
+            return None;
         }
         match round.answered {
             0 => {}
@@ -270,10 +285,13 @@ mod tests {
             round(&mut hole, &mut now, 1320, &none);
         }
         assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
-        // Ten minutes later nothing larger passes.
+        // Ten minutes later nothing larger passes, in three rounds.
         now = hole.wake();
-        assert_eq!((hole.update(now, rtt, &none, 1), hole.wake()), (None, Time::ZERO));
-        assert_eq!(round(&mut hole, &mut now, 1359, &none), None);
+        assert_eq!(hole.update(now, rtt, &none, 1), None);
+        for _ in 0..RAISE_ROUNDS {
+            assert_eq!(hole.wake(), Time::ZERO);
+            assert_eq!(round(&mut hole, &mut now, 1359, &none), None);
+        }
         assert_eq!((hole.mtu(), hole.wake()), (1320, now + RAISE));
         // The other end has moved: something does, and this is tried at once.
         hole.on_new_path(now);

@@ -1,11 +1,14 @@
 //! The Saturator's server, and somebody who records a client's packets and sends them again.
 
+use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use paceline_live::saturate::{Event, ServerOptions, server};
-use paceline_wire::key::Identity;
+use paceline_cc::Span;
+use paceline_live::saturate::window::Rule;
+use paceline_live::saturate::{ClientOptions, Event, ServerOptions, client, server};
+use paceline_wire::key::{Identity, Key};
 use paceline_wire::saturator::{Body, COOKIE, Channel, Codec, HELLO, SessionCodec, new_nonce};
 
 /// How long anything may take before the test has failed.
@@ -67,15 +70,7 @@ impl Client {
 
 #[test]
 fn recorded_packets_are_not_answered_whoever_sends_them_again() {
-    let identity = Identity::generate().expect("random numbers");
-    let key = identity.key().clone();
-    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    let options = ServerOptions { listen, identity, once: true };
-    let (events, told) = mpsc::channel();
-    let serving = std::thread::spawn(move || {
-        server(&options, &mut |event| drop(events.send(event))).map_err(|error| error.to_string())
-    });
-    let Ok(Event::Listening(to)) = told.recv_timeout(PATIENCE) else { panic!("no server") };
+    let (serving, to, key) = serving();
     let client = Client::new(Codec::new(&key, true), to);
     let mut codec = client.connect(7);
     let mut data = [0; 1472];
@@ -110,4 +105,109 @@ fn recorded_packets_are_not_answered_whoever_sends_them_again() {
     let length = codec.write(Body::End, 0, &mut data).expect("room");
     feedback.send_to(&data[..length], to).expect("sent");
     assert_eq!(serving.join().expect("no panic"), Ok(true));
+}
+
+/// A server on a thread of its own, its address and its key.
+fn serving() -> (std::thread::JoinHandle<Result<bool, String>>, SocketAddr, Key) {
+    let identity = Identity::generate().expect("random numbers");
+    let key = identity.key().clone();
+    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let options = ServerOptions { listen, identity, once: true };
+    let (events, told) = mpsc::channel();
+    let serving = std::thread::spawn(move || {
+        server(&options, &mut |event| drop(events.send(event))).map_err(|error| error.to_string())
+    });
+    let Ok(Event::Listening(to)) = told.recv_timeout(PATIENCE) else { panic!("no server") };
+    (serving, to, key)
+}
+
+fn options(to: Vec<SocketAddr>, key: Key, duration: Span) -> ClientOptions {
+    ClientOptions {
+        to,
+        key,
+        link: None,
+        feedback: None,
+        up: true,
+        down: false,
+        duration,
+        size: 1500,
+        window: 200,
+        rule: Rule::Delivery,
+        patience: Span::from_secs(60),
+    }
+}
+
+#[test]
+fn a_silent_address_is_passed_over() {
+    let (serving, to, key) = serving();
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let first = silent.local_addr().expect("an address");
+    let options = options(vec![first, to], key, Span::from_millis(500));
+    let measured = client(&options, &mut |_| {}).expect("the second address answers");
+    assert_eq!(measured.problem, None);
+    assert!(measured.up.is_some_and(|up| up.sent.sent > 0));
+    assert_eq!(serving.join().expect("no panic"), Ok(true));
+}
+
+/// Carries datagrams between a client and a server, half a second each way, until `ends` is closed.
+fn relay(to: SocketAddr, ends: mpsc::Receiver<()>) -> SocketAddr {
+    const DELAY: Duration = Duration::from_millis(500);
+    let front = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    front.set_nonblocking(true).expect("a socket");
+    let at = front.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let mut ways: Vec<(SocketAddr, UdpSocket)> = Vec::new();
+        // When, on which way, whether to the server, and what.
+        let mut waiting: VecDeque<(Instant, usize, bool, Vec<u8>)> = VecDeque::new();
+        let mut place = [0; 2048];
+        while ends.try_recv() == Err(mpsc::TryRecvError::Empty) {
+            while let Ok((length, from)) = front.recv_from(&mut place) {
+                let known = ways.iter().position(|(client, _)| *client == from);
+                let way = known.unwrap_or_else(|| {
+                    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+                    socket.connect(to).expect("a socket");
+                    socket.set_nonblocking(true).expect("a socket");
+                    ways.push((from, socket));
+                    ways.len() - 1
+                });
+                waiting.push_back((Instant::now() + DELAY, way, true, place[..length].to_vec()));
+            }
+            for (way, (_, socket)) in ways.iter().enumerate() {
+                while let Ok(length) = socket.recv(&mut place) {
+                    let bytes = place[..length].to_vec();
+                    waiting.push_back((Instant::now() + DELAY, way, false, bytes));
+                }
+            }
+            while waiting.front().is_some_and(|(due, ..)| *due <= Instant::now()) {
+                let Some((_, way, up, bytes)) = waiting.pop_front() else { break };
+                // What finds no room is lost, as on any link.
+                let _ = match up {
+                    true => ways[way].1.send(&bytes),
+                    false => front.send_to(&bytes, ways[way].0),
+                };
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    at
+}
+
+#[test]
+fn what_was_measured_is_kept_if_the_server_falls_silent() {
+    let (_serving, to, key) = serving();
+    let (cut, ends) = mpsc::channel::<()>();
+    let at = relay(to, ends);
+    let mut options = options(vec![at], key, Span::from_secs(600));
+    options.patience = Span::from_secs(15);
+    // The path is cut after the first time that the traces were to be written.
+    let (mut cut, mut flushed) = (Some(cut), 0);
+    let measured = client(&options, &mut |so_far| {
+        flushed = so_far.up.as_ref().map_or(0, |up| up.recorded.packets);
+        cut = None;
+    });
+    let measured = measured.expect("what was measured");
+    let problem = measured.problem.expect("it was cut off");
+    assert!(problem.contains("nothing has come"), "{problem}");
+    let up = measured.up.expect("a direction").recorded;
+    assert!(flushed > 0 && up.packets >= flushed && !up.opportunities.is_empty(), "{flushed}");
 }

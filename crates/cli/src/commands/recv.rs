@@ -30,6 +30,7 @@ Examples:
   (umask 077; paceline key new -o server.key > client.key)
   paceline recv --listen 0.0.0.0:5311 --key-file server.key -o incoming/
   paceline recv --listen [::]:5311 -o FILE --once
+  paceline recv --measure --listen 127.0.0.1:5311
   paceline recv --listen 0.0.0.0:5311 -o - --once | tar x")]
 pub(crate) struct Recv {
     /// The address and port to listen at; port 0 takes a free one.

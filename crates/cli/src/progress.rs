@@ -96,9 +96,9 @@ fn show_bar(progress: &Progress, ends: &mpsc::Receiver<()>) {
         if has_length != Some(seen.total > 0) {
             has_length = Some(seen.total > 0);
             bar.set_style(style(if seen.total > 0 {
-                "{wide_bar} {msg}"
+                "{bar:20} {wide_msg}"
             } else {
-                "{spinner} {msg}"
+                "{spinner} {wide_msg}"
             }));
         }
         bar.set_length(seen.total);

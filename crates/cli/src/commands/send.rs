@@ -7,10 +7,10 @@ use std::sync::{Arc, mpsc};
 use clap::Args;
 use paceline_cc::{Rate, Span};
 use paceline_lab::compare::P95;
-use paceline_live::LiveError;
 use paceline_live::udp::{
     ClientOptions, Delays, Progress, SentFile, SentSeries, Source, TransferResult, addresses, send,
 };
+use paceline_live::{Interrupts, LiveError};
 use paceline_report::TransferView;
 use paceline_sim::scenario::Workload;
 use paceline_wire::{Limits, Offer, Service};
@@ -265,6 +265,8 @@ impl Send {
             window: limits.window,
             ..Offer::default()
         };
+        // Blocks signals in all threads that start from here on: the loop alone handles them.
+        let _signals = Interrupts::watch().map_err(fail)?;
         let name = Some(to.clone());
         let to = addresses(&to).map_err(fail)?;
         let key = match self.bulk {

@@ -265,8 +265,6 @@ impl Send {
             window: limits.window,
             ..Offer::default()
         };
-        // Blocks signals in all threads that start from here on: the loop alone handles them.
-        let _signals = Interrupts::watch().map_err(fail)?;
         let name = Some(to.clone());
         let to = addresses(&to).map_err(fail)?;
         let key = match self.bulk {
@@ -275,6 +273,8 @@ impl Send {
         };
         let qlog = self.qlog.clone();
         let series = self.output.is_some();
+        // Blocks signals in all threads that start from here on: the loop alone handles them.
+        let _signals = Interrupts::watch().map_err(fail)?;
         let (waits_for_server, abandons) = (false, false);
         let options = ClientOptions {
             to,

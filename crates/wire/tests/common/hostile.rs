@@ -6,6 +6,7 @@ use paceline_cc::{Ecn, Time};
 use paceline_wire::Server;
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::packet::{Initiation, Packet, Response};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 
 /// The bytes of base 64 with `-` and `_`.
@@ -88,6 +89,42 @@ pub struct HostileClient {
     message: Vec<u8>,
     /// The server's identifier of the connection, once it has answered.
     pub remote: u32,
+    /// What encrypts packets to the server, and decrypts those from it.
+    keys: Option<(LessSafeKey, LessSafeKey)>,
+    /// The number of the next packet.
+    pub number: u64,
+}
+
+/// An offer as the library writes it: packets of 1228 bytes, under Cubic, with the responder's scheme.
+pub fn offer(service: u8, back: &str) -> Vec<u8> {
+    let mut bytes = vec![0, service];
+    bytes.extend(1228u16.to_be_bytes());
+    bytes.extend((1u64 << 20).to_be_bytes());
+    // The window grows by frames.
+    bytes.push(1);
+    bytes.extend(10_000u32.to_be_bytes());
+    for scheme in ["cubic", back] {
+        bytes.extend((scheme.len() as u16).to_be_bytes());
+        bytes.extend(scheme.as_bytes());
+    }
+    bytes
+}
+
+/// A data frame of this kind (docs/wire.md): number of the transmission, segment, and then bytes.
+pub fn data(kind: u8, number: u64, segment: u64, bytes: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend(&number.to_be_bytes()[2..]);
+    frame.extend(&segment.to_be_bytes()[1..]);
+    frame.push(0);
+    frame.extend([0; 6]);
+    frame.extend(bytes);
+    frame
+}
+
+fn nonce(number: u64) -> Nonce {
+    let mut bytes = [0; 12];
+    bytes[4..].copy_from_slice(&number.to_be_bytes());
+    Nonce::assume_unique_for_key(bytes)
 }
 
 impl HostileClient {
@@ -104,7 +141,7 @@ impl HostileClient {
         let mut message = vec![0; offer.len() + 128];
         let length = state.write_message(offer, &mut message).expect("room");
         message.truncate(length);
-        HostileClient { key: key.clone(), state, message, remote: 0 }
+        HostileClient { key: key.clone(), state, message, remote: 0, keys: None, number: 0 }
     }
 
     /// The initiation with this cookie.
@@ -126,10 +163,47 @@ impl HostileClient {
                 let mut said = vec![0; response.noise.len()];
                 let length = self.state.read_message(response.noise, &mut said).expect("it fits");
                 said.truncate(length);
+                let keys = self.state.dangerously_get_raw_split();
+                let cipher = |key: &[u8; 32]| {
+                    LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key"))
+                };
+                self.keys = Some((cipher(&keys.0), cipher(&keys.1)));
                 Err(said)
             }
             other => panic!("no answer to an initiation: {other:?}"),
         }
+    }
+
+    /// The next packet of the connection, with these frames: authentic, whatever they say.
+    pub fn packet(&mut self, frames: &[u8]) -> Vec<u8> {
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        self.packet_of(number, &[0x10], frames)
+    }
+
+    /// An authentic packet with this number and this congestion header.
+    pub fn packet_of(&self, number: u64, header: &[u8], frames: &[u8]) -> Vec<u8> {
+        let (seal, _) = self.keys.as_ref().expect("the handshake is done");
+        let mut packet = vec![0x41];
+        packet.extend(self.remote.to_be_bytes());
+        packet.extend(number.to_be_bytes());
+        let mut payload = frames.to_vec();
+        let covered = Aad::from(packet.clone());
+        let tag = seal.seal_in_place_separate_tag(nonce(number), covered, &mut payload);
+        packet.extend(header);
+        packet.extend(payload);
+        packet.extend(tag.expect("room").as_ref());
+        packet
+    }
+
+    /// The frames of a packet of the server's without a congestion header.
+    pub fn open(&self, packet: &[u8]) -> Option<Vec<u8>> {
+        let (_, open) = self.keys.as_ref()?;
+        let (head, rest) = packet.split_at_checked(13)?;
+        let number = u64::from_be_bytes(head[5..].try_into().ok()?);
+        let mut payload = rest.strip_prefix(&[0x10])?.to_vec();
+        let frames = open.open_in_place(nonce(number), Aad::from(head), &mut payload).ok()?;
+        Some(frames.to_vec())
     }
 
     /// The whole handshake with a server in this process. Returns what it has said, if it has answered.

@@ -4,6 +4,7 @@
 
 mod config;
 mod handshake;
+mod limit;
 mod pacer;
 mod timers;
 
@@ -25,11 +26,6 @@ use crate::workload::{Frame, Source, Transfer, VideoStats};
 /// scheme's own. Drivers whose headers are longer count them so, too, at the receiver: schemes compare
 /// what was sent with what has arrived.
 pub const EMPTY_SIZE: u32 = 64;
-
-/// Under a limit of the rate, a group of packets holds what the limit allows in this time, at least a packet.
-const LIMIT_BURST: Span = Span::from_millis(1);
-/// Lateness of a group of packets that a limited sender makes up for.
-const LIMIT_LAG: Span = Span::from_millis(10);
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
 pub struct Sender {
@@ -230,14 +226,6 @@ impl Sender {
         self.whole = true;
         self.set_ready(waiting);
     }
-    /// Lets packets leave at no more than this rate from now on, whatever the scheme wants and whether it paces or not;
-    /// `None` lifts the limit. Packets count with all their headers.
-    pub fn set_limit(&mut self, limit: Option<Rate>) {
-        self.limit = limit;
-        self.pacer.set_lag(Span::ZERO);
-        self.replan();
-        self.pending = true;
-    }
     /// From now on, new packets have so many bytes at most, since the path does not carry larger ones.
     /// What is sent again keeps its size, and the controller goes on to count in packets of the first
     /// size.
@@ -290,18 +278,6 @@ impl Sender {
         if let Some(limit) = self.limit {
             self.apply_limit(limit);
         }
-    }
-
-    /// Paces at no more than `limit`, whether the scheme paces or not.
-    #[cold]
-    fn apply_limit(&mut self, limit: Rate) {
-        let binds = self.plan.pacing.is_none_or(|pacing| pacing > limit);
-        if binds {
-            self.plan.pacing = Some(limit);
-            self.plan.burst = u32::try_from(limit.bytes_in(LIMIT_BURST)).unwrap_or(u32::MAX);
-            self.pacer.set(Some(limit), self.plan.gap);
-        }
-        self.pacer.set_lag(if binds { LIMIT_LAG } else { Span::ZERO });
     }
 
     /// Takes a packet in at `now` and, if one may be sent for it, puts that into `place`: as

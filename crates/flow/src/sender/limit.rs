@@ -1,0 +1,33 @@
+//! A limit of the rate, beside what the scheme plans.
+
+use paceline_cc::{Rate, Span};
+
+use super::Sender;
+
+/// Under a limit of the rate, a group of packets holds what the limit allows in this time, at least a packet.
+const LIMIT_BURST: Span = Span::from_millis(1);
+/// Lateness of a group of packets that a limited sender makes up for.
+const LIMIT_LAG: Span = Span::from_millis(10);
+
+impl Sender {
+    /// Lets packets leave at no more than this rate from now on, whatever the scheme wants and whether it paces or not;
+    /// `None` lifts the limit. Packets count with all their headers.
+    pub fn set_limit(&mut self, limit: Option<Rate>) {
+        self.limit = limit;
+        self.pacer.set_lag(Span::ZERO);
+        self.replan();
+        self.pending = true;
+    }
+
+    /// Paces at no more than `limit`, whether the scheme paces or not.
+    #[cold]
+    pub(super) fn apply_limit(&mut self, limit: Rate) {
+        let binds = self.plan.pacing.is_none_or(|pacing| pacing > limit);
+        if binds {
+            self.plan.pacing = Some(limit);
+            self.plan.burst = u32::try_from(limit.bytes_in(LIMIT_BURST)).unwrap_or(u32::MAX);
+            self.pacer.set(Some(limit), self.plan.gap);
+        }
+        self.pacer.set_lag(if binds { LIMIT_LAG } else { Span::ZERO });
+    }
+}

@@ -228,7 +228,7 @@ fn the_folder_is_written_to_the_disk_after_a_file_has_its_name() {
         return paceline_testing::skip(need, &test, "no strace that works");
     }
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-y", "-e", "trace=linkat,fsync", "-o", &log]);
+    strace.args(["-f", "-y", "-e", "trace=renameat2,fsync", "-o", &log]);
     strace.args([env!("CARGO_BIN_EXE_paceline"), "recv", "--listen", "127.0.0.1:0", "--once"]);
     strace.args(["-o", &into]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut receiver = Receiver::of(&mut strace);
@@ -245,8 +245,8 @@ fn the_folder_is_written_to_the_disk_after_a_file_has_its_name() {
     assert_eq!(receiver.finish(60).0, Some(0));
     let calls = std::fs::read_to_string(&log).expect("a log");
     let line = |what: &str| calls.lines().position(|line| line.contains(what));
-    let named = line("linkat(").expect("it gets a name");
     let into = into.trim_end_matches('/');
+    let named = line(&format!("{into}>, \"in\"")).expect("it gets a name");
     let synced =
         line(&format!("{into}>)")).unwrap_or_else(|| panic!("no fsync of the folder: {calls}"));
     assert!(named < synced, "{calls}");

@@ -61,6 +61,7 @@ fn serve_here(loops: NonZeroUsize) -> Result<(), Failure> {
         loops,
         realtime: false,
         target: Target::Nowhere,
+        outside_links: false,
         once: false,
         qlog: None,
         series: false,

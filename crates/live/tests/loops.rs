@@ -132,6 +132,7 @@ fn serve_once(
         loops: loops.try_into().expect("not zero"),
         realtime: false,
         target: Target::Nowhere,
+        outside_links: false,
         once: true,
         qlog: None,
         series: false,

@@ -41,9 +41,13 @@ pub(crate) struct Recv {
     /// for standard output, which takes one sender at a time. /dev/null checks files and throws them away
     #[arg(short, long, value_name = "FILE|DIR/|-", default_value = ".")]
     output: PathBuf,
-    /// End when the first connection ends, or all connections of the first measurement
+    /// End when the first connection ends, or all connections of the first measurement. A connection that breaks off
+    /// within a transfer does not count: the sender comes back
     #[arg(long)]
     once: bool,
+    /// Take symbolic links that lead out of the folder that is sent: absolute ones, and such with .. to its outside
+    #[arg(long)]
+    outside_links: bool,
     /// Take measurements alone (`paceline send --bulk`), also those in which this end sends (`--reverse`), and no
     /// files. At a loopback address it needs no keys
     #[arg(long, conflicts_with = "output")]
@@ -241,6 +245,7 @@ impl Recv {
             loops: self.loops.unwrap_or_else(processors),
             realtime: self.realtime,
             target,
+            outside_links: self.outside_links,
             once: self.once,
             qlog: self.qlog.as_deref().map(log_target),
             series: self.report.is_some(),
@@ -355,6 +360,25 @@ fn words(event: &Event) -> String {
         Event::Connected(from) => format!("{from}: connected"),
         Event::Listed(count) => format!("the list of clients was read: {count} admitted"),
         Event::NotListed(why) => format!("{why}; the list of clients that was read before stays"),
+        Event::Unfinished(found) => format!(
+            "{} here {} not finished, with {} bytes of files: the same `paceline send` goes on with it; without \
+             interest, remove its folder in .paceline",
+            counted(found.transfers, "transfer"),
+            if found.transfers == 1 { "is" } else { "are" },
+            found.bytes
+        ),
+        Event::GoesOn { entry, entries, bytes } => {
+            format!(
+                "a transfer goes on at entry {entry} of {entries}, of which up to {bytes} bytes are here"
+            )
+        }
+        Event::Skipped(places) => format!(
+            "a transfer was received before, and is in its place: {}",
+            places.first().map_or("", String::as_str)
+        ),
+        Event::LeftOut(count) => {
+            format!("{} left out, because nobody read them", counted(*count as usize, "message"))
+        }
         Event::Kept { name, bytes } => format!("{name}: {bytes} bytes, whole"),
         Event::Failed(why) => format!("a file has not arrived: {why}"),
         Event::Ended { from, reason, received } => {

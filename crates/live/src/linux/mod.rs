@@ -4,6 +4,7 @@
 
 pub mod capability;
 pub mod diag;
+pub mod folder;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
@@ -19,6 +20,5 @@ pub mod tcx;
 pub mod terminal;
 pub mod tun;
 pub mod udp;
-pub mod unnamed;
 
 pub use tun::{Tun, TunOptions};

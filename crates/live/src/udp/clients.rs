@@ -1,47 +1,47 @@
 //! What a loop of a server knows of its clients, and does with what comes from them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use paceline_cc::{Rate, Span, Time};
-use paceline_wire::records::{Content, FileHash, Record, Unpacker};
 use paceline_wire::{Arrival, Connection, End, Server, Service, Sink, Transmit};
 
 use super::arrivals::{Arrivals, RttSamples, SentSummary, Summary};
-use super::files::{IncomingFile, Target};
-use super::note::{Note, Resume};
-use super::open_files::{OpenFile, OpenFiles};
-use super::output::Output;
+use super::note::{Note, TAKEN_OVER};
 use super::qlog::Qlog;
-use super::server::{ConnectionResult, Event, ServerOptions};
+use super::server::{ConnectionResult, Event, Events};
+use super::server_loop::SharedState;
+use super::store::{Owner, Report, Reports, TransferStatus, Worker};
 
-/// Why a file is refused, if files go to standard output.
-const ONE_SENDER: &str = "the receiver writes to standard output, which another sender has: try again when that one has \
-    ended, or let the receiver keep files in a folder";
-/// Why an entry that is not a file is refused.
-const FILES_ALONE: &str = "this receiver takes no folders and links";
-
-/// A file that is being received.
-struct ReceivedFile {
-    number: u32,
-    incoming: IncomingFile,
-    hash: FileHash,
-    _counted: OpenFile,
-}
+/// Bytes of a stream that are handed to its worker at once, if more come together.
+const MOST_GATHERED: usize = 256 << 10;
+/// Buffers that a client keeps for the next bytes.
+const SPARE_BUFFERS: usize = 4;
 
 /// What the server knows of a client.
 struct Client {
+    /// Its number, at all loops.
+    number: u64,
+    /// Place of its connection, once known.
+    slot: Option<usize>,
     arrivals: Arrivals,
-    unpacker: Unpacker,
-    /// The file that is being received.
-    file: Option<ReceivedFile>,
+    /// Takes in the stream's bytes, once some have come.
+    worker: Option<Worker>,
+    /// There is no worker for it: what comes is thrown away.
+    is_refused: bool,
+    /// Bytes of the stream that the worker does not have yet.
+    gathered: Vec<u8>,
+    /// Empty buffers.
+    spare: Vec<Vec<u8>>,
+    /// Bytes that were taken in and that the connection does not know of.
+    taken: u64,
+    /// A newer connection receives its transfer.
+    is_taken_over: bool,
     /// What is to be told, the oldest first.
     notes: VecDeque<Note>,
-    /// All its files were refused because another sender has standard output.
-    turned_away: bool,
-    /// What came is no stream of records: nothing more is done about it.
-    broken: bool,
     qlog: Option<Qlog>,
     /// Round-trip times of what this end sends.
     rtts: RttSamples,
@@ -52,49 +52,74 @@ struct Client {
 
 /// The clients of one loop, by the identifiers of their connections.
 pub(super) struct Clients<'a> {
-    options: &'a ServerOptions,
+    shared: &'a SharedState<'a>,
     clients: HashMap<u32, Client>,
-    /// How many there have been, at all loops.
-    count: &'a AtomicU64,
-    /// The files that are open, at all loops.
-    open_files: OpenFiles,
-    output: Output<'a>,
-    events: mpsc::Sender<Event>,
-}
-
-/// Tells the thread that waits for events. It waits as long as there is a loop.
-fn tell(events: &mpsc::Sender<Event>, event: Event) {
-    let _ = events.send(event);
+    events: Events,
+    /// What workers report, and the way for it.
+    reports: Reports,
+    reported: mpsc::Receiver<(u32, Report)>,
 }
 
 impl<'a> Clients<'a> {
-    pub(super) fn new(
-        options: &'a ServerOptions,
-        count: &'a AtomicU64,
-        open_files: OpenFiles,
-        output: Output<'a>,
-        events: mpsc::Sender<Event>,
-    ) -> Clients<'a> {
-        Clients { options, clients: HashMap::new(), count, open_files, output, events }
+    /// No clients yet.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub(super) fn new(shared: &'a SharedState<'a>, events: Events) -> io::Result<Clients<'a>> {
+        let (reports, reported) = Reports::new()?;
+        Ok(Clients { shared, clients: HashMap::new(), events, reports, reported })
     }
 
     /// Tells what has happened.
     pub(super) fn tell(&self, event: Event) {
-        tell(&self.events, event);
+        self.events.tell(event);
     }
 
-    /// Whether a connection has got nothing but the answer that another sender has standard output.
-    pub(super) fn is_turned_away(&self, connection: u32) -> bool {
-        self.clients.get(&connection).is_some_and(|client| client.turned_away)
+    /// The file that is readable when workers have reported something.
+    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+        self.reports.wake().as_fd()
+    }
+
+    /// Takes in what workers have reported. `touched` gets the places of their connections, which are to be talked to.
+    pub(super) fn on_reports(&mut self, touched: &mut Vec<usize>) {
+        self.reports.clear();
+        for (connection, report) in self.reported.try_iter() {
+            // The connection may be over.
+            let Some(client) = self.clients.get_mut(&connection) else { continue };
+            match report {
+                Report::Taken(mut buffer) => {
+                    client.taken += buffer.len() as u64;
+                    if client.spare.len() < SPARE_BUFFERS {
+                        buffer.clear();
+                        client.spare.push(buffer);
+                    }
+                }
+                Report::Note(note) => client.notes.push_back(note),
+                Report::TakenOver => client.is_taken_over = true,
+            }
+            if let Some(slot) = client.slot
+                && touched.last() != Some(&slot)
+            {
+                touched.push(slot);
+            }
+        }
+    }
+
+    /// How far the transfer of a connection is.
+    pub(super) fn status(&self, connection: u32) -> TransferStatus {
+        self.clients.get(&connection).map_or(TransferStatus::None, Client::status)
     }
 
     /// Forgets a client. Returns what was wrong, if something was, and notes what was measured.
     pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
+        // The transfer may go on behind what has come.
+        self.hand_on(connection.local());
         let client = self.clients.remove(&connection.local());
-        self.output.owner.release(connection.local());
-        let unfinished = client.as_ref().is_some_and(|client| client.file.is_some());
+        let status = client.as_ref().map_or(TransferStatus::None, Client::status);
+        let is_unfinished =
+            matches!(status, TransferStatus::Underway | TransferStatus::Unrepeatable);
         let reason = match end {
-            End::There { code: 0, .. } if unfinished => "it closed within a file".into(),
+            End::There { code: 0, .. } if is_unfinished => "it closed within a transfer".into(),
             End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),
             End::There { reason, .. } if reason.is_empty() => "the other end gave up".into(),
             End::There { reason, .. } | End::Here { reason, .. } => reason.clone(),
@@ -129,21 +154,26 @@ impl<'a> Clients<'a> {
     }
 
     fn client(&mut self, connection: u32, now: Time) -> &mut Client {
-        let Clients { options, clients, count, events, .. } = self;
+        let Clients { shared, clients, events, .. } = self;
         clients.entry(connection).or_insert_with(|| {
-            let count = 1 + count.fetch_add(1, Ordering::Relaxed);
-            let begun = options.qlog.as_ref().map(|to| to.begin(count, connection, now));
+            let number = 1 + shared.clients.fetch_add(1, Ordering::Relaxed);
+            let log = shared.options.qlog.as_ref();
+            let begun = log.map(|to| to.begin(number, connection, now));
             let qlog = begun.transpose().unwrap_or_else(|error| {
-                tell(events, Event::NoLog(error.to_string()));
+                events.tell(Event::NoLog(error.to_string()));
                 None
             });
             Client {
-                arrivals: Arrivals::new(now, options.series),
-                unpacker: Unpacker::new(),
-                file: None,
+                number,
+                slot: None,
+                arrivals: Arrivals::new(now, shared.options.series),
+                worker: None,
+                is_refused: false,
+                gathered: Vec::new(),
+                spare: Vec::new(),
+                taken: 0,
+                is_taken_over: false,
                 notes: VecDeque::new(),
-                turned_away: false,
-                broken: false,
                 qlog,
                 rtts: RttSamples::new(),
                 measured: None,
@@ -161,10 +191,16 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Answers what a connection asks, and tells it what has become of its files.
+    /// Hands what has come to the client's worker, answers what its connection asks, and tells it what has become of its
+    /// files.
     pub(super) fn talk(&mut self, now: Time, slot: usize, server: &mut Server) {
         let Some(connection) = server.connection(slot) else { return };
-        let client = self.client(connection.local(), now);
+        let local = connection.local();
+        self.client(local, now);
+        self.hand_on(local);
+        let client = self.client(local, now);
+        client.slot = Some(slot);
+        connection.consume(std::mem::take(&mut client.taken));
         while let Some(bytes) = connection.receive_message() {
             match Note::read(&bytes) {
                 Some(Note::Summarize) => {
@@ -187,97 +223,59 @@ impl<'a> Clients<'a> {
         {
             client.notes.pop_front();
         }
+        if client.is_taken_over {
+            connection.close(TAKEN_OVER, "the transfer goes on over a newer connection");
+        }
         server.reschedule(slot);
+    }
+
+    /// Hands the bytes that have come to the client's worker.
+    fn hand_on(&mut self, connection: u32) {
+        let Clients { shared, clients, events, reports, .. } = self;
+        let Some(client) = clients.get_mut(&connection).filter(|one| !one.gathered.is_empty())
+        else {
+            return;
+        };
+        if client.worker.is_none() && !client.is_refused {
+            let owner = Owner { connection, number: client.number, reports, events };
+            match Worker::start(&shared.store, &shared.workers, owner) {
+                Ok(worker) => client.worker = Some(worker),
+                Err(text) => {
+                    client.is_refused = true;
+                    events.tell(Event::Failed(text.clone()));
+                    client.notes.push_back(Note::File { file: 0, kept: false, text });
+                }
+            }
+        }
+        match &client.worker {
+            Some(worker) => {
+                let next = client.spare.pop().unwrap_or_default();
+                worker.push(std::mem::replace(&mut client.gathered, next));
+            }
+            None => {
+                client.taken += client.gathered.len() as u64;
+                client.gathered.clear();
+            }
+        }
     }
 }
 
 impl Client {
-    fn on_stream(
-        &mut self,
-        connection: u32,
-        bytes: &[u8],
-        (target, output, open_files): (&Target, Output<'_>, &OpenFiles),
-        events: &mpsc::Sender<Event>,
-    ) {
-        if self.broken {
-            return;
-        }
-        let Client { unpacker, file, notes, turned_away, .. } = self;
-        let fail = |notes: &mut VecDeque<Note>, file: u32, text: String| {
-            tell(events, Event::Failed(text.clone()));
-            notes.push_back(Note::File { file, kept: false, text });
-        };
-        let read = unpacker.push(bytes, &mut |record| match record {
-            Record::Transfer(transfer) => {
-                if transfer.resumable {
-                    notes.push_back(Note::Resume(Resume { entry: 1, ..Resume::default() }));
-                }
-            }
-            Record::Entry(entry) if !matches!(entry.content, Content::File { .. }) => {
-                fail(notes, entry.number, FILES_ALONE.into());
-            }
-            Record::Entry(entry) if target.is_output() && !output.owner.take(connection) => {
-                *turned_away = true;
-                fail(notes, entry.number, ONE_SENDER.into());
-            }
-            Record::Entry(entry) => {
-                *turned_away = false;
-                let number = entry.number;
-                let unique = format!("{connection:08x}-{number}");
-                let counted = match open_files.count() {
-                    Ok(counted) => counted,
-                    Err(text) => return fail(notes, number, text),
-                };
-                let name = String::from_utf8_lossy(entry.name());
-                match IncomingFile::begin(target, &name, &unique) {
-                    Ok(incoming) => {
-                        let hash = FileHash::default();
-                        *file = Some(ReceivedFile { number, incoming, hash, _counted: counted });
-                    }
-                    Err(error) => fail(notes, number, format!("a file cannot be made: {error}")),
-                }
-            }
-            Record::Piece { number, bytes } => {
-                let Some(received) = file else { return };
-                received.hash.update(bytes);
-                if let Err(error) = received.incoming.write(bytes, output) {
-                    *file = None;
-                    fail(notes, number, format!("a file cannot be written: {error}"));
-                }
-            }
-            Record::Close { number, whole } => {
-                let Some(received) = file.take_if(|file| file.number == number) else { return };
-                if whole != Some(received.hash.whole()) {
-                    let text = match whole {
-                        Some(_) => "its hash is not the one that the sender says",
-                        None => "the sender gave it up",
-                    };
-                    return fail(notes, number, text.into());
-                }
-                match received.incoming.keep() {
-                    Ok(name) => {
-                        let text = name.clone();
-                        notes.push_back(Note::File { file: number, kept: true, text });
-                        tell(events, Event::Kept { name, bytes: received.hash.length() });
-                    }
-                    Err(error) => fail(notes, number, format!("a file cannot be kept: {error}")),
-                }
-            }
-            Record::End => {}
-        });
-        if let Err(error) = read {
-            self.broken = true;
-            self.file = None;
-            fail(&mut self.notes, 0, format!("what came are no files: {error}"));
+    fn status(&self) -> TransferStatus {
+        match &self.worker {
+            Some(worker) => worker.status(),
+            None if self.is_refused => TransferStatus::TurnedAway,
+            None => TransferStatus::None,
         }
     }
 }
 
 impl Sink for Clients<'_> {
     fn on_stream(&mut self, connection: u32, bytes: &[u8]) {
-        let place = (&self.options.target, self.output, &self.open_files);
-        if let Some(client) = self.clients.get_mut(&connection) {
-            client.on_stream(connection, bytes, place, &self.events);
+        let Some(client) = self.clients.get_mut(&connection) else { return };
+        client.gathered.extend(bytes);
+        if client.gathered.len() >= MOST_GATHERED {
+            self.hand_on(connection);
         }
     }
     fn on_rtt(&mut self, connection: u32, rtt: Span) {

@@ -81,6 +81,8 @@ impl Clock {
 pub(crate) struct Readiness {
     pub(crate) socket: bool,
     pub(crate) input: bool,
+    /// The second one of [`wait_for_all`].
+    pub(crate) second_input: bool,
     pub(crate) interrupted: bool,
 }
 
@@ -92,13 +94,27 @@ pub(crate) fn wait(
     input: Option<BorrowedFd<'_>>,
     interrupts: &Interrupts,
 ) -> Result<Readiness, LiveError> {
+    wait_for_all(clock, until, socket, [input, None], interrupts)
+}
+
+/// Waits until `until`, or until something can be read.
+pub(crate) fn wait_for_all(
+    clock: &mut Clock,
+    until: Time,
+    socket: BorrowedFd<'_>,
+    inputs: [Option<BorrowedFd<'_>>; 2],
+    interrupts: &Interrupts,
+) -> Result<Readiness, LiveError> {
     let readable = |file| PollFd::new(file, PollFlags::POLLIN);
-    let mut files = [readable(socket), readable(interrupts.as_fd()), readable(socket)];
+    let mut files =
+        [readable(socket), readable(interrupts.as_fd()), readable(socket), readable(socket)];
     let mut count = 2;
-    if let Some(input) = input {
-        files[2] = readable(input);
-        count = 3;
-    }
+    let places = inputs.map(|input| {
+        let (place, input) = (files.get_mut(count)?, input?);
+        *place = readable(input);
+        count += 1;
+        Some(count - 1)
+    });
     let span = until.since(clock.now()).min(LONGEST).as_nanos();
     let span = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
     let files = files.get_mut(..count).unwrap_or(&mut []);
@@ -107,11 +123,9 @@ pub(crate) fn wait(
         Err(error) => return Err(LiveError::system("waiting for packets")(error)),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| file.any() == Some(true));
-    Ok(Readiness {
-        socket: is_ready(0),
-        interrupted: is_ready(1) && interrupts.came(),
-        input: count == 3 && is_ready(2),
-    })
+    let [input, second_input] = places.map(|place| place.is_some_and(is_ready));
+    let interrupted = is_ready(1) && interrupts.came();
+    Ok(Readiness { socket: is_ready(0), input, second_input, interrupted })
 }
 
 /// Waits until the socket has room, but not for long.

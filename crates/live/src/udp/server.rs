@@ -3,21 +3,20 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Once, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use paceline_wire::key::Identity;
 use paceline_wire::{ConnectionCounts, Server, ServerLimits, ServerStats};
 
 use super::arrivals::{SentSummary, Summary};
 use super::course::ReceivedSeries;
-use super::files::Target;
 use super::listed::ListedClients;
-use super::open_files::OpenFiles;
-use super::output::OutputOwner;
 use super::qlog::LogTarget;
 use super::server_loop::{Loop, LoopResult, SharedState, StopSignal};
+use super::store::{Store, Target, Unfinished, WorkerCount};
 use crate::linux::udp::{MOST_SOCKETS, Socket};
 use crate::{Interrupts, LiveError};
 
@@ -43,7 +42,10 @@ pub struct ServerOptions {
     pub realtime: bool,
     /// Where files go.
     pub target: Target,
-    /// True if it ends with its first connection. A handshake after which nothing comes is none.
+    /// True if links are made that lead out of their folder at the top level.
+    pub outside_links: bool,
+    /// True if it ends with its first connection. A handshake after which nothing comes is none, nor is a connection that
+    /// broke off within a transfer that can go on.
     pub once: bool,
     /// Where to write a log of each connection in qlog's format.
     pub qlog: Option<LogTarget>,
@@ -79,7 +81,20 @@ pub enum Event {
     Listed(usize),
     /// The list of clients cannot be read again, for this reason: the list before stays.
     NotListed(String),
-    /// A file has arrived whole, with so many bytes.
+    /// Transfers that were interrupted are here.
+    Unfinished(Unfinished),
+    /// A transfer goes on.
+    GoesOn {
+        /// Number of the entry at which it goes on.
+        entry: u32,
+        /// Number of all entries.
+        entries: u32,
+        /// Most bytes of that entry that are here.
+        bytes: u64,
+    },
+    /// A transfer was received before, and all of it is in these places.
+    Skipped(Vec<String>),
+    /// A file or folder has arrived whole, with so many bytes.
     Kept {
         /// Where it is.
         name: String,
@@ -101,8 +116,36 @@ pub enum Event {
     NoLog(String),
     /// A loop was to run ahead of ordinary programs and runs as one of them, for this reason.
     Ordinary(String),
+    /// Events that were left out because the thread that hears them was held up.
+    LeftOut(u64),
     /// It was interrupted, and ends; what it has counted.
     Stopping(ServerStats),
+}
+
+/// Most events that wait to be told. Who is told may stand still: a terminal, or a pipe that is not read.
+const MOST_EVENTS: usize = 10_000;
+/// After the loops have ended, how long files are still written.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
+/// The way to the thread that waits for events.
+#[derive(Clone)]
+pub(super) struct Events {
+    sender: mpsc::SyncSender<Event>,
+    left_out: Arc<AtomicU64>,
+}
+
+impl Events {
+    fn new() -> (Events, mpsc::Receiver<Event>) {
+        let (sender, receiver) = mpsc::sync_channel(MOST_EVENTS);
+        (Events { sender, left_out: Arc::default() }, receiver)
+    }
+
+    /// Tells what has happened, without waiting: if [`MOST_EVENTS`] wait already, the event is left out.
+    pub(super) fn tell(&self, event: Event) {
+        if let Err(mpsc::TrySendError::Full(_)) = self.sender.try_send(event) {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Serves until it is interrupted, or, with `once`, until its first connection is over. `tell` is
@@ -126,14 +169,23 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         None => Interrupts::watch()?,
     };
     let stop = StopSignal::new().map_err(LiveError::system("making a pipe"))?;
-    if let Some(socket) = sockets.first() {
-        tell(Event::Listening(socket.local()?));
-    }
     let (clients, ordinary) = (AtomicU64::new(0), Once::new());
     let counts = ConnectionCounts::new();
     let measurements = AtomicU64::new(0);
-    let (open_files, output_owner) = (OpenFiles::default(), OutputOwner::default());
     let interrupts = &interrupts;
+    let asked = stop.asked().try_clone_to_owned();
+    let asked = asked.map_err(LiveError::system("watching for the end"))?;
+    let store = Arc::new(Store::new(options.target.clone(), options.outside_links, asked));
+    let found = store.unfinished();
+    if let Some(socket) = sockets.first() {
+        tell(Event::Listening(socket.local()?));
+    }
+    match found {
+        Ok(found) if found.transfers > 0 => tell(Event::Unfinished(found)),
+        // What is wrong with the folder is told to the senders.
+        Ok(_) | Err(_) => {}
+    }
+    let workers = WorkerCount::default();
     let shared = SharedState {
         options,
         interrupts,
@@ -141,12 +193,13 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         clients,
         counts,
         measurements,
-        open_files,
+        store,
+        workers,
         stop,
-        output_owner,
         ordinary,
     };
-    let (events, told) = mpsc::channel();
+    let (events, told) = Events::new();
+    let left_out = Arc::clone(&events.left_out);
     let all = thread::scope(|scope| {
         let loops = sockets.into_iter().zip(0..).map(|(socket, number)| {
             let (shared, events) = (&shared, events.clone());
@@ -158,17 +211,43 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
         });
         let loops: Vec<_> = loops.collect();
         drop(events);
-        told.iter().for_each(&mut *tell);
+        tell_all(&told, &loops, tell);
         let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
         };
         loops.into_iter().map(join).collect::<Result<Vec<LoopResult>, LiveError>>()
     })?;
+    match left_out.load(Ordering::Relaxed) {
+        0 => {}
+        count => tell(Event::LeftOut(count)),
+    }
     if all.iter().any(|ended| ended.interrupted) {
         tell(Event::Stopping(sum(&all)));
     }
     Ok(all.iter().all(|ended| ended.good))
+}
+
+/// Tells events until all loops and their workers have ended. A worker that a disk holds up is waited for only so long.
+fn tell_all<T>(
+    told: &mpsc::Receiver<Event>,
+    loops: &[thread::ScopedJoinHandle<'_, T>],
+    tell: &mut dyn FnMut(Event),
+) {
+    let mut ended_at = None;
+    loop {
+        match told.recv_timeout(Duration::from_millis(100)) {
+            Ok(event) => tell(event),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                if loops.iter().all(thread::ScopedJoinHandle::is_finished)
+                    && ended_at.get_or_insert_with(Instant::now).elapsed() > LAST_WRITES
+                {
+                    return;
+                }
+            }
+        }
+    }
 }
 
 /// Asks all loops to end when it is dropped, also by a panic.
@@ -185,15 +264,18 @@ fn run(
     shared: &SharedState<'_>,
     socket: Socket,
     number: u8,
-    events: mpsc::Sender<Event>,
+    events: Events,
 ) -> Result<LoopResult, LiveError> {
     let options = shared.options;
-    let mut server = Server::new(options.identity.clone(), options.limits.clone())
+    let mut limits = options.limits.clone();
+    // Bytes of the stream count against the window until a worker has written them.
+    limits.each.reads_later = true;
+    let mut server = Server::new(options.identity.clone(), limits)
         .map_err(|error| LiveError::Message(error.to_string()))?;
     if options.loops.get() > 1 {
         server = server.numbered(number, &shared.counts);
     }
-    Loop::new(shared, socket, server, events).run()
+    Loop::new(shared, socket, server, events)?.run()
 }
 
 /// The counters of all loops together.

@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::net::IpAddr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Once, mpsc};
+use std::sync::{Arc, Once};
 
 use paceline_cc::{Span, Time};
 use paceline_wire::{ConnectionCounts, End, Server, ServerStats, Service, Sink};
 
 use super::client::mark;
 use super::clients::Clients;
-use super::clock::{Clock, wait};
+use super::clock::{Clock, wait, wait_for_all};
 use super::listed::{LOOK_INTERVAL, ListedClients};
-use super::open_files::OpenFiles;
 use super::outbox::Outbox;
-use super::output::{Output, OutputOwner};
-use super::server::{Event, ServerOptions};
+use super::server::{Event, Events, ServerOptions};
+use super::store::{Store, TransferStatus, WorkerCount};
 use crate::linux::priority;
 use crate::linux::udp::{Inbox, Socket};
 use crate::{Interrupts, LiveError};
@@ -40,11 +39,11 @@ pub(super) struct SharedState<'a> {
     pub(super) counts: ConnectionCounts,
     /// Measurements that go on, at all loops: with `once`, the flows of one are waited for.
     pub(super) measurements: AtomicU64,
-    /// How many files are open, at all loops.
-    pub(super) open_files: OpenFiles,
+    /// Where files go.
+    pub(super) store: Arc<Store>,
+    /// How many connections bring files, at all loops.
+    pub(super) workers: WorkerCount,
     pub(super) stop: StopSignal,
-    /// Which connection has standard output, if files go there.
-    pub(super) output_owner: OutputOwner,
     /// That a loop runs as an ordinary program is told once for all of them.
     pub(super) ordinary: Once,
 }
@@ -62,6 +61,11 @@ impl StopSignal {
     pub(super) fn new() -> io::Result<StopSignal> {
         let (asked, ask) = io::pipe()?;
         Ok(StopSignal { asked, ask, interrupted: AtomicBool::new(false) })
+    }
+
+    /// The file that is readable once all loops are to end.
+    pub(super) fn asked(&self) -> BorrowedFd<'_> {
+        self.asked.as_fd()
     }
 
     /// Asks all loops to end.
@@ -113,16 +117,17 @@ pub(super) struct Loop<'a> {
 
 impl<'a> Loop<'a> {
     /// A loop for the thread that calls this.
+    ///
+    /// # Errors
+    /// There are too many open files.
     pub(super) fn new(
         shared: &'a SharedState<'a>,
         socket: Socket,
         server: Server,
-        events: mpsc::Sender<Event>,
-    ) -> Loop<'a> {
-        let ends = [shared.interrupts.as_fd(), shared.stop.asked.as_fd()];
-        let output = Output { ends, owner: &shared.output_owner };
-        let open_files = shared.open_files.clone();
-        let clients = Clients::new(shared.options, &shared.clients, open_files, output, events);
+        events: Events,
+    ) -> Result<Loop<'a>, LiveError> {
+        let clients = Clients::new(shared, events);
+        let clients = clients.map_err(LiveError::system("making a file for wake-ups"))?;
         if shared.options.realtime
             && let Err(error) = priority::real_time(priority::RealTime::End)
         {
@@ -130,7 +135,7 @@ impl<'a> Loop<'a> {
         }
         let mut clock = Clock::start();
         let told = clock.now();
-        Loop {
+        Ok(Loop {
             shared,
             clock,
             socket,
@@ -142,7 +147,7 @@ impl<'a> Loop<'a> {
             list_version: 0,
             told,
             good: true,
-        }
+        })
     }
 
     /// Goes round until all loops are asked to end, or, with `once`, until a connection is over.
@@ -152,8 +157,9 @@ impl<'a> Loop<'a> {
         let SharedState { stop, interrupts, .. } = self.shared;
         loop {
             self.admit_listed();
-            let (wake, asked) = (self.wake(), Some(stop.asked.as_fd()));
-            let ready = wait(&mut self.clock, wake, self.socket.as_fd(), asked, interrupts)?;
+            let inputs = [Some(stop.asked()), Some(self.clients.wake())];
+            let (wake, socket) = (self.wake(), self.socket.as_fd());
+            let ready = wait_for_all(&mut self.clock, wake, socket, inputs, interrupts)?;
             if ready.interrupted {
                 stop.interrupted.store(true, Ordering::Release);
                 stop.ask();
@@ -165,6 +171,9 @@ impl<'a> Loop<'a> {
                 self.receive(&mut inbox, &mut touched)?;
             }
             self.told = self.clock.now();
+            if ready.second_input {
+                self.clients.on_reports(&mut touched);
+            }
             for slot in touched.drain(..) {
                 self.clients.talk(self.told, slot, &mut self.server);
                 let is_open = !self.server.is_half_open(slot);
@@ -255,10 +264,13 @@ impl<'a> Loop<'a> {
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {
-                // One that was turned away was no connection for those who wait for the first.
-                let turned_away = clients.is_turned_away(connection.local());
+                // One that was turned away was no connection for those who wait for the first, nor was one whose transfer
+                // goes on over another connection.
+                let status = clients.status(connection.local());
                 let good = clients.end(*told, connection, &end).is_empty();
-                let stood = !server.is_half_open(slot) && !turned_away;
+                let counts =
+                    !matches!(status, TransferStatus::TurnedAway | TransferStatus::Underway);
+                let stood = !server.is_half_open(slot) && counts;
                 self.good &= good || !stood;
                 let others = measuring.remove(&slot)
                     && self.shared.measurements.fetch_sub(1, Ordering::AcqRel) > 1;

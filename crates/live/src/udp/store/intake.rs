@@ -1,0 +1,259 @@
+//! The stream of a connection: its records are taken to where the target has them.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use paceline_wire::records::{Hash, Record, Transfer, Unpacker};
+
+use super::passing::Passing;
+use super::problem::{Problem, transfer_problem};
+use super::staging::News;
+use super::worker::TransferStatus;
+use super::{Begun, Slot, Store, Target};
+use crate::udp::note::{Note, Resume};
+use crate::udp::server::Event;
+
+/// The sender hears how far the transfer is once in this time.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Most places that the sender of a complete transfer hears. A message has room for fewer long ones.
+const MOST_PLACES: usize = 16;
+
+/// Something that an intake has to tell.
+pub(super) enum Told {
+    /// To the sender.
+    Note(Note),
+    /// To the user.
+    Event(Event),
+    /// A newer connection receives the transfer: this one is to be closed.
+    TakenOver,
+}
+
+/// Where a transfer goes.
+enum Place {
+    /// There has been none.
+    None,
+    Staged(Hash, Slot),
+    Passing(Box<Passing>),
+    /// It is over, or nothing more of it is taken.
+    Over,
+}
+
+/// The stream of a connection.
+pub(super) struct Intake {
+    store: Arc<Store>,
+    /// Number of the connection, at all loops.
+    connection: u64,
+    unpacker: Unpacker,
+    place: Place,
+    status: TransferStatus,
+    /// The entry that the sender was told last, and when.
+    progress: (u32, Instant),
+}
+
+impl Intake {
+    pub(super) fn new(store: Arc<Store>, connection: u64) -> Intake {
+        Intake {
+            store,
+            connection,
+            unpacker: Unpacker::new(),
+            place: Place::None,
+            status: TransferStatus::None,
+            progress: (1, Instant::now()),
+        }
+    }
+
+    /// How far the transfer is.
+    pub(super) fn status(&self) -> TransferStatus {
+        self.status
+    }
+
+    /// Takes in the next bytes of the stream.
+    pub(super) fn push(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Told)) {
+        if matches!(self.place, Place::Over) {
+            return;
+        }
+        let mut unpacker = std::mem::take(&mut self.unpacker);
+        let mut failed = None;
+        let read = unpacker.push(bytes, &mut |record| {
+            if failed.is_none() {
+                failed = self.on_record(record, tell).err();
+                self.tell_news(tell);
+            }
+        });
+        self.unpacker = unpacker;
+        if let (Err(error), None) = (read, &failed) {
+            failed = Some(Problem::Transfer(format!("what came are no files: {error}")));
+        }
+        match failed {
+            None => self.tell_progress(tell),
+            Some(Problem::TakenOver) => {
+                self.leave();
+                tell(Told::TakenOver);
+            }
+            Some(Problem::Entry(text) | Problem::Transfer(text)) => {
+                self.leave();
+                tell(Told::Event(Event::Failed(text.clone())));
+                tell(Told::Note(Note::File { file: 0, kept: false, text }));
+            }
+        }
+    }
+
+    fn on_record(&mut self, record: Record<'_>, tell: &mut dyn FnMut(Told)) -> Result<(), Problem> {
+        if let Record::Transfer(transfer) = record {
+            return self.begin(&transfer, tell);
+        }
+        let is_end = record == Record::End;
+        let is_good = match &mut self.place {
+            Place::None | Place::Over => return Ok(()),
+            Place::Staged(_, slot) => {
+                let mut staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
+                let staging = staging.as_mut().ok_or(Problem::TakenOver)?;
+                match record {
+                    Record::Transfer(_) => true,
+                    Record::Entry(entry) => staging.on_entry(&entry).map(|()| true)?,
+                    Record::Piece { bytes, .. } => staging.on_piece(bytes).map(|()| true)?,
+                    Record::Close { number, whole } => {
+                        staging.on_close(number, whole).map(|()| true)?
+                    }
+                    Record::End => staging.on_end()?,
+                }
+            }
+            Place::Passing(passing) => {
+                match record {
+                    Record::Transfer(_) => {}
+                    Record::Entry(entry) => passing.on_entry(&entry)?,
+                    Record::Piece { bytes, .. } => passing.on_piece(bytes)?,
+                    Record::Close { number, whole } => passing.on_close(number, whole),
+                    Record::End => passing.on_end(),
+                }
+                true
+            }
+        };
+        if is_end {
+            self.tell_news(tell);
+            self.leave();
+            self.status = TransferStatus::Complete;
+            if !is_good {
+                let text =
+                    "some entries of a transfer are not kept; the others are in their places";
+                tell(Told::Event(Event::Failed(text.into())));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, transfer: &Transfer, tell: &mut dyn FnMut(Told)) -> Result<(), Problem> {
+        // Standard input is not sent a second time, nor is what standard output has a part of.
+        let is_repeatable = match self.store.target {
+            Target::Output => transfer.resumable,
+            _ => transfer.resumable || transfer.bytes.is_some(),
+        };
+        self.status = match is_repeatable {
+            true => TransferStatus::Underway,
+            false => TransferStatus::Unrepeatable,
+        };
+        let failed = transfer_problem("the receiver's folder cannot be opened");
+        let answer = match (&self.store.target, self.store.destination().map_err(failed)?) {
+            (_, Some(destination)) => match self.store.begin(destination, transfer)? {
+                Begun::Complete(mut places) => {
+                    (self.place, self.status) = (Place::Over, TransferStatus::Complete);
+                    tell(Told::Event(Event::Skipped(places.clone())));
+                    places.truncate(MOST_PLACES);
+                    Resume {
+                        entry: transfer.entries + 1,
+                        complete: true,
+                        places,
+                        ..Resume::default()
+                    }
+                }
+                Begun::Staged(slot, resume) => {
+                    self.place = Place::Staged(transfer.id, slot);
+                    resume
+                }
+            },
+            (Target::Output, None) => {
+                let begun = Passing::to_output(&self.store, self.connection, transfer);
+                let (passing, resume) = begun.map_err(|text| {
+                    self.status = TransferStatus::TurnedAway;
+                    Problem::Transfer(text.into())
+                })?;
+                self.place = Place::Passing(Box::new(passing));
+                resume
+            }
+            (_, None) => {
+                self.place = Place::Passing(Box::new(Passing::to_nowhere(&self.store)));
+                Resume { entry: 1, ..Resume::default() }
+            }
+        };
+        if transfer.resumable {
+            self.progress = (answer.entry, Instant::now());
+            if !answer.complete && (answer.entry > 1 || !answer.beginnings.is_empty()) {
+                let (entry, entries) = (answer.entry, transfer.entries);
+                let bytes = answer.beginnings.first().map_or(0, |beginning| beginning.0);
+                tell(Told::Event(Event::GoesOn { entry, entries, bytes }));
+            }
+            tell(Told::Note(Note::Resume(answer)));
+        }
+        self.tell_news(tell);
+        Ok(())
+    }
+
+    /// Does something with what the transfer has to tell.
+    fn tell_news(&mut self, tell: &mut dyn FnMut(Told)) {
+        let news = match &mut self.place {
+            Place::Staged(_, slot) => {
+                let mut staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
+                staging.as_mut().map(|staging| std::mem::take(&mut staging.news))
+            }
+            Place::Passing(passing) => Some(std::mem::take(&mut passing.news)),
+            Place::None | Place::Over => None,
+        };
+        for news in news.unwrap_or_default() {
+            match news {
+                News::Kept { entry, place, bytes, before } => {
+                    if !before {
+                        tell(Told::Event(Event::Kept { name: place.clone(), bytes }));
+                    }
+                    tell(Told::Note(Note::File { file: entry, kept: true, text: place }));
+                }
+                News::Failed { entry, text, before } => {
+                    if !before {
+                        tell(Told::Event(Event::Failed(text.clone())));
+                    }
+                    tell(Told::Note(Note::File { file: entry, kept: false, text }));
+                }
+            }
+        }
+    }
+
+    fn tell_progress(&mut self, tell: &mut dyn FnMut(Told)) {
+        let Place::Staged(_, slot) = &self.place else { return };
+        let (told, at) = self.progress;
+        if at.elapsed() < PROGRESS_INTERVAL {
+            return;
+        }
+        let staging = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(next) = staging.as_ref().map(super::Staging::next).filter(|next| *next > told)
+        else {
+            return;
+        };
+        drop(staging);
+        self.progress = (next, Instant::now());
+        tell(Told::Note(Note::Progress { entry: next }));
+    }
+
+    /// Lets go of the transfer: nothing more of it is taken.
+    fn leave(&mut self) {
+        match std::mem::replace(&mut self.place, Place::Over) {
+            Place::Staged(id, slot) => self.store.end(&id, &slot),
+            Place::Passing(passing) => passing.end(),
+            Place::None | Place::Over => {}
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn end(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,57 @@
+//! Where symbolic links of a transfer may lead.
+
+/// True if a symbolic link at `path` with this target may lead out of its folder at the top level. A target may begin with
+/// `..`, as often as there are folders of the transfer above the link, and has none behind another component, since that
+/// may be a link itself.
+pub(super) fn leads_outside(path: &[u8], target: &[u8]) -> bool {
+    if target.starts_with(b"/") {
+        return true;
+    }
+    // Of `a/b/link` both `a` and `b` are above it, and `..` from `a/b` is `a`.
+    let slashes = path.iter().filter(|&&byte| byte == b'/').count();
+    let Some(most) = slashes.checked_sub(1) else { return true };
+    let components = target.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    let (mut ups, mut has_name) = (0, false);
+    for component in components {
+        match component {
+            b".." if has_name => return true,
+            b".." => ups += 1,
+            _ => has_name = true,
+        }
+    }
+    ups > most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_in_their_folder_at_the_top_level() {
+        for (path, target) in [
+            ("a/l", "x"),
+            ("a/l", "b/c"),
+            ("a/l", "./x"),
+            ("a/l", "."),
+            ("a/b/l", "../x"),
+            ("a/b/l", ".././x"),
+            ("a/b/c/l", "../../x"),
+            ("a/l", "..x"),
+        ] {
+            assert!(!leads_outside(path.as_bytes(), target.as_bytes()), "{path} -> {target}");
+        }
+        for (path, target) in [
+            ("l", "x"),
+            ("a/l", "/etc/passwd"),
+            ("a/l", "../x"),
+            ("a/l", ".."),
+            ("a/b/l", "../../x"),
+            ("a/b/l", "..//.//../x"),
+            // `s` may be a link to `.`.
+            ("a/l", "s/.."),
+            ("a/b/c/l", "../s/../x"),
+        ] {
+            assert!(leads_outside(path.as_bytes(), target.as_bytes()), "{path} -> {target}");
+        }
+    }
+}

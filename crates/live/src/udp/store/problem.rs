@@ -1,0 +1,72 @@
+//! What keeps an entry, or a whole transfer, from being received.
+
+use std::io;
+
+use nix::errno::Errno;
+
+/// What went wrong, in words for the sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// This entry is not kept. The others go on.
+    Entry(String),
+    /// Nothing more of the transfer is taken. What is staged stays, so that it can go on when the cause is gone.
+    Transfer(String),
+    /// A newer connection receives the transfer.
+    TakenOver,
+}
+
+/// True if the next entry would fail as this one did.
+fn concerns_all(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(
+        errno,
+        Some(
+            Errno::ENOSPC
+                | Errno::EDQUOT
+                | Errno::EIO
+                | Errno::EROFS
+                | Errno::ENOMEM
+                | Errno::EMFILE
+                | Errno::ENFILE
+                | Errno::ESTALE
+                | Errno::ENOENT
+        )
+    )
+}
+
+fn words(what: &str, error: &io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOSPC | Errno::EDQUOT) => format!(
+            "{what}: {error}. What is whole stays there: make room at the receiver and send again to go on"
+        ),
+        _ => format!("{what}: {error}"),
+    }
+}
+
+/// Returns what makes a problem of this entry out of an error, or of the transfer, if the error concerns all entries.
+pub(super) fn entry_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
+    move |error| match concerns_all(&error) {
+        true => Problem::Transfer(words(what, &error)),
+        false => Problem::Entry(words(what, &error)),
+    }
+}
+
+/// Returns what makes a problem of the transfer out of an error.
+pub(super) fn transfer_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
+    move |error| Problem::Transfer(words(what, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_ends_the_transfer_and_a_long_name_only_its_entry() {
+        let of = |errno: Errno| entry_problem("a file cannot be written")(errno.into());
+        let Problem::Transfer(text) = of(Errno::ENOSPC) else { panic!("it concerns all") };
+        assert!(text.contains("No space left") && text.contains("send again"), "{text}");
+        assert!(matches!(of(Errno::EFBIG), Problem::Entry(_)));
+        assert!(matches!(of(Errno::ENAMETOOLONG), Problem::Entry(_)));
+        assert!(matches!(transfer_problem("x")(Errno::EFBIG.into()), Problem::Transfer(_)));
+    }
+}

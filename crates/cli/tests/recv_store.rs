@@ -57,7 +57,9 @@ fn a_reader_that_stands_still_holds_up_only_its_own_sender() {
     let mut came = vec![0; 1];
     out.read_exact(&mut came).expect("a byte");
     measures(&at, &key);
-    let refused = common::paceline(&["send", &path, &at, "--key", &key]);
+    // Another file: the first one once more would be the same transfer, which takes over.
+    let other = folder.write("other", &bytes(100_000, 2));
+    let refused = common::paceline(&["send", &other, &at, "--key", &key]);
     assert!(refused.code == 1 && refused.err.contains("another sender has"), "{}", refused.err);
     measures(&at, &key);
     // It does not hold what its reader does not take: the window is 32 MiB.

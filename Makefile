@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site page-frames python wheel wheel-test tunnel-long kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site page-frames python wheel wheel-test tunnel-long tunnel-office kernel-long page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -66,6 +66,10 @@ loads: setup-tests
 ## What `make test` does in short: a download in the tunnel outlives half a minute without network. As root.
 tunnel-long: setup
 	$(CARGO) test --locked -p paceline-cli --test tunnel -- --ignored
+
+## An office of 20 clients at one tunnel's server, with the figures of docs/tunnel.md: three runs, minutes. As root.
+tunnel-office: setup
+	$(CARGO) test --release --locked -p paceline-cli --test tunnel_clients -- --ignored --nocapture
 
 ## The program once more, optimised by a profile of its own runs: target/pgo/paceline. What it gains
 ## stands in docs/performance.md. Needs the toolchain's llvm-tools.

@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use paceline_cc::Time;
 use paceline_live::emulator::{icmp, mss, packet};
 use paceline_live::tunnel::queues::FlowQueues;
 use paceline_wire::saturator::Message;
@@ -21,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         let (one, behind) = behind.split_at(length);
         rest = behind;
         let parsed = packet::parse(one);
-        assert_eq!(queues.push(one, 14_400), parsed.is_ok());
+        assert_eq!(queues.push(Time::ZERO, one, 14_400), parsed.is_ok());
         assert!(parsed.is_err() || parsed.is_ok_and(|parsed| parsed.length <= one.len()));
         assert!(queues.bytes() <= 14_400 || queues.len() == 1);
         let mtu = usize::from(pop) * 8;
@@ -38,11 +39,11 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(!mss::clamp(&mut clamped, at, mtu), "once is enough");
         }
         if pop & 1 == 1 {
-            let _ = queues.pop();
+            let _ = queues.pop(Time::ZERO);
         }
     }
     let mut bytes = queues.bytes();
-    while let Some(packet) = queues.pop() {
+    while let Some(packet) = queues.pop(Time::ZERO) {
         bytes -= packet.len() as u64;
     }
     assert!(bytes == 0 && queues.is_empty());

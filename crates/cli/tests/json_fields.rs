@@ -282,3 +282,32 @@ fn emulations() {
     printed.document("log", &run(&["log", &folder.path("log.up"), "--json"]));
     printed.all_of(&["log", "gap"]);
 }
+
+#[test]
+fn tunnels() {
+    let test = "tunnels_print_the_fields_of_the_table";
+    let folder = Folder::new("fields-tunnel");
+    // Both ends in one network: the client's device has an address beside the server's network.
+    let script = format!(
+        "ip link set lo up; cd {folder}; $P key new -o server.key > /dev/null || exit 9
+         $P tunnel clients add ada --key-file server.key --clients clients --server-address 10.77.0.1/24 -o ada.key 2> said || exit 8
+         $P tunnel server --listen 127.0.0.1:5312 --key-file server.key --address 10.77.0.1/24 --clients clients \
+             --device jsonserver 2>> said & S=$!
+         $P tunnel client 127.0.0.1:5312 --key-file ada.key --address 10.78.0.2/24 --device jsonclient 2>> said & C=$!
+         for i in $(seq 600); do grep -q 'connected; packets' said && break; sleep 0.1; done
+         $P tunnel status --json > status.json; $P tunnel clients list --clients clients --json > clients.json
+         kill $C; wait $C; kill $S; wait $S; ip link set lo down; cat said >&2",
+        folder = folder.path("")
+    );
+    let Some(output) = alone::alone(test, &["ip"], &script) else { return };
+    let err = alone::text(&output.stderr);
+    let mut printed = Printed::new();
+    for (command, file) in
+        [("tunnel status", "status.json"), ("tunnel clients list", "clients.json")]
+    {
+        let document = std::fs::read(folder.path(file)).expect("a document");
+        let document = serde_json::from_slice(&document).unwrap_or_else(|_| panic!("{err}"));
+        printed.document(command, &document);
+    }
+    printed.all_of(&["tunnel status", "tunnel clients list"]);
+}

@@ -93,7 +93,8 @@ fn serve_tunnel() -> Result<(), Failure> {
     let (addresses, routes) = (vec![tunnel::Prefix::parse("10.77.0.1/24")?], Vec::new());
     let device = tunnel::DeviceOptions { name: DEVICE.into(), addresses, routes, offload: true };
     let listen = SocketAddr::from(([0, 0, 0, 0], 5312));
-    let options = tunnel::ServerOptions { listen, identity, limits, device, once: false };
+    let (clients, once) = (None, false);
+    let options = tunnel::ServerOptions { listen, identity, limits, device, clients, once };
     tunnel::server(&options, &mut |event| match event {
         tunnel::Event::Listening(_) => println!("127.0.0.1:5312"),
         tunnel::Event::Stopping(stats) => println!("{} {}", stats.accepted, stats.ignored),

@@ -282,12 +282,24 @@ impl Server {
                     self.keep_newest(index);
                 }
                 self.reschedule(index);
+                self.hand_over_ended(now, index);
                 Some(index)
             }
             _ => {
                 self.stats.ignored += 1;
                 None
             }
+        }
+    }
+
+    /// Makes a connection due that has just ended, as by the answer to its close, so that whoever drives this server finds
+    /// it and removes it.
+    fn hand_over_ended(&mut self, now: Time, index: usize) {
+        let Some(Some(slot)) = self.slots.get_mut(index) else { return };
+        if slot.connection.ended().is_some() {
+            self.timetable.remove(&(slot.wake, index));
+            self.timetable.insert((now, index), ());
+            slot.wake = now;
         }
     }
 

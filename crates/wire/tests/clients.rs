@@ -137,6 +137,15 @@ fn a_key_that_is_revoked_while_the_server_runs_is_turned_out_and_others_stay() {
     let end = network.connection.as_ref().and_then(|one| one.ended().cloned());
     let Some(End::There { code: 1, reason }) = end else { panic!("{ended} {end:?}") };
     assert!(reason.contains("taken off the server's list"), "{reason}");
+    // The server is told when its close has been answered, and has a place more.
+    let removed = network.slot.expect("one");
+    network.run(network.now + Span::from_secs(5), |network| {
+        let (now, server) = (network.now, &mut network.server);
+        server.due(now) == Some(removed)
+            && server.connection(removed).is_some_and(|one| one.ended().is_some())
+    });
+    assert_eq!(network.server.due(network.now), Some(removed), "nobody is told that it has ended");
+    network.server.remove(removed);
     connect_again(&mut network, &first);
     assert!(refusal(&mut network).contains("not on the server's list"));
     // The other one goes on, and carries data.

@@ -1,22 +1,28 @@
 //! `paceline tunnel`: carries all packets of a device over a connection, as SproutTunnel does.
 
+mod clients;
 mod config;
+mod status;
 mod up;
 
 use clap::{Args, Subcommand};
 use paceline_cc::{Span, registry};
 use paceline_live::linux::capability;
 use paceline_live::tunnel::{
-    ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
+    ClientListOptions, ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
 use paceline_live::udp::{any_address, connect_to};
 use paceline_wire::{Limits, ServerLimits};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
+use self::clients::Clients;
+use self::status::Status;
 use super::recv::PLAINTEXT;
 use crate::args;
 use crate::keys::{ClientKey, ServerKeys};
 use crate::output::{self, Error};
+use crate::table::counted;
 
 /// Carry programs' packets over a connection under Sprout or another scheme
 ///
@@ -32,13 +38,16 @@ pub(crate) enum Tunnel {
     Up(up::Up),
     /// End a tunnel that `tunnel up` has brought up, undo what is left of it, and lift its kill switch
     Down(up::Down),
+    Status(Status),
+    #[command(subcommand)]
+    Clients(Clients),
 }
 
 #[derive(Args)]
 struct Device {
     /// An address of the device with the length of its network, as 10.77.0.1/24 or fd77::1/64; may be
-    /// given several times
-    #[arg(long, value_name = "ADDR/BITS", required = true, value_parser = Prefix::parse)]
+    /// given several times. A client that the server lists needs none: the server hands its addresses out
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
     address: Vec<Prefix>,
     /// A network that is reached through the tunnel, as 0.0.0.0/0; may be given several times
     #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse)]
@@ -74,7 +83,8 @@ struct Device {
 #[command(after_help = "\
 Examples:
   paceline tunnel server --listen 0.0.0.0:5312 --address 10.77.0.1/24 --address fd77::1/64
-  paceline tunnel server --key-file /etc/paceline/server.key --address 10.77.0.1/24")]
+  paceline tunnel server --key-file /etc/paceline/server.key --address 10.77.0.1/24 \\
+    --clients /etc/paceline/clients")]
 pub(crate) struct Server {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address,
@@ -82,6 +92,14 @@ pub(crate) struct Server {
     listen: Option<SocketAddr>,
     #[command(flatten)]
     keys: ServerKeys,
+    /// Admit only the clients of this list, and each only with its own addresses: a line `NAME plc-KEY ADDR[/BITS],...`
+    /// for each, as `paceline tunnel clients add` writes it. Read again on SIGHUP. Without it, whoever has the key can use
+    /// any address
+    #[arg(long, value_name = "FILE")]
+    clients: Option<PathBuf>,
+    /// A network that listed clients are told to reach through the tunnel, as 10.0.0.0/8; may be given several times
+    #[arg(long, value_name = "ADDR/BITS", value_parser = Prefix::parse, requires = "clients")]
+    client_route: Vec<Prefix>,
     /// The largest packet on the way in bytes, IP and UDP headers included, that clients are granted. The
     /// device's MTU is that of the client whose path carries most, and never more than this leaves
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
@@ -95,7 +113,7 @@ pub(crate) struct Server {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  paceline tunnel client 192.0.2.1:5312 --key-file FILE --address 10.77.0.2/24
+  paceline tunnel client 192.0.2.1:5312 --key-file FILE
   paceline tunnel client host:5312 --key-file FILE --address 10.77.0.2/24 --outer wwan0 \\
     --route 0.0.0.0/0
   paceline tunnel client host:5312 --key-file FILE --address fd77::2/64 --scheme c2tcp")]
@@ -162,6 +180,8 @@ impl Device {
 impl Tunnel {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (good, once) = match self {
+            Tunnel::Status(status) => return status.run(),
+            Tunnel::Clients(clients) => return clients.run(),
             Tunnel::Server(server) => (server.run()?, server.device.once),
             Tunnel::Client(client) => (client.run()?, client.device.once),
             Tunnel::Up(up) => return up.run(),
@@ -177,6 +197,11 @@ impl Tunnel {
 impl Server {
     fn run(&self) -> Result<bool, Error> {
         let Device { plaintext, once, .. } = self.device;
+        if self.device.address.is_empty() {
+            return Err(Error::Usage(
+                "no address inside: the server needs --address ADDR/BITS, as 10.77.0.1/24".into(),
+            ));
+        }
         let keys = self.keys.find(self.device.quiet)?;
         give_up_capabilities();
         if plaintext {
@@ -192,6 +217,10 @@ impl Server {
             identity,
             limits,
             device,
+            clients: self.clients.clone().map(|path| {
+                let routes = self.client_route.clone();
+                ClientListOptions { path, routes }
+            }),
             once,
         };
         let mut printed = Ok(());
@@ -248,9 +277,18 @@ fn words(event: &Event) -> String {
             "{with}: the path carries packets of another size now; packets inside have up to {mtu} bytes"
         ),
         Event::Moved(to) => format!("the other end has moved to {to}"),
-        Event::SourceRefused { with, source, owner } => format!(
+        Event::SourceRefused { with, source, owner: Some(owner) } => format!(
             "warning: {with}: dropped packets from {source}, which belongs to {owner} as long as that is connected"
         ),
+        Event::SourceRefused { with, source, owner: None } => {
+            format!(
+                "warning: {with}: dropped packets from {source}, which the list of clients does not give it"
+            )
+        }
+        Event::ListRead(count) => {
+            format!("the list of clients was read again: {}", counted(*count, "client"))
+        }
+        Event::ListProblem(why) => format!("warning: the former list of clients stays: {why}"),
         Event::Ended { with, reason, stats } => {
             let reason = if reason.is_empty() { "closed" } else { reason };
             let count = |count: u64, what: &str| match count {
@@ -264,6 +302,11 @@ fn words(event: &Event) -> String {
             format!(
                 "{with}: ended: {reason}; {packets} packets came to the queues, {dropped} were \
                  dropped{long}{parts}{forged}"
+            )
+        }
+        Event::NoControl(why) => {
+            format!(
+                "warning: no control socket, so `paceline tunnel status` does not show this end: {why}"
             )
         }
         Event::Waiting(why) => format!("warning: not connected, trying again: {why}"),

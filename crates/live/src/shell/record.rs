@@ -40,6 +40,14 @@ pub(crate) fn boot() -> String {
     text.trim().to_string()
 }
 
+/// The folders for what does not outlive this system's run, the preferred one first: what systemd has made for a unit,
+/// root's, or this user's own.
+pub(crate) fn run_folders() -> Vec<PathBuf> {
+    let of_unit = std::env::var_os("RUNTIME_DIRECTORY").filter(|path| !path.is_empty());
+    let of_unit = of_unit.and_then(|paths| std::env::split_paths(&paths).next());
+    of_unit.into_iter().chain(folders()).collect()
+}
+
 /// The folders in which records may lie, the preferred one first: root's does not outlive the
 /// running system, users' is their own.
 fn folders() -> Vec<PathBuf> {

@@ -7,6 +7,7 @@ use paceline_wire::Connection;
 use super::Prefix;
 use super::queues::{FlowQueues, QueueStats};
 use super::refusals::Refusals;
+use super::status::Traffic;
 use crate::emulator::{icmp, packet};
 
 /// Queues may always hold so many bytes, also in an outage: ten packets, as in the authors' program.
@@ -31,16 +32,18 @@ pub(super) struct Carrier {
     queues: FlowQueues,
     longest: usize,
     refusals: Refusals,
+    sent: Traffic,
     stats: CarrierStats,
 }
 
 impl Carrier {
     /// Queues for packets of at most so many bytes, from a device with these addresses.
-    pub(super) fn new(longest: usize, networks: &[Prefix]) -> Carrier {
+    pub(super) fn new(now: Time, longest: usize, networks: &[Prefix]) -> Carrier {
         Carrier {
             queues: FlowQueues::new(longest),
             longest,
             refusals: Refusals::new(networks),
+            sent: Traffic::new(now),
             stats: CarrierStats::default(),
         }
     }
@@ -48,6 +51,15 @@ impl Carrier {
     /// Counters since the start.
     pub(super) fn stats(&self) -> CarrierStats {
         CarrierStats { queues: self.queues.stats(), ..self.stats }
+    }
+
+    /// The queues.
+    pub(super) fn queues(&self) -> &FlowQueues {
+        &self.queues
+    }
+    /// Packets that were handed to the connection.
+    pub(super) fn sent(&self) -> &Traffic {
+        &self.sent
     }
 
     /// The most bytes that may wait in front of a connection: what its scheme's forecast delivers
@@ -64,7 +76,7 @@ impl Carrier {
     /// Takes a packet of the device in. One that is too long is refused at once.
     pub(super) fn push(&mut self, now: Time, packet: &[u8], limit: u64) {
         if packet.len() <= self.longest || !self.refuse(now, packet, self.longest) {
-            self.queues.push(packet, limit);
+            self.queues.push(now, packet, limit);
         }
     }
 
@@ -90,10 +102,11 @@ impl Carrier {
     /// queues decide until then.
     pub(super) fn refill(&mut self, now: Time, connection: &mut Connection) {
         while connection.waiting_datagrams() == 0 {
-            let Some(packet) = self.queues.pop() else { break };
+            let Some(packet) = self.queues.pop(now) else { break };
             connection.announce_datagrams(self.queues.bytes());
             if packet.len() <= connection.longest_datagram() {
                 connection.write_datagram(&packet);
+                self.sent.count(now, packet.len());
             } else {
                 self.carry_long(now, &packet, connection);
             }
@@ -109,6 +122,7 @@ impl Carrier {
         }
         if connection.write_long_datagram(packet) {
             self.stats.in_parts += 1;
+            self.sent.count(now, packet.len());
         } else {
             self.stats.too_long += 1;
         }

@@ -115,7 +115,7 @@ enum Kind {
 }
 
 fn carrier(longest: usize) -> Carrier {
-    Carrier::new(longest, &[])
+    Carrier::new(Time::ZERO, longest, &[])
 }
 
 #[test]

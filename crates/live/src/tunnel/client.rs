@@ -1,15 +1,19 @@
 //! The end of a tunnel that connects, again and again if need be.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 
 use paceline_cc::{Span, Time};
 use paceline_wire::key::Key;
 use paceline_wire::{ConnectError, Connection, End, Limits, Offer, Service, Sink};
 
+use super::Prefix;
 use super::carrier::Carrier;
+use super::control::{Control, Request, network};
 use super::device::{Device, DeviceOptions};
-use super::{Event, reason};
+use super::settings::settings;
+use super::status::{Known, PeerStatus, Traffic, TunnelStatus};
+use super::{Event, Peer, reason};
 use crate::linux::udp::{Inbox, Socket};
 use crate::udp::addresses::Name;
 use crate::udp::client::mark;
@@ -35,7 +39,7 @@ const HEADERS: u16 = 120;
 pub struct ClientOptions {
     /// The server, as `host:port`; the name is looked up for each connection.
     pub to: String,
-    /// Its key.
+    /// Its key. With one of this client's own, the server knows the client again when it connects another time.
     pub key: Key,
     /// The scheme of both directions.
     pub scheme: String,
@@ -69,15 +73,41 @@ struct Client<'a> {
     inbox: Inbox,
     outbox: Outbox,
     interrupts: Interrupts,
-    device: Device,
+    /// None until the server has handed out addresses, if the user names none.
+    device: Option<Device>,
+    /// What the device is set to.
+    settings: DeviceOptions,
+    control: Option<Control>,
+    /// Connections that there were.
+    connections: u64,
+    /// Why there is no connection at present.
+    waiting: Option<String>,
 }
 
-/// Hands what arrives to the device; this end sends packets of so many bytes at most.
-struct ToDevice<'a>(&'a mut Device, usize);
+/// What is counted of a connection.
+struct Course {
+    peer: Peer,
+    connected_at: Time,
+    heard_at: Time,
+    received: Traffic,
+}
+
+/// A connection, the queues in front of it, what is counted of it, and the device's MTU.
+type Carried<'a> = (&'a Connection, &'a Carrier, &'a Course, u32);
+
+/// Hands what arrives to the device.
+struct ToDevice<'a> {
+    device: &'a mut Device,
+    /// The most bytes of a packet that this end sends.
+    longest: usize,
+    now: Time,
+    received: &'a mut Traffic,
+}
 
 impl Sink for ToDevice<'_> {
     fn on_datagram(&mut self, _connection: u32, bytes: &[u8]) {
-        self.0.deliver(bytes, self.1);
+        self.received.count(self.now, bytes.len());
+        self.device.deliver(bytes, self.longest);
     }
 }
 
@@ -96,10 +126,22 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         return Ok(true);
     }
     if let Ok(addresses) = name.addresses() {
-        passable(addresses, options)?;
+        passable(addresses, options, &options.device)?;
     }
-    let device = Device::open(&options.device, u32::from(options.mtu.saturating_sub(HEADERS)))?;
-    tell(Event::Device(options.device.name.clone()));
+    let device = if options.device.addresses.is_empty() {
+        None
+    } else {
+        let device = Device::open(&options.device, options.first_mtu())?;
+        tell(Event::Device(options.device.name.clone()));
+        Some(device)
+    };
+    let control = match Control::open(&options.device.name, interrupts.waker()) {
+        Ok(control) => Some(control),
+        Err(error) => {
+            tell(Event::NoControl(error.to_string()));
+            None
+        }
+    };
     let mut client = Client {
         options,
         clock,
@@ -107,21 +149,34 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         outbox: Outbox::new(),
         interrupts,
         device,
+        settings: options.device.clone(),
+        control,
+        connections: 0,
+        waiting: None,
     };
     let mut connected = false;
     loop {
         // Each time: the name may have moved into a network that is routed through the tunnel.
         let attempt = match name.addresses() {
-            Ok(addresses) => match passable(addresses, options) {
+            Ok(addresses) => match passable(addresses, options, &client.settings) {
                 Ok(addresses) => client.attempt(&addresses),
                 Err(error) => Ok((None, Attempt::Refused(error))),
             },
             Err(error) => Ok((None, Attempt::Failed(LiveError::Message(error.to_string())))),
         };
-        let (socket, attempt) = attempt.unwrap_or_else(|error| (None, Attempt::Failed(error)));
+        let (mut socket, mut attempt) =
+            attempt.unwrap_or_else(|error| (None, Attempt::Failed(error)));
+        if let (Attempt::Made(connection), Some(socket)) = (&mut attempt, &mut socket)
+            && let Err(error) = client.use_handout(connection, tell)
+        {
+            client.turn_down(connection, socket);
+            attempt = Attempt::Refused(error);
+        }
         match (attempt, socket) {
             (Attempt::Made(connection), Some(socket)) => {
                 connected = true;
+                client.connections += 1;
+                client.waiting = None;
                 let end = client.carry(*connection, socket, tell)?;
                 match end {
                     End::Here { .. } => return Ok(true),
@@ -133,6 +188,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
             (Attempt::Refused(error), _) if options.once || !connected => return Err(error),
             (Attempt::Failed(error), _) if options.once => return Err(error),
             (Attempt::Failed(error) | Attempt::Refused(error), _) => {
+                client.waiting = Some(error.to_string());
                 tell(Event::Waiting(error.to_string()));
             }
             (Attempt::Made(_), None) => {}
@@ -142,7 +198,7 @@ pub fn client(options: &ClientOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
         }
         // The server may have moved; where names cannot be looked up now, it has not.
         let Client { clock, interrupts, device, .. } = &mut client;
-        if look_up(&mut name, clock, interrupts, Some(device))? {
+        if look_up(&mut name, clock, interrupts, device.as_mut())? {
             return Ok(true);
         }
     }
@@ -181,8 +237,9 @@ fn look_up(
 fn passable(
     addresses: &[SocketAddr],
     options: &ClientOptions,
+    settings: &DeviceOptions,
 ) -> Result<Vec<SocketAddr>, LiveError> {
-    let DeviceOptions { addresses: own, routes, .. } = &options.device;
+    let DeviceOptions { addresses: own, routes, .. } = settings;
     let swallows = |to: IpAddr| own.iter().chain(routes).find(|network| network.contains(to));
     let is_apart = options.outer.is_some() || options.mark.is_some();
     let passes = |to: &SocketAddr| is_apart || swallows(to.ip().to_canonical()).is_none();
@@ -198,7 +255,52 @@ fn passable(
     }
 }
 
+impl ClientOptions {
+    /// The device's MTU before there is a connection.
+    fn first_mtu(&self) -> u32 {
+        u32::from(self.mtu.saturating_sub(HEADERS))
+    }
+}
+
 impl Client<'_> {
+    /// Sets the device to what the server has handed out with this connection, and makes it if there is none.
+    ///
+    /// # Errors
+    /// What is handed out cannot be used, or the kernel refuses something.
+    fn use_handout(
+        &mut self,
+        connection: &Connection,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), LiveError> {
+        let wanted =
+            settings(&self.options.device, connection.handout()).map_err(LiveError::Message)?;
+        passable(&[connection.remote().0], self.options, &wanted)?;
+        if self.device.is_some() && wanted == self.settings {
+            return Ok(());
+        }
+        // The former device goes first, with its addresses and routes: the new one has its name.
+        self.device = None;
+        self.device = Some(Device::open(&wanted, self.options.first_mtu())?);
+        self.settings = wanted;
+        tell(Event::Device(self.options.device.name.clone()));
+        Ok(())
+    }
+
+    /// Closes a connection that cannot be used. The server is told once.
+    fn turn_down(&mut self, connection: &mut Connection, socket: &mut Socket) {
+        connection.close(1, "the client cannot use what was handed out");
+        let now = self.clock.now();
+        self.outbox.send(socket, 1, |place| connection.transmit(now, place));
+    }
+
+    /// Reads packets that the device has while there is no connection, and drops them: they would be late.
+    ///
+    /// # Errors
+    /// The device has gone.
+    fn drop_packets(&mut self) -> Result<(), LiveError> {
+        self.device.as_mut().map_or(Ok(()), |device| device.read(|_| {}))
+    }
+
     /// Tries once to connect, with a socket of its own: an address that is gone is not used again.
     fn attempt(&mut self, to: &[SocketAddr]) -> Result<(Option<Socket>, Attempt), LiveError> {
         let mut socket = Socket::for_any_of(to)?;
@@ -236,14 +338,14 @@ impl Client<'_> {
             if let Err(error) = race.transmit(now, socket, &mut self.outbox) {
                 return Ok(failed(error));
             }
-            let input = Some(self.device.as_fd());
+            let input = self.device.as_ref().map(AsFd::as_fd);
             let until = race.wake();
             let ready = wait(&mut self.clock, until, socket.as_fd(), input, &self.interrupts)?;
             if ready.interrupted {
                 return Ok(Attempt::Interrupted);
             }
-            // Packets that the device has meanwhile would be late: they are read and forgotten.
-            self.device.read(|_| {})?;
+            self.answer_control(None);
+            self.drop_packets()?;
             let now = self.clock.now();
             let mut made = None;
             socket.receive(&mut self.inbox, |group| {
@@ -268,12 +370,18 @@ impl Client<'_> {
         mut socket: Socket,
         tell: &mut dyn FnMut(Event),
     ) -> Result<End, LiveError> {
-        let with = connection.remote().0;
+        let Some(mut device) = self.device.take() else {
+            return Err(LiveError::Message("there is no device".into()));
+        };
+        let with = Peer::from(connection.remote().0);
         let longest = connection.longest_datagram();
-        self.device.set_mtu(longest)?;
-        let too_small = self.device.is_too_small(longest);
-        tell(Event::Connected { with, mtu: longest, too_small });
-        let mut carrier = Carrier::new(longest, &self.options.device.addresses);
+        device.set_mtu(longest)?;
+        let too_small = device.is_too_small(longest);
+        tell(Event::Connected { with: with.clone(), mtu: longest, too_small });
+        let now = self.clock.now();
+        let mut carrier = Carrier::new(now, longest, &self.settings.addresses);
+        let received = Traffic::new(now);
+        let mut course = Course { peer: with.clone(), connected_at: now, heard_at: now, received };
         let mut deadline = Time::NEVER;
         let end = loop {
             let now = self.clock.now();
@@ -292,49 +400,56 @@ impl Client<'_> {
             }
             let longest = connection.longest_datagram();
             if carrier.set_longest(longest) {
-                self.device.set_mtu(longest)?;
-                tell(Event::PacketSize { with: connection.remote().0, mtu: longest });
+                device.set_mtu(longest)?;
+                tell(Event::PacketSize { with: connection.remote().0.into(), mtu: longest });
             }
             let due = connection.wake().min(deadline);
             let until = if count == BURST { Time::ZERO } else { due };
-            let input = Some(self.device.as_fd());
+            let input = Some(device.as_fd());
             let found = wait(&mut self.clock, until, socket.as_fd(), input, &self.interrupts)?;
             if found.interrupted {
                 connection.close(0, "the client of the tunnel was stopped");
                 deadline = deadline.min(self.clock.now() + FAREWELL);
             }
+            self.answer_control(Some((&connection, &carrier, &course, device.mtu())));
             if found.socket {
-                self.receive(&mut connection, &socket, now)?;
+                self.receive((&mut connection, &mut device), &socket, now, &mut course)?;
             }
             if found.input {
                 let limit = Carrier::limit(&connection);
-                self.device.read(|packet| carrier.push(now, packet, limit))?;
+                device.read(|packet| carrier.push(now, packet, limit))?;
             }
-            carrier.answers().for_each(|answer| self.device.write(&answer));
+            carrier.answers().for_each(|answer| device.write(&answer));
         };
+        self.device = Some(device);
         tell(Event::Ended { with, reason: reason(&end), stats: carrier.stats() });
         Ok(end)
     }
 
     fn receive(
         &mut self,
-        connection: &mut Connection,
+        (connection, device): (&mut Connection, &mut Device),
         socket: &Socket,
         told: Time,
+        course: &mut Course,
     ) -> Result<(), LiveError> {
         let ahead = self.clock.ahead();
         let now = self.clock.now();
-        let Client { inbox, clock, device, .. } = self;
-        let mut sink = ToDevice(device, connection.longest_datagram());
+        let Client { inbox, clock, .. } = self;
+        let Course { received, heard_at, .. } = course;
+        let longest = connection.longest_datagram();
+        let mut sink = ToDevice { device, longest, now, received };
         let mut last = told;
         socket.receive(inbox, |group| {
             let at = clock.of_stamp(group.stamp, ahead, last, now);
             last = at;
             for bytes in group.bytes.chunks_mut(group.size) {
-                connection.on_datagram(at, group.from, mark(group.ecn), bytes, &mut sink);
+                if connection.on_datagram(at, group.from, mark(group.ecn), bytes, &mut sink) {
+                    *heard_at = at;
+                }
             }
         })?;
-        self.device.flush();
+        device.flush();
         Ok(())
     }
 
@@ -345,13 +460,63 @@ impl Client<'_> {
             if self.clock.now() >= end {
                 return Ok(false);
             }
-            // Packets that the device has meanwhile would be late: they are read and forgotten.
-            let device = self.device.as_fd();
-            let found = wait(&mut self.clock, end, device, None, &self.interrupts)?;
+            // Without a device, the interrupts are all that there is to wait for.
+            let input = self.device.as_ref().map(AsFd::as_fd);
+            let file = input.unwrap_or(self.interrupts.as_fd());
+            let found = wait(&mut self.clock, end, file, None, &self.interrupts)?;
             if found.interrupted {
                 return Ok(true);
             }
-            self.device.read(|_| {})?;
+            self.answer_control(None);
+            self.drop_packets()?;
+        }
+    }
+
+    /// Answers the next request of the control socket.
+    fn answer_control(&mut self, carried: Option<Carried<'_>>) {
+        // Whoever has asked may have gone away meanwhile.
+        match self.control.as_ref().and_then(Control::take) {
+            None => {}
+            Some(Request::Status(answer)) => {
+                let _ = answer.try_send(self.status(carried));
+            }
+            Some(Request::Reload(answer)) => {
+                let _ =
+                    answer.try_send(Err("this is a client, which has no list of clients".into()));
+            }
+        }
+    }
+
+    fn status(&mut self, carried: Option<Carried<'_>>) -> TunnelStatus {
+        let now = self.clock.now();
+        let without = self.device.as_ref().map_or(0, Device::mtu);
+        let mtu = carried.map_or(without, |(.., mtu)| mtu);
+        let peer = carried.map(|(connection, carrier, course, _)| {
+            let known = Known {
+                carrier,
+                peer: &course.peer,
+                key: None,
+                connected_at: course.connected_at,
+                heard_at: course.heard_at,
+                received: &course.received,
+                not_allowed: 0,
+                addresses: self.settings.routes.iter().map(Prefix::to_string).collect(),
+            };
+            PeerStatus::of(now, connection, known)
+        });
+        TunnelStatus {
+            role: "client".into(),
+            device: self.options.device.name.clone(),
+            pid: std::process::id(),
+            network: network(),
+            at: self.options.to.clone(),
+            addresses: self.settings.addresses.iter().map(Prefix::to_string).collect(),
+            mtu_bytes: u64::from(mtu),
+            uptime_s: now.as_secs_f64(),
+            accepted: self.connections,
+            waiting: self.waiting.clone(),
+            peers: peer.into_iter().collect(),
+            ..TunnelStatus::default()
         }
     }
 }

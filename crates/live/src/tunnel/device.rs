@@ -23,7 +23,7 @@ const LONGEST_READ: usize = HEADER + 65_535;
 const PLAIN: [u8; HEADER] = [0; HEADER];
 
 /// What a tunnel's device shall be like.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// Its name, 15 bytes at most.
     pub name: String,
@@ -78,6 +78,11 @@ impl Device {
             buffer: vec![0; LONGEST_READ],
             segment: Vec::new(),
         })
+    }
+
+    /// The most bytes of a packet.
+    pub(super) fn mtu(&self) -> u32 {
+        self.mtu
     }
 
     /// True if IPv6 is used here, and needs longer packets than these.

@@ -1,28 +1,62 @@
 //! SproutTunnel: carries the packets of a TUN device over a connection, under any scheme.
 //!
 //! Winstein's thesis, sections 2.3.3 and 2.4.7. [`queues`] decide which packet leaves next and which is
-//! dropped, and [`neighbours`] which client gets a packet; both are without input or output. Packets that are
+//! dropped, and [`owners`] which client gets a packet; both are without input or output. Packets that are
 //! too long for the path are refused, as routers do (`refusals`), or carried in parts.
 //! [`client()`] and [`server()`] are one loop on one thread each.
 
 pub mod allowed;
+mod arrivals;
 mod carrier;
 mod client;
+mod client_list;
+mod control;
 mod device;
 pub mod neighbours;
+pub mod owners;
 pub mod queues;
 mod refusals;
 mod server;
+mod settings;
 pub mod setup;
+mod status;
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 pub use carrier::CarrierStats;
 pub use client::{ClientOptions, client};
+pub use client_list::{ClientListOptions, free_addresses};
+pub use control::RunningTunnel;
 pub use device::DeviceOptions;
 pub use paceline_wire::Prefix;
 use paceline_wire::{End, ServerStats};
 pub use server::{ServerOptions, server};
+pub use status::{PeerStatus, TunnelStatus};
+
+/// The other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its address outside.
+    pub remote: SocketAddr,
+    /// Its name in the server's list of clients.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} ({name})", self.remote),
+            None => self.remote.fmt(f),
+        }
+    }
+}
+
+impl From<SocketAddr> for Peer {
+    fn from(remote: SocketAddr) -> Peer {
+        Peer { remote, name: None }
+    }
+}
 
 /// Something that an end of a tunnel has to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +68,7 @@ pub enum Event {
     /// A connection stands.
     Connected {
         /// The other end.
-        with: SocketAddr,
+        with: Peer,
         /// The most bytes of a packet inside.
         mtu: usize,
         /// True if IPv6 inside needs larger packets: they are carried in parts.
@@ -43,26 +77,30 @@ pub enum Event {
     /// The path has come to carry only smaller packets, or larger ones again.
     PacketSize {
         /// The other end.
-        with: SocketAddr,
+        with: Peer,
         /// The most bytes of a packet inside that one packet of the path carries.
         mtu: usize,
     },
     /// The address of the other end has changed.
     Moved(SocketAddr),
-    /// A client sends from an address inside that another client owns; its packets from there are dropped. Told once a
+    /// A client sends from an address inside that is not its own; its packets from there are dropped. Told once a
     /// minute for each client.
     SourceRefused {
         /// The client.
-        with: SocketAddr,
+        with: Peer,
         /// The address inside.
         source: IpAddr,
-        /// The client that owns the address.
-        owner: SocketAddr,
+        /// The connected client that owns the address; `None` if the list of clients decides.
+        owner: Option<Peer>,
     },
+    /// A list of so many clients counts from now on.
+    ListRead(usize),
+    /// The list of clients cannot be used, and why; the former one stays.
+    ListProblem(String),
     /// A connection is over.
     Ended {
-        /// With whom it was.
-        with: SocketAddr,
+        /// The other end.
+        with: Peer,
         /// Why; empty if the other end has closed it and all is well.
         reason: String,
         /// What went through the queues.
@@ -70,6 +108,8 @@ pub enum Event {
     },
     /// There is no connection at present, and why; it is tried again.
     Waiting(String),
+    /// There is no control socket, and why: `paceline tunnel status` does not show this end.
+    NoControl(String),
     /// The server was interrupted, and ends; what it has counted.
     Stopping(ServerStats),
 }

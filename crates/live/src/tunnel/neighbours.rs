@@ -71,6 +71,10 @@ impl Neighbours {
         self.clients.insert(address, Owner { client, heard: now });
         Ok(())
     }
+    /// Returns the addresses that a client owns.
+    pub fn of(&self, client: usize) -> impl Iterator<Item = IpAddr> + '_ {
+        self.addresses.get(&client).into_iter().flatten().copied()
+    }
     /// Returns the client that gets packets to this address: its owner. With a single client, returns that client for
     /// any address.
     pub fn find(&self, address: IpAddr) -> Option<usize> {

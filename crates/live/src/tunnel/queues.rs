@@ -11,6 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
+use paceline_cc::{Span, Time};
+
 use crate::emulator::packet;
 
 /// The most packets that wait, whatever their size.
@@ -32,7 +34,8 @@ pub struct QueueStats {
 /// The queue of a flow, which exists as long as it holds a packet.
 #[derive(Debug, Default)]
 struct Flow {
-    packets: VecDeque<Vec<u8>>,
+    /// Packets, each with the time at which it came.
+    packets: VecDeque<(Time, Vec<u8>)>,
     bytes: u64,
     /// Bytes that it may send before it is another flow's turn.
     credit: u64,
@@ -57,6 +60,8 @@ pub struct FlowQueues {
     packets: usize,
     bytes: u64,
     spare: Vec<Vec<u8>>,
+    /// Sojourn time of packets that were sent: a moving average of weight 1/8.
+    sojourn: Span,
     stats: QueueStats,
 }
 
@@ -73,6 +78,7 @@ impl FlowQueues {
             packets: 0,
             bytes: 0,
             spare: Vec::new(),
+            sojourn: Span::ZERO,
             stats: QueueStats::default(),
         }
     }
@@ -94,10 +100,21 @@ impl FlowQueues {
         self.stats
     }
 
+    /// Smoothed sojourn time: from a packet's arrival until it leaves the queues, an average over the last packets that
+    /// were sent.
+    pub fn sojourn(&self) -> Span {
+        self.sojourn
+    }
+    /// Returns how long the oldest packet has waited; zero if none waits. Looks at each flow.
+    pub fn oldest(&self, now: Time) -> Span {
+        let heads = self.flows.values().filter_map(|flow| flow.packets.front());
+        heads.map(|(came, _)| now.since(*came)).max().unwrap_or(Span::ZERO)
+    }
+
     /// Takes an IP packet in. If more than `limit` bytes wait then, packets are dropped from the head
     /// of the longest queue until they do not; the last packet stays. Returns false if it is no IP
     /// packet.
-    pub fn push(&mut self, bytes: &[u8], limit: u64) -> bool {
+    pub fn push(&mut self, now: Time, bytes: &[u8], limit: u64) -> bool {
         self.stats.packets += 1;
         let parsed = packet::parse(bytes).ok();
         let whole = parsed.and_then(|parsed| {
@@ -122,7 +139,7 @@ impl FlowQueues {
         self.lengths.insert((flow.bytes, key));
         self.bytes += packet.len() as u64;
         self.packets += 1;
-        flow.packets.push_back(packet);
+        flow.packets.push_back((now, packet));
         while self.packets > MOST_PACKETS || (self.bytes > limit && self.packets > 1) {
             self.drop_one();
         }
@@ -132,16 +149,16 @@ impl FlowQueues {
     /// Drops the head of the longest queue.
     fn drop_one(&mut self) {
         let Some(&(_, key)) = self.lengths.last() else { return };
-        if let Some(packet) = self.take(key) {
+        if let Some((_, packet)) = self.take(key) {
             self.stats.dropped += 1;
             self.recycle(packet);
         }
     }
 
     /// Takes the head of a flow's queue, and forgets the flow if that was its last packet.
-    fn take(&mut self, key: u64) -> Option<Vec<u8>> {
+    fn take(&mut self, key: u64) -> Option<(Time, Vec<u8>)> {
         let flow = self.flows.get_mut(&key)?;
-        let packet = flow.packets.pop_front()?;
+        let (came, packet) = flow.packets.pop_front()?;
         let length = packet.len() as u64;
         self.lengths.remove(&(flow.bytes, key));
         flow.bytes -= length;
@@ -154,17 +171,19 @@ impl FlowQueues {
         } else {
             self.lengths.insert((flow.bytes, key));
         }
-        Some(packet)
+        Some((came, packet))
     }
 
     /// The next packet to be sent. Give it back by [`FlowQueues::recycle`].
-    pub fn pop(&mut self) -> Option<Vec<u8>> {
+    pub fn pop(&mut self, now: Time) -> Option<Vec<u8>> {
         loop {
             let key = *self.turns.first_key_value()?.1;
             let flow = self.flows.get_mut(&key)?;
-            let head = flow.packets.front().map_or(0, |packet| packet.len() as u64);
+            let head = flow.packets.front().map_or(0, |(_, packet)| packet.len() as u64);
             if head <= flow.credit {
-                return self.take(key);
+                let (came, packet) = self.take(key)?;
+                self.sojourn = (self.sojourn * 7 + now.since(came)) / 8;
+                return Some(packet);
             }
             flow.credit += self.quantum;
             self.turns.remove(&flow.turn);

@@ -27,12 +27,13 @@ fn seen(packet: &[u8]) -> (u16, u32) {
 fn a_small_flow_does_not_wait_for_a_large_one() {
     let mut queues = FlowQueues::new(1400);
     for mark in 0..10 {
-        assert!(queues.push(&packet(1, 1400, mark), u64::MAX));
+        assert!(queues.push(Time::ZERO, &packet(1, 1400, mark), u64::MAX));
     }
-    assert_eq!(queues.pop().map(|packet| seen(&packet)), Some((1, 0)));
-    assert!(queues.push(&packet(2, 100, 0), u64::MAX));
+    assert_eq!(queues.pop(Time::ZERO).map(|packet| seen(&packet)), Some((1, 0)));
+    assert!(queues.push(Time::ZERO, &packet(2, 100, 0), u64::MAX));
     // One packet of the large flow at most is sent before it.
-    let next: Vec<_> = (0..2).filter_map(|_| queues.pop()).map(|packet| seen(&packet).0).collect();
+    let next: Vec<_> =
+        (0..2).filter_map(|_| queues.pop(Time::ZERO)).map(|packet| seen(&packet).0).collect();
     assert!(next.contains(&2), "{next:?}");
 }
 
@@ -40,12 +41,12 @@ fn a_small_flow_does_not_wait_for_a_large_one() {
 fn flows_share_bytes_and_not_packets() {
     let mut queues = FlowQueues::new(1400);
     for mark in 0..3000 {
-        queues.push(&packet(1, 1400, mark), u64::MAX);
-        queues.push(&packet(2, 140, mark), u64::MAX);
+        queues.push(Time::ZERO, &packet(1, 1400, mark), u64::MAX);
+        queues.push(Time::ZERO, &packet(2, 140, mark), u64::MAX);
     }
     let mut bytes = [0; 3];
     for _ in 0..1500 {
-        let packet = queues.pop().expect("more wait");
+        let packet = queues.pop(Time::ZERO).expect("more wait");
         bytes[usize::from(seen(&packet).0)] += packet.len();
         queues.recycle(packet);
     }
@@ -56,32 +57,33 @@ fn flows_share_bytes_and_not_packets() {
 #[test]
 fn what_is_too_much_is_dropped_from_the_head_of_the_longest() {
     let mut queues = FlowQueues::new(1400);
-    queues.push(&packet(2, 100, 0), 10_000);
+    queues.push(Time::ZERO, &packet(2, 100, 0), 10_000);
     for mark in 0..20 {
-        queues.push(&packet(1, 1400, mark), 10_000);
+        queues.push(Time::ZERO, &packet(1, 1400, mark), 10_000);
     }
     assert!(queues.bytes() <= 10_000 && queues.bytes() > 8_600, "{}", queues.bytes());
     assert_eq!(queues.stats().dropped, 20 - 7);
-    let left: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|packet| seen(&packet)).collect();
+    let left: Vec<_> =
+        std::iter::from_fn(|| queues.pop(Time::ZERO)).map(|packet| seen(&packet)).collect();
     // The short queue loses nothing; of the long one the newest packets are left.
     assert_eq!(left[0], (2, 0));
     assert_eq!(left[1..], (13..20).map(|mark| (1, mark)).collect::<Vec<_>>());
     // A packet that is larger than the limit is sent all the same.
-    assert!(queues.push(&packet(1, 1400, 77), 0) && queues.len() == 1);
+    assert!(queues.push(Time::ZERO, &packet(1, 1400, 77), 0) && queues.len() == 1);
 }
 
 #[test]
 fn what_is_no_packet_is_not_taken() {
     let mut queues = FlowQueues::new(1400);
     for bytes in [&[][..], &[0x45], &[0; 100], &packet(1, 100, 0)[..50]] {
-        assert!(!queues.push(bytes, u64::MAX));
+        assert!(!queues.push(Time::ZERO, bytes, u64::MAX));
     }
     assert_eq!(queues.stats().malformed, 4);
-    assert!(queues.is_empty() && queues.pop().is_none());
+    assert!(queues.is_empty() && queues.pop(Time::ZERO).is_none());
     // Bytes behind the packet's own length do not go along.
     let mut long = packet(1, 100, 0);
     long.extend([1; 40]);
-    assert!(queues.push(&long, u64::MAX) && queues.bytes() == 100);
+    assert!(queues.push(Time::ZERO, &long, u64::MAX) && queues.bytes() == 100);
 }
 
 /// The same rules, written so that they are obviously right: all packets in one list.
@@ -153,10 +155,10 @@ fn fuzz_queues_do_as_the_model() {
                 if has_tie(&model, flow, length) {
                     continue;
                 }
-                assert!(queues.push(&packet(flow, length as usize, mark), limit));
+                assert!(queues.push(Time::ZERO, &packet(flow, length as usize, mark), limit));
                 model.push(flow, mark, length, limit);
             } else {
-                let found = queues.pop();
+                let found = queues.pop(Time::ZERO);
                 let expected = model.pop();
                 let found_as = found.as_ref().map(|p| (seen(p).0, seen(p).1, p.len() as u64));
                 assert_eq!(found_as, expected, "seed {seed}, packet {mark}");
@@ -199,9 +201,9 @@ fn flows_that_are_made_to_look_alike_have_queues_of_their_own() {
         })
         .expect("32 bits are not many");
     let mut queues = FlowQueues::new(100);
-    (0..10).for_each(|_| assert!(queues.push(&one, u64::MAX)));
-    assert!(queues.push(&other, u64::MAX));
-    let next: Vec<_> = (0..2).filter_map(|_| queues.pop()).collect();
+    (0..10).for_each(|_| assert!(queues.push(Time::ZERO, &one, u64::MAX)));
+    assert!(queues.push(Time::ZERO, &other, u64::MAX));
+    let next: Vec<_> = (0..2).filter_map(|_| queues.pop(Time::ZERO)).collect();
     assert!(next.contains(&other), "it does not wait behind the first one's");
 }
 
@@ -209,13 +211,18 @@ fn flows_that_are_made_to_look_alike_have_queues_of_their_own() {
 fn thousands_of_flows_are_dropped_and_served_in_turn() {
     let mut queues = FlowQueues::new(1400);
     for mark in 0..40_000u32 {
-        queues.push(&packet((mark % 20_000) as u16, 100 + (mark % 7) as usize, mark), u64::MAX);
+        queues.push(
+            Time::ZERO,
+            &packet((mark % 20_000) as u16, 100 + (mark % 7) as usize, mark),
+            u64::MAX,
+        );
     }
     assert_eq!(
         (queues.len(), queues.stats().dropped),
         (MOST_PACKETS, 40_000 - MOST_PACKETS as u64)
     );
-    let left: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|packet| seen(&packet).1).collect();
+    let left: Vec<_> =
+        std::iter::from_fn(|| queues.pop(Time::ZERO)).map(|packet| seen(&packet).1).collect();
     assert_eq!((left.len(), queues.bytes(), queues.is_empty()), (MOST_PACKETS, 0, true));
     assert!(queues.flows.is_empty() && queues.turns.is_empty() && queues.lengths.is_empty());
 }

@@ -3,16 +3,23 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
 
-use paceline_cc::{Span, Time};
+use paceline_cc::Time;
 use paceline_wire::key::Identity;
-use paceline_wire::{End, Server, ServerLimits, Sink};
+use paceline_wire::{ClientPublic, End, Server, ServerLimits};
 
 use super::Prefix;
+use super::arrivals::{Arrivals, RefusedSource, Sender};
 use super::carrier::{Carrier, CarrierStats};
+use super::client_list::{ClientList, ClientListOptions};
+use super::control::{Control, Request, network};
 use super::device::{Device, DeviceOptions};
 use super::neighbours::Neighbours;
-use super::{Event, reason};
+use super::owners::{ListedOwners, Owners};
+use super::status::{Known, PeerStatus, TunnelStatus};
+use super::{Event, Peer, reason};
+use crate::clients_file::ListedClient;
 use crate::emulator::packet::ends;
 use crate::linux::udp::{Inbox, Socket};
 use crate::udp::client::mark;
@@ -37,6 +44,8 @@ pub struct ServerOptions {
     pub limits: ServerLimits,
     /// The device.
     pub device: DeviceOptions,
+    /// The clients that it admits; `None` admits all who have its key.
+    pub clients: Option<ClientListOptions>,
     /// True if it ends with its first connection.
     pub once: bool,
 }
@@ -44,67 +53,15 @@ pub struct ServerOptions {
 /// What the server knows of a client.
 struct Client {
     carrier: Carrier,
-    at: SocketAddr,
+    peer: Peer,
+    key: Option<ClientPublic>,
+    /// Something has come from it since the handshake, which alone may be a repetition.
+    confirmed: bool,
     /// The identifier of its connection.
     local: u32,
-}
-
-/// How often it is told at most that a client sends from addresses that are not its own.
-const REFUSAL_INTERVAL: Span = Span::from_secs(60);
-
-/// What is checked of a client's packets.
-struct Sender {
-    slot: usize,
-    /// The most bytes of a packet to this client.
-    longest: usize,
-    /// Packets that were dropped because their source is not this client's.
-    not_allowed: u64,
-    /// When that was told last.
-    refusal_told_at: Option<Time>,
-}
-
-/// A packet's source that is not its sender's.
-struct RefusedSource {
-    slot: usize,
-    source: IpAddr,
-    owner: usize,
-}
-
-/// Hands what arrives to the device, if its source address inside is its sender's.
-struct Arrivals {
-    device: Device,
-    neighbours: Neighbours,
-    /// When the datagram that is taken in arrived.
-    now: Time,
-    /// By the connection's identifier.
-    senders: BTreeMap<u32, Sender>,
-    refused: Vec<RefusedSource>,
-}
-
-impl Arrivals {
-    /// Returns false, and counts it, if the packet's source is not its sender's.
-    fn is_allowed(&mut self, connection: u32, bytes: &[u8]) -> bool {
-        let Some(sender) = self.senders.get_mut(&connection) else { return false };
-        // What is no IP packet the kernel drops.
-        let Some((source, _)) = ends(bytes) else { return true };
-        let Err(owner) = self.neighbours.learn(self.now, source, sender.slot) else { return true };
-        sender.not_allowed += 1;
-        let now = self.now;
-        if sender.refusal_told_at.is_none_or(|at| now.since(at) >= REFUSAL_INTERVAL) {
-            sender.refusal_told_at = Some(now);
-            self.refused.push(RefusedSource { slot: sender.slot, source, owner });
-        }
-        false
-    }
-}
-
-impl Sink for Arrivals {
-    fn on_datagram(&mut self, connection: u32, bytes: &[u8]) {
-        if self.is_allowed(connection, bytes) {
-            let longest = self.senders.get(&connection).map(|sender| sender.longest);
-            self.device.deliver(bytes, longest.unwrap_or(MTU as usize));
-        }
-    }
+    connected_at: Time,
+    /// When its last packet came.
+    heard_at: Time,
 }
 
 struct Tunnel {
@@ -113,9 +70,13 @@ struct Tunnel {
     outbox: Outbox,
     arrivals: Arrivals,
     networks: Vec<Prefix>,
+    list: Option<ClientList>,
     clients: BTreeMap<usize, Client>,
     /// The address of this machine that each connection's newest packet came to.
     locals: BTreeMap<usize, IpAddr>,
+    control: Option<Control>,
+    /// Packets from the device whose destination no connected client owns.
+    without_owner: u64,
     events: Vec<Event>,
     good: bool,
 }
@@ -128,27 +89,38 @@ struct Tunnel {
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, LiveError> {
     let mut clock = Clock::start();
     let socket = Socket::bind(options.listen)?;
-    let interrupts = Interrupts::watch()?;
-    let limits = ServerLimits { datagrams: true, ..options.limits.clone() };
-    let server = Server::new(options.identity.clone(), limits)
+    let interrupts = Interrupts::watch_with_reload()?;
+    let networks = options.device.addresses.clone();
+    let list =
+        options.clients.as_ref().map(|list| ClientList::read(list, &networks)).transpose()?;
+    let limits = ServerLimits { datagrams: true, one_per_client: true, ..options.limits.clone() };
+    let mut server = Server::new(options.identity.clone(), limits)
         .map_err(|error| LiveError::Message(error.to_string()))?;
+    server.admit_only(list.as_ref().map(|list| Arc::clone(&list.admission)));
+    let owners = match &list {
+        Some(list) => Owners::Listed(ListedOwners::new(&list.file)),
+        None => Owners::Learnt(Neighbours::default()),
+    };
     let device = Device::open(&options.device, MTU)?;
     tell(Event::Device(options.device.name.clone()));
     tell(Event::Listening(socket.local()?));
+    let control = Control::open(&options.device.name, interrupts.waker());
+    let (control, no_control) = match control {
+        Ok(control) => (Some(control), None),
+        Err(error) => (None, Some(Event::NoControl(error.to_string()))),
+    };
+    no_control.into_iter().for_each(&mut *tell);
     let mut tunnel = Tunnel {
         server,
         socket,
         outbox: Outbox::new(),
-        arrivals: Arrivals {
-            device,
-            neighbours: Neighbours::default(),
-            now: Time::ZERO,
-            senders: BTreeMap::new(),
-            refused: Vec::new(),
-        },
-        networks: options.device.addresses.clone(),
+        arrivals: Arrivals::new(device, owners),
+        networks,
+        list,
         clients: BTreeMap::new(),
         locals: BTreeMap::new(),
+        control,
+        without_owner: 0,
         events: Vec::new(),
         good: true,
     };
@@ -171,6 +143,11 @@ pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bo
             tunnel.take_from_device(told)?;
         }
         let ended = tunnel.transmit(told)?;
+        if interrupts.take_reload() {
+            // What is wrong is told as an event.
+            let _ = tunnel.read_list(options);
+        }
+        tunnel.answer_control(told, options);
         tunnel.events.drain(..).for_each(&mut *tell);
         if ended && options.once {
             return Ok(tunnel.good);
@@ -209,44 +186,96 @@ impl Tunnel {
             self.outbox.send_one(&mut self.socket, to, &answer);
         }
         self.tell_refused();
-        seen.into_iter().try_for_each(|slot| self.meet(slot))
+        seen.into_iter().try_for_each(|slot| self.meet(now, slot))
     }
 
     fn tell_refused(&mut self) {
         let Tunnel { arrivals, clients, events, .. } = self;
-        let address = |slot| clients.get(&slot).map(|client: &Client| client.at);
+        let peer = |slot| clients.get(&slot).map(|client: &Client| client.peer.clone());
         events.extend(arrivals.refused.drain(..).filter_map(|refused| {
             let RefusedSource { slot, source, owner } = refused;
-            Some(Event::SourceRefused { with: address(slot)?, source, owner: address(owner)? })
+            Some(Event::SourceRefused { with: peer(slot)?, source, owner: owner.and_then(peer) })
         }));
     }
 
-    /// Something has come from this client: notes one that is new or has moved.
-    fn meet(&mut self, slot: usize) -> Result<(), LiveError> {
+    /// Something has come from this client: notes one that is new, is there for certain now, or has moved.
+    fn meet(&mut self, now: Time, slot: usize) -> Result<(), LiveError> {
         let Some(connection) = self.server.connection(slot) else { return Ok(()) };
         let (at, longest) = (connection.remote().0, connection.longest_datagram());
-        if let Some(client) = self.clients.get_mut(&slot) {
-            if client.at != at {
-                client.at = at;
-                self.events.push(Event::Moved(at));
+        let (key, local) = (connection.client(), connection.local());
+        let is_half_open = self.server.is_half_open(slot);
+        let name = self.list.as_ref().zip(key).and_then(|(list, key)| list.name(&key));
+        let Tunnel { clients, arrivals, events, networks, .. } = self;
+        let client = clients.entry(slot).or_insert_with(|| {
+            arrivals.senders.insert(local, Sender::new(now, slot, longest));
+            arrivals.owners.add(slot, key);
+            Client {
+                carrier: Carrier::new(now, longest, networks),
+                peer: Peer { remote: at, name },
+                key,
+                confirmed: false,
+                local,
+                connected_at: now,
+                heard_at: now,
             }
-            if client.carrier.set_longest(longest) {
-                self.events.push(Event::PacketSize { with: at, mtu: longest });
-                if let Some(sender) = self.arrivals.senders.get_mut(&client.local) {
-                    sender.longest = longest;
-                }
-                return self.set_mtu();
-            }
+        });
+        client.heard_at = now;
+        if is_half_open {
             return Ok(());
         }
-        let (carrier, local) = (Carrier::new(longest, &self.networks), connection.local());
-        self.clients.insert(slot, Client { carrier, at, local });
-        let sender = Sender { slot, longest, not_allowed: 0, refusal_told_at: None };
-        self.arrivals.senders.insert(local, sender);
-        self.arrivals.neighbours.add(slot);
-        self.set_mtu()?;
-        let too_small = self.arrivals.device.is_too_small(longest);
-        self.events.push(Event::Connected { with: at, mtu: longest, too_small });
+        if client.peer.remote != at {
+            client.peer.remote = at;
+            events.push(Event::Moved(at));
+        }
+        let has_changed = client.carrier.set_longest(longest);
+        if has_changed && let Some(sender) = arrivals.senders.get_mut(&local) {
+            sender.longest = longest;
+        }
+        let with = client.peer.clone();
+        if !client.confirmed {
+            client.confirmed = true;
+            let too_small = arrivals.device.is_too_small(longest);
+            events.push(Event::Connected { with, mtu: longest, too_small });
+            // Connections of this client that are being replaced have no addresses any more.
+            let is_former = |(other, former): (&usize, &Client)| {
+                (*other != slot && key.is_some() && former.key == key).then_some(*other)
+            };
+            clients.iter().filter_map(is_former).for_each(|former| arrivals.owners.remove(former));
+            arrivals.owners.confirm(slot);
+        } else if has_changed {
+            events.push(Event::PacketSize { with, mtu: longest });
+        } else {
+            return Ok(());
+        }
+        self.set_mtu()
+    }
+
+    /// Reads the list of clients again: clients that are not listed any more are turned out, new ones admitted, and
+    /// others not disturbed. A list that is wrong changes nothing.
+    ///
+    /// # Errors
+    /// What is wrong with the list, which is also told as an event.
+    fn read_list(&mut self, options: &ServerOptions) -> Result<(), String> {
+        let Some(place) = &options.clients else {
+            return Err("this server has no list of clients (--clients FILE)".into());
+        };
+        let list = match ClientList::read(place, &self.networks) {
+            Ok(list) => list,
+            Err(error) => {
+                self.events.push(Event::ListProblem(error.to_string()));
+                return Err(error.to_string());
+            }
+        };
+        self.server.admit_only(Some(Arc::clone(&list.admission)));
+        if let Owners::Listed(owners) = &mut self.arrivals.owners {
+            owners.set_list(&list.file);
+        }
+        for client in self.clients.values_mut() {
+            let name = client.key.and_then(|key| list.name(&key));
+            client.peer.name = name.or(client.peer.name.take());
+        }
+        self.events.push(Event::ListRead(list.file.clients.len()));
+        self.list = Some(list);
         Ok(())
     }
 
@@ -260,12 +289,15 @@ impl Tunnel {
 
     /// Puts the packets of the device into the queues of those who get them.
     fn take_from_device(&mut self, now: Time) -> Result<(), LiveError> {
-        let Tunnel { server, arrivals, clients, .. } = self;
-        let Arrivals { device, neighbours, .. } = arrivals;
+        let Tunnel { server, arrivals, clients, without_owner, .. } = self;
+        let Arrivals { device, owners, .. } = arrivals;
         let mut touched = Vec::new();
         device.read(|packet| {
-            let slot = ends(packet).and_then(|(_, to)| neighbours.find(to));
-            let Some(slot) = slot else { return };
+            let slot = ends(packet).and_then(|(_, to)| owners.find(to));
+            let Some(slot) = slot else {
+                *without_owner += 1;
+                return;
+            };
             let (Some(client), Some(connection)) =
                 (clients.get_mut(&slot), server.connection(slot))
             else {
@@ -329,16 +361,89 @@ impl Tunnel {
     fn end(&mut self, slot: usize, end: &End, stood: bool) -> Result<(), LiveError> {
         self.server.remove(slot);
         self.locals.remove(&slot);
-        self.arrivals.neighbours.remove(slot);
+        self.arrivals.owners.remove(slot);
         if let Some(client) = self.clients.remove(&slot) {
             let sender = self.arrivals.senders.remove(&client.local);
             let not_allowed = sender.map_or(0, |sender| sender.not_allowed);
             let stats = CarrierStats { not_allowed, ..client.carrier.stats() };
             let reason = reason(end);
-            self.good &= reason.is_empty() || !stood;
-            self.events.push(Event::Ended { with: client.at, reason, stats });
+            if stood && client.confirmed {
+                self.good &= reason.is_empty();
+                self.events.push(Event::Ended { with: client.peer, reason, stats });
+            }
         }
         self.set_mtu()
+    }
+
+    /// Answers the next request of the control socket.
+    fn answer_control(&mut self, now: Time, options: &ServerOptions) {
+        // Whoever has asked may have gone away meanwhile.
+        match self.control.as_ref().and_then(Control::take) {
+            None => {}
+            Some(Request::Status(answer)) => {
+                let _ = answer.try_send(self.status(now, options));
+            }
+            Some(Request::Reload(answer)) => {
+                let _ = answer.try_send(self.read_list(options));
+            }
+        }
+    }
+
+    fn status(&mut self, now: Time, options: &ServerOptions) -> TunnelStatus {
+        let Tunnel { server, arrivals, clients, socket, without_owner, networks, list, .. } = self;
+        let stats = server.stats();
+        let texts = |networks: &[Prefix]| networks.iter().map(Prefix::to_string).collect();
+        let listed = list.as_ref().map_or(&[][..], |list| &list.file.clients);
+        let mut absent: BTreeMap<ClientPublic, &ListedClient> =
+            listed.iter().map(|client| (client.key, client)).collect();
+        let mut peers = Vec::new();
+        for (slot, client) in clients.iter().filter(|(_, client)| client.confirmed) {
+            let (Some(connection), Some(sender)) =
+                (server.connection(*slot), arrivals.senders.get(&client.local))
+            else {
+                continue;
+            };
+            let listed = client.key.and_then(|key| absent.remove(&key));
+            let used = arrivals.owners.learnt_of(*slot);
+            let known = Known {
+                carrier: &client.carrier,
+                peer: &client.peer,
+                key: client.key,
+                connected_at: client.connected_at,
+                heard_at: client.heard_at,
+                received: &sender.received,
+                not_allowed: sender.not_allowed,
+                addresses: listed.map_or_else(
+                    || used.iter().map(IpAddr::to_string).collect(),
+                    |listed| texts(&listed.networks),
+                ),
+            };
+            peers.push(PeerStatus::of(now, connection, known));
+        }
+        peers.extend(absent.values().map(|client| PeerStatus {
+            name: Some(client.name.clone()),
+            key: Some(client.key.to_string()),
+            addresses: texts(&client.networks),
+            ..PeerStatus::default()
+        }));
+        let at = socket.local().unwrap_or(options.listen);
+        TunnelStatus {
+            role: "server".into(),
+            device: options.device.name.clone(),
+            pid: std::process::id(),
+            network: network(),
+            at: at.to_string(),
+            addresses: texts(networks),
+            clients_file: options.clients.as_ref().map(ClientListOptions::full_path),
+            mtu_bytes: u64::from(arrivals.device.mtu()),
+            uptime_s: now.as_secs_f64(),
+            accepted: stats.accepted,
+            turned_away: stats.refused,
+            ignored: stats.ignored,
+            without_owner: *without_owner,
+            waiting: None,
+            peers,
+        }
     }
 
     /// Tells everybody that this end is going, until all have answered or [`FAREWELL`] is over.

@@ -154,8 +154,14 @@ fn carry(
         }
         (Role::Server { listen }, Keys::Server(identity)) => {
             let limits = ServerLimits { each: limits, mtu, ..ServerLimits::default() };
-            let options =
-                ServerOptions { listen, identity: *identity, limits, device, once: false };
+            let options = ServerOptions {
+                listen,
+                identity: *identity,
+                limits,
+                device,
+                clients: None,
+                once: false,
+            };
             server(&options, &mut |event| attendant.hear(event))
         }
         _ => Err(LiveError::Message("the key is not one of this end".into())),

@@ -1,0 +1,229 @@
+//! What a running end of a tunnel tells about itself: `paceline tunnel status`. Without input or output.
+
+use paceline_cc::{Span, Time};
+use paceline_wire::{ClientPublic, Connection};
+use serde::{Deserialize, Serialize};
+
+use super::Peer;
+use super::carrier::Carrier;
+
+/// Least age of the point from which a rate is measured; at a busy connection it is at most twice as old.
+const RATE_SPAN: Span = Span::from_secs(1);
+
+/// Bytes of packets inside in one direction.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Traffic {
+    bytes: u64,
+    /// Times with the bytes until then: the rate is measured from the first one, and the second one takes its place.
+    marks: [(Time, u64); 2],
+}
+
+impl Traffic {
+    /// Traffic of a connection that begins now.
+    pub(super) fn new(now: Time) -> Traffic {
+        Traffic { bytes: 0, marks: [(now, 0); 2] }
+    }
+
+    /// Counts a packet.
+    #[inline]
+    pub(super) fn count(&mut self, now: Time, bytes: usize) {
+        if now.since(self.marks[1].0) >= RATE_SPAN {
+            self.marks = [self.marks[1], (now, self.bytes)];
+        }
+        self.bytes += bytes as u64;
+    }
+
+    /// Rate over the last one or two seconds, or since the last packet if that is longer, in Mbit/s.
+    fn mbps(&self, now: Time) -> f64 {
+        let stale = now.since(self.marks[1].0) >= RATE_SPAN * 2;
+        let (from, before) = self.marks[usize::from(stale)];
+        let span = now.since(from).max(Span::from_millis(1)).as_secs_f64();
+        (self.bytes - before) as f64 * 8.0 / span / 1e6
+    }
+}
+
+/// An end of a tunnel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TunnelStatus {
+    /// `server` or `client`.
+    pub role: String,
+    /// The device's name.
+    pub device: String,
+    /// The process' number.
+    pub pid: u32,
+    /// The network namespace that the process is in, as the kernel names it (`net:[4026531840]`).
+    pub network: String,
+    /// Where the server listens, or the server that the client connects to.
+    pub at: String,
+    /// The device's addresses inside, each with the bits of its network.
+    pub addresses: Vec<String>,
+    /// The server's list of clients.
+    pub clients_file: Option<String>,
+    /// The device's MTU.
+    pub mtu_bytes: u64,
+    /// Time since the start.
+    pub uptime_s: f64,
+    /// Handshakes that the server has answered; of a client, connections that it had.
+    pub accepted: u64,
+    /// Handshakes that the server has refused in words.
+    pub turned_away: u64,
+    /// Datagrams that the server did nothing about: forged, repeated, cut, or of strangers.
+    pub ignored: u64,
+    /// Packets from the device whose destination no connected client owns.
+    pub without_owner: u64,
+    /// Why a client is not connected.
+    pub waiting: Option<String>,
+    /// The other ends: connected, and of a server also listed clients that are not.
+    pub peers: Vec<PeerStatus>,
+}
+
+/// The other end of a connection, or a listed client that is not connected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// Its name in the list of clients.
+    pub name: Option<String>,
+    /// The public half of its key.
+    pub key: Option<String>,
+    /// Whether it is connected.
+    pub connected: bool,
+    /// Its address outside.
+    pub remote: Option<String>,
+    /// Networks inside that it may use, or, without a list, addresses that it uses.
+    pub addresses: Vec<String>,
+    /// The scheme of both directions.
+    pub scheme: Option<String>,
+    /// Time since the connection began.
+    pub connected_s: Option<f64>,
+    /// Time since its last packet arrived.
+    pub heard_s: Option<f64>,
+    /// Smoothed round-trip time.
+    pub srtt_ms: Option<f64>,
+    /// Shortest round-trip time.
+    pub min_rtt_ms: Option<f64>,
+    /// Bytes of packets inside that were sent to it.
+    pub sent_bytes: u64,
+    /// Bytes of packets inside that came from it.
+    pub received_bytes: u64,
+    /// Rate of the former over the last second or two.
+    pub sent_mbps: f64,
+    /// Rate of the latter.
+    pub received_mbps: f64,
+    /// Packets of data that were sent on the path.
+    pub sent: u64,
+    /// Of these, packets that were declared lost.
+    pub lost: u64,
+    /// What the scheme's forecast delivers, or else its window: what may wait in the queues.
+    pub deliverable_bytes: Option<u64>,
+    /// The scheme's window.
+    pub cwnd_bytes: Option<u64>,
+    /// Bytes that were sent and are neither acknowledged nor lost.
+    pub in_flight_bytes: Option<u64>,
+    /// Bytes that wait in the queues.
+    pub queue_bytes: u64,
+    /// Packets that wait in the queues.
+    pub queue_packets: u64,
+    /// Smoothed time that packets spent in the queues.
+    pub sojourn_ms: f64,
+    /// How long the oldest packet has waited.
+    pub oldest_ms: f64,
+    /// Packets that were dropped because too much waited.
+    pub dropped: u64,
+    /// Packets that were refused because they were too long for the path.
+    pub refused: u64,
+    /// Packets that were carried in parts.
+    pub in_parts: u64,
+    /// Packets from it that were dropped because their source address is not its own.
+    pub not_allowed: u64,
+    /// The most bytes of a packet inside that one packet of the path carries.
+    pub mtu_bytes: Option<u64>,
+}
+
+/// What an end knows of a connection beside the connection itself.
+pub(super) struct Known<'a> {
+    pub(super) carrier: &'a Carrier,
+    pub(super) peer: &'a Peer,
+    pub(super) key: Option<ClientPublic>,
+    pub(super) connected_at: Time,
+    pub(super) heard_at: Time,
+    pub(super) received: &'a Traffic,
+    pub(super) not_allowed: u64,
+    pub(super) addresses: Vec<String>,
+}
+
+impl PeerStatus {
+    /// Returns what there is to tell of a connection.
+    pub(super) fn of(now: Time, connection: &Connection, known: Known<'_>) -> PeerStatus {
+        let Known { carrier, received, .. } = known;
+        let (stats, sent_traffic) = (carrier.stats(), carrier.sent());
+        let sender = connection.sender();
+        let counts = connection.sent().unwrap_or_default();
+        let rtt = sender.map(paceline_flow::Sender::rtt);
+        let millis =
+            |span: Span| (!span.is_zero() && span < Span::MAX).then(|| span.as_millis_f64());
+        PeerStatus {
+            name: known.peer.name.clone(),
+            key: known.key.map(|key| key.to_string()),
+            connected: true,
+            remote: Some(known.peer.remote.to_string()),
+            addresses: known.addresses,
+            scheme: Some(connection.peer_scheme().to_string()),
+            connected_s: Some(now.since(known.connected_at).as_secs_f64()),
+            heard_s: Some(now.since(known.heard_at).as_secs_f64()),
+            srtt_ms: rtt.and_then(|rtt| millis(rtt.smoothed())),
+            min_rtt_ms: rtt.and_then(|rtt| millis(rtt.min())),
+            sent_bytes: sent_traffic.bytes,
+            received_bytes: received.bytes,
+            sent_mbps: sent_traffic.mbps(now),
+            received_mbps: received.mbps(now),
+            sent: counts.sent,
+            lost: counts.lost,
+            deliverable_bytes: sender.map(paceline_flow::Sender::deliverable),
+            cwnd_bytes: sender.map(paceline_flow::Sender::window),
+            in_flight_bytes: sender.map(paceline_flow::Sender::in_flight),
+            queue_bytes: carrier.queues().bytes(),
+            queue_packets: carrier.queues().len() as u64,
+            sojourn_ms: carrier.queues().sojourn().as_millis_f64(),
+            oldest_ms: carrier.queues().oldest(now).as_millis_f64(),
+            dropped: stats.queues.dropped,
+            refused: stats.too_long,
+            in_parts: stats.in_parts,
+            not_allowed: known.not_allowed,
+            mtu_bytes: Some(connection.longest_datagram() as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_the_last_seconds() {
+        let at = Time::from_millis;
+        let mut traffic = Traffic::new(at(0));
+        // 1 Mbit/s for ten seconds.
+        for packet in 0..1000 {
+            traffic.count(at(packet * 10), 1250);
+        }
+        let now = at(10_000);
+        assert!((traffic.mbps(now) - 1.0).abs() < 0.02, "{}", traffic.mbps(now));
+        // A pause.
+        assert!(traffic.mbps(at(20_000)) < 0.15);
+        // Ten times as fast: after two seconds only that counts.
+        for packet in 0..2100 {
+            traffic.count(at(20_000 + packet), 1250);
+        }
+        let rate = traffic.mbps(at(22_100));
+        assert!((rate - 10.0).abs() < 0.2, "{rate}");
+        assert_eq!(traffic.bytes, 3100 * 1250);
+    }
+
+    #[test]
+    fn a_status_comes_back_from_its_json() {
+        let peers = vec![PeerStatus { name: Some("a".into()), ..PeerStatus::default() }];
+        let status =
+            TunnelStatus { role: "server".into(), pid: 7, peers, ..TunnelStatus::default() };
+        let text = serde_json::to_string(&status).expect("JSON");
+        assert_eq!(serde_json::from_str::<TunnelStatus>(&text).expect("a status"), status);
+    }
+}

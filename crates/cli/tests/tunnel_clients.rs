@@ -145,13 +145,13 @@ fn listed_clients_have_their_own_addresses_and_reach_each_other() {
             at 2 ping -n -q -c 3 -i 0.2 -W 1 -I 10.77.0.2 10.77.0.1 | grep -o "3 packets transmitted, 0 received"
             at 2 ping -n -q -c 3 -i 0.2 -W 1 -I fd77::2 fd77::1 | grep -o "3 packets transmitted, 0 received"
         }
-        before=$(echoes 2); claims
+        echoes_before=$(echoes 2); claims
         told server "warning: .*(bob): dropped packets from 10.77.0.2, which the list of clients does not give it"
         ping -n -q -c 5 -i 0.2 -W 5 10.77.0.2 | grep -o " 0% packet loss"
         ping -n -q -c 5 -i 0.2 -W 5 fd77::2 | grep -o " 0% packet loss"
         kill ${C[1]}; wait ${C[1]}; told server "(ada): ended: closed"
         claims; ping -n -q -c 3 -i 0.2 -W 1 10.77.0.2 | grep -o "3 packets transmitted, 0 received"
-        echo "bob got $(($(echoes 2) - before)) echo requests"
+        echo "bob got $(($(echoes 2) - echoes_before)) echo requests"
         # The key that all clients share is no client's.
         client 3 --key-file $TMPDIR/shared.key --address 10.77.0.9/24; wait ${C[3]}; echo "stranger $?"
         grep -c "not on the server's list of clients" $TMPDIR/client3

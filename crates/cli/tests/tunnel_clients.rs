@@ -349,6 +349,7 @@ fn status_shows_both_ends() {
 /// address, and the server is killed and started again. Prints figures for docs/tunnel.md.
 #[test]
 #[ignore = "takes minutes: make tunnel-office"]
+#[allow(clippy::print_stderr, reason = "prints figures")]
 fn an_office_of_twenty_clients() {
     let script = r#"N=20; for n in $(seq $N); do names="$names c$n"; done
         office $N; keys $names; serve --clients $TMPDIR/clients
@@ -360,7 +361,7 @@ fn an_office_of_twenty_clients() {
             done
             sleep 2
             for n in $(seq $N); do
-                at $n timeout 120 iperf3 -c 10.77.0.1 -p $((5200 + n)) -R -b 5M -t 20 -J > $TMPDIR/iperf$n 2>&1 & D[n]=$!
+                at $n timeout 40 iperf3 -c 10.77.0.1 -p $((5200 + n)) -R -b 5M -t 20 -J > $TMPDIR/iperf$n 2>&1 & D[n]=$!
             done
             sleep 5
             "$P" tunnel clients revoke c20 --clients $TMPDIR/clients 2>> $TMPDIR/notes
@@ -369,7 +370,8 @@ fn an_office_of_twenty_clients() {
             at 19 ping -n -q -c 10 -i 0.2 -W 1 -I 10.77.0.19 10.77.0.1 | grep -o "10 packets transmitted, [0-9]* received"
             at 19 ip addr del 10.77.0.19/32 dev paceline0
             for n in $(seq 19); do wait ${D[n]}; done
-            kill ${D[20]} ${I[20]} 2> /dev/null; wait ${D[20]} ${I[@]} 2> /dev/null
+            # The revoked client's download ends by its time limit; the server of the download has no other end.
+            wait ${D[20]}; kill ${I[20]} 2> /dev/null; wait ${I[@]} 2> /dev/null
             for n in $(seq 19); do
                 sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[^0-9]*\([0-9.]*\).*/\1/p' $TMPDIR/iperf$n
             done | sort -n | awk '{ rate[NR] = $1 / 1e6; sum += rate[NR] }

@@ -75,7 +75,13 @@ fn many_senders_at_once_a_pipe_and_bulk() {
     }
     let piped = std::fs::read(format!("{into}input")).expect("the file");
     assert!(piped == (0..5u8).flat_map(|piece| [piece; 10_000]).collect::<Vec<u8>>());
-    assert_eq!(std::fs::read_dir(&into).expect("the folder").count(), 6, "nothing half stays");
+    let names = std::fs::read_dir(&into).expect("the folder");
+    let names = names.map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(names.filter(|name| name != ".paceline").count(), 6, "nothing half stays");
+    // Of what is whole only the journals stay there.
+    let staged = std::fs::read_dir(format!("{into}.paceline")).expect("the folder");
+    let staged: Vec<_> = staged.map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(staged, ["finished"]);
 }
 
 #[test]

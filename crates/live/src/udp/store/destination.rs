@@ -78,6 +78,11 @@ impl Destination {
         self.file.is_some() || self.folder.status(name).is_err()
     }
 
+    /// True if entries get such names here: any, or the one that the user gave.
+    pub(super) fn gives(&self, name: &JournalPath) -> bool {
+        self.file.as_ref().is_none_or(|file| file.as_bytes() == name.0)
+    }
+
     /// True if there is an entry of this name.
     pub(super) fn has(&self, name: &JournalPath) -> bool {
         self.folder.status(OsStr::from_bytes(&name.0)).is_ok()

@@ -67,6 +67,10 @@ fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> O
         && is_in_place(destination, &content.records) == Some(true)
     {
         let placed = JournalState::of(&content.records).placed;
+        if !placed.iter().all(|(_, place, _)| destination.gives(place)) {
+            // It went to another file of this folder (`recv -o FILE`).
+            return None;
+        }
         return Some(placed.iter().map(|(_, place, _)| destination.text(place)).collect());
     }
     // It is received anew.

@@ -613,6 +613,13 @@ fn a_file_with_a_given_name_is_replaced_and_takes_no_folders() {
         assert_eq!(std::fs::read(here.path("out")).expect("a file"), content);
     }
     assert_eq!(here.names(), ["out"]);
+    // What is in one file is not in another.
+    let sent = Sent::new(b'o', vec![(file(1, "in"), b"one".to_vec())]);
+    let second = store(Target::File(here.path("second")));
+    assert!(!sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
+    assert!(sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
+    assert_eq!(here.names(), ["out", "second"]);
+    std::fs::remove_file(here.path("second")).expect("removed");
     let sent = Sent::all_kinds();
     let heard = sent.send(&store(target), 1, usize::MAX);
     assert!(heard.failures()[0].1.contains("recv -o DIR/"), "{:?}", heard.failures());

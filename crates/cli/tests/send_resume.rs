@@ -1,0 +1,222 @@
+//! `paceline send` goes on after kills and outages, over new connections or by the same command again.
+
+mod common;
+#[path = "common/receiver.rs"]
+mod receiver;
+#[path = "common/tree.rs"]
+mod tree;
+
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use common::Folder;
+use receiver::{Receiver, bytes, program, wait};
+use serde_json::Value;
+
+/// Bytes of the file in these tests; at [`RATE`] it takes some seconds.
+const LENGTH: usize = 12_000_000;
+const RATE: &str = "16Mbps";
+
+/// A receiver with keys in a file, so that another one can take its place.
+struct Place {
+    folder: Folder,
+    into: String,
+    keys: String,
+    key: String,
+    at: String,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let folder = Folder::new(name);
+        let (into, keys) = (folder.path("into/"), folder.path("keys"));
+        let made = common::paceline(&["key", "new", "-o", &keys]);
+        assert_eq!(made.code, 0, "{}", made.err);
+        let key = made.out.trim().to_string();
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
+        let at = socket.local_addr().expect("an address").to_string();
+        Place { folder, into, keys, key, at }
+    }
+
+    /// A receiver at this place. The port may still be taken by one that was just killed.
+    fn receiver(&self, more: &[&str]) -> Receiver {
+        let arguments = ["recv", "--listen", &self.at, "--key-file", &self.keys, "-o", &self.into];
+        let all = [&arguments, more].concat();
+        Receiver::listening(program(&all).spawn().expect("the program starts"), &self.key)
+    }
+
+    fn sender(&self, path: &str, more: &[&str]) -> Command {
+        let arguments = ["send", path, &self.at, "--key", &self.key, "--json"];
+        program(&[&arguments, more].concat())
+    }
+
+    /// Bytes of files that are staged.
+    fn staged(&self) -> u64 {
+        fn sum(path: &Path) -> u64 {
+            let entries = path.read_dir().into_iter().flatten().flatten();
+            entries
+                .map(|entry| match entry.metadata() {
+                    Ok(about) if about.is_dir() => sum(&entry.path()),
+                    Ok(about) if entry.file_name() != "journal" => about.len(),
+                    _ => 0,
+                })
+                .sum()
+        }
+        sum(&Path::new(&self.into).join(".paceline"))
+    }
+
+    /// Waits until so many bytes are staged.
+    fn wait_for_staged(&self, bytes: u64) {
+        let end = Instant::now() + Duration::from_secs(100);
+        while self.staged() < bytes {
+            assert!(Instant::now() < end, "only {} bytes are staged", self.staged());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The files in the receiver's folder that have names.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.into).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name != ".paceline").collect();
+        names.sort();
+        names
+    }
+
+    fn is_whole(&self, name: &str, content: &[u8]) -> bool {
+        std::fs::read(format!("{}{name}", self.into)).is_ok_and(|found| found == content)
+    }
+}
+
+fn kill_9(child: &mut Child) {
+    child.kill().expect("killed");
+    child.wait().expect("a status");
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(status.expect("kill").success());
+}
+
+/// The sender's end: its status, its row, what it said.
+fn row(child: Child) -> (Option<i32>, Value, String) {
+    let output = child.wait_with_output().expect("an end");
+    let all = serde_json::from_slice::<Value>(&output.stdout).unwrap_or(Value::Null);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), all["runs"][0].clone(), err)
+}
+
+#[test]
+fn the_same_command_goes_on_after_the_sender_is_killed() {
+    let place = Place::new("resume-sender");
+    let content = bytes(LENGTH, 1);
+    let path = place.folder.write("large", &content);
+    let _receiver = place.receiver(&[]);
+    for staged in [1_500_000, 5_000_000] {
+        let mut sender = place.sender(&path, &["--limit", RATE]).spawn().expect("it starts");
+        place.wait_for_staged(staged);
+        kill_9(&mut sender);
+        assert_eq!(place.names(), Vec::<String>::new(), "what is incomplete has a name");
+    }
+    let (code, row, err) = row(place.sender(&path, &[]).spawn().expect("it starts"));
+    assert_eq!(code, Some(0), "{err}");
+    assert!(place.is_whole("large", &content));
+    // 64 KiB times a power of two at least: more than half of what was there.
+    let resumed = row["resumed_bytes"].as_u64().expect("a number");
+    assert!((2_500_000..=LENGTH as u64).contains(&resumed), "{resumed}");
+    assert_eq!(row["connections"], 1);
+    // Once more: nothing is sent, and nothing arrives twice.
+    let (code, row, err) = self::row(place.sender(&path, &[]).spawn().expect("it starts"));
+    assert!(code == Some(0) && row["skipped"] == true, "{err} {row}");
+    assert_eq!(row["files"][0]["kept"], format!("{}large", place.into));
+    assert_eq!(place.names(), ["large"]);
+}
+
+#[test]
+fn a_sender_goes_on_at_a_receiver_that_was_killed_and_started_again() {
+    let place = Place::new("resume-receiver");
+    let content = bytes(LENGTH, 2);
+    let path = place.folder.write("large", &content);
+    let mut receiver = place.receiver(&["--timeout", "2s"]);
+    let arguments = ["--limit", RATE, "--timeout", "2s"];
+    let sender = place.sender(&path, &arguments).spawn().expect("it starts");
+    place.wait_for_staged(3_000_000);
+    kill_9(&mut receiver.child);
+    assert_eq!(place.names(), Vec::<String>::new());
+    let _receiver = place.receiver(&[]);
+    let (code, row, err) = row(sender);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(place.is_whole("large", &content));
+    assert!(err.contains("connecting again") && err.contains("connected again"), "{err}");
+    assert_eq!(row["connections"], 2);
+    let repeated = row["repeated_bytes"].as_u64().expect("a number");
+    assert!(repeated < LENGTH as u64 / 2, "{repeated}");
+}
+
+/// The receiver stands still for longer than both ends' idle time.
+#[test]
+fn an_outage_longer_than_the_idle_time_costs_a_new_connection_and_no_data() {
+    let place = Place::new("resume-outage");
+    let top = place.folder.path("tree");
+    tree::make(Path::new(&top));
+    std::fs::write(format!("{top}/large"), bytes(LENGTH, 3)).expect("a file");
+    let receiver = place.receiver(&["--timeout", "1s", "--loops", "1"]);
+    let arguments = ["--limit", RATE, "--timeout", "1s"];
+    let sender = place.sender(&top, &arguments).spawn().expect("it starts");
+    place.wait_for_staged(3_000_000);
+    signal(&receiver.child, "-STOP");
+    std::thread::sleep(Duration::from_secs(4));
+    signal(&receiver.child, "-CONT");
+    let (code, row, err) = row(sender);
+    assert_eq!(code, Some(0), "{err}");
+    tree::assert_same(Path::new(&top), Path::new(&format!("{}tree", place.into)));
+    assert!(row["connections"].as_u64().is_some_and(|count| count >= 2), "{err} {row}");
+}
+
+#[test]
+fn a_file_that_changed_in_between_is_sent_anew() {
+    let place = Place::new("resume-changed");
+    let mut content = bytes(LENGTH, 4);
+    let path = place.folder.write("large", &content);
+    let _receiver = place.receiver(&[]);
+    let mut sender = place.sender(&path, &["--limit", RATE]).spawn().expect("it starts");
+    place.wait_for_staged(2_000_000);
+    kill_9(&mut sender);
+    content[100] ^= 1;
+    place.folder.write("large", &content);
+    let (code, row, err) = row(place.sender(&path, &[]).spawn().expect("it starts"));
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(row["resumed_bytes"], 0);
+    assert!(place.is_whole("large", &content), "old and new bytes are mixed");
+}
+
+#[test]
+fn without_retries_an_outage_ends_the_sender() {
+    let place = Place::new("resume-never");
+    let path = place.folder.write("large", &bytes(LENGTH, 5));
+    let mut receiver = place.receiver(&["--timeout", "3s"]);
+    let arguments = ["--limit", RATE, "--timeout", "3s", "--retry", "0"];
+    let mut sender = place.sender(&path, &arguments).spawn().expect("it starts");
+    place.wait_for_staged(1_000_000);
+    kill_9(&mut receiver.child);
+    assert_eq!(wait(&mut sender, 100), Some(1));
+}
+
+#[test]
+fn an_interrupt_ends_it_at_once_and_the_same_command_goes_on() {
+    let place = Place::new("resume-interrupt");
+    let content = bytes(LENGTH, 6);
+    let path = place.folder.write("large", &content);
+    let _receiver = place.receiver(&[]);
+    let sender = place.sender(&path, &["--limit", RATE]).spawn().expect("it starts");
+    place.wait_for_staged(2_000_000);
+    signal(&sender, "-INT");
+    let (code, _, err) = row(sender);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("the same command goes on from there"), "{err}");
+    let (code, row, err) = row(place.sender(&path, &[]).spawn().expect("it starts"));
+    assert_eq!(code, Some(0), "{err}");
+    assert!(row["resumed_bytes"].as_u64().is_some_and(|bytes| bytes > 500_000), "{row}");
+    assert!(place.is_whole("large", &content));
+}

@@ -1,7 +1,7 @@
 //! Addresses with the length of their network.
 
-use std::fmt;
 use core::net::IpAddr;
+use std::fmt;
 
 /// An address and how many of its bits name the network: `10.77.0.1/24`, `fd77::1/64`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -38,10 +38,12 @@ fn unshare() -> Result<&'static [&'static str], String> {
     Err("no network namespace (unshare --net) or no /dev/net/tun".into())
 }
 
-/// What can be left behind in a network: interfaces, addresses, routes, rules, settings, mounts.
+/// What can be left behind in a network: interfaces, addresses, routes, rules, settings, mounts. The file systems that
+/// tests of `recv` mount meanwhile are visible in here for as long as they last.
 const LOOK: &str = r#"
 look() {
-    cat /proc/net/dev | cut -d: -f1; cat /proc/net/if_inet6 /proc/mounts; tail -n +2 /proc/net/route
+    cat /proc/net/dev | cut -d: -f1; cat /proc/net/if_inet6; tail -n +2 /proc/net/route
+    grep -v /paceline-store- /proc/mounts
     cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv4/conf/*/forwarding
     cat /proc/sys/net/ipv6/conf/*/forwarding
     cat /proc/sys/net/ipv6/conf/*/force_forwarding 2>/dev/null

@@ -3,7 +3,7 @@
 //! A thread takes requests and writes answers, so that a slow reader does not hold up packets; the loop that carries
 //! packets fills in one answer a turn. A request is a line, `status` or `reload`; the answer is one JSON value.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -90,6 +90,26 @@ impl Control {
     }
 }
 
+/// Whether the process of a socket is gone, so that nothing listens any more.
+fn is_dead(path: &Path) -> bool {
+    let connected = UnixStream::connect(path);
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Removes the sockets of processes that were killed from this user's folders. A folder in which a process makes its socket
+/// just now is left out: a socket that does not listen yet refuses connections, too.
+pub(super) fn remove_dead_sockets() {
+    for folder in record::run_folders().into_iter().filter(|folder| record::is_own(folder)) {
+        let Ok(lock) = File::open(&folder) else { continue };
+        if lock.try_lock().is_ok() {
+            // A socket that cannot be removed is tried again next time.
+            sockets_in(&folder).filter(|path| is_dead(path)).for_each(|path| {
+                let _ = fs::remove_file(path);
+            });
+        }
+    }
+}
+
 /// Binds the socket in a folder. A socket of a process that was killed is replaced; beside one that answers, of a device
 /// of this name in another network, this one has the process' number in its name.
 fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
@@ -105,6 +125,9 @@ fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
             let text = format!("{} is not this user's own folder", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
+        // Against whoever removes dead sockets. A folder that has gone meanwhile is made again; where locks do not work,
+        // the socket is still made.
+        let _lock = File::open(folder).and_then(|lock| lock.lock().map(|()| lock)).ok();
         match UnixListener::bind(&path) {
             Ok(listener) => {
                 fs::set_permissions(&path, Permissions::from_mode(0o600))?;
@@ -113,8 +136,7 @@ fn bind(folder: &Path, device: &str) -> io::Result<(UnixListener, PathBuf)> {
             Err(error) => problem = error,
         }
         if problem.kind() == io::ErrorKind::AddrInUse {
-            let connected = UnixStream::connect(&path);
-            if connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            if is_dead(&path) {
                 let _ = fs::remove_file(&path);
             } else {
                 path = folder.join(format!("{PREFIX}{device}.{}.sock", std::process::id()));
@@ -203,15 +225,17 @@ fn sockets() -> Vec<PathBuf> {
     }
     folders.sort();
     folders.dedup();
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
-    let paths = entries.flatten().map(|entry| entry.path());
-    let named = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(".sock"))
-    };
-    let mut sockets: Vec<PathBuf> = paths.filter(named).collect();
+    let mut sockets: Vec<PathBuf> = folders.iter().flat_map(|folder| sockets_in(folder)).collect();
     sockets.sort();
     sockets
+}
+
+fn sockets_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(".sock"))
+    })
 }
 
 /// A tunnel that runs on this machine.
@@ -223,14 +247,22 @@ pub struct RunningTunnel {
 }
 
 impl RunningTunnel {
-    /// Returns the tunnels of this machine that answer, those in this process' network namespace first.
+    /// Returns the tunnels of this machine that answer, those in this process' network namespace first. Removes what
+    /// killed ones of this user have left.
     pub fn all() -> Vec<RunningTunnel> {
         let here = network();
-        let running = sockets().into_iter().filter_map(|socket| {
-            let status = ask(&socket, "status").ok()?;
-            Some(RunningTunnel { socket, status })
+        let mut is_any_dead = false;
+        let running = sockets().into_iter().filter_map(|socket| match ask(&socket, "status") {
+            Ok(status) => Some(RunningTunnel { socket, status }),
+            Err(error) => {
+                is_any_dead |= error.kind() == io::ErrorKind::ConnectionRefused;
+                None
+            }
         });
         let mut running: Vec<RunningTunnel> = running.collect();
+        if is_any_dead {
+            remove_dead_sockets();
+        }
         running.sort_by_key(|one| one.status.network != here);
         running
     }

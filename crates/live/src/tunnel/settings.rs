@@ -20,8 +20,8 @@ pub(super) fn settings(own: &DeviceOptions, handout: &Handout) -> Result<DeviceO
     let mut settings = own.clone();
     if settings.addresses.is_empty() {
         if handout.networks.is_empty() {
-            return Err("the server hands out no addresses: name one with --address ADDR/BITS, or use a key that the \
-                        server lists (`paceline tunnel clients add`)"
+            return Err("the server hands out no addresses: name one with --address ADDR/BITS, or in the tunnel's file \
+                        with address = [\"ADDR/BITS\"], or use a key that the server lists (`paceline tunnel clients add`)"
                 .into());
         }
         for network in &handout.networks {

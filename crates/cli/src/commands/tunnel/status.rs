@@ -4,11 +4,13 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use paceline_live::tunnel::setup::device_of;
 use paceline_live::tunnel::{PeerStatus, RunningTunnel, TunnelStatus};
 use paceline_measure::Document;
 use paceline_wire::printable;
 use serde::Serialize;
 
+use super::config;
 use crate::output::{self, Error};
 use crate::table::{Grid, figure};
 
@@ -23,12 +25,13 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[command(after_help = "\
 Examples:
   paceline tunnel status
+  paceline tunnel status office
   paceline tunnel status paceline0 --watch
   paceline tunnel status --json")]
 pub(crate) struct Status {
-    /// Only the tunnel of this device
-    #[arg(value_name = "DEVICE")]
-    device: Option<String>,
+    /// Only the tunnel that `tunnel up` has brought up by this name or file, or the tunnel of this device
+    #[arg(value_name = "NAME|FILE|DEVICE")]
+    name: Option<String>,
     /// Print JSON; with --watch a line each time
     #[arg(long)]
     json: bool,
@@ -43,24 +46,30 @@ struct Tunnels<'a> {
     tunnels: Vec<&'a TunnelStatus>,
 }
 
-/// Returns the running tunnels of this device, or all.
+/// Returns all running tunnels, or one: the tunnel that is up by this name or file, else the tunnel of this device.
 ///
 /// # Errors
 /// There is none.
-pub(super) fn running(device: Option<&str>) -> Result<Vec<RunningTunnel>, Error> {
+pub(super) fn running(name: Option<&str>) -> Result<Vec<RunningTunnel>, Error> {
     let mut running = RunningTunnel::all();
-    if let Some(device) = device {
+    if let Some(name) = name {
+        // A device's name may be one that no tunnel can have.
+        let up = config::find(name).ok().and_then(|(_, name)| device_of(&name));
+        let (device, network) = match up {
+            Some(up) => (up.device, Some(up.network)),
+            None => (name.to_string(), None),
+        };
         running.retain(|one| one.status.device == device);
-        // Networks have devices of their own: the one in this network is meant, if there is one.
-        if let Some(first) = running.first().map(|one| one.status.network.clone()) {
-            running.retain(|one| one.status.network == first);
-        }
+        // Networks have devices of their own: without a record, the device in this network is meant, if there is one.
+        let network = network.or_else(|| running.first().map(|one| one.status.network.clone()));
+        running.retain(|one| Some(&one.status.network) == network.as_ref());
     }
     if running.is_empty() {
-        let which = device.map_or(String::new(), |device| format!(" of device {device}"));
+        let which = name.map_or(String::new(), |name| format!(" of device {name}"));
+        let nor = if name.is_some() { ", and none of this name is up" } else { "" };
         return Err(Error::Message(format!(
-            "no tunnel{which} answers: `paceline tunnel server` and `client` do while they run, to root and to the user \
-             who has started them"
+            "no tunnel{which} answers{nor}: `paceline tunnel server`, `client` and `up` answer while they run, to root and to \
+             the user who has started them"
         )));
     }
     Ok(running)
@@ -69,7 +78,7 @@ pub(super) fn running(device: Option<&str>) -> Result<Vec<RunningTunnel>, Error>
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Error> {
         loop {
-            let running = running(self.device.as_deref())?;
+            let running = running(self.name.as_deref())?;
             let tunnels: Vec<&TunnelStatus> = running.iter().map(|one| &one.status).collect();
             match (self.json, self.watch) {
                 (true, false) => return output::print_json(&Tunnels { tunnels }),
@@ -93,23 +102,32 @@ impl Status {
     }
 }
 
+/// Three digits without zeros at the end: `5`, `12.3`.
+fn short(value: f64) -> String {
+    let text = figure(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
 /// A time in the unit that people would use: `850 ms`, `12.3 s`, `5 min`, `3.2 h`, `12 d`.
 pub(super) fn span(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
-        s if s < 120.0 => format!("{} s", figure(s)),
-        s if s < 7200.0 => format!("{} min", figure(s / 60.0)),
-        s if s < 172_800.0 => format!("{} h", figure(s / 3600.0)),
-        s => format!("{} d", figure(s / 86_400.0)),
+        s if s < 120.0 => format!("{} s", short(s)),
+        s if s < 7200.0 => format!("{} min", short(s / 60.0)),
+        s if s < 172_800.0 => format!("{} h", short(s / 3600.0)),
+        s => format!("{} d", short(s / 86_400.0)),
     }
 }
 
 fn bytes(count: u64) -> String {
     match count as f64 {
         b if b < 1e3 => format!("{count} B"),
-        b if b < 1e6 => format!("{} kB", figure(b / 1e3)),
-        b if b < 1e9 => format!("{} MB", figure(b / 1e6)),
-        b => format!("{} GB", figure(b / 1e9)),
+        b if b < 1e6 => format!("{} kB", short(b / 1e3)),
+        b if b < 1e9 => format!("{} MB", short(b / 1e6)),
+        b => format!("{} GB", short(b / 1e9)),
     }
 }
 

@@ -10,6 +10,7 @@ use super::{check_name, kill_switch};
 use crate::LiveError;
 use crate::linux::namespace::NetworkId;
 use crate::linux::process::Process;
+use crate::tunnel::control::remove_dead_sockets;
 
 /// How long a tunnel's process may take to end in good order: its farewell takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -45,6 +46,7 @@ pub fn take_down(name: &str, keep_kill_switch: bool) -> Result<TakenDown, LiveEr
         }
     };
     undo_leftovers(name)?;
+    remove_dead_sockets();
     if !keep_kill_switch {
         done.was_lifted = kill_switch::lift(name)?;
     }

@@ -60,6 +60,12 @@ pub(super) fn place(file: &str) -> Result<PathBuf, LiveError> {
     Ok(Path::new(FOLDER[1]).join(file))
 }
 
+/// Returns the path of a file in the folder; `None` if there is no such folder that only this user can change.
+pub(super) fn existing(file: &str) -> Option<PathBuf> {
+    let is_own = FOLDER.iter().all(|folder| is_own(Path::new(folder)));
+    is_own.then(|| Path::new(FOLDER[1]).join(file))
+}
+
 impl Hold {
     /// Takes a lock; `None` if another process has it.
     ///

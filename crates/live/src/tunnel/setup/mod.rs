@@ -73,6 +73,22 @@ pub struct Setup {
     _holds: Vec<Hold>,
 }
 
+/// Where a tunnel is that `paceline tunnel up` has brought up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpDevice {
+    /// The name of its device.
+    pub device: String,
+    /// The network namespace of its process, as [`TunnelStatus`](super::TunnelStatus) names it.
+    pub network: String,
+}
+
+/// Returns the device of the tunnel `name`; `None` if that is not up, or if this user is not root.
+pub fn device_of(name: &str) -> Option<UpDevice> {
+    check_name(name).ok()?;
+    let Record { device, network, .. } = Record::find(name)?;
+    Some(UpDevice { device, network: format!("net:[{}]", network.inode) })
+}
+
 /// Checks the name of a tunnel: letters, digits, `_`, `-` and `.`, at most 32, the first a letter or a digit.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub(super) struct Record {
     boot: String,
     /// The network in which things are changed.
     pub(super) network: NetworkId,
-    device: String,
+    pub(super) device: String,
     /// Policy rules to be deleted.
     #[serde(default)]
     pub(super) rules: Vec<Rule>,
@@ -46,6 +46,13 @@ fn path(name: &str) -> Result<PathBuf, LiveError> {
 }
 
 impl Record {
+    /// Returns the record of the tunnel `name`; `None` if it is not up, or this user may not read the record.
+    pub(super) fn find(name: &str) -> Option<Record> {
+        let text = fs::read(hold::existing(&format!("{name}.json"))?).ok()?;
+        let record: Record = serde_json::from_slice(&text).ok()?;
+        (record.boot == boot()).then_some(record)
+    }
+
     /// A record of nothing, in this thread's network.
     ///
     /// # Errors

@@ -73,5 +73,8 @@ fn the_units_are_confined() {
         assert!(output.status.success(), "{unit}: {}", out.lines().last().unwrap_or_default());
         let text = std::fs::read_to_string(&path).expect("the unit");
         assert!(!text.contains("printed into the journal"), "{unit}");
+        // The control socket's place, which `tunnel status` of root looks into: /run/paceline and /run/paceline-*.
+        assert!(text.contains("\nRuntimeDirectory=paceline"), "{unit}");
+        assert!(text.contains("\nRuntimeDirectoryMode=0700\n"), "{unit}");
     }
 }

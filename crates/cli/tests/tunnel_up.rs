@@ -241,6 +241,50 @@ fn with_a_kill_switch_nothing_passes_beside_the_tunnel() {
     assert_eq!(seen, expected, "{err}");
 }
 
+/// The walk-through of docs/tunnel.md, "Ten laptops": a list that is empty at first, a client without addresses of its own.
+/// The name of the client's tunnel is not its device's.
+#[test]
+fn a_listed_client_gets_its_addresses_and_everything_goes_through_the_tunnel() {
+    let script = r#"join; rm /etc/paceline/client.key; touch /etc/paceline/clients
+        printf '%s\n' 'clients = "clients"' >> /etc/paceline/server.toml
+        TO=192.168.9.1:5312 client_file 'device = "vpn0"' 'default-route = true' 'dns = ["10.77.0.1"]' 'kill-switch = true'
+        sed -i '/^address/d' /etc/paceline/client.toml
+        serve; for i in $(seq 600); do test -S /run/paceline/tunnel-server.sock && break; sleep 0.1; done
+        "$P" tunnel clients add ada --key-file /etc/paceline/server.key --clients /etc/paceline/clients \
+            -o /etc/paceline/client.key > $TMPDIR/added || echo "not added"
+        client; reach 198.51.100.2; reach fd55::2; try 192.168.9.1
+        counted four; counted six; counted other; passed
+        inside ip -o addr show vpn0 | grep -o -e "10.77.0.2/24" -e "fd77::2/64"
+        grep nameserver /etc/resolv.conf
+        # By name, by file and by device; also from another network.
+        inside "$P" tunnel status client --json | grep -o '"device": "vpn0"'
+        "$P" tunnel status /etc/paceline/client.toml --json | grep -o '"role": "client"'
+        inside "$P" tunnel status vpn0 --json | grep -c '"role"'
+        "$P" tunnel status server --json | grep -o -e '"role": ".*"' -e '"name": ".*"' -e '"connected": .*[^,]'
+        # A killed tunnel leaves its socket, which is removed.
+        kill -9 $C; wait $C 2> /dev/null; test -S /run/paceline/tunnel-vpn0.sock && echo "left"
+        inside "$P" tunnel status client 2>&1 | grep -o "none of this name is up"
+        test -e /run/paceline/tunnel-vpn0.sock || echo "removed"
+        try 192.168.9.1; client 2; reach 198.51.100.2; inside "$P" tunnel status client | grep -c "^client to"
+        inside_down client | cut -d";" -f2; restored
+        down server; wait $S; ls /run/paceline | grep -c sock; end"#;
+    let test = "a_listed_client_gets_its_addresses_and_everything_goes_through_the_tunnel";
+    let Some((seen, err)) = run(test, script) else { return };
+    let expected = [
+        &["reached", "reached", "not reached"][..],
+        &["some", "some", "none", "none"],
+        &["10.77.0.2/24", "fd77::2/64", "nameserver 10.77.0.1"],
+        &["\"device\": \"vpn0\"", "\"role\": \"client\"", "1"],
+        &["\"role\": \"server\"", "\"name\": \"ada\"", "\"connected\": true"],
+        &["left", "none of this name is up", "removed"],
+        &["not reached", "reached", "1"],
+        &[" its kill switch is lifted", "as before"],
+        &["down 0: tunnel server is down", "0"],
+    ]
+    .concat();
+    assert_eq!(seen, expected, "{err}");
+}
+
 /// A tunnel that carries one family lets nothing of the other one pass beside it.
 #[test]
 fn a_family_that_the_tunnel_does_not_carry_is_unreachable() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use paceline_cc::spec::nearest;
 use paceline_cc::{Span, Spec, registry};
-use paceline_live::tunnel::Prefix;
 use paceline_live::tunnel::setup::{SetupOptions, Translate, check_name};
+use paceline_live::tunnel::{ClientListOptions, Prefix};
 use paceline_live::udp::any_address;
 use serde::Deserialize;
 use toml::Spanned;
@@ -33,6 +33,7 @@ pub(super) struct TunnelFile {
     pub(super) role: Role,
     pub(super) key_file: PathBuf,
     pub(super) device: String,
+    /// Empty if the server hands them out.
     pub(super) addresses: Vec<Prefix>,
     pub(super) routes: Vec<Prefix>,
     pub(super) mtu: u16,
@@ -43,7 +44,7 @@ pub(super) struct TunnelFile {
 /// Which end of the tunnel this is, and what only that end has.
 pub(super) enum Role {
     Client { server: String, scheme: String },
-    Server { listen: SocketAddr },
+    Server { listen: SocketAddr, clients: Option<ClientListOptions> },
 }
 
 #[derive(Deserialize)]
@@ -89,6 +90,9 @@ struct Table {
     allow: Vec<Spanned<String>>,
     listen: Option<Spanned<String>>,
     nat: Option<Spanned<Nat>>,
+    clients: Option<Spanned<PathBuf>>,
+    #[serde(default)]
+    client_routes: Vec<Spanned<String>>,
 }
 
 /// Returns the file of a tunnel, and the tunnel's name: a path, or a name of a file in `/etc/paceline`.
@@ -181,8 +185,8 @@ impl Reader<'_> {
         let place = Spanned::new(document.tunnel.span(), ());
         let table = document.tunnel.into_inner();
         let addresses = self.prefixes(&table.address)?;
-        if addresses.is_empty() {
-            let help = "give the device an address inside: address = [\"10.77.0.2/24\"]";
+        if addresses.is_empty() && *table.role.get_ref() == RoleName::Server {
+            let help = "give the device an address inside: address = [\"10.77.0.1/24\"]";
             return Err(self.wrong(&place, "missing field `address`", help));
         }
         let routes = self.prefixes(&table.routes)?;
@@ -195,7 +199,7 @@ impl Reader<'_> {
         let device = self.device(name, &table)?;
         let role = match table.role.get_ref() {
             RoleName::Client => self.client(&table, &place)?,
-            RoleName::Server => self.server(&table)?,
+            RoleName::Server => self.server(&table, folder)?,
         };
         let setup = SetupOptions {
             name: name.into(),
@@ -250,6 +254,8 @@ impl Reader<'_> {
     fn client(&self, table: &Table, place: &Spanned<()>) -> Result<Role, Error> {
         self.only_for("listen", "server", table.listen.as_ref())?;
         self.only_for("nat", "server", table.nat.as_ref())?;
+        self.only_for("clients", "server", table.clients.as_ref())?;
+        self.only_for("client-routes", "server", table.client_routes.first())?;
         let Some(server) = &table.server else {
             let help = "name the server: server = \"host:5312\"";
             return Err(self.wrong(place, "missing field `server`", help));
@@ -268,7 +274,7 @@ impl Reader<'_> {
         Ok(Role::Client { server: text.clone(), scheme: scheme.into() })
     }
 
-    fn server(&self, table: &Table) -> Result<Role, Error> {
+    fn server(&self, table: &Table, folder: &Path) -> Result<Role, Error> {
         self.only_for("server", "client", table.server.as_ref())?;
         self.only_for("scheme", "client", table.scheme.as_ref())?;
         self.only_for("default-route", "client", table.default_route.as_ref())?;
@@ -282,7 +288,18 @@ impl Reader<'_> {
                 self.wrong(text, "no address to listen at", help)
             })?,
         };
-        Ok(Role::Server { listen })
+        let routes = self.prefixes(&table.client_routes)?;
+        let clients = match (&table.clients, table.client_routes.first()) {
+            (None, Some(at)) => {
+                let help = "add clients = \"FILE\": routes are handed out to listed clients only";
+                return Err(self.wrong(at, "`client-routes` without a list of clients", help));
+            }
+            (clients, _) => clients.as_ref().map(|clients| {
+                let path = folder.join(clients.get_ref());
+                ClientListOptions { path, routes }
+            }),
+        };
+        Ok(Role::Server { listen, clients })
     }
 
     fn name_servers(&self, table: &Table) -> Result<Vec<IpAddr>, Error> {
@@ -355,12 +372,40 @@ mod tests {
         assert!(client.setup.default_route && client.setup.name_servers.len() == 1);
         let server =
             parse(&format!("{SERVER}listen = \"0.0.0.0:99\"\nnat = \"eth0\"\n")).expect("a server");
-        assert!(matches!(server.role, Role::Server { listen } if listen.port() == 99));
+        assert!(
+            matches!(server.role, Role::Server { listen, clients: None } if listen.port() == 99)
+        );
         assert_eq!(server.device, "office");
         assert_eq!(server.setup.translate.and_then(|it| it.outer).as_deref(), Some("eth0"));
         assert!(
             parse(&format!("{SERVER}nat = false\n")).expect("a server").setup.translate.is_none()
         );
+    }
+
+    #[test]
+    fn a_servers_list_lies_beside_its_file_and_its_clients_need_no_address() {
+        let more = "clients = \"clients\"\nclient-routes = [\"192.168.4.0/24\"]\n";
+        let server = parse(&format!("{SERVER}{more}")).expect("a server");
+        let Role::Server { clients: Some(list), .. } = server.role else {
+            panic!("a server with a list")
+        };
+        assert_eq!(list.path, Path::new("/etc/paceline/clients"));
+        assert_eq!(list.routes.len(), 1);
+        let more = "default-route = true\nkill-switch = true\n";
+        let without: String = CLIENT.lines().take(4).map(|line| format!("{line}\n")).collect();
+        let client = parse(&format!("{without}{more}")).expect("a client");
+        assert!(client.addresses.is_empty() && client.setup.kill_switch.is_some());
+    }
+
+    #[test]
+    fn the_examples_of_the_package_are_read() {
+        let client = include_str!("../../../../../packaging/systemd/tunnel.toml.example");
+        assert!(parse(client).expect("a client").setup.default_route);
+        let server = include_str!("../../../../../packaging/systemd/tunnel-server.toml.example");
+        let Role::Server { clients, .. } = parse(server).expect("a server").role else {
+            panic!("a server")
+        };
+        assert!(clients.is_some());
     }
 
     #[test]
@@ -401,6 +446,13 @@ mod tests {
                 "remove the line",
             ),
             (format!("{SERVER}listen = \"eth0\"\n"), 5, "no address to listen at", "0.0.0.0:5312"),
+            (client("clients = \"clients\""), 6, "only for role = \"server\"", "remove the line"),
+            (
+                format!("{SERVER}client-routes = [\"10.0.0.0/8\"]\n"),
+                5,
+                "`client-routes` without",
+                "clients = ",
+            ),
             (format!("{SERVER}nat = 5\n"), 5, "true, false or the name of an interface", ""),
         ] {
             let error = parse(&text).err().unwrap_or_else(|| panic!("a mistake in {text}"));
@@ -415,9 +467,9 @@ mod tests {
             "{error}"
         );
         for (missing, help) in
-            [("role", "which end"), ("key-file", "paceline key new"), ("address", "10.77.0.2/24")]
+            [("role", "which end"), ("key-file", "paceline key new"), ("address", "10.77.0.1/24")]
         {
-            let text: String = CLIENT
+            let text: String = SERVER
                 .lines()
                 .filter(|line| !line.starts_with(missing))
                 .map(|line| format!("{line}\n"))

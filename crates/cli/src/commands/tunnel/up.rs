@@ -152,16 +152,10 @@ fn carry(
             };
             client(&options, &mut |event| attendant.hear(event))
         }
-        (Role::Server { listen }, Keys::Server(identity)) => {
+        (Role::Server { listen, clients }, Keys::Server(identity)) => {
             let limits = ServerLimits { each: limits, mtu, ..ServerLimits::default() };
-            let options = ServerOptions {
-                listen,
-                identity: *identity,
-                limits,
-                device,
-                clients: None,
-                once: false,
-            };
+            let options =
+                ServerOptions { listen, identity: *identity, limits, device, clients, once: false };
             server(&options, &mut |event| attendant.hear(event))
         }
         _ => Err(LiveError::Message("the key is not one of this end".into())),

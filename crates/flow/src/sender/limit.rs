@@ -1,20 +1,21 @@
 //! A limit of the rate, beside what the scheme plans.
 
+use core::num::NonZeroU64;
+
 use paceline_cc::{Rate, Span};
 
 use super::Sender;
 
 /// Under a limit of the rate, a group of packets holds what the limit allows in this time, at least a packet.
 const LIMIT_BURST: Span = Span::from_millis(1);
-/// Lateness of a group of packets that a limited sender makes up for.
-const LIMIT_LAG: Span = Span::from_millis(10);
 
 impl Sender {
     /// Lets packets leave at no more than this rate from now on, whatever the scheme wants and whether it paces or not;
-    /// `None` lifts the limit. Packets count with all their headers.
+    /// `None` lifts the limit. Packets count with all their headers. A limit of zero counts as one bit per second.
     pub fn set_limit(&mut self, limit: Option<Rate>) {
-        self.limit = limit;
-        self.pacer.set_lag(Span::ZERO);
+        self.limit_bps =
+            limit.map(|limit| NonZeroU64::new(limit.as_bps()).unwrap_or(NonZeroU64::MIN));
+        self.pacer.set_catches_up(false);
         self.replan();
         self.pending = true;
     }
@@ -28,6 +29,6 @@ impl Sender {
             self.plan.burst = u32::try_from(limit.bytes_in(LIMIT_BURST)).unwrap_or(u32::MAX);
             self.pacer.set(Some(limit), self.plan.gap);
         }
-        self.pacer.set_lag(if binds { LIMIT_LAG } else { Span::ZERO });
+        self.pacer.set_catches_up(binds);
     }
 }

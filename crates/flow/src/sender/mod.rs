@@ -10,6 +10,8 @@ mod timers;
 
 pub use config::{MissingSignals, SENDER_SIGNALS, SenderConfig, SenderStats};
 
+use core::num::NonZeroU64;
+
 use paceline_cc::{
     Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, MakeController, NO_SEGMENT,
     Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Time,
@@ -57,8 +59,8 @@ pub struct Sender {
     pairs: bool,
     /// Packets that the pacer still lets go at once.
     unpaced: u32,
-    /// Largest rate at which packets leave.
-    limit: Option<Rate>,
+    /// Largest rate at which packets leave, in bits per second.
+    limit_bps: Option<NonZeroU64>,
     /// The bytes of the next packet if the workload has as many, and whether they belong together:
     /// [`Sender::set_datagrams`].
     largest: u64,
@@ -107,7 +109,7 @@ impl Sender {
             pending: false,
             pairs: false,
             unpaced: 0,
-            limit: None,
+            limit_bps: None,
             largest: 0,
             whole: false,
         };
@@ -275,8 +277,8 @@ impl Sender {
         self.plan.sends_empty_packet = sends_empty_packet;
         self.plan.exact_window = exact_window;
         self.pacer.set(pacing, gap);
-        if let Some(limit) = self.limit {
-            self.apply_limit(limit);
+        if let Some(limit) = self.limit_bps {
+            self.apply_limit(Rate::from_bps(limit.get()));
         }
     }
 

@@ -2,6 +2,9 @@
 
 use paceline_cc::{Rate, Span, Time};
 
+/// Lateness of a group of packets that a sender under a limit makes up for.
+const LAG: Span = Span::from_millis(10);
+
 /// Releases packets in groups, as segmentation offload does: the packets of a group leave back to
 /// back, and the next group waits for the time that this one takes at the pacing rate.
 #[derive(Debug, Default)]
@@ -14,8 +17,8 @@ pub(crate) struct Pacer {
     start: Time,
     group: u64,
     full: bool,
-    /// Time that late packets may catch up: zero, except under a limit.
-    lag: Span,
+    /// True if groups that begin late make up for [`LAG`]: under a limit of the rate.
+    catches_up: bool,
     /// True before the connection is established: no packet may leave.
     held: bool,
     next: Time,
@@ -49,11 +52,11 @@ impl Pacer {
         }
     }
 
-    /// A group that begins late by at most `lag` counts as begun at its time, so that late wake-ups cost no rate; zero
-    /// lets each group begin when it does.
+    /// From now on a group that begins late by at most [`LAG`] counts as begun at its time, so that late wake-ups cost no
+    /// rate; or each group begins when it does.
     #[inline]
-    pub(crate) fn set_lag(&mut self, lag: Span) {
-        self.lag = lag;
+    pub(crate) fn set_catches_up(&mut self, catches_up: bool) {
+        self.catches_up = catches_up;
     }
 
     /// The next packet need not keep the gap to the last one: a new connection begins.
@@ -89,9 +92,9 @@ impl Pacer {
         self.last = now;
         let due = self.start + rate.time_for(self.group);
         if self.full || self.group == 0 || due <= now {
-            self.start = match self.lag.is_zero() || self.group == 0 {
-                true => now,
-                false => due.max(now - self.lag),
+            self.start = match self.catches_up && self.group > 0 {
+                true => due.max(now - LAG),
+                false => now,
             };
             self.group = 0;
         }
@@ -145,7 +148,7 @@ mod tests {
     fn with_a_lag_late_packets_cost_no_rate() {
         let mut pacer = Pacer::default();
         pacer.set(Some(Rate::from_mbps(12.0)), Span::ZERO);
-        pacer.set_lag(Span::from_millis(10));
+        pacer.set_catches_up(true);
         let start = Time::from_secs(1);
         pacer.on_send(start, 1500, 0);
         // Woken 3 ms late: three packets leave at once, and the fourth at its time.

@@ -400,6 +400,9 @@ pub trait Controller: Send {
     /// Sending resumes with nothing in flight, `idle` after the last packet was sent (RFC 5681
     /// §4.1).
     fn on_idle(&mut self, _now: Time, _idle: Span, _rto: Span) {}
+    /// The application has carried nothing for a while (`rests`), or has something to send again. While it rests, packets
+    /// without data are not wanted ([`Plan::empty_packet`]), but for a few that tell the receiver's half.
+    fn on_rest(&mut self, _now: Time, _rests: bool) {}
     /// What the sender may do now.
     fn plan(&self) -> Plan;
     /// The rate at which an adaptive application should make data, if the scheme has an opinion.

@@ -138,6 +138,9 @@ impl Controller for HostPaced {
     fn on_idle(&mut self, now: Time, idle: Span, rto: Span) {
         self.inner.on_idle(now, idle, rto);
     }
+    fn on_rest(&mut self, now: Time, rests: bool) {
+        self.inner.on_rest(now, rests);
+    }
     fn plan(&self) -> Plan {
         let plan = self.inner.plan();
         match self.pacing {

@@ -44,6 +44,9 @@ pub struct Offer {
     pub credit: bool,
     /// Idle time that the initiator asks for: how long nothing may come before the connection is over.
     pub idle: Span,
+    /// How often a sign of life is given while the connection carries nothing: it then rests. Zero if it never
+    /// rests. For [`Service::Datagrams`] only.
+    pub keepalive: Span,
 }
 
 /// What the responder says.
@@ -91,6 +94,7 @@ impl Offer {
         writer.u64(self.window)?;
         writer.u8(u8::from(self.credit))?;
         write_idle(&mut writer, self.idle)?;
+        write_idle(&mut writer, self.keepalive)?;
         for scheme in [&self.scheme, &self.back] {
             if scheme.len() > LONGEST_SCHEME {
                 return Err(FormatError::Room("a scheme"));
@@ -121,10 +125,11 @@ impl Offer {
         let window = reader.u64("the window")?;
         let credit = read_flag(&mut reader, "the kind of window")?;
         let idle = read_idle(&mut reader)?;
+        let keepalive = read_idle(&mut reader)?;
         let scheme = reader.text(LONGEST_SCHEME, "the scheme")?.to_string();
         let back = reader.text(LONGEST_SCHEME, "the scheme back")?.to_string();
         reader.end("the offer")?;
-        Ok(Offer { plaintext, service, scheme, back, mtu, window, credit, idle })
+        Ok(Offer { plaintext, service, scheme, back, mtu, window, credit, idle, keepalive })
     }
 }
 
@@ -189,6 +194,7 @@ mod tests {
             window: 1 << 33,
             credit: true,
             idle: Span::from_millis(60_001),
+            keepalive: Span::from_secs(25),
         };
         let bytes = offer.write().expect("room");
         assert_eq!(Offer::read(&bytes), Ok(offer));

@@ -320,7 +320,7 @@ fn whatever_a_holder_of_a_key_offers_the_server_goes_on() {
             // The window, whether it grows by frames, and the idle time.
             offer.extend([0xff; 8]);
             offer.push(u8::from(i % 5 == 0));
-            offer.extend([0xff; 4]);
+            offer.extend([0xff; 8]);
             for text in [scheme, back] {
                 offer.extend((text.len() as u16).to_be_bytes());
                 offer.extend(text.as_bytes());

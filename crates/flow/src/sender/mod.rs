@@ -24,9 +24,8 @@ use crate::account::{Account, Loss, RttEstimator, Sent};
 use crate::receiver::reassembly::next_connection;
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
-/// Bytes of a packet without data on the wire, as senders count them: IP and UDP headers and a
-/// scheme's own. Drivers whose headers are longer count them so, too, at the receiver: schemes compare
-/// what was sent with what has arrived.
+/// Bytes of a packet without data on the wire, as senders count them: IP and UDP headers and a scheme's own. Drivers
+/// whose headers are longer count them so, too, at the receiver: schemes compare what was sent with what has arrived.
 pub const EMPTY_SIZE: u32 = 64;
 
 /// The sender of a flow. Push acknowledgements in; pop data packets.
@@ -219,18 +218,22 @@ impl Sender {
         self.source.set_ready(bytes);
         self.pending = true;
     }
-    /// As [`Sender::set_ready`], if what waits are datagrams: the next packet has `next` bytes, at
-    /// most those of the largest packet, and is sent whole. If a part of it fits into an exact window,
-    /// all of it is sent, as Sprout's tunnel does.
+    /// As [`Sender::set_ready`], if what waits are datagrams: the next packet has `next` bytes, at most those of the largest
+    /// packet, and is sent whole. If a part of it fits into an exact window, all of it is sent, as Sprout's tunnel does.
     #[inline]
     pub fn set_datagrams(&mut self, next: u64, waiting: u64) {
         self.largest = next.min(u64::from(self.config.setup.mss));
         self.whole = true;
         self.set_ready(waiting);
     }
-    /// From now on, new packets have so many bytes at most, since the path does not carry larger ones.
-    /// What is sent again keeps its size, and the controller goes on to count in packets of the first
-    /// size.
+    /// Tells the scheme that the application has carried nothing for a while, or that it has something to send again.
+    pub fn set_rest(&mut self, now: Time, rests: bool) {
+        self.controller.on_rest(now, rests);
+        self.replan();
+        self.pending = true;
+    }
+    /// Limits new packets to `bytes` bytes, since the path does not carry larger ones. What is sent again keeps its size,
+    /// and the controller goes on to count in packets of the first size.
     pub fn set_largest(&mut self, bytes: u64) {
         self.largest = bytes.min(u64::from(self.config.setup.mss));
     }

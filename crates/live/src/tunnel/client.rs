@@ -47,6 +47,8 @@ pub struct ClientOptions {
     pub plaintext: bool,
     /// The largest packet on the way, IP and UDP headers included.
     pub mtu: u16,
+    /// How often the client gives a sign of life while nothing is carried; zero if the connection never rests.
+    pub keepalive: Span,
     /// The device.
     pub device: DeviceOptions,
     /// The interface by which the tunnel's own packets leave; `None` follows the routes.
@@ -315,7 +317,7 @@ impl Client<'_> {
     }
 
     fn connect(&mut self, to: &[SocketAddr], socket: &mut Socket) -> Result<Attempt, LiveError> {
-        let ClientOptions { scheme, plaintext, mtu, limits, key, .. } = self.options;
+        let ClientOptions { scheme, plaintext, mtu, keepalive, limits, key, .. } = self.options;
         let offer = Offer {
             plaintext: *plaintext,
             service: Service::Datagrams,
@@ -323,6 +325,7 @@ impl Client<'_> {
             back: scheme.clone(),
             mtu: *mtu,
             window: limits.window,
+            keepalive: *keepalive,
             ..Offer::default()
         };
         let failed = |error: ConnectError| {

@@ -12,6 +12,7 @@ mod messages;
 mod outgoing;
 mod path;
 mod peer;
+mod rest;
 mod segment_reassembly;
 mod setup;
 
@@ -32,9 +33,10 @@ use self::messages::Messages;
 use self::outgoing::Outgoing;
 use self::path::Path;
 use self::peer::Peer;
+use self::rest::Rest;
 use crate::bytes::printable;
 use crate::cipher::{ReplayWindow, TAG};
-use crate::frame::{self, Frame, Frames, OlderRanges};
+use crate::frame::{self, Frame, Frames, Kind, OlderRanges};
 use crate::packet::{self, SHORT, Transport};
 use crate::terms::Service;
 
@@ -143,7 +145,9 @@ pub struct Connection {
     messages: Messages,
     state: State,
     idle: Span,
+    /// When something came, or, if that was later, when this end had something to send again after a rest.
     heard: Time,
+    rest: Rest,
     ping: Time,
     pings: u32,
     /// Pings that are to be answered, the oldest first.
@@ -180,7 +184,11 @@ impl Connection {
                 if !self.pongs.is_empty() || self.path.is_due() {
                     return Time::ZERO;
                 }
-                let timers = (self.heard + self.idle).min(self.ping).min(self.messages.wake());
+                if self.rest.is_resting() && self.has_datagrams() {
+                    return Time::ZERO;
+                }
+                let timers = (self.heard + self.longest_silence()).min(self.ping);
+                let timers = timers.min(self.rest.begins()).min(self.messages.wake());
                 let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
                 let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
                 timers.min(incoming).min(outgoing).min(self.black_hole.wake()).min(self.keys.wake())
@@ -234,7 +242,8 @@ impl Connection {
         let newest = number >= self.replay.end();
         self.replay.insert(number);
         self.heard = now;
-        self.ping = now + quiet(self.idle, 4);
+        self.rest.on_heard();
+        self.ping = self.next_ping();
         if newest {
             self.path.on_newest(now, from);
         }
@@ -262,7 +271,11 @@ impl Connection {
                 let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
                 let length = size.saturating_sub(self.ip_udp as u32);
                 let envelope = Envelope { header, ecn, size, length, class: incoming.class() };
-                return incoming.on_data(now, &data, envelope, self.local, sink);
+                let taken = incoming.on_data(now, &data, envelope, self.local, sink);
+                if matches!(data.kind, Kind::Datagram | Kind::DatagramPart { .. }) {
+                    self.on_carried(now);
+                }
+                return taken;
             }
             Frame::Part(part) => {
                 let Some(incoming) = self.incoming.as_mut().filter(|_| open) else { return false };
@@ -367,7 +380,7 @@ impl Connection {
             State::Closing { .. } => self.transmit_close(now, bytes),
             State::Open => {
                 let silence = now.since(self.heard);
-                if silence >= self.idle {
+                if silence >= self.longest_silence() && !self.begins_to_send() {
                     // Whole milliseconds: it is told to people.
                     let silence = Span::from_millis(silence.as_nanos() / 1_000_000);
                     self.state = State::Closed(End::Silence(silence));
@@ -400,6 +413,7 @@ impl Connection {
     }
 
     fn transmit_open(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
+        self.look_for_rest(now);
         let to = self.path.current();
         if let Some((to, token)) = self.path.pop_answer() {
             return self.control(to, &Frame::Answer(token), bytes);

@@ -152,6 +152,10 @@ impl Outgoing {
         self.sender.on_new_path();
         self.set_mtu(u16::try_from(self.mtu).unwrap_or(u16::MAX));
     }
+    /// Tells the scheme that the application has carried nothing for a while, or that it has something to send again.
+    pub(super) fn set_rest(&mut self, now: Time, rests: bool) {
+        self.sender.set_rest(now, rests);
+    }
     /// Nothing more is sent, new or again.
     pub(super) fn stop(&mut self) {
         self.finished = true;

@@ -18,6 +18,7 @@ use super::messages::Messages;
 use super::outgoing::Outgoing;
 use super::path::Path;
 use super::peer::Peer;
+use super::rest::Rest;
 use super::{Connection, State};
 use crate::cipher::{ReplayWindow, TAG};
 use crate::frame::DATA;
@@ -194,6 +195,7 @@ impl Connection {
             state: State::Open,
             idle,
             heard: now,
+            rest: Rest::new(now, role, offer, idle),
             // The initiator shows at once that it has the keys.
             ping: if role == Role::Responder { now + quiet(idle, 4) } else { now },
             pings: 0,

@@ -102,7 +102,9 @@ pub fn offer(service: u8, back: &str) -> Vec<u8> {
     bytes.extend((1u64 << 20).to_be_bytes());
     // The window grows by frames.
     bytes.push(1);
+    // Idle time and interval of signs of life, in ms.
     bytes.extend(10_000u32.to_be_bytes());
+    bytes.extend(25_000u32.to_be_bytes());
     for scheme in ["cubic", back] {
         bytes.extend((scheme.len() as u16).to_be_bytes());
         bytes.extend(scheme.as_bytes());

@@ -109,6 +109,7 @@ pub struct TestNetwork {
     pub slot: Option<usize>,
     pub at_client: RecordingSink,
     pub at_server: RecordingSink,
+    /// Datagrams that were sent, in each direction.
     pub to_server: u64,
     pub to_client: u64,
     /// Returns true for datagrams that are lost; `true` for those to the server.

@@ -107,6 +107,9 @@ use crate::units::Span;
 /// Bytes of a packet on the wire that are not payload.
 pub(crate) const HEADERS: u32 = 60;
 
+/// `time_to_next` of the packets that announce a rest: a pause until the next packet, however long.
+pub(crate) const REST: u32 = u32::MAX;
+
 /// The payload of a packet of `size` bytes on the wire.
 pub(crate) fn payload(size: u32) -> u32 {
     size.saturating_sub(HEADERS)

@@ -398,3 +398,42 @@ fn a_loop_that_sleeps_notices_the_end_of_a_tick_late() {
     // The first tick's packets have left, and the second tick is the next to end.
     assert_eq!(timer(0), (ms(1043), true));
 }
+
+/// While the application rests, no heartbeats leave but for three that announce it; then a packet without data asks for
+/// a forecast.
+#[test]
+fn a_rest_is_announced_and_ends_with_a_heartbeat() {
+    let mut sender = told("", STEADY);
+    sender.on_rest(ms(4000), true);
+    let mut announced = 0;
+    for millis in 4000..10_000 {
+        sender.on_timer(ms(millis));
+        if sender.plan().sends_empty_packet {
+            assert_eq!(send(&mut sender, ms(millis), 64).time_to_next, REST);
+            announced += 1;
+        }
+    }
+    assert_eq!((announced, sender.plan().timer), (3, Time::NEVER));
+    sender.on_rest(ms(10_000), false);
+    assert!(sender.plan().sends_empty_packet);
+    assert_eq!(send(&mut sender, ms(10_000), 64).time_to_next, 50);
+    assert!(sender.plan().timer < ms(10_100));
+}
+
+/// A rest says nothing about the link, however long it is. One forecast answers each packet that announces it, and one
+/// the packet that ends it, at once.
+#[test]
+fn a_rest_is_not_observed() {
+    let mut receiver = SproutReceiver::new(Notes::default(), RULES);
+    receiver.take(ms(1000), &header(1, 0, REST), WHOLE);
+    assert!(receiver.report(receiver.wake(), ms(1000)).is_some());
+    assert_eq!(receiver.wake(), Time::NEVER);
+    receiver.take(ms(301_000), &header(2, 0, 50), 64);
+    let observed = receiver.model().0.iter().flatten().count();
+    assert_eq!(observed, 1, "the packet before the rest");
+    assert!(receiver.wake() <= ms(301_000));
+    assert!(receiver.report(ms(301_000), ms(301_000)).is_some());
+    // From then on, silence says something again.
+    receiver.advance(ms(301_200));
+    assert!(receiver.model().0.iter().flatten().count() > 5);
+}

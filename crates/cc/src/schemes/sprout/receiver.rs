@@ -3,7 +3,7 @@
 use super::belief::TICK;
 use super::model::Model;
 use super::total::ReceivedTotal;
-use super::{Feedback, payload};
+use super::{Feedback, REST, payload};
 use crate::header::{Forecast, Header, Report, SproutHeader};
 use crate::packet::{Body, Packet};
 use crate::report::{Reporter, Verdict};
@@ -45,6 +45,8 @@ pub struct SproutReceiver<M> {
     tick: Option<Time>,
     /// Ticks that begin earlier and bring nothing say nothing: the sender had announced a pause.
     expected: Time,
+    /// True if the sender has announced a rest: a pause until its next packet, without forecasts.
+    rests: bool,
     /// Packets of this tick so far, by their payload.
     packets: f64,
     /// The tick of the last forecast, and when that was made.
@@ -66,6 +68,7 @@ impl<M: Model> SproutReceiver<M> {
             total: ReceivedTotal::default(),
             tick: None,
             expected: Time::ZERO,
+            rests: false,
             packets: 0.0,
             forecast_of: None,
             forecast_at: Time::ZERO,
@@ -128,8 +131,15 @@ impl<M: Model> SproutReceiver<M> {
         });
         let payload = payload(size);
         self.packets += payload as f64 / self.rules.packet as f64;
-        let pause = Span::from_millis(header.time_to_next.min(u16::MAX as u32) as u64);
-        self.expected = self.expected.max(start + pause);
+        if header.time_to_next == REST {
+            (self.rests, self.expected) = (true, Time::NEVER);
+        } else {
+            if std::mem::take(&mut self.rests) {
+                self.expected = start;
+            }
+            let pause = Span::from_millis(header.time_to_next.min(u16::MAX as u32) as u64);
+            self.expected = self.expected.max(start + pause);
+        }
         self.total.on_arrival(header, payload);
         self.heard = now;
     }
@@ -164,6 +174,7 @@ impl<M: Model> Reporter for SproutReceiver<M> {
         match self.forecast_of {
             // At once: the first packet has come.
             None => start,
+            _ if self.rests && self.forecast_at >= self.heard => Time::NEVER,
             _ if self.forecast_at > self.heard + SILENCE => Time::NEVER,
             Some(_) if self.rules.feedback == Feedback::Heartbeat => {
                 self.forecast_at + self.rules.heartbeat

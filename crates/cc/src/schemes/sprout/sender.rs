@@ -1,7 +1,7 @@
 //! The sender's half: how much may leave so that it clears the queue in time (thesis §2.2.5).
 
 use super::recent::RecentlySent;
-use super::{Drain, HEADERS, SproutParams, belief::TICK, payload};
+use super::{Drain, HEADERS, REST, SproutParams, belief::TICK, payload};
 use crate::control::{Controller, Feedback, Outgoing, Plan, Signals};
 use crate::header::{FORECAST_TICKS, Forecast, Header, Report, SproutHeader};
 use crate::scheme::Setup;
@@ -13,6 +13,8 @@ const COUNTED_HEADERS: u64 = 50;
 const GRACE: Span = Span::from_micros(1);
 /// The least payload that is worth a packet: a heartbeat's.
 const LEAST: u64 = 4;
+/// Heartbeats that announce a rest, so that it is known even if one or two are lost.
+const REST_HEARTBEATS: u32 = 3;
 /// The last tick of a forecast.
 const LAST: usize = FORECAST_TICKS - 1;
 
@@ -37,6 +39,8 @@ pub struct SproutSender {
     in_flight: u64,
     last_sent: Time,
     beat: bool,
+    /// While the application rests: heartbeats that are still to announce it.
+    rest: Option<u32>,
     /// When the loop last woke up: for a report or to look for the end of a tick.
     awake: Time,
 }
@@ -60,6 +64,7 @@ impl SproutSender {
             last_sent: Time::ZERO,
             // Nothing is known before the first forecast: only a packet without data may leave.
             beat: true,
+            rest: None,
             awake: Time::ZERO,
         }
     }
@@ -122,7 +127,7 @@ impl SproutSender {
     /// When a packet without data is to leave if none with data does before.
     fn beat_at(&self) -> Time {
         let due = self.last_sent + self.params.heartbeat;
-        if self.beat {
+        if self.beat || self.rest == Some(0) {
             Time::NEVER
         } else if self.window() > 0 {
             due + GRACE
@@ -160,7 +165,13 @@ impl Controller for SproutSender {
         self.last_sent = now;
         self.beat &= !packet.empty;
         let flight_ends = packet.empty || packet.last || self.window() == 0;
-        let pause = self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32;
+        let pause = match &mut self.rest {
+            Some(left) => {
+                *left = left.saturating_sub(1);
+                REST
+            }
+            None => self.params.heartbeat.as_nanos().div_ceil(1_000_000) as u32,
+        };
         let time_to_next = if flight_ends { pause } else { 0 };
         let connection = self.connection;
         packet.header =
@@ -188,6 +199,13 @@ impl Controller for SproutSender {
         self.advance(now);
         self.awake = now;
         self.beat |= self.beat_at() <= now;
+    }
+
+    fn on_rest(&mut self, now: Time, rests: bool) {
+        self.advance(now);
+        self.rest = rests.then_some(REST_HEARTBEATS);
+        // The last forecast is over. A packet without data, which may always leave, has the receiver's half make one.
+        self.beat |= !rests && self.window() == 0;
     }
 
     fn plan(&self) -> Plan {

@@ -8,12 +8,20 @@ pub(crate) use paceline_lab::written::{
     ComparedSchemes, Schemes, bin, buffer, capacity, compared, length, rate, rtt, schemes,
 };
 use paceline_trace::Delays;
+use paceline_wire::LONGEST_IDLE;
 
 use crate::output::Error;
 
 /// A time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
+}
+
+/// How often a tunnel that carries nothing gives a sign of life: 1 s to 10 minutes, or 0.
+pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let allowed = span.is_zero() || (Span::from_secs(1)..=LONGEST_IDLE).contains(&span);
+    if allowed { Ok(span) } else { Err("expected 1s to 600s, or 0s".into()) }
 }
 
 /// A scheme for sending over UDP: what it is built from here, and its text for the other end, which

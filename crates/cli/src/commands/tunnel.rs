@@ -12,7 +12,7 @@ use paceline_live::tunnel::{
     ClientListOptions, ClientOptions, DeviceOptions, Event, Prefix, ServerOptions, client, server,
 };
 use paceline_live::udp::{any_address, connect_to};
-use paceline_wire::{LONGEST_IDLE, Limits, ServerLimits};
+use paceline_wire::{Limits, ServerLimits};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -133,7 +133,7 @@ pub(crate) struct Client {
     mtu: u16,
     /// How often the client gives a sign of life while the tunnel carries nothing, so that translators of addresses on the
     /// way do not forget it and the server knows that it is there; 0s keeps the scheme's own packets going
-    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = keepalive)]
+    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = args::keepalive)]
     keepalive: Span,
     /// The interface by which the tunnel's own packets leave, whatever the routes say: needed if
     /// --route has the server's address in it
@@ -145,13 +145,6 @@ pub(crate) struct Client {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     connect_to(text).map_err(|error| error.to_string())
-}
-
-/// An interval of signs of life: 1 s to 10 minutes, or 0.
-fn keepalive(text: &str) -> Result<Span, String> {
-    let span = args::span(text)?;
-    let allowed = span.is_zero() || (Span::from_secs(1)..=LONGEST_IDLE).contains(&span);
-    if allowed { Ok(span) } else { Err("expected 1s to 600s, or 0s".into()) }
 }
 
 /// Gives up all capabilities but those that a tunnel needs while it runs. Where a filter of system calls forbids that,

@@ -25,6 +25,7 @@ const LONGEST_DEVICE: usize = 15;
 /// The most bytes of a packet on the way, as the commands' default.
 const MTU: u16 = 1500;
 const TIMEOUT: Span = Span::from_secs(10);
+const KEEPALIVE: Span = Span::from_secs(25);
 /// The port of a server that names none.
 const PORT: u16 = 5312;
 
@@ -43,7 +44,7 @@ pub(super) struct TunnelFile {
 
 /// Which end of the tunnel this is, and what only that end has.
 pub(super) enum Role {
-    Client { server: String, scheme: String },
+    Client { server: String, scheme: String, keepalive: Span },
     Server { listen: SocketAddr, clients: Option<ClientListOptions> },
 }
 
@@ -80,6 +81,7 @@ struct Table {
     routes: Vec<Spanned<String>>,
     mtu: Option<Spanned<i64>>,
     timeout: Option<Spanned<String>>,
+    keepalive: Option<Spanned<String>>,
     server: Option<Spanned<String>>,
     scheme: Option<Spanned<String>>,
     default_route: Option<Spanned<bool>>,
@@ -271,12 +273,18 @@ impl Reader<'_> {
         if let (Err(error), Some(at)) = (built, &table.scheme) {
             return Err(self.wrong(at, error.to_string(), "`paceline schemes` lists all schemes"));
         }
-        Ok(Role::Client { server: text.clone(), scheme: scheme.into() })
+        let keepalive = match &table.keepalive {
+            None => KEEPALIVE,
+            Some(text) => args::keepalive(text.get_ref())
+                .map_err(|error| self.wrong(text, error, "write a time, as \"25s\""))?,
+        };
+        Ok(Role::Client { server: text.clone(), scheme: scheme.into(), keepalive })
     }
 
     fn server(&self, table: &Table, folder: &Path) -> Result<Role, Error> {
         self.only_for("server", "client", table.server.as_ref())?;
         self.only_for("scheme", "client", table.scheme.as_ref())?;
+        self.only_for("keepalive", "client", table.keepalive.as_ref())?;
         self.only_for("default-route", "client", table.default_route.as_ref())?;
         self.only_for("dns", "client", table.dns.first())?;
         self.only_for("kill-switch", "client", table.kill_switch.as_ref())?;
@@ -361,10 +369,10 @@ mod tests {
     #[test]
     fn files_of_both_ends_are_read() {
         let more = "default-route = true\ndns = [\"10.77.0.1\"]\nkill-switch = true\nallow = [\"192.168.1.0/24\"]\nmtu = 1400\n\
-                    scheme = \"cubic\"\ntimeout = \"20s\"\ndevice = \"vpn0\"\nroutes = [\"192.0.2.0/24\"]\n";
+                    scheme = \"cubic\"\ntimeout = \"20s\"\nkeepalive = \"0s\"\ndevice = \"vpn0\"\nroutes = [\"192.0.2.0/24\"]\n";
         let client = parse(&format!("{CLIENT}{more}")).expect("a client");
-        assert!(matches!(&client.role, Role::Client { server, scheme }
-            if server == "192.0.2.1:5312" && scheme == "cubic"));
+        assert!(matches!(&client.role, Role::Client { server, scheme, keepalive }
+            if server == "192.0.2.1:5312" && scheme == "cubic" && keepalive.is_zero()));
         assert_eq!(client.key_file, Path::new("/etc/paceline/office.key"));
         assert_eq!((client.mtu, client.timeout), (1400, Span::from_secs(20)));
         assert_eq!((client.device.as_str(), client.addresses.len()), ("vpn0", 2));
@@ -430,6 +438,7 @@ mod tests {
             (client("listen = \"0.0.0.0:1\""), 6, "only for role = \"server\"", "remove the line"),
             (client("scheme = \"cubik\""), 6, "cubik", "paceline schemes"),
             (client("timeout = \"ten\""), 6, "", "\"10s\""),
+            (client("keepalive = \"1ms\""), 6, "expected 1s to 600s", "\"25s\""),
             (
                 client("device = \"much-too-long-for-a-device\""),
                 6,

@@ -137,13 +137,14 @@ fn carry(
     let mark = setup.mark();
     let mut attendant = Attendant { setup, foreground, failure: None, quiet };
     let ended = match (role, keys) {
-        (Role::Client { server: to, scheme }, Keys::Client(key)) => {
+        (Role::Client { server: to, scheme, keepalive }, Keys::Client(key)) => {
             let options = ClientOptions {
                 to,
                 key,
                 scheme,
                 plaintext: false,
                 mtu,
+                keepalive,
                 device,
                 outer: None,
                 mark,

@@ -188,7 +188,7 @@ fn a_download_goes_on_while_the_address_changes() {
 /// A machine that sleeps: its processes stand still, and its clock has gone on when they wake up.
 #[test]
 fn a_client_that_slept_goes_on() {
-    let script = r#"join; TIMEOUT=6s; serve; client; up
+    let script = r#"join; TIMEOUT=6s; serve; client --keepalive 0s; up
         download 2M
         # Shorter than the timeout: the connection is still there.
         kill -STOP $C; sleep 1; kill -CONT $C; up
@@ -446,4 +446,93 @@ fn a_client_raises_the_servers_packets_to_the_servers_own_limit_at_most() {
     let test = "a_client_raises_the_servers_packets_to_the_servers_own_limit_at_most";
     let Some((seen, err)) = run(test, script) else { return };
     assert_eq!(seen, ["mtu 1401", "server 0", "mtu 8901", "server 0", "left 0"], "{err}");
+}
+
+/// Sends and receives over the system's TCP, and tells what it was.
+const STREAMS: &str = r#"
+cat > $TMPDIR/streams.py <<'END'
+import hashlib, random, socket, sys
+role, host, port, length = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+if role == "receive":
+    listener = socket.create_server((host, port), family=family)
+    stream, _ = listener.accept()
+    stream.settimeout(300)
+    digest, count = hashlib.sha256(), 0
+    while True:
+        data = stream.recv(1 << 20)
+        if not data:
+            break
+        digest.update(data)
+        count += len(data)
+else:
+    data = random.Random(port).randbytes(length)
+    with socket.create_connection((host, port), timeout=300) as stream:
+        # Pieces of odd sizes, some of them alone on their way.
+        at, sizes = 0, random.Random(7)
+        while at < length:
+            size = sizes.choice([1, 700, 1369, 5000, 65536, 200000])
+            stream.sendall(data[at:at + size])
+            at += size
+    digest, count = hashlib.sha256(data), length
+print(count, digest.hexdigest())
+END
+# stream FROM TO ADDRESS PORT BYTES: from and to are functions that run a program in a network.
+stream() {
+    $2 python3 $TMPDIR/streams.py receive $3 $4 0 > $TMPDIR/received & local r=$!
+    for i in $(seq 600); do $2 grep -qi ":$(printf %04X $4) 0*:0000 0A " /proc/net/tcp /proc/net/tcp6 && break; sleep 0.1; done
+    $1 python3 $TMPDIR/streams.py send $3 $4 $5 > $TMPDIR/sent
+    wait $r; cmp $TMPDIR/sent $TMPDIR/received && echo "equal $(cut -d' ' -f1 $TMPDIR/received)"
+}
+here() { "$@"; }
+"#;
+
+#[test]
+fn bulk_traffic_arrives_as_it_was_sent_with_and_without_offloads() {
+    let script = r#"join; head -c 3000001 /dev/urandom > $TMPDIR/file
+        for ends in / --no-offload/ /--no-offload --no-offload/--no-offload; do
+            serve ${ends%/*}; client --scheme cubic ${ends#*/}; up
+            stream inside here 10.77.0.1 5300 20000001; stream here inside 10.77.0.2 5301 20000001
+            stream inside here fd77::1 5302 20000001; stream here inside fd77::2 5303 20000001
+            # UDP, in pieces as well.
+            "$P" recv --listen 10.77.0.1:5311 --once -o $TMPDIR/copy --key-file $TMPDIR/identity > /dev/null 2>&1 & R=$!
+            inside "$P" send --key-file $TMPDIR/key $TMPDIR/file 10.77.0.1:5311 > /dev/null 2>&1; echo "send $?"
+            wait $R; cmp $TMPDIR/file $TMPDIR/copy && echo "udp equal"; rm -rf $TMPDIR/copy
+            kill $C; wait $C; kill $S; wait $S
+        done
+        devices left; end"#;
+    let test = "bulk_traffic_arrives_as_it_was_sent_with_and_without_offloads";
+    if !network::has("python3") {
+        return network::skip(test, "python3 is missing");
+    }
+    let Some((seen, err)) = run(test, &format!("{STREAMS}{script}")) else { return };
+    let each = [&["equal 20000001"; 4][..], &["send 0", "udp equal"]].concat();
+    let expected = [each.repeat(4), vec!["left 0"]].concat();
+    assert_eq!(seen, expected, "{err}");
+}
+
+#[test]
+fn bulk_traffic_between_two_clients_arrives_as_it_was_sent() {
+    let script = r#"join; serve; client --scheme cubic; up
+        unshare --net sleep 1000 & M=$!; apart $M
+        other() { nsenter --net --target $M "$@"; }
+        ip link add v2 type veth peer name v3 netns $M
+        ip addr add 192.168.8.1/24 dev v2; ip link set v2 up
+        other ip addr add 192.168.8.2/24 dev v3; other ip link set v3 up
+        nsenter --net --target $M "$P" tunnel client 192.168.8.1:5312 --key-file $TMPDIR/key --address 10.77.0.3/24 \
+            --address fd77::3/64 --scheme cubic 2> $TMPDIR/other & O=$!
+        for i in $(seq 600); do other ping -q -c 1 -W 1 10.77.0.1 > /dev/null 2>&1 && break; sleep 0.1; done
+        echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+        for i in $(seq 600); do other ping -q -c 1 -W 1 fd77::2 > /dev/null 2>&1 && break; sleep 0.1; done
+        stream inside other 10.77.0.3 5300 20000001; stream other inside fd77::2 5301 20000001
+        echo 0 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv6/conf/all/forwarding
+        kill $O; wait $O; kill $C; wait $C; kill $S; wait $S; kill $M; wait $M 2> /dev/null
+        for i in $(seq 600); do ip -o link | grep -q v2 || break; sleep 0.1; done
+        devices left; end"#;
+    let test = "bulk_traffic_between_two_clients_arrives_as_it_was_sent";
+    if !network::has("python3") {
+        return network::skip(test, "python3 is missing");
+    }
+    let Some((seen, err)) = run(test, &format!("{STREAMS}{script}")) else { return };
+    assert_eq!(seen, ["equal 20000001", "equal 20000001", "left 0"], "{err}");
 }

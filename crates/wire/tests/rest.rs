@@ -131,6 +131,20 @@ fn an_end_that_has_gone_during_a_rest_is_missed() {
     }
 }
 
+/// As a machine that sleeps.
+#[test]
+fn an_end_that_was_stopped_while_nothing_was_carried_goes_on() {
+    let mut network = quiet("cubic", KEEPALIVE);
+    // The other end carries nothing from now on, either: 3 s later both would rest, but they stand still.
+    let connection = network.connection.as_mut().expect("a connection");
+    assert!(connection.write_datagram(&[3; 1000]));
+    run_for(&mut network, Span::from_secs(1));
+    network.now += Span::from_secs(20);
+    run_for(&mut network, Span::from_secs(60));
+    assert!(network.connection.as_ref().is_some_and(|one| one.is_resting()));
+    assert!(server_lives(&mut network));
+}
+
 #[test]
 fn the_first_datagram_has_the_idle_time_to_be_answered() {
     let mut network = quiet("cubic", KEEPALIVE);

@@ -379,8 +379,10 @@ impl Connection {
             State::Closed(_) => None,
             State::Closing { .. } => self.transmit_close(now, bytes),
             State::Open => {
+                // First: an end that was stopped for a while would have rested.
+                self.look_for_rest(now);
                 let silence = now.since(self.heard);
-                if silence >= self.longest_silence() && !self.begins_to_send() {
+                if silence >= self.longest_silence() {
                     // Whole milliseconds: it is told to people.
                     let silence = Span::from_millis(silence.as_nanos() / 1_000_000);
                     self.state = State::Closed(End::Silence(silence));
@@ -413,7 +415,6 @@ impl Connection {
     }
 
     fn transmit_open(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
-        self.look_for_rest(now);
         let to = self.path.current();
         if let Some((to, token)) = self.path.pop_answer() {
             return self.control(to, &Frame::Answer(token), bytes);

@@ -75,11 +75,6 @@ impl Connection {
         self.outgoing.as_ref().is_some_and(|outgoing| outgoing.waiting_datagrams() > 0)
     }
 
-    /// True if the rest ends with the next packet, since there is something to send.
-    pub(super) fn begins_to_send(&self) -> bool {
-        self.rest.resting && self.has_datagrams()
-    }
-
     /// The time after which the other end is taken to be gone if nothing comes.
     pub(super) fn longest_silence(&self) -> Span {
         if self.rest.resting { self.rest.longest_silence } else { self.idle }

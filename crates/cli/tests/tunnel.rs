@@ -4,8 +4,11 @@
 mod common;
 #[path = "common/alone.rs"]
 mod network;
+#[path = "common/streams.rs"]
+mod streams;
 
 use network::{alone, lines, text};
+use streams::STREAMS;
 
 // On a busy machine a process may have to wait for seconds: the ends give a connection up after ten, or after six
 // where a test waits for that.
@@ -448,48 +451,10 @@ fn a_client_raises_the_servers_packets_to_the_servers_own_limit_at_most() {
     assert_eq!(seen, ["mtu 1401", "server 0", "mtu 8901", "server 0", "left 0"], "{err}");
 }
 
-/// Sends and receives over the system's TCP, and tells what it was.
-const STREAMS: &str = r#"
-cat > $TMPDIR/streams.py <<'END'
-import hashlib, random, socket, sys
-role, host, port, length = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-family = socket.AF_INET6 if ":" in host else socket.AF_INET
-if role == "receive":
-    listener = socket.create_server((host, port), family=family)
-    stream, _ = listener.accept()
-    stream.settimeout(300)
-    digest, count = hashlib.sha256(), 0
-    while True:
-        data = stream.recv(1 << 20)
-        if not data:
-            break
-        digest.update(data)
-        count += len(data)
-else:
-    data = random.Random(port).randbytes(length)
-    with socket.create_connection((host, port), timeout=300) as stream:
-        # Pieces of odd sizes, some of them alone on their way.
-        at, sizes = 0, random.Random(7)
-        while at < length:
-            size = sizes.choice([1, 700, 1369, 5000, 65536, 200000])
-            stream.sendall(data[at:at + size])
-            at += size
-    digest, count = hashlib.sha256(data), length
-print(count, digest.hexdigest())
-END
-# stream FROM TO ADDRESS PORT BYTES: from and to are functions that run a program in a network.
-stream() {
-    $2 python3 $TMPDIR/streams.py receive $3 $4 0 > $TMPDIR/received & local r=$!
-    for i in $(seq 600); do $2 grep -qi ":$(printf %04X $4) 0*:0000 0A " /proc/net/tcp /proc/net/tcp6 && break; sleep 0.1; done
-    $1 python3 $TMPDIR/streams.py send $3 $4 $5 > $TMPDIR/sent
-    wait $r; cmp $TMPDIR/sent $TMPDIR/received && echo "equal $(cut -d' ' -f1 $TMPDIR/received)"
-}
-here() { "$@"; }
-"#;
-
 #[test]
 fn bulk_traffic_arrives_as_it_was_sent_with_and_without_offloads() {
     let script = r#"join; head -c 3000001 /dev/urandom > $TMPDIR/file
+        here() { "$@"; }
         for ends in / --no-offload/ /--no-offload --no-offload/--no-offload; do
             serve ${ends%/*}; client --scheme cubic ${ends#*/}; up
             stream inside here 10.77.0.1 5300 20000001; stream here inside 10.77.0.2 5301 20000001

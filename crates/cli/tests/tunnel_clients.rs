@@ -4,8 +4,11 @@
 mod common;
 #[path = "common/alone.rs"]
 mod network;
+#[path = "common/streams.rs"]
+mod streams;
 
 use network::{alone, lines, text};
+use streams::STREAMS;
 
 /// Functions of the scripts. The script's own network is the server's; `office 3` makes three more, `at 1` to `at 3`,
 /// each with an interface `e0` to the server (192.168.9.1, fd09::1).
@@ -180,6 +183,31 @@ fn listed_clients_have_their_own_addresses_and_reach_each_other() {
         "server 0",
     ];
     assert_eq!(seen, expected, "{err}");
+}
+
+/// The server's kernel takes joined pieces from its device and forwards them to that device again.
+#[test]
+fn bulk_traffic_between_two_clients_arrives_as_it_was_sent() {
+    let script = r#"office 2; keys ada bob; ada() { at 1 "$@"; }; bob() { at 2 "$@"; }
+        before6=$(grep -H . /proc/sys/net/ipv6/conf/*/forwarding)
+        for ends in / --no-offload/ /--no-offload; do
+            serve --clients $TMPDIR/clients ${ends%/*}
+            echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+            client 1 --key-file $TMPDIR/ada.key ${ends#*/}; client 2 --key-file $TMPDIR/bob.key ${ends#*/}
+            passes 1 10.77.0.1; passes 2 10.77.0.1
+            passes 1 10.77.0.3; passes 2 fd77::2
+            stream ada bob 10.77.0.3 5300 10000001; stream bob ada fd77::2 5301 10000001
+            stop
+        done
+        echo 0 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv6/conf/all/forwarding
+        while IFS=: read file value; do test -e $file && echo $value > $file; done <<< "$before6"
+        end"#;
+    let test = "bulk_traffic_between_two_clients_arrives_as_it_was_sent";
+    if !network::has("python3") {
+        return network::skip(test, "python3 is missing");
+    }
+    let Some((seen, err)) = run_with_keys(test, &format!("{STREAMS}{script}")) else { return };
+    assert_eq!(seen, ["equal 10000001", "equal 10000001", "server 0"].repeat(3), "{err}");
 }
 
 #[test]

@@ -480,9 +480,12 @@ fn print_events() -> mpsc::Sender<String> {
 fn file(name: &String) -> Result<PathBuf, Error> {
     let path = PathBuf::from(name);
     let problem = match path.metadata() {
-        Ok(about) if about.is_dir() => match path.read_dir() {
-            Ok(_) => return Ok(path),
-            Err(error) => format!("cannot be read: {error}"),
+        Ok(about) if about.is_dir() => match (path.read_dir(), path.canonicalize()) {
+            (Ok(_), Ok(whole)) if whole.file_name().is_none() => {
+                "has no name; name what is in it".into()
+            }
+            (Ok(_), Ok(_)) => return Ok(path),
+            (Err(error), _) | (_, Err(error)) => format!("cannot be read: {error}"),
         },
         Ok(about) if !about.is_file() => return Ok(path),
         Ok(_) => match std::fs::File::open(&path) {

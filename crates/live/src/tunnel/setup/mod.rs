@@ -1,8 +1,8 @@
 //! What `paceline tunnel up` changes on this machine beside the device: the default route, name servers, address
 //! translation, and a kill switch that lets nothing pass beside the tunnel.
 //!
-//! Before something is changed, a [`Record`] in `/run/paceline/tunnels` says how it is undone. A second process, the
-//! [`Guard`], undoes it when the tunnel's process has ended, however that was. If both were killed,
+//! Before something is changed, a `Record` in `/run/paceline/tunnels` says how it is undone. A second process, the
+//! `Guard`, undoes it when the tunnel's process has ended, however that was. If both were killed,
 //! [`take_down`] or the next [`Setup::begin`] undoes it. Only the kill switch stays until [`take_down`] lifts it: it is
 //! there for the time in which no tunnel runs.
 

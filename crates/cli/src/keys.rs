@@ -19,8 +19,7 @@ use crate::output::{self, Error};
 
 /// The variable of the environment that holds a key.
 const VARIABLE: &str = "PACELINE_KEY";
-/// Keys that everybody knows, for measurements between programs of one machine: nobody else reaches a receiver at a
-/// loopback address. They protect nothing.
+/// Published keys for measurements over loopback, which only programs of this machine reach. They protect nothing.
 const LOOPBACK: &str = "paceline identity 1\n\
     WPZkPIuVCAoh9RZEnctJNX32LcXd3DsFs8VXC0JyoN0CYMwUjNHz5ku5Vg8SuDiumFcEDlNPzRfN9N2w0imIRQksmt88dDkaKSIXTDGAO_nLdXT6wa1M5mAdowQLD3A26sY_";
 /// Longest file of keys in bytes.

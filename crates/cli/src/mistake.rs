@@ -10,11 +10,11 @@ use crate::output::Error;
 pub(crate) struct Mistake<'a> {
     /// The file's name.
     pub(crate) file: &'a str,
-    /// What is in it.
+    /// The whole text of the file.
     pub(crate) text: &'a str,
     /// The place in the text, in bytes.
     pub(crate) span: Range<usize>,
-    /// What is wrong.
+    /// The error message for this place.
     pub(crate) message: &'a str,
     /// What to do about it.
     pub(crate) help: Option<&'a str>,

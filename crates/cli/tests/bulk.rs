@@ -51,7 +51,7 @@ fn several_flows_in_both_directions_are_told_at_both_ends() {
     for reverse in [false, true] {
         let mut receiver = measuring(&["--once", "--json"]);
         let mut arguments = vec!["send", "--bulk", "1s", &receiver.at, "-P", "3", "--json"];
-        // What is too fast for a busy machine shows nothing.
+        // A low rate, so that a busy machine keeps up.
         arguments.extend(["--limit", "4Mbps", "--scheme", "cubic"]);
         if reverse {
             arguments.push("--reverse");

@@ -210,7 +210,7 @@ impl Client {
         };
         // Better now than after the measurement.
         self.output.as_deref().map_or(Ok(()), output::has_folder)?;
-        // What is there if this program or the machine ends before the measurement does.
+        // Writes the traces so far, so that they remain if this program or the machine fails before the end.
         let mut flush = |so_far: &SaturationResult| {
             for (name, direction) in [("up", &so_far.up), ("down", &so_far.down)] {
                 let Some(direction) = direction else { continue };

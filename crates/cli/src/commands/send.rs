@@ -194,7 +194,7 @@ struct Row {
     /// Of a single file.
     kept: Option<String>,
     files: Vec<FileRow>,
-    /// What is left out of folders or not kept.
+    /// Entries within folders that were not sent, or that the receiver did not keep.
     problems: Vec<ProblemRow>,
     /// Connections, one after the other.
     connections: u32,
@@ -510,7 +510,7 @@ fn problem_row((path, problem): &(PathBuf, String)) -> ProblemRow {
 /// Most problems that are named on standard error.
 const MOST_NAMED: usize = 20;
 
-/// An error that names what is not kept, if there is anything.
+/// Returns an error that names the entries that the receiver did not keep, if there are any.
 fn missing(row: &Row) -> Result<(), Error> {
     let name = |file: &FileRow| file.path.clone().unwrap_or_else(|| "standard input".into());
     let files = row.files.iter().filter_map(|file| {

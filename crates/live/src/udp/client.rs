@@ -106,7 +106,7 @@ pub struct TransferResult {
     pub connections: u32,
     /// Bytes that the receiver had before, and that were sent twice.
     pub transfer_bytes: TransferBytes,
-    /// What is left out of folders or not kept, and why.
+    /// Entries within folders that were not sent, or that the receiver did not keep, each with the reason.
     pub problems: Vec<(PathBuf, String)>,
     /// What this end saw over time, if that was wanted.
     pub series: Option<SentSeries>,

@@ -98,7 +98,7 @@ impl Watch {
                 let text = text.map_err(|error| Error::Message(error.to_string()))?;
                 output::print(&format!("{text}\n"))?;
             } else if screen {
-                // From the top left corner; what is below goes.
+                // Moves the cursor to the top left and clears the screen below it.
                 output::print(&format!("\x1b[H\x1b[J{}", table(&rows)))?;
             } else {
                 output::print(&lines(time_s, &rows))?;

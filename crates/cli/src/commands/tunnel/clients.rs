@@ -132,7 +132,7 @@ fn tell_server(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A list that is being changed: nobody else changes it meanwhile.
+/// The list of clients under an exclusive lock, which keeps other commands from changing it.
 struct LockedList {
     path: PathBuf,
     text: String,

@@ -93,7 +93,7 @@ impl Status {
                     if !watch {
                         return output::print(&text);
                     }
-                    // From the top left corner; what is below goes.
+                    // Moves the cursor to the top left and clears the screen below it.
                     output::print(&format!("\x1b[H\x1b[J{text}"))?;
                 }
             }

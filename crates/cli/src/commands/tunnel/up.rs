@@ -213,7 +213,7 @@ fn notify(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(String::from_utf8_lossy(name).as_ref()),
     };
-    // A service manager that does not listen needs not be told.
+    // Errors are ignored: without a service manager there is no socket to notify.
     let _ = address.and_then(|to| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &to));
 }
 

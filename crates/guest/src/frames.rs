@@ -1,0 +1,217 @@
+//! Telemetry: what the guest's `/init` reports in Ethernet frames of its own type (PROTOCOL.md), which never
+//! reach the network.
+
+/// EtherType of telemetry: IEEE 802's first one for local experiments.
+pub const ETHER_TYPE: u16 = 0x88b5;
+/// First four bytes of every report.
+const MAGIC: [u8; 4] = *b"PLG1";
+/// Bytes before a report's body.
+const HEADER: usize = 16;
+/// Longest text that is kept of a report, in bytes.
+const LONGEST_TEXT: usize = 1400;
+
+/// A report of the guest's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Number of the connection; `None` if the report is about the host.
+    pub connection: Option<u8>,
+    /// The guest's `CLOCK_MONOTONIC` in nanoseconds.
+    pub time_ns: u64,
+    /// What is reported.
+    pub body: Body,
+}
+
+/// What is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The host is set up.
+    Hello {
+        /// Version of the protocol that `/init` speaks.
+        protocol: u16,
+        /// The kernel's release, as `uname -r` prints it.
+        release: String,
+        /// Congestion controls that the kernel has now.
+        schemes: Vec<String>,
+    },
+    /// A connection as it is.
+    Sample(Sample),
+    /// A connection as it was at its end.
+    End(Sample),
+    /// What failed; the guest powers off.
+    Error(String),
+    /// A setting that could not be applied; the run goes on.
+    Note(String),
+    /// Exit status of a program that ran in place of the built-in sender or receiver.
+    Exit(i32),
+}
+
+/// A connection's state, from `getsockopt(TCP_INFO)`. Fields that the guest's kernel is too old for are 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Bytes that the application has written (sender) or read (receiver).
+    pub application_bytes: u64,
+    /// `tcpi_snd_cwnd` in packets.
+    pub cwnd: u32,
+    /// `tcpi_snd_ssthresh` in packets.
+    pub ssthresh: u32,
+    /// `tcpi_rtt`, the smoothed RTT, in microseconds.
+    pub srtt_us: u32,
+    /// `tcpi_pacing_rate` in bytes per second; `u64::MAX` if nothing paces.
+    pub pacing_rate: u64,
+    /// `tcpi_delivery_rate` in bytes per second.
+    pub delivery_rate: u64,
+    /// `tcpi_bytes_acked`.
+    pub bytes_acked: u64,
+    /// `tcpi_bytes_received`.
+    pub bytes_received: u64,
+    /// `tcpi_total_retrans`: segments sent again.
+    pub retransmits: u32,
+    /// `tcpi_lost`: segments counted as lost now.
+    pub lost: u32,
+    /// `tcpi_total_rto`: expiries of the retransmission timer (Linux 6.7 and later).
+    pub timeouts: u16,
+    /// Bytes of `getsockopt(TCP_CC_INFO)`; empty if the congestion control gives none.
+    pub scheme_info: Vec<u8>,
+}
+
+// Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), to which Linux only ever appends.
+const LOST: usize = 32;
+const RTT: usize = 68;
+const SND_SSTHRESH: usize = 76;
+const SND_CWND: usize = 80;
+const TOTAL_RETRANS: usize = 100;
+const PACING_RATE: usize = 104;
+const BYTES_ACKED: usize = 120;
+const BYTES_RECEIVED: usize = 128;
+const DELIVERY_RATE: usize = 160;
+const TOTAL_RTO: usize = 240;
+
+/// Reads a report from what follows the Ethernet header. `None` if it is none: another program's frame, or
+/// a broken one.
+pub fn parse(payload: &[u8]) -> Option<Report> {
+    if payload.get(..4)? != MAGIC {
+        return None;
+    }
+    let length = usize::from(u16_at(payload, 6)?);
+    let body = payload.get(HEADER..HEADER + length)?;
+    let connection = Some(*payload.get(5)?).filter(|number| *number != u8::MAX);
+    let body = match payload.get(4)? {
+        1 => hello(body)?,
+        2 => Body::Sample(sample(body)?),
+        3 => Body::End(sample(body)?),
+        4 => Body::Error(text(body)),
+        5 => Body::Note(text(body)),
+        6 => Body::Exit(i32::from_le_bytes(body.first_chunk().copied()?)),
+        _ => return None,
+    };
+    Some(Report { connection, time_ns: u64_at(payload, 8)?, body })
+}
+
+fn hello(body: &[u8]) -> Option<Body> {
+    let mut words = body.get(2..)?.split(|byte| *byte == 0);
+    let release = text(words.next()?);
+    let schemes = text(words.next()?).split_whitespace().map(str::to_string).collect();
+    Some(Body::Hello { protocol: u16_at(body, 0)?, release, schemes })
+}
+
+fn sample(body: &[u8]) -> Option<Sample> {
+    const FIXED: usize = 12;
+    let (info_length, scheme_length) = (u16_at(body, 0)?, u16_at(body, 2)?);
+    let info_end = FIXED + usize::from(info_length);
+    let info = body.get(FIXED..info_end)?;
+    let scheme_info = body.get(info_end..info_end + usize::from(scheme_length))?.to_vec();
+    let word = |at| u32_at(info, at).unwrap_or(0);
+    let long = |at| u64_at(info, at).unwrap_or(0);
+    Some(Sample {
+        application_bytes: u64_at(body, 4)?,
+        cwnd: word(SND_CWND),
+        ssthresh: word(SND_SSTHRESH),
+        srtt_us: word(RTT),
+        pacing_rate: long(PACING_RATE),
+        delivery_rate: long(DELIVERY_RATE),
+        bytes_acked: long(BYTES_ACKED),
+        bytes_received: long(BYTES_RECEIVED),
+        retransmits: word(TOTAL_RETRANS),
+        lost: word(LOST),
+        timeouts: u16_at(info, TOTAL_RTO).unwrap_or(0),
+        scheme_info,
+    })
+}
+
+/// Text of the guest's for errors: without control characters, which a terminal would obey.
+fn text(bytes: &[u8]) -> String {
+    let bytes = &bytes[..bytes.len().min(LONGEST_TEXT)];
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    String::from_utf8_lossy(bytes).chars().map(shown).collect::<String>().trim().to_string()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(kind: u8, connection: u8, body: &[u8]) -> Vec<u8> {
+        let mut bytes = b"PLG1".to_vec();
+        bytes.extend([kind, connection]);
+        bytes.extend((body.len() as u16).to_le_bytes());
+        bytes.extend(1_000_256u64.to_le_bytes());
+        bytes.extend(body);
+        // Padding of short frames.
+        bytes.resize(bytes.len().max(46), 0);
+        bytes
+    }
+
+    #[test]
+    fn reports_are_read() {
+        let hello = parse(&report(1, 255, b"\x01\x006.12.117\0cubic reno\0")).expect("a report");
+        assert_eq!((hello.connection, hello.time_ns), (None, 1_000_256));
+        let schemes = vec!["cubic".to_string(), "reno".to_string()];
+        assert_eq!(hello.body, Body::Hello { protocol: 1, release: "6.12.117".into(), schemes });
+
+        let mut body = vec![242, 0, 2, 0];
+        body.extend(77u64.to_le_bytes());
+        let mut info = [0u8; 242];
+        info[SND_CWND..SND_CWND + 4].copy_from_slice(&212u32.to_le_bytes());
+        info[BYTES_ACKED..BYTES_ACKED + 8].copy_from_slice(&1_434_610u64.to_le_bytes());
+        info[TOTAL_RTO..TOTAL_RTO + 2].copy_from_slice(&3u16.to_le_bytes());
+        body.extend(info);
+        body.extend([8, 9]);
+        let sample = parse(&report(2, 0, &body)).expect("a report");
+        let Body::Sample(sample) = sample.body else { panic!("{sample:?}") };
+        assert_eq!((sample.application_bytes, sample.cwnd), (77, 212));
+        assert_eq!((sample.bytes_acked, sample.timeouts), (1_434_610, 3));
+        assert_eq!(sample.scheme_info, [8, 9]);
+        // A kernel whose structure ends earlier.
+        let mut short = vec![84, 0, 0, 0];
+        short.extend(5u64.to_le_bytes());
+        short.extend(&info[..84]);
+        let sample = parse(&report(3, 1, &short)).expect("a report");
+        let Body::End(sample) = sample.body else { panic!("{sample:?}") };
+        assert_eq!((sample.cwnd, sample.bytes_acked, sample.timeouts), (212, 0, 0));
+
+        let error = parse(&report(4, 255, b"pl.0.cc=foo:\x1b[2J No such file\n")).expect("one");
+        assert_eq!(error.body, Body::Error("pl.0.cc=foo: [2J No such file".into()));
+        assert_eq!(parse(&report(6, 0, &7i32.to_le_bytes())).map(|r| r.body), Some(Body::Exit(7)));
+    }
+
+    #[test]
+    fn broken_reports_are_none() {
+        let whole = report(2, 0, &[200; 60]);
+        assert_eq!(parse(&whole), None);
+        for length in 0..whole.len() {
+            assert_eq!(parse(&whole[..length]), None);
+        }
+        assert_eq!(parse(&report(9, 0, b"")), None);
+        assert_eq!(parse(&report(1, 0, b"\x01\x00no end")), None);
+        assert_eq!(parse(b"PLG2"), None);
+    }
+}

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use paceline_cc::{Ecn, Span, Stream, Time};
 use paceline_wire::key::{Identity, Key};
 use paceline_wire::{
-    Arrival, ConnectError, Connection, Initiator, Limits, Offer, Server, ServerLimits, Service,
-    Sink,
+    Arrival, ConnectError, Connection, End, Initiator, Limits, Offer, Server, ServerLimits,
+    Service, Sink,
 };
 
 /// What a path does to datagrams.
@@ -310,4 +310,30 @@ impl TestNetwork {
         }
         panic!("time stands still at {:?}", self.now);
     }
+}
+
+/// Sends `data` and returns the network at the end, which both ends know of.
+pub fn transfer(seed: u64, conditions: PathConditions, offer: Offer, data: &[u8]) -> TestNetwork {
+    let limits = ServerLimits { plaintext: offer.plaintext, ..ServerLimits::default() };
+    let mut network = TestNetwork::new(seed, conditions, offer, limits);
+    let mut written = 0;
+    let done = network.run(Time::from_secs(300), |network| {
+        let Some(connection) = &mut network.connection else { return false };
+        written += connection.write(&data[written..]);
+        if written == data.len() && connection.is_drained() && connection.ended().is_none() {
+            connection.close(0, "");
+        }
+        connection.ended().is_some()
+    });
+    assert!(done, "not done at {:?}, {written} bytes written, {:?}", network.now, network.failure);
+    network
+}
+
+pub fn ended_well(network: &mut TestNetwork) {
+    let client = network.connection.as_ref().and_then(|c| c.ended().cloned());
+    assert_eq!(client, Some(End::Here { code: 0, reason: String::new() }));
+    network.run(network.now + Span::from_millis(2000), |_| false);
+    let slot = network.slot.expect("a connection");
+    let server = network.server.connection(slot).and_then(|c| c.ended().cloned());
+    assert_eq!(server, Some(End::There { code: 0, reason: String::new() }));
 }

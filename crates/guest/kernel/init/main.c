@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The first process of a Linux guest: sets the host up as the kernel's command line says (PROTOCOL.md), then sends or
+ * receives. It never polls without sleeping: in virtual time, computing takes no time, and such a loop never ends.
+ */
+#include <linux/random.h>
+#include <linux/resource.h>
+#include <linux/signal.h>
+#include <linux/tcp.h>
+
+#include "loop.h"
+#include "network.h"
+#include "program.h"
+
+#define TFD_TIMER_ABSTIME 1
+/* How long the set-up waits until a receiving program listens. */
+#define LISTEN_WAIT (400 * MILLISECOND)
+/* How long programs have after SIGTERM at `stop`. */
+#define GRACE (5 * SECOND)
+
+static int epoll, timer;
+/* Samples are taken at 1 s and whole multiples of the interval later: equal times at all hosts. */
+static u64 next_sample = NEVER;
+
+/* Programs in place of senders and receivers. */
+static struct {
+	/* 0: not running. */
+	int process;
+	u64 starts, ends;
+	int terminated;
+} programs[MAX_CONNECTIONS];
+
+static void control(int operation, int fd, u32 events, enum source source, u32 index)
+{
+	struct epoll_event event = { .events = events, .data = (u64)source << 32 | index };
+
+	sys(epoll_ctl, epoll, operation, fd, &event);
+}
+
+void watch(int fd, u32 events, enum source source, u32 index)
+{
+	control(EPOLL_CTL_ADD, fd, events, source, index);
+}
+
+void watch_again(int fd, u32 events, enum source source, u32 index)
+{
+	control(EPOLL_CTL_MOD, fd, events, source, index);
+}
+
+/* Powers off because of a key of connection `index`, or of the host, whose value cannot be applied. */
+static void refuse(usize index, const char *key, const char *value, long error) __attribute__((noreturn));
+static void refuse(usize index, const char *key, const char *value, long error)
+{
+	struct text problem = { .length = 0 };
+
+	put(&problem, "pl.");
+	if (index != HOST) {
+		put_number(&problem, index);
+		put(&problem, ".");
+	}
+	put(&problem, key);
+	put(&problem, "=");
+	put(&problem, value);
+	put(&problem, ": ");
+	put_error(&problem, error);
+	fail((u8)index, &problem);
+}
+
+static void option(usize index, int fd, int level, int name, const void *value, usize length, const char *key,
+		   const char *text)
+{
+	long result = sys(setsockopt, fd, level, name, value, length);
+
+	if (result)
+		refuse(index, key, text, result);
+}
+
+static void number_option(usize index, int fd, int level, int name, u64 value, const char *key)
+{
+	struct text text = { .length = 0 };
+	u32 narrow = (u32)value;
+
+	if (!value)
+		return;
+	put_number(&text, value);
+	if (name == SO_MAX_PACING_RATE && level == SOL_SOCKET)
+		option(index, fd, level, name, &value, sizeof(value), key, text.bytes);
+	else
+		option(index, fd, level, name, &narrow, sizeof(narrow), key, text.bytes);
+}
+
+int make_socket(usize index)
+{
+	const struct plan *plan = &settings.plans[index];
+	long fd = sys(socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		refuse(index, "port", "", fd);
+	if (plan->cc)
+		option(index, (int)fd, SOL_TCP, TCP_CONGESTION, plan->cc, strlen(plan->cc), "cc", plan->cc);
+	number_option(index, (int)fd, SOL_SOCKET, SO_SNDBUFFORCE, plan->sndbuf, "sndbuf");
+	number_option(index, (int)fd, SOL_SOCKET, SO_RCVBUFFORCE, plan->rcvbuf, "rcvbuf");
+	number_option(index, (int)fd, SOL_TCP, TCP_NOTSENT_LOWAT, plan->lowat, "lowat");
+	number_option(index, (int)fd, SOL_SOCKET, SO_MAX_PACING_RATE, plan->pacing, "pacing");
+	return (int)fd;
+}
+
+struct endpoint endpoint_of(const struct plan *plan)
+{
+	struct endpoint endpoint = { .family = AF_INET, .port = __builtin_bswap16(plan->port) };
+
+	memcpy(endpoint.address, settings.is_sender ? settings.peer : settings.address, 4);
+	return endpoint;
+}
+
+void tell_state(enum kind kind, usize index, int fd, u64 bytes)
+{
+	u8 body[12 + 1024];
+	u32 info = 768, scheme = 256;
+	u16 lengths[2];
+
+	if (sys(getsockopt, fd, SOL_TCP, TCP_INFO, body + 12, &info))
+		info = 0;
+	if (sys(getsockopt, fd, SOL_TCP, TCP_CC_INFO, body + 12 + info, &scheme))
+		scheme = 0;
+	lengths[0] = (u16)info;
+	lengths[1] = (u16)scheme;
+	memcpy(body, lengths, 4);
+	memcpy(body + 4, &bytes, 8);
+	tell(kind, (u8)index, body, 12 + info + scheme);
+}
+
+void note_error(usize index, const char *what, long error)
+{
+	struct text text = { .length = 0 };
+
+	put(&text, what);
+	put(&text, ": ");
+	put_error(&text, error);
+	tell_text(NOTE, (u8)index, &text);
+}
+
+/* Kernels seed their pool from the host; the simulator refuses that, so that its seed alone decides. */
+static void seed(void)
+{
+	struct {
+		struct {
+			int bits, bytes;
+		} count;
+		u8 bytes[32];
+	} entropy = { { 256, 32 }, { 0 } };
+	long fd = sys(open, "/dev/urandom", O_RDWR | O_CLOEXEC, 0), result;
+
+	memcpy(entropy.bytes, settings.seed, 32);
+	result = fd < 0 ? fd : sys(ioctl, fd, RNDADDENTROPY, &entropy);
+	if (result < 0)
+		refuse(HOST, "seed", "...", result);
+	sys(close, fd);
+}
+
+static void set_sysctls(void)
+{
+	for (usize i = 0; i < settings.sysctl_count; i++) {
+		const char *name = settings.sysctls[i].name, *value = settings.sysctls[i].value;
+		struct text path = { .length = 0 }, key = { .length = 0 };
+		long result;
+
+		put(&path, "/proc/sys/");
+		put(&path, name);
+		for (char *at = path.bytes + 10; *at; at++)
+			if (*at == '.')
+				*at = '/';
+		result = write_file(path.bytes, value);
+		put(&key, "sysctl.");
+		put(&key, name);
+		if (result)
+			refuse(HOST, key.bytes, value, result);
+	}
+}
+
+/* The kernel's release and the congestion controls that it offers, each with a zero byte at its end. Returns their length. */
+static usize read_kernel(char into[MAX_BODY])
+{
+	static char schemes[1024];
+	struct {
+		char part[6][65];
+	} system = { 0 };
+	usize length;
+
+	sys(uname, &system);
+	if (read_file("/proc/sys/net/ipv4/tcp_available_congestion_control", schemes, sizeof(schemes)) < 0)
+		schemes[0] = 0;
+	for (char *at = schemes; *at; at++)
+		if (*at == '\n')
+			*at = 0;
+	length = strlen(system.part[2]) + 1;
+	memcpy(into, system.part[2], length);
+	memcpy(into + length, schemes, strlen(schemes) + 1);
+	return length + strlen(schemes) + 1;
+}
+
+static void say_hello(void)
+{
+	static char body[MAX_BODY + 2];
+	u16 version = PROTOCOL;
+
+	memcpy(body, &version, 2);
+	tell(HELLO, HOST, body, 2 + read_kernel(body + 2));
+}
+
+/* Without any key of ours: says on the console what this guest is, and powers off. */
+static void describe(void) __attribute__((noreturn));
+static void describe(void)
+{
+	static char kernel[MAX_BODY];
+	struct text text = { .length = 0 };
+
+	read_kernel(kernel);
+	put(&text, "paceline guest: protocol ");
+	put_number(&text, PROTOCOL);
+	put(&text, "\npaceline guest: release ");
+	put(&text, kernel);
+	put(&text, "\npaceline guest: schemes ");
+	put(&text, kernel + strlen(kernel) + 1);
+	put(&text, "\n");
+	sys(write, 1, text.bytes, text.length);
+	power_off();
+}
+
+static int needs_folder(void)
+{
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (settings.plans[i].program)
+			return 1;
+	return settings.modules != 0;
+}
+
+/* Sets the host up. Returns 0, or 1 with the reason in *problem. */
+static int set_up(struct text *problem)
+{
+	static char line[LINE + 1];
+	long result = read_file("/proc/cmdline", line, sizeof(line));
+	int index;
+
+	if (result < 0) {
+		put(problem, "/proc/cmdline: ");
+		put_error(problem, result);
+		return 1;
+	}
+	result = read_settings(line, problem);
+	if (result < 0)
+		describe();
+	if (result)
+		return 1;
+	seed();
+	if (needs_folder() && (mount_folder(problem) || load_modules(problem)))
+		return 1;
+	set_sysctls();
+	if (set_network_up(problem, &index))
+		return 1;
+	result = open_telemetry(index);
+	if (result) {
+		put(problem, "packet socket: ");
+		put_error(problem, result);
+	}
+	return result != 0;
+}
+
+static void start_plan_program(usize index)
+{
+	struct text problem = { .length = 0 };
+
+	programs[index].starts = NEVER;
+	programs[index].process = start_program(&settings.plans[index], &problem);
+	if (programs[index].process < 0)
+		fail((u8)index, &problem);
+	programs[index].ends = settings.plans[index].stop;
+}
+
+/* Programs that receive and have no time of their own start now; the peer can connect when they listen. */
+static void start_receiving_programs(void)
+{
+	u64 patience = now() + LISTEN_WAIT;
+
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (!settings.is_sender && settings.plans[i].program && settings.plans[i].start == NEVER)
+			start_plan_program(i);
+	for (usize i = 0; i < settings.plan_count; i++) {
+		if (!programs[i].process)
+			continue;
+		while (!is_listening(settings.plans[i].port) && now() < patience)
+			sleep_until(now() + MILLISECOND);
+	}
+}
+
+static void step_programs(u64 time)
+{
+	for (usize i = 0; i < settings.plan_count; i++) {
+		if (time >= programs[i].starts)
+			start_plan_program(i);
+		if (time < programs[i].ends)
+			continue;
+		/* Its process group: the program may have started others. */
+		sys(kill, -programs[i].process, programs[i].terminated ? SIGKILL : SIGTERM);
+		programs[i].ends = programs[i].terminated ? NEVER : time + GRACE;
+		programs[i].terminated = 1;
+	}
+}
+
+static void collect_programs(int signals)
+{
+	u8 ignored[128 * 4];
+	s32 status;
+	int process;
+
+	sys(read, signals, ignored, sizeof(ignored));
+	while ((process = collect_process(&status)))
+		for (usize i = 0; i < settings.plan_count; i++)
+			if (programs[i].process == process) {
+				tell(EXIT, (u8)i, &status, sizeof(status));
+				programs[i].process = 0;
+				programs[i].ends = NEVER;
+			}
+}
+
+/* The next time at which anything is due. */
+static u64 next_time(u64 retry)
+{
+	u64 least = retry < next_sample ? retry : next_sample;
+
+	for (usize i = 0; i < settings.plan_count; i++) {
+		u64 times[] = { settings.is_sender ? sender_wakes(i) : NEVER, programs[i].starts, programs[i].ends };
+
+		for (usize k = 0; k < COUNT(times); k++)
+			if (times[k] < least)
+				least = times[k];
+	}
+	return least;
+}
+
+/* Arms the timer, unless it is armed for this time. Time 0 disarms it. */
+static void arm(u64 time)
+{
+	static u64 armed;
+	struct __kernel_timespec setting[2] = { { 0, 0 }, { 0, 0 } };
+
+	time = time == NEVER ? 0 : time ? time : 1;
+	if (time == armed)
+		return;
+	armed = time;
+	setting[1].tv_sec = (s64)(time / SECOND);
+	setting[1].tv_nsec = (s64)(time % SECOND);
+	sys(timerfd_settime, timer, TFD_TIMER_ABSTIME, setting, 0);
+}
+
+static void sample(u64 time)
+{
+	if (time < next_sample)
+		return;
+	if (settings.is_sender)
+		sample_senders();
+	else
+		sample_receivers();
+	next_sample += ((time - next_sample) / settings.sample + 1) * settings.sample;
+}
+
+/* All that is due at this time. */
+static void step_all(u64 time)
+{
+	if (settings.is_sender)
+		for (usize i = 0; i < settings.plan_count; i++)
+			if (time >= sender_wakes(i))
+				step_sender(i, 0, time);
+	step_programs(time);
+	sample(time);
+}
+
+static void handle(const struct epoll_event *event, int signals)
+{
+	u32 index = (u32)event->data;
+	u64 expirations;
+
+	switch ((enum source)(event->data >> 32)) {
+	case TIMER:
+		sys(read, timer, &expirations, sizeof(expirations));
+		step_all(now());
+		break;
+	case CHILD:
+		collect_programs(signals);
+		break;
+	case SENDER:
+		step_sender(index, event->events, now());
+		break;
+	case LISTENER:
+		accept_connections(index);
+		break;
+	case INCOMING:
+		read_connection(index, event->events);
+		break;
+	}
+}
+
+static void run(int signals) __attribute__((noreturn));
+static void run(int signals)
+{
+	struct epoll_event events[64];
+
+	for (;;) {
+		long count;
+
+		arm(next_time(flush_telemetry()));
+		count = sys(epoll_pwait, epoll, events, COUNT(events), -1, 0, 0);
+		for (long i = 0; i < count; i++)
+			handle(&events[i], signals);
+	}
+}
+
+static void mount_basics(void)
+{
+	sys(mkdir, "/proc", 0755);
+	sys(mount, "proc", "/proc", "proc", 0, 0);
+}
+
+int main(void)
+{
+	struct {
+		u64 current, most;
+	} files = { 4096, 4096 };
+	u64 child_signal = 1ull << (SIGCHLD - 1);
+	struct text problem = { .length = 0 };
+	int signals;
+
+	mount_basics();
+	sys(prlimit64, 0, RLIMIT_NOFILE, &files, 0);
+	for (usize i = 0; i < MAX_CONNECTIONS; i++)
+		programs[i].starts = programs[i].ends = NEVER;
+	if (set_up(&problem))
+		fail(HOST, &problem);
+	epoll = (int)sys(epoll_create1, 0);
+	timer = (int)sys(timerfd_create, CLOCK_MONOTONIC, 0);
+	sys(rt_sigprocmask, SIG_BLOCK, &child_signal, 0, sizeof(child_signal));
+	signals = (int)sys(signalfd4, -1, &child_signal, sizeof(child_signal), SOCK_NONBLOCK | SOCK_CLOEXEC);
+	watch(timer, EPOLLIN, TIMER, 0);
+	watch(signals, EPOLLIN, CHILD, 0);
+	if (settings.is_sender)
+		start_senders();
+	else
+		start_receivers();
+	start_receiving_programs();
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (settings.plans[i].program && !programs[i].process)
+			programs[i].starts = settings.plans[i].start;
+	if (settings.sample)
+		next_sample = SECOND;
+	say_hello();
+	run(signals);
+}
+
+/* The kernel starts the program here; the ABI wants a stack of 16-byte alignment at each call. */
+asm(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall main\n\thlt\n");

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The built-in senders: what applications write, and when. */
+#include <linux/tcp.h>
+
+#include "loop.h"
+
+/* Bytes of one write, as iperf3's. */
+#define WRITE (128 * 1024)
+
+enum phase {
+	/* Until `wakes`, when the next connection is made. */
+	WAITING,
+	CONNECTING,
+	/* Writes `left` bytes; LIMITED is always here. */
+	WRITING,
+	/* Nothing to write until `wakes`. */
+	RESTING,
+	/* Until all that was written is acknowledged. */
+	DRAINING,
+	/* REQUESTS: until the answer comes. */
+	ASKING,
+	/* BYTES: closed for writing, until the receiver closes. */
+	CLOSING,
+	OVER,
+};
+
+struct sender {
+	int fd;
+	enum phase phase;
+	/* Bytes that were written on this connection, and that are to be written now. */
+	u64 written, left;
+	/* When the phase ends by itself, or LIMITED writes its next message. */
+	u64 wakes;
+	/* When to write again after the socket was writable, but took nothing. */
+	u64 retries;
+	/* ON_OFF_*: the index of the current ON in `periods`, and when it began. */
+	usize period;
+	u64 began;
+	/* What epoll reports. */
+	u32 watched;
+};
+
+static struct sender senders[MAX_CONNECTIONS];
+static u8 zeros[WRITE];
+
+static void want(usize index, u32 events)
+{
+	struct sender *s = &senders[index];
+
+	if (s->watched != events)
+		watch_again(s->fd, events, SENDER, (u32)index);
+	s->watched = events;
+}
+
+static int is_on_off(const struct plan *plan)
+{
+	return plan->work == ON_OFF_TIME || plan->work == ON_OFF_BYTES;
+}
+
+/* Reports the connection's end and closes it. */
+static void end(usize index)
+{
+	struct sender *s = &senders[index];
+
+	if (s->fd < 0)
+		return;
+	tell_state(END, index, s->fd, s->written);
+	sys(close, s->fd);
+	s->fd = -1;
+	s->watched = 0;
+}
+
+static void finish(usize index)
+{
+	end(index);
+	senders[index].phase = OVER;
+	senders[index].wakes = senders[index].retries = NEVER;
+}
+
+/* Begins what the plan writes first on a new connection, or in a new ON period. */
+static void begin_writing(usize index, u64 time)
+{
+	const struct plan *plan = &settings.plans[index];
+	struct sender *s = &senders[index];
+
+	s->phase = WRITING;
+	s->wakes = NEVER;
+	switch (plan->work) {
+	case BULK:
+		s->left = NEVER;
+		break;
+	case BYTES:
+	case REQUESTS:
+		s->left = plan->bytes;
+		break;
+	case LIMITED:
+		s->left = plan->bytes;
+		s->wakes = time + plan->interval;
+		break;
+	case ON_OFF_TIME:
+		s->left = NEVER;
+		s->wakes = s->began + plan->periods[s->period];
+		break;
+	case ON_OFF_BYTES:
+		s->left = plan->periods[s->period];
+		break;
+	}
+}
+
+/* An ON period is over: OFF, until the next ON. */
+static void rest(usize index, u64 time)
+{
+	const struct plan *plan = &settings.plans[index];
+	struct sender *s = &senders[index];
+
+	s->left = 0;
+	if (plan->fresh)
+		end(index);
+	if (s->period + 1 >= plan->period_count) {
+		finish(index);
+		return;
+	}
+	s->phase = RESTING;
+	s->wakes = time + plan->periods[s->period + 1];
+	s->period += 2;
+}
+
+/* A connection, or its set-up, has failed. */
+static void lose(usize index, const char *what, long error, u64 time)
+{
+	const struct plan *plan = &settings.plans[index];
+
+	note_error(index, what, error);
+	end(index);
+	/* Where every ON has a connection of its own, the next one gets its chance. */
+	if (is_on_off(plan) && plan->fresh)
+		rest(index, time);
+	else
+		finish(index);
+}
+
+static void begin_connection(usize index, u64 time)
+{
+	const struct plan *plan = &settings.plans[index];
+	struct endpoint peer = endpoint_of(plan);
+	struct sender *s = &senders[index];
+	long result;
+
+	s->fd = make_socket(index);
+	s->written = 0;
+	s->phase = CONNECTING;
+	s->wakes = NEVER;
+	s->watched = EPOLLOUT;
+	watch(s->fd, EPOLLOUT, SENDER, (u32)index);
+	result = sys(connect, s->fd, &peer, sizeof(peer));
+	if (result && result != -EINPROGRESS)
+		lose(index, "connect", result, time);
+}
+
+static void established(usize index, u64 time)
+{
+	struct sender *s = &senders[index];
+	int error = 0, length = sizeof(error);
+
+	sys(getsockopt, s->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+	if (error) {
+		lose(index, "connect", error, time);
+		return;
+	}
+	if (settings.sample)
+		tell_state(SAMPLE, index, s->fd, 0);
+	begin_writing(index, time);
+}
+
+/* All that was to be written now has been written. */
+static void wrote_all(usize index, u64 time)
+{
+	struct sender *s = &senders[index];
+
+	switch (settings.plans[index].work) {
+	case BYTES:
+		/* The receiver closes when it has read all: only then is TCP_INFO complete. */
+		sys(shutdown, s->fd, SHUT_WR);
+		s->phase = CLOSING;
+		want(index, EPOLLIN | EPOLLRDHUP);
+		break;
+	case REQUESTS:
+		s->phase = ASKING;
+		want(index, EPOLLIN);
+		break;
+	case ON_OFF_BYTES:
+		s->phase = DRAINING;
+		s->wakes = time + MILLISECOND;
+		want(index, 0);
+		break;
+	case BULK:
+	case LIMITED:
+	case ON_OFF_TIME:
+		want(index, 0);
+		break;
+	}
+}
+
+static void write_some(usize index, int was_writable, u64 time)
+{
+	struct sender *s = &senders[index];
+	int progress = 0;
+
+	while (s->left) {
+		u64 length = s->left < WRITE ? s->left : WRITE;
+		long result = sys(sendto, s->fd, zeros, length, MSG_NOSIGNAL, 0, 0);
+
+		if (result == -EAGAIN)
+			break;
+		if (result < 0) {
+			lose(index, "write", result, time);
+			return;
+		}
+		progress = 1;
+		s->written += (u64)result;
+		if (s->left != NEVER)
+			s->left -= (u64)result;
+		if ((u64)result < length)
+			break;
+	}
+	if (!s->left) {
+		wrote_all(index, time);
+	} else if (was_writable && !progress) {
+		/* Short of memory for TCP: polling again at once would never let the clock go on. */
+		s->retries = time + MILLISECOND;
+		want(index, 0);
+	} else {
+		want(index, EPOLLOUT);
+	}
+}
+
+static int is_all_acknowledged(int fd)
+{
+	struct tcp_info info = {};
+	int length = sizeof(info);
+
+	sys(getsockopt, fd, SOL_TCP, TCP_INFO, &info, &length);
+	return !info.tcpi_unacked && !info.tcpi_notsent_bytes;
+}
+
+/* What the phase does when its time has come. */
+static void wake(usize index, u64 time)
+{
+	const struct plan *plan = &settings.plans[index];
+	struct sender *s = &senders[index];
+
+	switch (s->phase) {
+	case WAITING:
+		s->began = s->wakes;
+		begin_connection(index, time);
+		break;
+	case RESTING:
+		s->began = s->wakes;
+		if (s->fd < 0)
+			begin_connection(index, time);
+		else
+			begin_writing(index, time);
+		break;
+	case WRITING:
+		if (plan->work == LIMITED) {
+			u64 due = (time - s->wakes) / plan->interval + 1, bytes;
+
+			s->wakes += due * plan->interval;
+			if (__builtin_mul_overflow(due, plan->bytes, &bytes) ||
+			    __builtin_add_overflow(s->left, bytes, &s->left))
+				s->left = NEVER - 1;
+		} else {
+			/* ON_OFF_TIME: OFF counts from the planned end of ON. */
+			rest(index, s->wakes);
+		}
+		break;
+	case DRAINING:
+		if (is_all_acknowledged(s->fd))
+			rest(index, time);
+		else
+			s->wakes = time + MILLISECOND;
+		break;
+	default:
+		break;
+	}
+}
+
+void step_sender(usize index, u32 events, u64 time)
+{
+	struct sender *s = &senders[index];
+	char answer[64];
+	long got;
+
+	if (s->phase == OVER)
+		return;
+	if (time >= settings.plans[index].stop) {
+		finish(index);
+		return;
+	}
+	if (s->fd >= 0 && s->phase != CONNECTING && s->phase != CLOSING && events & (EPOLLERR | EPOLLHUP)) {
+		int error = 0, length = sizeof(error);
+
+		sys(getsockopt, s->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+		lose(index, "connection", error ? error : EPIPE, time);
+		return;
+	}
+	if (s->phase == CONNECTING && events)
+		established(index, time);
+	if (s->phase == CLOSING && events) {
+		finish(index);
+		return;
+	}
+	if (s->phase == ASKING && events & EPOLLIN) {
+		got = sys(recvfrom, s->fd, answer, sizeof(answer), 0, 0, 0);
+		if (got == 0 || (got < 0 && got != -EAGAIN)) {
+			lose(index, "read", got ? got : EPIPE, time);
+			return;
+		}
+		if (got > 0) {
+			s->phase = RESTING;
+			s->wakes = time + settings.plans[index].interval;
+			want(index, 0);
+		}
+	}
+	while (s->phase != OVER && time >= s->wakes)
+		wake(index, time);
+	if (time >= s->retries)
+		s->retries = NEVER;
+	if (s->phase == WRITING && s->left && s->retries == NEVER)
+		write_some(index, (events & EPOLLOUT) != 0, time);
+	else if (s->phase == WRITING || s->phase == RESTING)
+		if (s->fd >= 0)
+			want(index, 0);
+}
+
+u64 sender_wakes(usize index)
+{
+	const struct sender *s = &senders[index];
+	u64 stop = settings.plans[index].stop, least = s->wakes < s->retries ? s->wakes : s->retries;
+
+	return s->phase == OVER ? NEVER : least < stop ? least : stop;
+}
+
+void start_senders(void)
+{
+	for (usize i = 0; i < settings.plan_count; i++) {
+		senders[i].fd = -1;
+		senders[i].phase = settings.plans[i].program ? OVER : WAITING;
+		senders[i].wakes = settings.plans[i].start;
+		senders[i].retries = NEVER;
+	}
+}
+
+void sample_senders(void)
+{
+	for (usize i = 0; i < settings.plan_count; i++)
+		if (senders[i].fd >= 0 && senders[i].phase != CONNECTING)
+			tell_state(SAMPLE, i, senders[i].fd, senders[i].written);
+}

@@ -16,8 +16,8 @@ mod rest;
 mod segment_reassembly;
 mod setup;
 
+use setup::quiet;
 pub use setup::{LONGEST_IDLE, Limits, Role};
-use setup::{ip_udp, quiet};
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -181,7 +181,7 @@ impl Connection {
             State::Closed(_) => Time::NEVER,
             State::Closing { due, .. } => *due,
             State::Open => {
-                if !self.pongs.is_empty() || self.path.is_due() {
+                if !self.pongs.is_empty() {
                     return Time::ZERO;
                 }
                 if self.rest.is_resting() && self.has_datagrams() {
@@ -189,6 +189,7 @@ impl Connection {
                 }
                 let timers = (self.heard + self.longest_silence()).min(self.ping);
                 let timers = timers.min(self.rest.begins()).min(self.messages.wake());
+                let timers = timers.min(self.path.wake());
                 let incoming = self.incoming.as_ref().map_or(Time::NEVER, Incoming::wake);
                 let outgoing = self.outgoing.as_ref().map_or(Time::NEVER, Outgoing::wake);
                 timers.min(incoming).min(outgoing).min(self.black_hole.wake()).min(self.keys.wake())
@@ -224,7 +225,8 @@ impl Connection {
         };
         let Transport { receiver, number: wire_number, header, payload_at, .. } = read;
         let number = packet::count(wire_number);
-        if receiver != self.local || !self.replay.is_new(number) {
+        let is_new = self.replay.is_new(number);
+        if receiver != self.local || !(is_new || self.path.awaits_answer_of(from)) {
             return false;
         }
         let size = (bytes.len() + self.ip_udp) as u32;
@@ -239,6 +241,9 @@ impl Connection {
                 return false;
             }
         };
+        if !is_new {
+            return self.take_repeated(now, from, payload);
+        }
         let newest = number >= self.replay.end();
         self.replay.insert(number);
         self.heard = now;
@@ -315,13 +320,7 @@ impl Connection {
             Frame::Pong(number) => self.black_hole.on_pong(now, number),
             Frame::Challenge(token) => self.path.on_challenge(from, token),
             Frame::Answer(token) => {
-                let before = self.path.current();
-                if self.path.on_answer(from, token) {
-                    self.on_new_path(now, before);
-                    if let Some(incoming) = &mut self.incoming {
-                        incoming.repeat();
-                    }
-                }
+                self.on_path_answer(now, from, token);
             }
             Frame::Close { code, reason } => self.on_close(code, reason),
             Frame::Credit(limit) => {
@@ -339,19 +338,6 @@ impl Connection {
             }
         }
         true
-    }
-
-    /// The other end has moved from the address `before`.
-    fn on_new_path(&mut self, now: Time, before: SocketAddr) {
-        self.black_hole.on_new_path(now);
-        let after = self.path.current();
-        // A port alone is changed by translators of addresses, and the path stays as it is (RFC 9000 §9.4).
-        if before.ip().to_canonical() != after.ip().to_canonical() {
-            self.ip_udp = ip_udp(&after);
-            if let Some(outgoing) = &mut self.outgoing {
-                outgoing.on_new_path(self.ip_udp);
-            }
-        }
     }
 
     fn on_close(&mut self, code: u16, reason: &str) {
@@ -415,6 +401,7 @@ impl Connection {
     }
 
     fn transmit_open(&mut self, now: Time, bytes: &mut [u8]) -> Option<Transmit> {
+        self.follow_path(now);
         let to = self.path.current();
         if let Some((to, token)) = self.path.pop_answer() {
             return self.control(to, &Frame::Answer(token), bytes);

@@ -1,35 +1,90 @@
 //! The address of the other end, which may change.
+//!
+//! An authentic packet from another address says little: somebody who sees packets may have sent a copy of it that was
+//! faster. So both addresses are challenged, with tokens of their own, and the address that is in use stays if it answers
+//! (RFC 9000 §9.3.3). The other one is followed only when it has answered and the one in use has been silent for as long
+//! as its answer may take. For half a minute after that, the address that was left is asked again, in case that it was
+//! unreachable for a short time only.
+//!
+//! The answer of an address in use counts also in a packet whose copy has come before: a copier can be faster than a packet,
+//! and not stop it.
 
 use core::net::SocketAddr;
+use std::collections::VecDeque;
 
 use paceline_cc::{Span, Time};
 
+use super::{Connection, setup::ip_udp};
+use crate::frame::{Frame, Frames};
 use crate::key::random;
 
-/// The least time between two challenges.
-const BETWEEN: Span = Span::from_millis(50);
+/// The least time between two challenges of an address.
+const CHALLENGE_INTERVAL: Span = Span::from_millis(50);
+/// The shortest and the longest time by which an address that has answered is followed later, to wait for the one in use.
+const GRACE: (Span, Span) = (Span::from_millis(25), Span::from_secs(1));
+/// How long no other address is asked after the one in use has answered.
+const SETTLED: Span = Span::from_secs(1);
+/// The first interval after which an address that was left is asked again. Each is twice the one before.
+const FORMER_INTERVAL: Span = Span::from_millis(250);
+/// How often it is asked: for 32 s in all.
+const FORMER_CHALLENGES: u32 = 7;
+/// The most challenges that wait for their answers.
+const MOST_ANSWERS: usize = 4;
 
-/// The address that packets go to, and one that may become it.
+type Token = [u8; 8];
+
+/// The address that packets go to, and others that may become it.
 #[derive(Debug)]
 pub(super) struct Path {
     current: SocketAddr,
     candidate: Option<Candidate>,
-    /// A challenge that is to be answered, and where it came from.
-    answer: Option<(SocketAddr, [u8; 8])>,
+    /// The address that was left, as long as it is asked again.
+    former: Option<Former>,
+    /// Until then no other address is asked, since the one in use has just answered.
+    settled_until: Time,
+    /// Challenges that are to be answered, and where they came from.
+    answers: VecDeque<(SocketAddr, Token)>,
     changes: u64,
 }
 
+/// An address from which the newest packet has come.
 #[derive(Debug)]
 struct Candidate {
     address: SocketAddr,
-    token: [u8; 8],
-    challenged: Option<Time>,
-    due: bool,
+    token: Token,
+    /// The token for the address in use.
+    current_token: Token,
+    /// When both were challenged first and last; `None` until they are.
+    challenged: Option<(Time, Time)>,
+    is_due: bool,
+    is_current_due: bool,
+    /// When it is followed; never before it has answered.
+    follow_at: Time,
+}
+
+/// An address that was in use.
+#[derive(Debug)]
+struct Former {
+    address: SocketAddr,
+    token: Token,
+    /// When it was challenged last, and when it is again without a packet from there, and how often it was so.
+    challenged: Time,
+    challenge_at: Time,
+    challenges: u32,
+    /// A packet has come from there: it is challenged now.
+    is_due: bool,
 }
 
 impl Path {
     pub(super) fn new(current: SocketAddr) -> Path {
-        Path { current, candidate: None, answer: None, changes: 0 }
+        Path {
+            current,
+            candidate: None,
+            former: None,
+            settled_until: Time::ZERO,
+            answers: VecDeque::new(),
+            changes: 0,
+        }
     }
     pub(super) fn current(&self) -> SocketAddr {
         self.current
@@ -38,8 +93,20 @@ impl Path {
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
-    pub(super) fn is_due(&self) -> bool {
-        self.answer.is_some() || self.candidate.as_ref().is_some_and(|candidate| candidate.due)
+
+    /// When there is next something to send or to do.
+    pub(super) fn wake(&self) -> Time {
+        if !self.answers.is_empty() {
+            return Time::ZERO;
+        }
+        let candidate = self.candidate.as_ref().map_or(Time::NEVER, |candidate| {
+            let is_due = candidate.is_due || candidate.is_current_due;
+            if is_due { Time::ZERO } else { candidate.follow_at }
+        });
+        let former = self.former.as_ref().map_or(Time::NEVER, |former| {
+            if former.is_due { Time::ZERO } else { former.challenge_at }
+        });
+        candidate.min(former)
     }
 
     /// The newest packet so far has come from this address. A challenge goes there at most once for
@@ -48,41 +115,185 @@ impl Path {
         if from == self.current {
             return;
         }
+        if let Some(former) = self.former.as_mut().filter(|former| former.address == from) {
+            former.is_due |= former.challenged + CHALLENGE_INTERVAL <= now;
+            return;
+        }
+        if now < self.settled_until {
+            return;
+        }
         if self.candidate.as_ref().is_none_or(|candidate| candidate.address != from) {
-            let Ok(token) = random() else { return };
-            self.candidate = Some(Candidate { address: from, token, challenged: None, due: false });
+            let (Ok(token), Ok(current_token)) = (random(), random()) else { return };
+            self.candidate = Some(Candidate {
+                address: from,
+                token,
+                current_token,
+                challenged: None,
+                is_due: false,
+                is_current_due: false,
+                follow_at: Time::NEVER,
+            });
         }
-        if let Some(candidate) = &mut self.candidate {
-            candidate.due |= candidate.challenged.is_none_or(|at| at + BETWEEN <= now);
+        if let Some(candidate) = &mut self.candidate
+            && candidate.challenged.is_none_or(|(_, last)| last + CHALLENGE_INTERVAL <= now)
+        {
+            candidate.is_due = candidate.follow_at == Time::NEVER;
+            candidate.is_current_due = true;
         }
     }
 
-    pub(super) fn on_challenge(&mut self, from: SocketAddr, token: [u8; 8]) {
-        self.answer = Some((from, token));
+    pub(super) fn on_challenge(&mut self, from: SocketAddr, token: Token) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push_back((from, token));
+        }
     }
 
-    /// True if the address has changed.
-    pub(super) fn on_answer(&mut self, from: SocketAddr, token: [u8; 8]) -> bool {
-        let good = |candidate: &Candidate| candidate.address == from && candidate.token == token;
-        let changed = self.candidate.as_ref().is_some_and(good);
-        if changed {
+    /// True if a packet from this address may have an answer that decides, also if a copy of it has come before.
+    #[inline]
+    pub(super) fn awaits_answer_of(&self, from: SocketAddr) -> bool {
+        let former = self.former.as_ref().is_some_and(|former| former.address == from);
+        former || (self.candidate.is_some() && from == self.current)
+    }
+
+    /// Takes in the answer of an address that is or was in use, which counts also if its packet has come before. True if it
+    /// is such an answer; then the address is in use.
+    pub(super) fn on_answer_of_known(&mut self, now: Time, from: SocketAddr, token: Token) -> bool {
+        let candidate = self.candidate.as_ref();
+        let stays = from == self.current
+            && candidate.is_some_and(|candidate| candidate.current_token == token);
+        let is_former = |former: &Former| former.address == from && former.token == token;
+        let returns = self.former.as_ref().is_some_and(is_former);
+        if returns {
             self.current = from;
-            self.candidate = None;
+            self.former = None;
             self.changes += 1;
         }
-        changed
+        if stays || returns {
+            self.candidate = None;
+            self.settled_until = now + SETTLED;
+        }
+        stays || returns
+    }
+
+    /// Takes in the answer of an address that may come into use. `rtt` is the round-trip time of the path in use, zero if it
+    /// is not known.
+    pub(super) fn on_answer(&mut self, now: Time, from: SocketAddr, token: Token, rtt: Span) {
+        let Some(candidate) = &mut self.candidate else { return };
+        let Some((challenged, _)) = candidate.challenged else { return };
+        if candidate.address != from || candidate.token != token {
+            return;
+        }
+        // The one in use was asked at the same time. Its answer may take as long again.
+        let elapsed = now.since(challenged);
+        let wait = elapsed.max(rtt * 2 - elapsed).clamp(GRACE.0, GRACE.1);
+        candidate.follow_at = candidate.follow_at.min(now + wait);
+    }
+
+    /// Follows to the address that has answered if the one in use has been silent for long enough. True if the address
+    /// has changed.
+    pub(super) fn follow(&mut self, now: Time) -> bool {
+        let Some(candidate) = self.candidate.take_if(|candidate| candidate.follow_at <= now) else {
+            return false;
+        };
+        // The first of several that were left counts: who has led the connection away once shall not make it forget by
+        // leading it on.
+        self.former.get_or_insert_with(|| Former {
+            address: self.current,
+            token: candidate.current_token,
+            challenged: now,
+            challenge_at: now + FORMER_INTERVAL,
+            challenges: 0,
+            is_due: false,
+        });
+        self.current = candidate.address;
+        self.changes += 1;
+        true
     }
 
     /// An answer to a challenge that is to be sent.
-    pub(super) fn pop_answer(&mut self) -> Option<(SocketAddr, [u8; 8])> {
-        self.answer.take()
+    pub(super) fn pop_answer(&mut self) -> Option<(SocketAddr, Token)> {
+        self.answers.pop_front()
     }
 
     /// A challenge that is to be sent.
-    pub(super) fn pop_challenge(&mut self, now: Time) -> Option<(SocketAddr, [u8; 8])> {
-        let candidate = self.candidate.as_mut().filter(|candidate| candidate.due)?;
-        candidate.due = false;
-        candidate.challenged = Some(now);
-        Some((candidate.address, candidate.token))
+    pub(super) fn pop_challenge(&mut self, now: Time) -> Option<(SocketAddr, Token)> {
+        if let Some(candidate) = &mut self.candidate {
+            if std::mem::take(&mut candidate.is_due) {
+                return Some((candidate.address, candidate.token));
+            }
+            if std::mem::take(&mut candidate.is_current_due) {
+                let (first, _) = candidate.challenged.unwrap_or((now, now));
+                candidate.challenged = Some((first, now));
+                return Some((self.current, candidate.current_token));
+            }
+        }
+        let former = self.former.as_mut()?;
+        if former.challenge_at <= now {
+            if former.challenges == FORMER_CHALLENGES {
+                self.former = None;
+                return None;
+            }
+            former.challenges += 1;
+            former.challenge_at = now + FORMER_INTERVAL * (1 << former.challenges);
+        } else if !former.is_due {
+            return None;
+        }
+        (former.challenged, former.is_due) = (now, false);
+        Some((former.address, former.token))
+    }
+}
+
+impl Connection {
+    /// Takes in the answer to a challenge.
+    pub(super) fn on_path_answer(&mut self, now: Time, from: SocketAddr, token: Token) -> bool {
+        let before = self.path.current();
+        let is_known = self.path.on_answer_of_known(now, from, token);
+        if is_known {
+            self.look_at_path(now, before);
+        } else {
+            let rtt = self.rtt();
+            self.path.on_answer(now, from, token, rtt);
+        }
+        is_known
+    }
+
+    /// Takes answers to challenges out of an authentic packet whose copy has come before. True if one of them counts.
+    #[cold]
+    pub(super) fn take_repeated(&mut self, now: Time, from: SocketAddr, payload: &[u8]) -> bool {
+        let mut taken = false;
+        for frame in Frames::new(payload) {
+            if let Ok(Frame::Answer(token)) = frame {
+                taken |= self.on_path_answer(now, from, token);
+            }
+        }
+        taken
+    }
+
+    /// Follows to another address if it is time for that.
+    #[inline]
+    pub(super) fn follow_path(&mut self, now: Time) {
+        let before = self.path.current();
+        if self.path.follow(now) {
+            self.look_at_path(now, before);
+        }
+    }
+
+    /// Begins anew what depends on the path, if the other end is no longer at the address `before`.
+    fn look_at_path(&mut self, now: Time, before: SocketAddr) {
+        let after = self.path.current();
+        if before == after {
+            return;
+        }
+        self.black_hole.on_new_path(now);
+        // A port alone is changed by translators of addresses, and the path stays as it is (RFC 9000 §9.4).
+        if before.ip().to_canonical() != after.ip().to_canonical() {
+            self.ip_udp = ip_udp(&after);
+            if let Some(outgoing) = &mut self.outgoing {
+                outgoing.on_new_path(self.ip_udp);
+            }
+        }
+        if let Some(incoming) = &mut self.incoming {
+            incoming.repeat();
+        }
     }
 }

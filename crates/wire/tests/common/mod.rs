@@ -87,6 +87,17 @@ impl Sink for RecordingSink {
     }
 }
 
+/// Somebody on the way who sends a copy of each datagram from another address, and passes on what is sent there.
+#[derive(Clone, Debug)]
+pub struct Copier {
+    /// Where copies come from.
+    pub address: SocketAddr,
+    /// How much earlier than the datagram its copy arrives.
+    pub lead: Span,
+    /// True if only copies arrive.
+    pub only_copies: bool,
+}
+
 /// Decides which datagrams are lost: when, whether to the server, and the bytes.
 pub type Drops = Box<dyn FnMut(Time, bool, &[u8]) -> bool>;
 type Datagram = (bool, SocketAddr, Ecn, Vec<u8>);
@@ -114,6 +125,8 @@ pub struct TestNetwork {
     pub to_client: u64,
     /// Returns true for datagrams that are lost; `true` for those to the server.
     pub drops: Option<Drops>,
+    /// The copiers of datagrams to the client and to the server.
+    pub copiers: [Option<Copier>; 2],
 }
 
 pub const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 5311);
@@ -176,6 +189,7 @@ impl TestNetwork {
             to_server: 0,
             to_client: 0,
             drops: None,
+            copiers: [None, None],
         }
     }
 
@@ -199,6 +213,13 @@ impl TestNetwork {
         if self.random.chance(self.conditions.corrupt) {
             let at = self.random.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << self.random.below(8);
+        }
+        if let Some(copier) = self.copiers[usize::from(to_server)].clone() {
+            let copy = (to_server, copier.address, ecn, bytes.clone());
+            self.arrive(out - copier.lead, copy);
+            if copier.only_copies {
+                return;
+            }
         }
         let datagram = (to_server, from, ecn, bytes);
         let copies = 1 + u64::from(self.random.chance(self.conditions.duplicate));
@@ -276,7 +297,10 @@ impl TestNetwork {
         while let Some(slot) = self.server.due(self.now) {
             while let Some(out) = self.server.transmit(self.now, slot, &mut place) {
                 // What goes to an address that the client has left is lost.
-                if out.to == self.client {
+                let copier = self.copiers[1].as_ref();
+                let passes_on = copier.is_some_and(|copier| copier.address == out.to);
+                let is_cut = copier.is_some_and(|copier| copier.only_copies);
+                if passes_on || (out.to == self.client && !is_cut) {
                     let bytes = place[..out.length].to_vec();
                     self.put(false, from, out.ecn, &bytes);
                 }

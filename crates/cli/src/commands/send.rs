@@ -109,9 +109,14 @@ pub(crate) struct Send {
     json: bool,
 }
 
-/// Reads how long nothing may arrive before a transfer is given up: up to a week, 0 for not at all.
+/// Reads how long nothing may arrive before a transfer is given up: up to a week; 0, with a unit or without, for not at
+/// all.
 fn patience(text: &str) -> Result<Span, String> {
-    if text.trim() == "0" { Ok(Span::ZERO) } else { args::length(text) }
+    match text.trim() {
+        "0" => Ok(Span::ZERO),
+        text if args::span(text).is_ok_and(Span::is_zero) => Ok(Span::ZERO),
+        text => args::length(text),
+    }
 }
 
 /// Reads one of the keys of a scenario's flow that say what its application sends.
@@ -560,4 +565,18 @@ fn words(row: &Row) -> String {
         row.lost,
         row.marks,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_patience_is_written_with_a_unit_or_without() {
+        for text in ["0", "0s", " 0ms "] {
+            assert_eq!(patience(text), Ok(Span::ZERO), "{text}");
+        }
+        assert_eq!(patience("90s"), Ok(Span::from_secs(90)));
+        assert!(patience("200h").is_err() && patience("-1s").is_err() && patience("").is_err());
+    }
 }

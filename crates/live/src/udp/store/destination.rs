@@ -9,7 +9,7 @@ use nix::unistd::{PathconfVar, pathconf};
 use paceline_wire::records::{Content, Entry};
 
 use super::journal::JournalPath;
-use super::names::{NAME_MAX, fit};
+use super::names::{NAME_MAX, fit, kept_name};
 use super::problem::Problem;
 use crate::linux::folder::{EntryKind, Folder};
 
@@ -78,9 +78,19 @@ impl Destination {
         self.file.is_some() || self.folder.status(name).is_err()
     }
 
-    /// True if entries get such names here: any, or the one that the user gave.
-    pub(super) fn gives(&self, name: &JournalPath) -> bool {
-        self.file.as_ref().is_none_or(|file| file.as_bytes() == name.0)
+    /// Returns true if an entry that its sender calls `name` may have got the name `place` here: one of
+    /// [`Destination::candidates`].
+    pub(super) fn gives(&self, name: &JournalPath, place: &JournalPath) -> bool {
+        if let Some(file) = &self.file {
+            return file.as_bytes() == place.0;
+        }
+        let kept = kept_name(&name.0, true);
+        let is = |suffix: &str| fit(&kept, suffix, self.longest).as_bytes() == place.0;
+        let dot = place.0.iter().rposition(|&byte| byte == b'.');
+        let number = dot.and_then(|dot| std::str::from_utf8(place.0.get(dot + 1..)?).ok());
+        let number = number.and_then(|number| number.parse().ok());
+        let number = number.filter(|number: &u32| (1..MOST_NUMBERS).contains(number));
+        is("") || number.is_some_and(|number| is(&format!(".{number}")))
     }
 
     /// True if there is an entry of this name.

@@ -1,5 +1,6 @@
 //! Transfers that are over: their journals stay for a while, so that the same command again sends nothing.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -67,8 +68,12 @@ fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> O
         && is_in_place(destination, &content.records) == Some(true)
     {
         let placed = JournalState::of(&content.records).placed;
-        if !placed.iter().all(|(_, place, _)| destination.gives(place)) {
-            // It went to another file of this folder (`recv -o FILE`).
+        let names = sent_names(&content.records);
+        let gives = |(entry, place, _): &(u32, JournalPath, u64)| {
+            names.get(entry).is_some_and(|name| destination.gives(name, place))
+        };
+        if !placed.iter().all(gives) {
+            // It went to another name of this folder: `recv -o FILE` now, or `recv -o FILE` then.
             return None;
         }
         return Some(placed.iter().map(|(_, place, _)| destination.text(place)).collect());
@@ -76,6 +81,20 @@ fn places_by(root: &Folder, destination: &Destination, transfer: &Transfer) -> O
     // It is received anew.
     let _ = finished.remove(&name);
     None
+}
+
+/// Returns the names of the entries at the top level as their sender calls them, by their numbers.
+fn sent_names<'a>(records: &'a [(u64, JournalRecord)]) -> BTreeMap<u32, &'a JournalPath> {
+    let name = |(_, record): &'a (u64, JournalRecord)| match record {
+        JournalRecord::File { entry, path, name, .. }
+        | JournalRecord::Folder { entry, path, name, .. }
+        | JournalRecord::Symlink { entry, path, name, .. }
+        | JournalRecord::HardLink { entry, path, name, .. } => {
+            path.split().0.0.is_empty().then_some((*entry, name))
+        }
+        _ => None,
+    };
+    records.iter().filter_map(name).collect()
 }
 
 fn is_in_place(destination: &Destination, records: &[(u64, JournalRecord)]) -> Option<bool> {

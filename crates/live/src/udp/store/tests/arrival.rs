@@ -46,7 +46,22 @@ fn a_file_with_a_given_name_is_replaced_and_takes_no_folders() {
     assert!(!sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
     assert!(sent.send(&second, 1, usize::MAX).resume.expect("an answer").complete);
     assert_eq!(here.names(), ["out", "second"]);
-    std::fs::remove_file(here.path("second")).expect("removed");
+    // Under its own name it is not there yet. Then it is, and comes no third time.
+    let folder = here.store();
+    for complete in [false, true] {
+        assert_eq!(sent.send(&folder, 1, usize::MAX).resume.expect("an answer").complete, complete);
+        assert_eq!(here.names(), ["in", "out", "second"]);
+    }
+    // Where its name was taken, a numbered one counts as its own.
+    let other = Sent::new(b'n', vec![(file(1, "in"), b"two".to_vec())]);
+    for complete in [false, true] {
+        let heard = other.send(&folder, 1, usize::MAX);
+        assert_eq!(heard.resume.expect("an answer").complete, complete);
+        assert_eq!(here.names(), ["in", "in.1", "out", "second"]);
+    }
+    for name in ["second", "in", "in.1"] {
+        std::fs::remove_file(here.path(name)).expect("removed");
+    }
     let sent = Sent::all_kinds();
     let heard = sent.send(&store(target), 1, usize::MAX);
     assert!(heard.failures()[0].1.contains("recv -o DIR/"), "{:?}", heard.failures());
